@@ -1,0 +1,7 @@
+export default {
+  extensions: { ts: 'module' },
+  files: ['test/**/*.test.ts'],
+  workerThreads: false,
+  concurrency: 2,
+  timeout: '180s',
+};

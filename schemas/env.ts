@@ -1,0 +1,316 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+
+/** A value that cannot be used; the message is one line that names the variable. */
+export class EnvError extends Error {
+  override readonly name = 'EnvError';
+}
+
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `250ms`, `5s`, `10m`, `2h` -> milliseconds. @throws when it is none of these */
+export function parseDuration(text: string): number {
+  const match = /^(\d+)(ms|s|m|h)$/.exec(text);
+  const [, amount, unit] = match ?? [];
+  if (amount === undefined || (unit !== 'ms' && unit !== 's' && unit !== 'm' && unit !== 'h'))
+    throw new Error('want a number and one of ms, s, m, h, like 5s');
+  return Number(amount) * UNITS[unit];
+}
+
+const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+function integer(text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max)
+    throw new Error(`want an integer from ${min} to ${max}`);
+  return value;
+}
+
+const port = (text: string): number => integer(text, 0, 65_535);
+
+function boolean(text: string): boolean {
+  if (/^(1|true|yes)$/i.test(text)) return true;
+  if (/^(0|false|no)$/i.test(text)) return false;
+  throw new Error('want true or false');
+}
+
+function url(text: string, protocols: readonly string[]): string {
+  if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol))
+    throw new Error(
+      `want a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    );
+  return text;
+}
+
+const webUrl = (text: string): string => url(text, ['http:', 'https:']).replace(/\/$/, '');
+
+/** Calls a second, and how many may come at once; null lifts every limit. */
+export interface RateLimit {
+  rate: number;
+  burst: number;
+}
+
+function rateLimit(text: string): RateLimit | null {
+  if (text === 'off') return null;
+  const match = /^(\d+)(?::(\d+))?$/.exec(text);
+  const rate = Number(match?.[1]);
+  const burst = match?.[2] === undefined ? rate * 2 : Number(match[2]);
+  if (match === null || rate < 1 || burst < 1) throw new Error('want rate[:burst] (calls a second) or off');
+  return { rate, burst };
+}
+
+/** One address a resolver listens on. */
+export interface DnsServer {
+  address: string;
+  port: number;
+}
+
+function dnsServer(text: string): DnsServer {
+  const match = /^(?:\[([^\]]+)\]|([^:]+)|([0-9a-fA-F:]+))(?::(\d+))?$/.exec(text);
+  const bare = isIP(text) === 6 ? text : (match?.[1] ?? match?.[2]);
+  if (bare === undefined || isIP(bare) === 0) throw new Error(`want address[:port], not ${text}`);
+  return { address: bare, port: isIP(text) === 6 || match?.[4] === undefined ? 53 : port(match[4]) };
+}
+
+/** A key of the ring: its id, and 32 bytes. */
+export interface MasterKey {
+  id: string;
+  bytes: Buffer;
+}
+
+function masterKeys(text: string): MasterKey[] {
+  const keys = list(text).map((item) => {
+    const match = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(item);
+    if (match?.[1] === undefined || match[2] === undefined)
+      throw new Error('want <id>:<base64 of 32 bytes>, separated by commas');
+    return { id: match[1], bytes: Buffer.from(match[2], 'base64') };
+  });
+  if (keys.length === 0) throw new Error('want at least one key');
+  if (new Set(keys.map((key) => key.id)).size !== keys.length) throw new Error('want each key id once');
+  return keys;
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+function oneOf<const T extends string>(allowed: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = allowed.find((item) => item === text);
+    if (found === undefined) throw new Error(`want one of ${allowed.join(', ')}`);
+    return found;
+  };
+}
+
+function retrySchedule(text: string): number[] {
+  const steps = list(text).map(parseDuration);
+  if (steps.length === 0) throw new Error('want at least one step, like 5s,5m,30m');
+  return steps;
+}
+
+/** A variable: how its text becomes a value, what stands for it when it is not set, and its line in the README. */
+interface Variable<T, D> {
+  parse(text: string): T;
+  fallback: D;
+  /** Its value may also come from the file that `<NAME>_FILE` names, so that it is in no process list. */
+  secret?: true;
+  about: string;
+}
+
+const variable = <T, D>(definition: Variable<T, D>): Variable<T, D> => definition;
+
+export const VARIABLES = {
+  HOST: variable({ parse: String, fallback: '127.0.0.1', about: 'Address the API listens on.' }),
+  PORT: variable({ parse: port, fallback: 8080, about: 'Port of the API; 0 picks a free one.' }),
+  INTERNAL_PORT: variable({
+    parse: port,
+    fallback: 0,
+    about:
+      'Port for metrics and for the pools to fetch one-call secrets from; never expose it. 0 picks a free one.',
+  }),
+  INTERNAL_ADVERTISE: variable({
+    parse: (text) => webUrl(`http://${text}`),
+    fallback: null,
+    about:
+      "host:port under which the pools reach this API replica's internal port. Default: 127.0.0.1 and that port.",
+  }),
+  PUBLIC_URL: variable({
+    parse: webUrl,
+    fallback: null,
+    about: 'Address users know the API by. Default: the one it listens on.',
+  }),
+  TRUST_PROXY: variable({
+    parse: boolean,
+    fallback: false,
+    about: "Take the caller's address from X-Forwarded-For; only behind a proxy that sets it.",
+  }),
+  DATA_DIR: variable({
+    parse: (text) => resolve(text),
+    fallback: resolve('.data'),
+    about: 'Folder of the local stack: databases, demo.json, the generated master key.',
+  }),
+  MONGODB_URI: variable({
+    parse: (text) => url(text, ['mongodb:', 'mongodb+srv:']),
+    fallback: null,
+    secret: true,
+    about: 'Replica set and database to use instead of the local MongoDB.',
+  }),
+  TEMPORAL_ADDRESS: variable({
+    parse: String,
+    fallback: null,
+    about: 'host:port of a Temporal server to use instead of the local one.',
+  }),
+  TEMPORAL_NAMESPACE: variable({ parse: String, fallback: 'default', about: 'Temporal namespace.' }),
+  MASTER_KEYS: variable({
+    parse: masterKeys,
+    fallback: null,
+    secret: true,
+    about: '<id>:<base64 of 32 bytes>,… The first encrypts, all decrypt. Default: one made in DATA_DIR.',
+  }),
+  FREE_CREDITS: variable({
+    parse: (text) => integer(text, 0, 1_000_000_000),
+    fallback: 250,
+    about: 'Credits a new account starts with.',
+  }),
+  RATE_LIMIT: variable({
+    parse: rateLimit,
+    fallback: { rate: 20, burst: 40 },
+    about:
+      'Calls a second an account and a key may make, rate[:burst]; off lifts every limit (not in production).',
+  }),
+  POOL_WAIT: variable({
+    parse: parseDuration,
+    fallback: 30_000,
+    about: 'How long a call may wait for a free worker before it is answered pool_busy.',
+  }),
+  EGRESS_ALLOW: variable({
+    parse: list,
+    fallback: [],
+    about:
+      'host:port or CIDR exceptions to the egress guard, for operators who own the network. Empty by default.',
+  }),
+  DNS_SERVERS: variable({
+    parse: (text) => list(text).map(dnsServer),
+    fallback: null,
+    about: 'address[:port],… of the resolvers to ask. Default: those of /etc/resolv.conf.',
+  }),
+  WEBHOOK_RETRY_SCHEDULE: variable({
+    parse: retrySchedule,
+    fallback: [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
+    about: 'Waits between the attempts of a webhook delivery.',
+  }),
+  GOLD_FEED_URL: variable({
+    parse: webUrl,
+    fallback: 'https://api.gold-api.com',
+    about: 'Base of the metal feed; /price/XAU and /price/XAG are asked.',
+  }),
+  FX_FEED_URL: variable({
+    parse: webUrl,
+    fallback: null,
+    about: 'Feed of exchange rates, fetched as given.',
+  }),
+  CHROMIUM_PATH: variable({
+    parse: String,
+    fallback: null,
+    about: 'Chromium to use instead of the one found.',
+  }),
+  SOFFICE_PATH: variable({
+    parse: String,
+    fallback: null,
+    about: 'LibreOffice to use instead of the one found.',
+  }),
+  SMTP_URL: variable({
+    parse: (text) => url(text, ['smtp:', 'smtps:']),
+    fallback: null,
+    secret: true,
+    about: 'Mail server for what the service tells its owners.',
+  }),
+  STRIPE_SECRET_KEY: variable({
+    parse: String,
+    fallback: null,
+    secret: true,
+    about: 'Turns on purchases by Stripe.',
+  }),
+  STRIPE_WEBHOOK_SECRET: variable({
+    parse: String,
+    fallback: null,
+    secret: true,
+    about: 'Verifies what Stripe sends.',
+  }),
+  LOG_LEVEL: variable({
+    parse: oneOf(LOG_LEVELS),
+    fallback: 'info',
+    about: `One of ${LOG_LEVELS.join(', ')}.`,
+  }),
+  NODE_ENV: variable({
+    parse: oneOf(['development', 'test', 'production']),
+    fallback: 'development',
+    about: 'production refuses RATE_LIMIT=off and the test checkout.',
+  }),
+};
+
+type Variables = typeof VARIABLES;
+export type Env = {
+  [Name in keyof Variables]: ReturnType<Variables[Name]['parse']> | Variables[Name]['fallback'];
+};
+
+function read<T, D>(name: string, definition: Variable<T, D>, source: NodeJS.ProcessEnv): T | D {
+  let text = source[name];
+  const file = source[`${name}_FILE`];
+  if (definition.secret && (text === undefined || text === '') && file !== undefined && file !== '') {
+    try {
+      text = readFileSync(file, 'utf8').trim();
+    } catch (error) {
+      throw new EnvError(`${name}_FILE: cannot read it`, { cause: error });
+    }
+  }
+  if (text === undefined || text === '') return definition.fallback;
+  try {
+    return definition.parse(text);
+  } catch (error) {
+    throw new EnvError(`${name}: ${error instanceof Error ? error.message : 'bad value'}`, { cause: error });
+  }
+}
+
+/**
+ * Reads and checks the environment, the only place that does.
+ *
+ * @throws EnvError with one line that names the variable
+ */
+export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
+  const v = VARIABLES;
+  const env: Env = {
+    HOST: read('HOST', v.HOST, source),
+    PORT: read('PORT', v.PORT, source),
+    INTERNAL_PORT: read('INTERNAL_PORT', v.INTERNAL_PORT, source),
+    INTERNAL_ADVERTISE: read('INTERNAL_ADVERTISE', v.INTERNAL_ADVERTISE, source),
+    PUBLIC_URL: read('PUBLIC_URL', v.PUBLIC_URL, source),
+    TRUST_PROXY: read('TRUST_PROXY', v.TRUST_PROXY, source),
+    DATA_DIR: read('DATA_DIR', v.DATA_DIR, source),
+    MONGODB_URI: read('MONGODB_URI', v.MONGODB_URI, source),
+    TEMPORAL_ADDRESS: read('TEMPORAL_ADDRESS', v.TEMPORAL_ADDRESS, source),
+    TEMPORAL_NAMESPACE: read('TEMPORAL_NAMESPACE', v.TEMPORAL_NAMESPACE, source),
+    MASTER_KEYS: read('MASTER_KEYS', v.MASTER_KEYS, source),
+    FREE_CREDITS: read('FREE_CREDITS', v.FREE_CREDITS, source),
+    RATE_LIMIT: read('RATE_LIMIT', v.RATE_LIMIT, source),
+    POOL_WAIT: read('POOL_WAIT', v.POOL_WAIT, source),
+    EGRESS_ALLOW: read('EGRESS_ALLOW', v.EGRESS_ALLOW, source),
+    DNS_SERVERS: read('DNS_SERVERS', v.DNS_SERVERS, source),
+    WEBHOOK_RETRY_SCHEDULE: read('WEBHOOK_RETRY_SCHEDULE', v.WEBHOOK_RETRY_SCHEDULE, source),
+    GOLD_FEED_URL: read('GOLD_FEED_URL', v.GOLD_FEED_URL, source),
+    FX_FEED_URL: read('FX_FEED_URL', v.FX_FEED_URL, source),
+    CHROMIUM_PATH: read('CHROMIUM_PATH', v.CHROMIUM_PATH, source),
+    SOFFICE_PATH: read('SOFFICE_PATH', v.SOFFICE_PATH, source),
+    SMTP_URL: read('SMTP_URL', v.SMTP_URL, source),
+    STRIPE_SECRET_KEY: read('STRIPE_SECRET_KEY', v.STRIPE_SECRET_KEY, source),
+    STRIPE_WEBHOOK_SECRET: read('STRIPE_WEBHOOK_SECRET', v.STRIPE_WEBHOOK_SECRET, source),
+    LOG_LEVEL: read('LOG_LEVEL', v.LOG_LEVEL, source),
+    NODE_ENV: read('NODE_ENV', v.NODE_ENV, source),
+  };
+  if (env.NODE_ENV === 'production' && env.RATE_LIMIT === null)
+    throw new EnvError('RATE_LIMIT: off is not for production');
+  return env;
+}

@@ -1,0 +1,31 @@
+import { readdirSync } from 'node:fs';
+import { POOLS, type Pool, type ToolDefinition } from './tool.ts';
+
+/** Every tool by name, in alphabetical order. */
+export type Registry = ReadonlyMap<string, ToolDefinition>;
+
+const isDefinition = (value: unknown): value is ToolDefinition =>
+  typeof value === 'object' && value !== null && 'input' in value && 'output' in value && 'price' in value;
+
+/**
+ * Reads `schemas/tools/`: a file there is a tool, and nothing else has to be told.
+ *
+ * @throws when a file does not export a definition by default, or its name is not its tool's
+ */
+export async function loadRegistry(): Promise<Registry> {
+  const folder = new URL('./tools/', import.meta.url);
+  const registry = new Map<string, ToolDefinition>();
+  for (const file of readdirSync(folder).sort()) {
+    const name = file.replace(/\.ts$/, '');
+    const module: unknown = await import(new URL(file, folder).href);
+    const definition = typeof module === 'object' && module !== null && 'default' in module && module.default;
+    if (!isDefinition(definition) || definition.name !== name)
+      throw new Error(`schemas/tools/${file} does not define the tool "${name}"`);
+    registry.set(name, definition);
+  }
+  return registry;
+}
+
+/** The pools that have any tool, so the ones that need a process. */
+export const poolsInUse = (registry: Registry): Pool[] =>
+  POOLS.filter((pool) => [...registry.values()].some((tool) => tool.pool === pool));
