@@ -83,7 +83,8 @@ export interface MasterKey {
   bytes: Buffer;
 }
 
-function masterKeys(text: string): MasterKey[] {
+/** `<id>:<base64 of 32 bytes>,…` @throws when it is not that */
+export function parseMasterKeys(text: string): MasterKey[] {
   const keys = list(text).map((item) => {
     const match = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(item);
     if (match?.[1] === undefined || match[2] === undefined)
@@ -165,7 +166,7 @@ export const VARIABLES = {
   }),
   TEMPORAL_NAMESPACE: variable({ parse: String, fallback: 'default', about: 'Temporal namespace.' }),
   MASTER_KEYS: variable({
-    parse: masterKeys,
+    parse: parseMasterKeys,
     fallback: null,
     secret: true,
     about: '<id>:<base64 of 32 bytes>,… The first encrypts, all decrypt. Default: one made in DATA_DIR.',

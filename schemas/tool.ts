@@ -86,12 +86,3 @@ export function secretFields(definition: { input: ObjectSchema }): string[] {
     .filter(([, schema]) => schema.writeOnly === true)
     .map(([name]) => name);
 }
-
-/** What every tool gets beside its input. Its deadline is absolute and covers everything the tool does. */
-export interface ToolContext {
-  callId: string;
-  /** Aborted when the attempt is cancelled or out of time; pass it to every await on the outside. */
-  signal: AbortSignal;
-  /** Epoch milliseconds by which this attempt must have answered. */
-  deadline: number;
-}

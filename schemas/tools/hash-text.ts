@@ -1,3 +1,4 @@
+import { loneSurrogates } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -46,8 +47,5 @@ export default defineTool({
     },
   ],
   errors: [],
-  check: ({ text }) =>
-    text.isWellFormed()
-      ? []
-      : [{ pointer: '/text', message: 'holds a lone surrogate, which UTF-8 cannot carry' }],
+  check: ({ text }) => loneSurrogates('/text', text),
 });

@@ -1,0 +1,94 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ServiceError } from '../schemas/errors.ts';
+import type { ToolDefinition } from '../schemas/tool.ts';
+import type { Results } from '../store/results.ts';
+import type {
+  CallFailure,
+  ToolActivities,
+  ToolCall,
+  ToolResult,
+  VaultReference,
+} from '../workflows/types.ts';
+import type { NetworkContext, ToolContext } from './context.ts';
+import { loadTool, type RunTool } from './load.ts';
+import type { Threads } from './threads.ts';
+
+/** What the tools of a pool run with. */
+export interface ToolServices {
+  results: Results;
+  /** Fetches the secrets of a call from the API replica that holds them. */
+  openVault(reference: VaultReference, callId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
+  /** Where the tools of the cpu pool run. */
+  threads: Threads;
+  /** What a tool outside the threads gets beyond ToolContext. */
+  context: Omit<NetworkContext, keyof ToolContext>;
+}
+
+type Run = RunTool<NetworkContext>;
+
+/** A result up to this size travels in the workflow's payload. */
+const INLINE_BYTES = 64 * 1024;
+/** The contract's limit for encoded output. */
+const OUTPUT_BYTES = 50_000_000;
+/** Well within the workflow's heartbeat time-out. */
+const HEARTBEAT_EVERY_MS = 2000;
+
+/** The expected error becomes a failure that is never retried; the code is its type. */
+function asFailure(error: ServiceError): ApplicationFailure {
+  const { code, detail, members, retryAfter } = error;
+  return ApplicationFailure.create({
+    type: code,
+    message: detail,
+    nonRetryable: true,
+    category: 'BENIGN',
+    details: [{ members, retryAfter: retryAfter ?? null, available: null } satisfies CallFailure],
+    ...(error.cause instanceof Error ? { cause: error.cause } : {}),
+  });
+}
+
+/** One activity a tool, named like it. */
+export async function createToolActivities(
+  tools: readonly ToolDefinition[],
+  services: ToolServices,
+): Promise<ToolActivities> {
+  const activities: ToolActivities = {};
+  for (const { name, pool } of tools) {
+    const run: Run =
+      pool === 'cpu'
+        ? (input, { callId, deadline, signal }) =>
+            services.threads.run({ tool: name, input, callId, deadline }, signal)
+        : await loadTool(name);
+    activities[name] = (call) => runActivity(run, call, services);
+  }
+  return activities;
+}
+
+async function runActivity(run: Run, call: ToolCall, services: ToolServices): Promise<ToolResult> {
+  const { callId } = call;
+  const activity = Context.current();
+  const deadline = Date.now() + call.attemptMs;
+  const timeout = AbortSignal.timeout(call.attemptMs);
+  const signal = AbortSignal.any([activity.cancellationSignal, timeout]);
+  const context: NetworkContext = { ...services.context, callId, deadline, signal };
+  const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_EVERY_MS);
+  try {
+    const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);
+    const output = await run({ ...call.input, ...secrets }, context);
+    return await keep(call, output, services.results);
+  } catch (error) {
+    if (error instanceof ServiceError) throw asFailure(error);
+    // A cancel is Temporal's to see; a time-out is ours to name.
+    if (timeout.aborted && !activity.cancellationSignal.aborted)
+      throw asFailure(new ServiceError('deadline_exceeded', { cause: error }));
+    throw error;
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+async function keep(call: ToolCall, output: Record<string, unknown>, results: Results): Promise<ToolResult> {
+  const json = Buffer.from(JSON.stringify(output));
+  if (json.length > OUTPUT_BYTES) throw new ServiceError('output_too_large');
+  if (json.length <= INLINE_BYTES) return { output };
+  return { stored: await results.write(call.callId, json, new Date(call.resultExpiresAt)) };
+}

@@ -1,0 +1,7 @@
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import type definition from '../../schemas/tools/bcrypt-verify.ts';
+import { bcryptMatches } from '../bcrypt.ts';
+
+export async function run(input: ToolInput<typeof definition>): Promise<ToolOutput<typeof definition>> {
+  return { matches: await bcryptMatches(Buffer.from(input.password), input.hash) };
+}

@@ -1,0 +1,45 @@
+import type { DnsRecord } from '../../egress/dns/record.ts';
+import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { isInternalName, parseHost } from '../../schemas/formats/hostname.ts';
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import type definition from '../../schemas/tools/dns-lookup.ts';
+import type { NetworkContext } from '../context.ts';
+
+type Output = ToolOutput<typeof definition>;
+
+/**
+ * The character strings of a TXT record, which are bytes of no stated encoding: UTF-8 where they are that together,
+ * else Latin-1, so that no byte is lost. A character that two strings share counts to the one it ends in.
+ */
+function decodeChunks(chunks: readonly Buffer[]): string[] {
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  try {
+    return chunks.map((chunk, index) => utf8.decode(chunk, { stream: index < chunks.length - 1 }));
+  } catch {
+    return chunks.map((chunk) => chunk.toString('latin1'));
+  }
+}
+
+function toOutput({ owner: _, type, ...record }: DnsRecord): Output['records'][number] {
+  if ('chunks' in record) {
+    const chunks = decodeChunks(record.chunks);
+    return { text: chunks.join(''), chunks, ttl: record.ttl };
+  }
+  return record;
+}
+
+/** RFC 1035 by our own sockets, because Node's resolver tells neither TTLs nor an alias that leads nowhere. */
+export async function run(
+  { hostname, recordType }: ToolInput<typeof definition>,
+  { resolver, signal, deadline }: NetworkContext,
+): Promise<Output> {
+  const host = parseHost(hostname);
+  if (host.kind !== 'name')
+    throw invalidInput([{ pointer: '/hostname', message: 'is not the name of a domain' }]);
+  if (isInternalName(host.name)) throw new ServiceError('target_refused');
+  const { status, records, chain } = await resolver.lookup(host.name, recordType, { signal, deadline });
+  // A public alias must not be a way to read what only our own network may resolve.
+  if (chain.some(isInternalName)) throw new ServiceError('target_refused');
+  if (status === 'nxdomain') throw new ServiceError('host_not_found');
+  return { hostname: host.name, recordType, records: records.map(toOutput), found: status === 'answer' };
+}

@@ -1,0 +1,70 @@
+import Router from '@koa/router';
+import Koa from 'koa';
+import type { Logger } from 'pino';
+import type { Env } from '../schemas/env.ts';
+import { ServiceError } from '../schemas/errors.ts';
+import type { Registry } from '../schemas/registry.ts';
+import type { Accounts } from '../store/accounts.ts';
+import type { ApiKeys } from '../store/apiKeys.ts';
+import type { Store } from '../store/mongo.ts';
+import type { Results } from '../store/results.ts';
+import { type CallRunner, MAX_RUNNING } from './calls.ts';
+import type { State } from './context.ts';
+import { createAuthenticate } from './middleware/authenticate.ts';
+import { createFailureLimit } from './middleware/failureLimit.ts';
+import { problems } from './middleware/problem.ts';
+import { createRateLimit } from './middleware/rateLimit.ts';
+import { metaRoutes } from './routes/meta.ts';
+import { toolRoutes } from './routes/tools.ts';
+
+/** Everything the API needs from outside; see server.ts for how it is made. */
+export interface AppDependencies {
+  env: Env;
+  log: Logger;
+  registry: Registry;
+  store: Store;
+  accounts: Accounts;
+  apiKeys: ApiKeys;
+  results: Results;
+  runner: CallRunner;
+}
+
+/** The routes that match a path but not the method, as a 405 with `Allow`; @koa/router's own answers 501 to unknown verbs. */
+function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
+  return async (ctx, next) => {
+    await next();
+    if (ctx.status !== 404 || ctx.body !== undefined) return;
+    const { path, route } = router.match(ctx.path, ctx.method);
+    if (route || path.length === 0) return;
+    ctx.set('Allow', [...new Set(path.flatMap((layer) => layer.methods))].join(', '));
+    throw new ServiceError('method_not_allowed');
+  };
+}
+
+/** The HTTP API as a Koa application that listens nowhere yet. */
+export function createApp(deps: AppDependencies): Koa<State> {
+  const { env, log, registry, store, apiKeys, accounts } = deps;
+  const app = new Koa<State>({ proxy: env.TRUST_PROXY });
+  const router = new Router<State>();
+  const authenticate = createAuthenticate({
+    apiKeys,
+    accounts,
+    onFailure: createFailureLimit(store, env.RATE_LIMIT),
+  });
+
+  metaRoutes(router, registry);
+  toolRoutes(router, {
+    registry,
+    runner: deps.runner,
+    results: deps.results,
+    authenticate,
+    rateLimit: createRateLimit(store, env.RATE_LIMIT),
+    maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
+  });
+
+  app.use(problems(log));
+  app.use(methodNotAllowed(router));
+  app.use(router.routes());
+  app.on('error', (error) => log.debug({ err: error }, 'connection'));
+  return app;
+}

@@ -1,0 +1,42 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { type Fault, invalidInput } from '../../schemas/errors.ts';
+import type { ObjectSchema } from '../../schemas/tool.ts';
+
+/** Fills in defaults and answers the value. @throws ServiceError invalid_input with every fault */
+export type Validate = (value: Record<string, unknown>) => Record<string, unknown>;
+
+const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** A fault in words that name the place and the rule, never the value: it may be a secret. */
+function asFault({ keyword, instancePath, message, params }: ErrorObject): Fault {
+  switch (keyword) {
+    case 'required':
+      return {
+        pointer: `${instancePath}/${escapePointer(String(params.missingProperty))}`,
+        message: 'is required',
+      };
+    case 'additionalProperties':
+      return {
+        pointer: `${instancePath}/${escapePointer(String(params.additionalProperty))}`,
+        message: 'is not a known field',
+      };
+    case 'enum':
+      return { pointer: instancePath, message: `must be one of ${[params.allowedValues].flat().join(', ')}` };
+    default:
+      return { pointer: instancePath, message: message ?? 'is invalid' };
+  }
+}
+
+/** Compiles validators that report all faults at once, apply defaults and never coerce. */
+export function createValidator(): (schema: ObjectSchema) => Validate {
+  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictTypes: false });
+  addFormats.default(ajv);
+  return (schema) => {
+    const check = ajv.compile<Record<string, unknown>>(schema);
+    return (value) => {
+      if (!check(value)) throw invalidInput((check.errors ?? []).map(asFault));
+      return value;
+    };
+  };
+}

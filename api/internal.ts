@@ -1,0 +1,29 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Vault } from '../store/vault.ts';
+
+/** A vault request names a call and a token; it is never larger. */
+const REQUEST_BYTES = 4096;
+
+async function answerVault(vault: Vault, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > REQUEST_BYTES) break;
+    chunks.push(chunk);
+  }
+  const reply = size > REQUEST_BYTES ? null : vault.answer(Buffer.concat(chunks));
+  response.writeHead(reply === null ? 404 : 200, { 'Content-Type': 'application/octet-stream' });
+  response.end(reply ?? '');
+}
+
+/** What only our own processes reach: the vault. */
+export function createInternalServer(vault: Vault): Server {
+  return createServer((request, response) => {
+    if (request.method === 'POST' && request.url === '/vault') {
+      answerVault(vault, request, response).catch(() => response.destroy());
+      return;
+    }
+    response.writeHead(404).end();
+  });
+}

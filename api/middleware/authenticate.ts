@@ -1,0 +1,41 @@
+import type { Middleware } from 'koa';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Accounts } from '../../store/accounts.ts';
+import type { ApiKeys } from '../../store/apiKeys.ts';
+import type { ApiKeyDoc } from '../../store/mongo.ts';
+import type { Context, State } from '../context.ts';
+
+/** Answers who may be told 401 yet again from this address; throws rate_limited when it was too often. */
+export type FailureLimit = (address: string) => Promise<void>;
+
+interface Dependencies {
+  apiKeys: ApiKeys;
+  accounts: Accounts;
+  onFailure: FailureLimit;
+}
+
+const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
+
+/** The account and key of a request. @throws ServiceError missing_api_key, invalid_api_key, rate_limited */
+export function createAuthenticate({ apiKeys, accounts, onFailure }: Dependencies) {
+  return async (ctx: Context): Promise<void> => {
+    const header = ctx.get('Authorization');
+    const presented = BEARER.exec(header)?.[1];
+    const key = presented === undefined ? null : await apiKeys.authenticate(presented);
+    const account = key === null ? null : await accounts.find(key.accountId);
+    if (key === null || account === null) {
+      await onFailure(ctx.ip);
+      throw new ServiceError(header === '' ? 'missing_api_key' : 'invalid_api_key');
+    }
+    ctx.state.caller = { account, key };
+  };
+}
+
+/** Lets only keys with the scope pass. */
+export const requireScope =
+  (scope: ApiKeyDoc['scope']): Middleware<State> =>
+  async (ctx, next) => {
+    const { key } = ctx.state.caller;
+    if (key !== null && key.scope !== scope) throw new ServiceError('insufficient_scope');
+    await next();
+  };

@@ -1,0 +1,33 @@
+import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimit } from '../../schemas/env.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Store } from '../../store/mongo.ts';
+import type { FailureLimit } from './authenticate.ts';
+
+/** Refused keys an address may present in a minute. A good key is never held up by it. */
+const FAILURES = 60;
+const WINDOW_SECONDS = 60;
+
+/** Counts 401 answers by address, for all API processes together. */
+export function createFailureLimit(store: Store, limit: RateLimit | null): FailureLimit {
+  if (limit === null) return async () => {};
+  const limiter = new RateLimiterMongo({
+    storeClient: store.client,
+    dbName: store.db.databaseName,
+    tableName: 'failures',
+    points: FAILURES,
+    duration: WINDOW_SECONDS,
+    inMemoryBlockOnConsumed: FAILURES + 1,
+    inMemoryBlockDuration: WINDOW_SECONDS,
+  });
+  return async (address) => {
+    try {
+      await limiter.consume(address);
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error;
+      throw new ServiceError('rate_limited', {
+        retryAfter: Math.max(1, Math.ceil(error.msBeforeNext / 1000)),
+      });
+    }
+  };
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { Middleware } from 'koa';
+import type { Logger } from 'pino';
+import { ERRORS, ServiceError } from '../../schemas/errors.ts';
+import type { Context, State } from '../context.ts';
+
+/** The body of RFC 9457 for an error of the table. */
+export function problemBody(error: ServiceError, requestId: string): Record<string, unknown> {
+  const { status, title } = ERRORS[error.code];
+  return {
+    type: `/docs/errors#${error.code}`,
+    title,
+    status,
+    detail: error.detail,
+    code: error.code,
+    requestId,
+    ...error.members,
+  };
+}
+
+/** Answers with an error. `requestId` is the first call's when a refusal is replayed. */
+export function sendProblem(ctx: Context, error: ServiceError, requestId: string): void {
+  ctx.status = ERRORS[error.code].status;
+  ctx.body = JSON.stringify(problemBody(error, requestId));
+  ctx.type = 'application/problem+json';
+  if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter));
+  if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
+  // What is left of a body that was refused for its size is not read: the connection ends instead.
+  if (error.code === 'body_too_large') ctx.set('Connection', 'close');
+}
+
+/** The outermost layer: gives the request its id, logs how it ended, and turns every error into a problem. */
+export function problems(log: Logger): Middleware<State> {
+  return async (ctx, next) => {
+    const started = performance.now();
+    ctx.state.requestId = `req_${randomUUID()}`;
+    ctx.set('X-Request-Id', ctx.state.requestId);
+    ctx.set('X-Content-Type-Options', 'nosniff');
+    try {
+      await next();
+      if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found');
+    } catch (error) {
+      const known = error instanceof ServiceError ? error : new ServiceError('internal', { cause: error });
+      if (known.code === 'internal')
+        log.error({ err: known.cause ?? known, requestId: ctx.state.requestId }, 'internal');
+      sendProblem(ctx, known, ctx.state.requestId);
+    }
+    log.info(
+      {
+        requestId: ctx.state.requestId,
+        method: ctx.method,
+        path: ctx.path,
+        status: ctx.status,
+        ms: Math.round(performance.now() - started),
+      },
+      'request',
+    );
+  };
+}

@@ -1,0 +1,115 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { EnvError, readEnv } from '../schemas/env.ts';
+import { loadRegistry } from '../schemas/registry.ts';
+import { createAccounts } from '../store/accounts.ts';
+import { createApiKeys } from '../store/apiKeys.ts';
+import { createCalls } from '../store/calls.ts';
+import { loadKeyring } from '../store/keyring.ts';
+import { createLedger } from '../store/ledger.ts';
+import { ensureIndexes, openStore } from '../store/mongo.ts';
+import { createResults } from '../store/results.ts';
+import { createVault } from '../store/vault.ts';
+import { createLog } from '../workers/log.ts';
+import { connectClient } from '../workers/temporal.ts';
+import { createApp } from './app.ts';
+import { createCallRunner } from './calls.ts';
+import { createInternalServer } from './internal.ts';
+
+/** Connections that say nothing are closed after these; a running call may take its 100 s. */
+const HEADERS_TIMEOUT_MS = 20_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_MS = 65_000;
+
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') reject(new Error('no address'));
+      else resolve(address);
+    });
+  });
+}
+
+/** Stops listening and waits for the answers under way. */
+const drain = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+
+const url = ({ address, family, port }: AddressInfo): string =>
+  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+
+/** Resolves when somebody wants the process to end: a signal, or the parent that is gone. */
+const toldToStop = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    process.once('disconnect', () => resolve());
+  });
+
+/** The API process: connects, listens, says that it is ready, and on a signal answers what it has and ends. */
+async function main(): Promise<void> {
+  const env = readEnv();
+  const log = createLog(env, 'api');
+  const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
+  const stop = toldToStop();
+
+  await using open = new AsyncDisposableStack();
+  const keyring = loadKeyring(env);
+  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
+  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  await ensureIndexes(store);
+  const client = await connectClient(env, keyring);
+  open.defer(() => client.connection.close());
+  const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
+  const apiKeys = open.adopt(createApiKeys(store, onError), (it) => it.flush());
+  const vault = createVault(keyring);
+
+  const internal = open.adopt(createInternalServer(vault), drain);
+  const internalUrl = url(await listen(internal, env.HOST, env.INTERNAL_PORT));
+  const app = createApp({
+    env,
+    log,
+    registry: await loadRegistry(),
+    store,
+    accounts: createAccounts(store),
+    apiKeys,
+    results: createResults(store, keyring),
+    runner: createCallRunner({
+      client,
+      calls: createCalls(store),
+      ledger,
+      vault,
+      keyring,
+      vaultUrl: env.INTERNAL_ADVERTISE ?? internalUrl,
+      limits: env,
+      log,
+    }),
+  });
+  const server = open.adopt(
+    createServer(
+      {
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+      },
+      app.callback(),
+    ),
+    drain,
+  );
+  const baseUrl = url(await listen(server, env.HOST, env.PORT));
+  log.info({ baseUrl, internalUrl }, 'listening');
+  process.send?.({ type: 'ready', baseUrl, internalUrl });
+  await stop;
+  log.info('draining');
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof EnvError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

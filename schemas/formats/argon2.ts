@@ -1,0 +1,82 @@
+/** An encoded Argon2 hash, taken apart but not judged. */
+export interface Argon2Hash {
+  variant: 'argon2d' | 'argon2i' | 'argon2id';
+  version: number;
+  /** KiB. */
+  memory: number;
+  passes: number;
+  lanes: number;
+  salt: Buffer;
+  /** Associated data, hashed with the password; empty when there is none. */
+  data: Buffer;
+  tag: Buffer;
+}
+
+/** Longest encoded hash taken, in characters. */
+export const ARGON2_HASH_LENGTH = 1024;
+
+/** 256 MiB, 16 passes, 16 lanes; and memory x passes, which is what time goes by, at most 1 GiB. */
+const MAX = { memory: 256 * 1024, passes: 16, lanes: 16, work: 1024 * 1024 };
+
+const DECIMAL = '(0|[1-9]\\d*)';
+const BASE64 = '([A-Za-z0-9+/]*)';
+const ENCODED = new RegExp(
+  `^\\$(argon2(?:d|id|i))(?:\\$v=${DECIMAL})?\\$m=${DECIMAL},t=${DECIMAL},p=${DECIMAL}` +
+    `(?:,keyid=${BASE64})?(?:,data=${BASE64})?\\$${BASE64}\\$${BASE64}$`,
+);
+
+/** Unpadded base64; null when it is not what an encoder would have written (a stray character, bits left over). */
+function decode(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64').replace(/=+$/, '') === text ? bytes : null;
+}
+
+const isVariant = (text: string | undefined): text is Argon2Hash['variant'] =>
+  text === 'argon2d' || text === 'argon2i' || text === 'argon2id';
+
+/**
+ * Reads the PHC string format as the reference decoder does (phc-winner-argon2, `decode_string`): parameters in that
+ * order, no leading zeros, no base64 padding, a missing version is 16. `keyid` and `data` as in the reference before
+ * it dropped them; `keyid` only names a key and never enters the hash.
+ */
+export function parseArgon2(hash: string): Argon2Hash | null {
+  const [, variant, version = '16', memory, passes, lanes, keyId = '', data = '', salt = '', tag = ''] =
+    ENCODED.exec(hash) ?? [];
+  const bytes = { data: decode(data), salt: decode(salt), tag: decode(tag) };
+  if (!isVariant(variant) || decode(keyId) === null) return null;
+  if (bytes.data === null || bytes.salt === null || bytes.tag === null) return null;
+  return {
+    variant,
+    version: Number(version),
+    memory: Number(memory),
+    passes: Number(passes),
+    lanes: Number(lanes),
+    salt: bytes.salt,
+    data: bytes.data,
+    tag: bytes.tag,
+  };
+}
+
+/** Everything that keeps an encoded hash from being verified: least values of RFC 9106 section 3.1, and our bounds. */
+export function argon2HashFaults(hash: string): string[] {
+  const parsed = parseArgon2(hash);
+  if (parsed === null)
+    return ['is not an Argon2 hash: want $argon2id$v=19$m=<KiB>,t=<passes>,p=<lanes>$<salt>$<hash>'];
+  const { version, memory, passes, lanes, salt, tag } = parsed;
+  const rules: [broken: boolean, message: string][] = [
+    [version !== 16 && version !== 19, `has v=${version}; there are 16 and 19`],
+    [memory > MAX.memory, `has m=${memory}; at most ${MAX.memory} (KiB, 256 MiB) is verified`],
+    [passes > MAX.passes, `has t=${passes}; at most ${MAX.passes} is verified`],
+    [lanes > MAX.lanes, `has p=${lanes}; at most ${MAX.lanes} is verified`],
+    [
+      memory * passes > MAX.work,
+      `has m x t = ${memory * passes}; at most ${MAX.work} (1 GiB over all passes) is verified`,
+    ],
+    [memory < 8 * lanes, `has m=${memory}; Argon2 takes at least 8 for each of its p=${lanes} lanes`],
+    [passes < 1, 'has t=0; Argon2 takes at least 1'],
+    [lanes < 1, 'has p=0; Argon2 takes at least 1'],
+    [salt.length < 8, `has a salt of ${salt.length} bytes; Argon2 takes at least 8`],
+    [tag.length < 4, `has a hash of ${tag.length} bytes; Argon2 makes at least 4`],
+  ];
+  return rules.filter(([broken]) => broken).map(([, message]) => message);
+}

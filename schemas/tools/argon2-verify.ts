@@ -1,0 +1,56 @@
+import { ARGON2_HASH_LENGTH, argon2HashFaults } from '../formats/argon2.ts';
+import { loneSurrogates } from '../formats/text.ts';
+import { defineTool } from '../tool.ts';
+
+export default defineTool({
+  name: 'argon2-verify',
+  title: 'Argon2 verify',
+  description:
+    'Tests a password against a stored Argon2i, Argon2d or Argon2id hash in the PHC string format; version and cost are ' +
+    'read from the hash, and a hash without a version is of version 16, as in the reference decoder. Associated data in ' +
+    'the hash (data=) is honoured; a secret key is not known here, so a hash made with one (keyid=) does not match. ' +
+    'Verified are at most 256 MiB, 16 passes, 16 lanes, and 1 GiB as memory times passes; a costlier or malformed hash is ' +
+    'refused, not answered with false. Hashes of version 16 take several times as long as the others.',
+  price: 3,
+  pool: 'cpu',
+  limits: { workMs: 60_000 },
+  input: {
+    type: 'object',
+    properties: {
+      password: {
+        type: 'string',
+        writeOnly: true,
+        description: 'Plaintext password to test; may be empty.',
+      },
+      hash: {
+        type: 'string',
+        maxLength: ARGON2_HASH_LENGTH,
+        description: 'Stored Argon2 hash, $argon2id$v=19$m=…,t=…,p=…$salt$hash.',
+      },
+    },
+    required: ['password', 'hash'],
+    additionalProperties: false,
+  },
+  output: {
+    type: 'object',
+    properties: {
+      matches: { type: 'boolean', description: 'True when the password produces the hash.' },
+    },
+    required: ['matches'],
+    additionalProperties: false,
+  },
+  examples: [
+    {
+      input: {
+        password: 'password',
+        hash: '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
+      },
+      output: { matches: true },
+    },
+  ],
+  errors: [],
+  check: ({ password, hash }) => [
+    ...loneSurrogates('/password', password),
+    ...argon2HashFaults(hash).map((message) => ({ pointer: '/hash', message })),
+  ],
+});

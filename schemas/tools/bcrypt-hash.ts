@@ -1,0 +1,66 @@
+import { BCRYPT_PASSWORD_BYTES } from '../formats/bcrypt.ts';
+import { loneSurrogates } from '../formats/text.ts';
+import { defineTool } from '../tool.ts';
+
+export default defineTool({
+  name: 'bcrypt-hash',
+  title: 'Bcrypt hash',
+  description:
+    'Hashes a password with bcrypt under a fresh random salt and answers the $2b$ string to store. bcrypt reads 72 bytes ' +
+    'and no more, so a longer password (in UTF-8) is refused instead of silently cut, and so is one that holds a NUL ' +
+    'character, where implementations part ways. The password is used as sent, without Unicode normalisation, and never stored.',
+  price: 2,
+  pool: 'cpu',
+  limits: { workMs: 20_000 },
+  input: {
+    type: 'object',
+    properties: {
+      password: {
+        type: 'string',
+        minLength: 1,
+        writeOnly: true,
+        description: 'Plaintext password, 1 to 72 bytes of UTF-8 without NUL; never stored.',
+      },
+      workFactor: {
+        type: 'integer',
+        minimum: 4,
+        maximum: 14,
+        default: 11,
+        description: 'BCrypt cost; each step up doubles the time.',
+      },
+    },
+    required: ['password'],
+    additionalProperties: false,
+  },
+  output: {
+    type: 'object',
+    properties: {
+      hash: {
+        type: 'string',
+        pattern: '^\\$2b\\$[01]\\d\\$[./A-Za-z0-9]{53}$',
+        description: 'BCrypt hash with embedded salt and work factor.',
+      },
+    },
+    required: ['hash'],
+    additionalProperties: false,
+  },
+  examples: [
+    {
+      input: { password: 'correct horse battery staple', workFactor: 11 },
+      output: { hash: '$2b$11$eUTP0LRL9AQa1A/N/DliNuXBC.Ql6Mgpk0vt3iJ0snYDofiPUXpkC' },
+    },
+  ],
+  errors: [],
+  check({ password }) {
+    const faults = loneSurrogates('/password', password);
+    const bytes = Buffer.byteLength(password);
+    if (bytes > BCRYPT_PASSWORD_BYTES)
+      faults.push({
+        pointer: '/password',
+        message: `is ${bytes} bytes of UTF-8; bcrypt reads only ${BCRYPT_PASSWORD_BYTES}`,
+      });
+    if (password.includes('\0'))
+      faults.push({ pointer: '/password', message: 'holds a NUL character, where some implementations stop' });
+    return faults;
+  },
+});

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import type { ClientSession } from 'mongodb';
+import { ServiceError } from '../schemas/errors.ts';
+import { type AccountDoc, type EntryType, type GrantDoc, isDuplicate, type Store } from './mongo.ts';
+
+/** A change of credits from outside a call. */
+export interface Grant {
+  accountId: string;
+  type: GrantDoc['type'];
+  /** Above 0 adds, below 0 takes. */
+  amount: number;
+  /** Id at its source (payment, month, operator's reference): the same one is applied once, whatever is retried. */
+  reference: string;
+  reason: string | null;
+}
+
+export interface Granted {
+  balance: number;
+  shortfall: number;
+}
+
+export interface Accounts {
+  find(accountId: string): Promise<AccountDoc | null>;
+  findByEmail(email: string): Promise<AccountDoc | null>;
+  /** Opens an account with its first credits, which fire no event. @throws ServiceError limit_reached: e-mail taken */
+  create(account: { email: string; credits: number }): Promise<AccountDoc>;
+  /**
+   * Adds credits and fires `credits.granted`; a shortfall is settled from them first. A negative amount takes at most
+   * what is available, fires nothing, and records the rest as shortfall, which suspends the account.
+   */
+  grant(grant: Grant): Promise<Granted>;
+}
+
+export function createAccounts(store: Store): Accounts {
+  const { accounts, entries, events, grants } = store;
+
+  /** One numbered line of the statement together with the balance it leaves. */
+  async function post(
+    session: ClientSession,
+    line: { accountId: string; type: EntryType; amount: number; source: string; reference: string },
+    shortfall: number,
+  ): Promise<AccountDoc> {
+    const account = await accounts.findOneAndUpdate(
+      { _id: line.accountId },
+      { $inc: { balance: line.amount, seq: 1, shortfall } },
+      { session, returnDocument: 'after' },
+    );
+    if (account === null) throw new ServiceError('not_found');
+    await entries.insertOne(
+      {
+        _id: `ent_${randomUUID()}`,
+        accountId: line.accountId,
+        seq: account.seq,
+        at: new Date(),
+        type: line.type,
+        amount: line.amount,
+        balanceAfter: account.balance,
+        callId: null,
+        tool: null,
+        source: line.source,
+        reference: line.reference,
+      },
+      { session },
+    );
+    return account;
+  }
+
+  async function apply(session: ClientSession, { accountId, type, amount, reference, reason }: Grant) {
+    const id = `${accountId}:${type}:${reference}`;
+    // The insert comes first: a second grant with this id ends here, and two at once conflict on it.
+    await grants.insertOne(
+      { _id: id, accountId, at: new Date(), type, requested: amount, applied: 0, shortfall: 0, reason },
+      { session },
+    );
+    const before = await accounts.findOne({ _id: accountId }, { session });
+    if (before === null) throw new ServiceError('not_found');
+    const taken = amount < 0 ? Math.min(-amount, before.balance - before.reserved) : 0;
+    const applied = amount < 0 ? -taken : amount;
+    const missing = amount < 0 ? -amount - taken : 0;
+    const line = { accountId, source: type, reference };
+
+    let account = before;
+    if (applied !== 0) account = await post(session, { ...line, type, amount: applied }, missing);
+    else if (missing > 0)
+      await accounts.updateOne({ _id: accountId }, { $inc: { shortfall: missing } }, { session });
+    const recovered = amount > 0 ? Math.min(amount, before.shortfall) : 0;
+    if (recovered > 0)
+      account = await post(session, { ...line, type: 'recovery', amount: -recovered }, -recovered);
+
+    await grants.updateOne({ _id: id }, { $set: { applied, shortfall: missing } }, { session });
+    if (amount > 0)
+      await events.insertOne(
+        {
+          _id: `evt_${randomUUID()}`,
+          accountId,
+          event: 'credits.granted',
+          createdAt: new Date(),
+          data: { balance: account.balance, amount, source: type, reference },
+        },
+        { session },
+      );
+    return { balance: account.balance, shortfall: before.shortfall + missing - recovered };
+  }
+
+  return {
+    find: (accountId) => accounts.findOne({ _id: accountId }),
+    findByEmail: (email) => accounts.findOne({ email: email.toLowerCase() }),
+
+    async create({ email, credits }) {
+      const account: AccountDoc = {
+        _id: `acc_${randomUUID()}`,
+        email: email.toLowerCase(),
+        createdAt: new Date(),
+        balance: credits,
+        reserved: 0,
+        shortfall: 0,
+        seq: credits > 0 ? 1 : 0,
+        monthlyAllowance: 0,
+        keysMade: 0,
+        running: {},
+        holds: {},
+        journal: [],
+      };
+      try {
+        await store.transaction(async (session) => {
+          await accounts.insertOne(account, { session });
+          if (credits === 0) return;
+          await entries.insertOne(
+            {
+              _id: `ent_${randomUUID()}`,
+              accountId: account._id,
+              seq: 1,
+              at: account.createdAt,
+              type: 'signup',
+              amount: credits,
+              balanceAfter: credits,
+              callId: null,
+              tool: null,
+              source: 'signup',
+              reference: null,
+            },
+            { session },
+          );
+        });
+      } catch (error) {
+        if (isDuplicate(error))
+          throw new ServiceError('limit_reached', {
+            detail: 'There is an account for this e-mail.',
+            cause: error,
+          });
+        throw error;
+      }
+      return account;
+    },
+
+    async grant(grant) {
+      if (!Number.isSafeInteger(grant.amount) || grant.amount === 0)
+        throw new RangeError('want a whole number of credits other than 0');
+      try {
+        return await store.transaction((session) => apply(session, grant));
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+        const account = await accounts.findOne({ _id: grant.accountId });
+        if (account === null) throw new ServiceError('not_found', { cause: error });
+        return { balance: account.balance, shortfall: account.shortfall };
+      }
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { createHash, randomInt, randomUUID } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { ServiceError } from '../schemas/errors.ts';
+import type { ApiKeyDoc, Store } from './mongo.ts';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 30;
+const CHECK_LENGTH = 6;
+const SHAPE = new RegExp(`^ut_[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`);
+/** Characters of a key that may be shown again, to tell keys apart. */
+const PREFIX_LENGTH = 9;
+/** Live keys an account may have. */
+const MAX_LIVE_KEYS = 50;
+/** How often the times of last use are written. */
+const LAST_USED_EVERY_MS = 5000;
+
+/** CRC-32 (as in zlib) of the random part, in base62, most significant digit first. */
+function checksum(random: string): string {
+  let value = crc32(random);
+  let digits = '';
+  for (let i = 0; i < CHECK_LENGTH; i++) {
+    digits = ALPHABET.charAt(value % 62) + digits;
+    value = Math.floor(value / 62);
+  }
+  return digits;
+}
+
+/** `ut_`, 30 random base62 characters (178 bits), 6 of checksum: a leaked or mistyped key is recognised offline. */
+export function generateKey(): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(62))).join('');
+  return `ut_${random}${checksum(random)}`;
+}
+
+/** True when the text could be a key: its shape and its checksum fit. Asks no database. */
+export function isWellFormedKey(text: string): boolean {
+  return SHAPE.test(text) && checksum(text.slice(3, 3 + RANDOM_LENGTH)) === text.slice(3 + RANDOM_LENGTH);
+}
+
+/** SHA-256 is enough here: a key has 178 random bits, so there is nothing to guess slowly. */
+const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+export interface NewKey {
+  accountId: string;
+  name: string;
+  scope: 'tools' | 'account';
+  tools: string[] | null;
+  expiresAt: Date | null;
+}
+
+export interface ApiKeys {
+  /** The live key, or null: unknown, revoked and expired look the same. Never cached, so a revoked key fails at once. */
+  authenticate(key: string): Promise<ApiKeyDoc | null>;
+  /** Creates a key and its `api_key.created` event. @throws ServiceError limit_reached */
+  create(key: NewKey): Promise<{ row: ApiKeyDoc; key: string }>;
+  /** Revokes it, with its event, once. @throws ServiceError not_found, also for another account's */
+  revoke(accountId: string, id: string): Promise<void>;
+  /** Writes the times of last use that are due. */
+  flush(): Promise<void>;
+}
+
+export function createApiKeys(store: Store, onError: (error: unknown) => void): ApiKeys {
+  const { apiKeys, events } = store;
+  const used = new Map<string, Date>();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    const due = [...used];
+    used.clear();
+    if (due.length === 0) return;
+    await apiKeys.bulkWrite(
+      due.map(([_id, at]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt: at } } } })),
+      { ordered: false },
+    );
+  }
+
+  const event = (row: ApiKeyDoc, kind: 'api_key.created' | 'api_key.revoked') => ({
+    _id: `evt_${randomUUID()}`,
+    accountId: row.accountId,
+    event: kind,
+    createdAt: new Date(),
+    data: { keyId: row._id, name: row.name, prefix: row.prefix },
+  });
+
+  return {
+    flush,
+
+    async authenticate(key) {
+      if (!isWellFormedKey(key)) return null;
+      const row = await apiKeys.findOne({ hash: hashKey(key) });
+      const now = new Date();
+      if (row === null || row.revokedAt !== null || (row.expiresAt !== null && row.expiresAt <= now))
+        return null;
+      used.set(row._id, now);
+      timer ??= setTimeout(() => flush().catch(onError), LAST_USED_EVERY_MS).unref();
+      return row;
+    },
+
+    async create(newKey) {
+      const key = generateKey();
+      const row: ApiKeyDoc = {
+        _id: `key_${randomUUID()}`,
+        ...newKey,
+        hash: hashKey(key),
+        prefix: key.slice(0, PREFIX_LENGTH),
+        createdAt: new Date(),
+        lastUsedAt: null,
+        revokedAt: null,
+      };
+      await store.transaction(async (session) => {
+        // Writing the account makes two creations at once meet, so that the count below is the truth.
+        await store.accounts.updateOne({ _id: row.accountId }, { $inc: { keysMade: 1 } }, { session });
+        const live = await apiKeys.countDocuments(
+          {
+            accountId: row.accountId,
+            revokedAt: null,
+            $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date() } }],
+          },
+          { session },
+        );
+        if (live >= MAX_LIVE_KEYS)
+          throw new ServiceError('limit_reached', {
+            detail: `An account may have ${MAX_LIVE_KEYS} live keys.`,
+          });
+        await apiKeys.insertOne(row, { session });
+        await events.insertOne(event(row, 'api_key.created'), { session });
+      });
+      return { row, key };
+    },
+
+    async revoke(accountId, id) {
+      await store.transaction(async (session) => {
+        const row = await apiKeys.findOneAndUpdate(
+          { _id: id, accountId, revokedAt: null },
+          { $set: { revokedAt: new Date() } },
+          { session, returnDocument: 'after' },
+        );
+        if (row !== null) await events.insertOne(event(row, 'api_key.revoked'), { session });
+        else if ((await apiKeys.countDocuments({ _id: id, accountId }, { session })) === 0)
+          throw new ServiceError('not_found');
+      });
+    },
+  };
+}

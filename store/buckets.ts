@@ -1,0 +1,51 @@
+import type { RateLimit } from '../schemas/env.ts';
+import { isDuplicate, type Store } from './mongo.ts';
+
+/** What a bucket says after one token was asked for. */
+export interface Taken {
+  allowed: boolean;
+  /** Whole tokens left. */
+  remaining: number;
+  /** Seconds until the bucket is full again. */
+  resetSeconds: number;
+  /** Seconds until one token is there; 0 when allowed. */
+  retryAfterSeconds: number;
+}
+
+/**
+ * Takes one token from the bucket `id`, in one atomic step on the database's clock, so that any number of API
+ * processes share it. Not journalled: losing the last moments in a crash gives somebody a few calls.
+ */
+export async function takeToken({ buckets }: Store, id: string, limit: RateLimit): Promise<Taken> {
+  const elapsed = { $divide: [{ $max: [0, { $subtract: ['$$NOW', { $ifNull: ['$at', '$$NOW'] }] }] }, 1000] };
+  const filled = {
+    $min: [
+      limit.burst,
+      { $add: [{ $ifNull: ['$tokens', limit.burst] }, { $multiply: [elapsed, limit.rate] }] },
+    ],
+  };
+  const step = [
+    { $set: { tokens: filled, at: '$$NOW' } },
+    { $set: { taken: { $gte: ['$tokens', 1] } } },
+    { $set: { tokens: { $cond: ['$taken', { $subtract: ['$tokens', 1] }, '$tokens'] } } },
+  ];
+  const take = () =>
+    buckets.findOneAndUpdate({ _id: id }, step, {
+      upsert: true,
+      returnDocument: 'after',
+      writeConcern: { w: 1, journal: false },
+    });
+  // Two first calls at once both try to insert the bucket; the loser finds it on its second try.
+  const bucket = await take().catch((error: unknown) => {
+    if (isDuplicate(error)) return take();
+    throw error;
+  });
+  const tokens = bucket?.tokens ?? 0;
+  const allowed = bucket?.taken ?? false;
+  return {
+    allowed,
+    remaining: Math.floor(tokens),
+    resetSeconds: Math.ceil((limit.burst - tokens) / limit.rate),
+    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / limit.rate)),
+  };
+}

@@ -1,0 +1,100 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Env, type MasterKey, parseMasterKeys } from '../schemas/env.ts';
+
+/** What a key is for; each purpose gets its own key by HKDF, so that no ciphertext of one opens as another. */
+export type Purpose = 'temporal-payload' | 'result' | 'vault' | 'fingerprint' | 'webhook-secret' | 'session';
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encrypts and authenticates with the first master key, opens with any of them (AES-256-GCM, NIST SP 800-38D; keys
+ * by HKDF-SHA256, RFC 5869). A sealed value is `length of key id | key id | iv | tag | ciphertext`.
+ */
+export interface Keyring {
+  /** Id of the key that encrypts now. */
+  readonly currentId: string;
+  /** `context` is authenticated but not stored: the same one must be given to `open`. */
+  seal(purpose: Purpose, context: string, plain: Uint8Array): Buffer;
+  /** @throws when the key is not in the ring, the purpose or context differ, or a byte was changed */
+  open(purpose: Purpose, context: string, sealed: Uint8Array): Buffer;
+  /** Which key sealed this. */
+  keyIdOf(sealed: Uint8Array): string;
+  /** HMAC-SHA256 under a key of the ring (the current one unless told), as `<key id>:<base64url>`. */
+  mac(purpose: Purpose, data: string, keyId?: string): string;
+  /** 32 bytes for a library that wants a secret of its own. */
+  derive(purpose: Purpose): Buffer;
+}
+
+export function createKeyring(keys: readonly MasterKey[]): Keyring {
+  const [current] = keys;
+  if (current === undefined) throw new Error('a keyring needs a key');
+  const derived = new Map<string, Buffer>();
+
+  const keyFor = (purpose: Purpose, id: string): Buffer => {
+    const name = `${purpose}/${id}`;
+    const known = derived.get(name);
+    if (known !== undefined) return known;
+    const master = keys.find((key) => key.id === id);
+    if (master === undefined) throw new Error(`master key "${id}" is not in the ring`);
+    const key = Buffer.from(hkdfSync('sha256', master.bytes, '', `utility-tools/${purpose}`, 32));
+    derived.set(name, key);
+    return key;
+  };
+
+  const keyIdOf = (sealed: Uint8Array): string =>
+    Buffer.from(sealed.subarray(1, 1 + (sealed[0] ?? 0))).toString('latin1');
+
+  return {
+    currentId: current.id,
+    keyIdOf,
+    derive: (purpose) => keyFor(purpose, current.id),
+    mac(purpose, data, keyId = current.id) {
+      return `${keyId}:${createHmac('sha256', keyFor(purpose, keyId)).update(data).digest('base64url')}`;
+    },
+    seal(purpose, context, plain) {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', keyFor(purpose, current.id), iv).setAAD(
+        Buffer.from(context),
+      );
+      const data = Buffer.concat([cipher.update(plain), cipher.final()]);
+      const id = Buffer.from(current.id, 'latin1');
+      return Buffer.concat([Buffer.of(id.length), id, iv, cipher.getAuthTag(), data]);
+    },
+    open(purpose, context, sealed) {
+      const id = keyIdOf(sealed);
+      const body = sealed.subarray(1 + id.length);
+      if (body.length < IV_BYTES + TAG_BYTES) throw new Error('sealed value is cut short');
+      const decipher = createDecipheriv('aes-256-gcm', keyFor(purpose, id), body.subarray(0, IV_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+        .setAAD(Buffer.from(context))
+        .setAuthTag(body.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+      return Buffer.concat([decipher.update(body.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
+    },
+  };
+}
+
+/** The ring of `MASTER_KEYS`, or the one of the data folder, made on first use (mode 0600). */
+export function loadKeyring(env: Pick<Env, 'MASTER_KEYS' | 'DATA_DIR'>): Keyring {
+  if (env.MASTER_KEYS !== null) return createKeyring(env.MASTER_KEYS);
+  return createKeyring(parseMasterKeys(localKeys(env.DATA_DIR)));
+}
+
+function localKeys(folder: string): string {
+  const path = join(folder, 'master.keys');
+  mkdirSync(folder, { recursive: true });
+  // Several processes may start at once: each writes a draft of its own, and link() lets exactly one become the file.
+  const draft = join(folder, `master.keys.${randomBytes(6).toString('hex')}`);
+  writeFileSync(draft, `local:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft);
+  }
+  return readFileSync(path, 'utf8').trim();
+}

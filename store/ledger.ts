@@ -1,0 +1,326 @@
+import { randomUUID } from 'node:crypto';
+import type { Document } from 'mongodb';
+import { balanceEventData, LOW_CREDITS } from '../schemas/events.ts';
+import type { Pool } from '../schemas/tool.ts';
+import { type AccountDoc, insertOnce, type JournalEntry, type Store } from './mongo.ts';
+
+/** What a reservation needs to know of a call. */
+export interface Reservation {
+  callId: string;
+  accountId: string;
+  tool: string;
+  pool: Pool;
+  price: number;
+  /** Most calls of this account that may run in the pool at once; null: any number. */
+  maxRunning: number | null;
+}
+
+/** `held` is the only answer that lets the tool run; its nonce is what a charge must show. */
+export type ReserveResult =
+  | { status: 'held'; nonce: string; available: number }
+  | { status: 'insufficient' | 'busy' | 'suspended'; available: number }
+  /** The call was ended before it began, with this code. */
+  | { status: 'closed'; code: string | null; available: number };
+
+/** How a call is to end. A refund takes whatever hold there is, a charge only the one its nonce names. */
+export type Settlement = { callId: string; accountId: string } & (
+  | { wanted: 'charged'; nonce: string }
+  | { wanted: 'refunded'; code: string; release: boolean }
+);
+
+/** How it ended, whoever ended it. */
+export interface Settled {
+  state: 'charged' | 'refunded';
+  available: number;
+}
+
+export interface Ledger {
+  reserve(call: Reservation): Promise<ReserveResult>;
+  settle(settlement: Settlement): Promise<Settled>;
+  /** Gives back a hold that outlived its call; the call's record stays as it is. */
+  dropStrayHold(accountId: string, callId: string, nonce: string): Promise<void>;
+  /** Writes what is still pending; for an orderly end of the process. */
+  flush(): Promise<void>;
+}
+
+/** An account with so many unprojected journal entries takes no new hold until they are copied. */
+const JOURNAL_LIMIT = 2000;
+/** Entries are pulled from the journal in batches: a hot account is then written twice a call, not three times. */
+const PULL_AFTER_MS = 25;
+/** An entry that is older than this was left by a process that died between the step and its projection. */
+const LEFTOVER_AFTER_MS = 5000;
+
+const after = (balance: unknown, cost: unknown): Document => ({ $subtract: [balance, cost] });
+
+/**
+ * The money steps. Each is one conditional update of the account's own document, so nothing is read and then written,
+ * and the journal entry with its events appears in the same step; what follows (`project`) only copies, by id.
+ *
+ * A hold ends exactly once: the step that removes it writes the entry, and a hold that is gone cannot be removed again.
+ * A reservation that lands late, after its call was settled, carries a nonce that nobody will ever charge.
+ */
+export function createLedger(store: Store, onError: (error: unknown) => void): Ledger {
+  const { accounts, calls, entries, events } = store;
+  const pulls = new Map<string, Set<string>>();
+  let pullTimer: NodeJS.Timeout | undefined;
+
+  async function flush(): Promise<void> {
+    clearTimeout(pullTimer);
+    pullTimer = undefined;
+    const due = [...pulls];
+    pulls.clear();
+    if (due.length === 0) return;
+    // Losing this write costs nothing: the entries are copied again, by id, and pulled with the next batch.
+    await accounts.bulkWrite(
+      due.map(([_id, ids]) => ({
+        updateOne: { filter: { _id }, update: { $pull: { journal: { id: { $in: [...ids] } } } } },
+      })),
+      { ordered: false, writeConcern: { w: 1 } },
+    );
+  }
+
+  function pullLater(accountId: string, entryId: string): void {
+    const ids = pulls.get(accountId) ?? new Set();
+    pulls.set(accountId, ids.add(entryId));
+    pullTimer ??= setTimeout(() => flush().catch(onError), PULL_AFTER_MS);
+  }
+
+  /** Copies an entry to where it is looked for. May run any number of times, in any process. */
+  async function project(accountId: string, entry: JournalEntry): Promise<void> {
+    const charged = entry.state === 'charged';
+    const closeCall = calls.updateOne(
+      // 'refused' is what the sweeper says of a call that never held credits; a settled hold knows better.
+      { _id: entry.callId, state: { $in: ['running', 'refused'] } },
+      {
+        $set: {
+          state: entry.state,
+          charged: charged ? entry.cost : 0,
+          code: entry.code,
+          finishedAt: entry.at,
+        },
+        ...(entry.release ? { $unset: { idempotency: '' } } : {}),
+      },
+    );
+    await Promise.all([
+      closeCall,
+      charged &&
+        insertOnce(
+          entries.insertOne({
+            _id: entry.id,
+            accountId,
+            seq: entry.seq,
+            at: entry.at,
+            type: 'charge',
+            amount: -entry.cost,
+            balanceAfter: entry.balanceAfter,
+            callId: entry.callId,
+            tool: entry.tool,
+            source: null,
+            reference: null,
+          }),
+        ),
+      ...entry.events.map(({ id, event }) =>
+        insertOnce(
+          events.insertOne({
+            _id: id,
+            accountId,
+            event,
+            createdAt: entry.at,
+            data: balanceEventData(event, entry.balanceAfter),
+          }),
+        ),
+      ),
+    ]);
+    pullLater(accountId, entry.id);
+  }
+
+  /** Ends a hold: removes it, moves the balance when charged, and writes the entry, all in one step. */
+  async function endHold(settlement: Settlement): Promise<AccountDoc | null> {
+    const { callId, accountId, wanted } = settlement;
+    const charged = wanted === 'charged';
+    const hold = `$holds.${callId}`;
+    const filter = charged
+      ? { _id: accountId, [`holds.${callId}.nonce`]: settlement.nonce }
+      : { _id: accountId, [`holds.${callId}`]: { $exists: true } };
+    const cost = `${hold}.cost`;
+    const balanceAfter = charged ? after('$balance', cost) : '$balance';
+    const seq = charged ? { $add: ['$seq', 1] } : '$seq';
+    const fires = (when: Document, event: string): Document => ({
+      $cond: [when, [{ id: `evt_${randomUUID()}`, event }], []],
+    });
+    const entry = {
+      id: `ent_${randomUUID()}`,
+      callId,
+      tool: `${hold}.tool`,
+      state: wanted,
+      cost,
+      at: '$$NOW',
+      code: charged ? null : settlement.code,
+      release: charged ? false : settlement.release,
+      seq,
+      balanceAfter,
+      events: charged
+        ? {
+            $concatArrays: [
+              fires(
+                { $and: [{ $gte: ['$balance', LOW_CREDITS] }, { $lt: [balanceAfter, LOW_CREDITS] }] },
+                'credits.low',
+              ),
+              fires({ $and: [{ $gt: ['$balance', 0] }, { $lte: [balanceAfter, 0] }] }, 'credits.exhausted'),
+            ],
+          }
+        : [],
+    };
+    const poolCounts = {
+      $arrayToObject: {
+        $map: {
+          input: { $objectToArray: '$running' },
+          as: 'pool',
+          in: {
+            k: '$$pool.k',
+            v: { $subtract: ['$$pool.v', { $cond: [{ $eq: ['$$pool.k', `${hold}.pool`] }, 1, 0] }] },
+          },
+        },
+      },
+    };
+    return accounts.findOneAndUpdate(
+      filter,
+      [
+        {
+          $set: {
+            balance: balanceAfter,
+            reserved: after('$reserved', cost),
+            seq,
+            running: poolCounts,
+            journal: { $concatArrays: ['$journal', [entry]] },
+          },
+        },
+        { $unset: `holds.${callId}` },
+      ],
+      { returnDocument: 'after', projection: { balance: 1, reserved: 1, journal: 1 } },
+    );
+  }
+
+  /** Copies what a process that died between the step and its projection left behind. */
+  async function projectLeftovers(account: AccountDoc): Promise<void> {
+    const before = Date.now() - LEFTOVER_AFTER_MS;
+    const leftovers = account.journal.filter((entry) => entry.at.getTime() < before);
+    await Promise.all(leftovers.map((entry) => project(account._id, entry)));
+  }
+
+  /** The state on record for a call whose hold is gone or never was. */
+  async function stateOnRecord(settlement: Settlement): Promise<Settled> {
+    const { callId, accountId } = settlement;
+    // The account before the call's row: an entry leaves the journal only after it stands in the row.
+    const account = await accounts.findOne(
+      { _id: accountId },
+      { projection: { balance: 1, reserved: 1, journal: 1 } },
+    );
+    if (account === null) throw new Error(`no account ${accountId}`);
+    const available = account.balance - account.reserved;
+    const entry = account.journal.find((candidate) => candidate.callId === callId);
+    if (entry !== undefined) {
+      await project(accountId, entry);
+      return { state: entry.state, available };
+    }
+    if (settlement.wanted === 'refunded') await refuse(callId, settlement.code, settlement.release);
+    return { state: await recordedState(callId), available };
+  }
+
+  async function recordedState(callId: string): Promise<Settled['state']> {
+    const row = await calls.findOne({ _id: callId }, { projection: { state: 1 } });
+    return row?.state === 'charged' ? 'charged' : 'refunded';
+  }
+
+  /** Closes the row of a call that holds no credits. */
+  async function refuse(callId: string, code: string, release: boolean): Promise<void> {
+    await calls.updateOne(
+      { _id: callId, state: 'running' },
+      {
+        $set: { state: 'refused', code, finishedAt: new Date() },
+        ...(release ? { $unset: { idempotency: '' } } : {}),
+      },
+    );
+  }
+
+  async function dropStrayHold(accountId: string, callId: string, nonce: string): Promise<void> {
+    const account = await accounts.findOne({ _id: accountId }, { projection: { [`holds.${callId}`]: 1 } });
+    const hold = account?.holds?.[callId];
+    if (hold?.nonce !== nonce) return;
+    await accounts.updateOne(
+      { _id: accountId, [`holds.${callId}.nonce`]: nonce },
+      { $inc: { reserved: -hold.cost, [`running.${hold.pool}`]: -1 }, $unset: { [`holds.${callId}`]: '' } },
+    );
+  }
+
+  /** Why a reservation did not match: it is already there, or it may not be. */
+  async function whyNotHeld(call: Reservation): Promise<ReserveResult> {
+    const account = await accounts.findOne({ _id: call.accountId });
+    if (account === null) return { status: 'closed', code: null, available: 0 };
+    const available = account.balance - account.reserved;
+    const hold = account.holds[call.callId];
+    if (hold !== undefined) return { status: 'held', nonce: hold.nonce, available };
+    if (account.shortfall > 0) return { status: 'suspended', available };
+    if (available < call.price) return { status: 'insufficient', available };
+    if (call.maxRunning !== null && (account.running[call.pool] ?? 0) >= call.maxRunning)
+      return { status: 'busy', available };
+    await projectLeftovers(account);
+    await flush();
+    throw new Error('the account changed between two looks at it'); // the caller tries again
+  }
+
+  return {
+    flush,
+    dropStrayHold,
+
+    async reserve(call) {
+      const nonce = randomUUID();
+      const { callId, accountId, tool, pool, price } = call;
+      const running = `running.${pool}`;
+      const account = await accounts.findOneAndUpdate(
+        {
+          _id: accountId,
+          [`holds.${callId}`]: { $exists: false },
+          shortfall: 0,
+          ...(call.maxRunning === null ? {} : { [running]: { $not: { $gte: call.maxRunning } } }),
+          [`journal.${JOURNAL_LIMIT}`]: { $exists: false },
+          $expr: { $gte: [{ $subtract: ['$balance', '$reserved'] }, price] },
+        },
+        {
+          $inc: { reserved: price, [running]: 1 },
+          $set: { [`holds.${callId}`]: { nonce, tool, pool, cost: price, at: new Date() } },
+        },
+        { returnDocument: 'after', projection: { balance: 1, reserved: 1 } },
+      );
+      const result: ReserveResult =
+        account === null
+          ? await whyNotHeld(call)
+          : { status: 'held', nonce, available: account.balance - account.reserved };
+
+      if (result.status === 'held') {
+        // After the hold, never before: whoever closes the row from here on finds the hold and ends it.
+        const row = await calls.findOne({ _id: callId }, { projection: { state: 1, code: 1 } });
+        if (row?.state === 'running') return result;
+        await dropStrayHold(accountId, callId, result.nonce);
+        return { status: 'closed', code: row?.code ?? null, available: result.available };
+      }
+      if (result.status === 'insufficient') await refuse(callId, 'insufficient_credits', true);
+      if (result.status === 'busy') await refuse(callId, 'rate_limited', true);
+      if (result.status === 'suspended') await refuse(callId, 'account_suspended', true);
+      return result;
+    },
+
+    async settle(settlement) {
+      const account = await endHold(settlement);
+      if (account === null) return stateOnRecord(settlement);
+      const entry = account.journal.find((candidate) => candidate.callId === settlement.callId);
+      if (entry === undefined) throw new Error(`no journal entry for ${settlement.callId}`);
+      await project(settlement.accountId, entry);
+      await projectLeftovers(account);
+      const available = account.balance - account.reserved;
+      if (settlement.wanted === 'charged') return { state: 'charged', available };
+      // The hold may have been a late reservation's, of a call that was charged long before.
+      return { state: await recordedState(settlement.callId), available };
+    },
+  };
+}

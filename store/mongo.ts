@@ -1,0 +1,235 @@
+import { type ClientSession, type Collection, type Db, MongoClient, MongoServerError } from 'mongodb';
+import type { EventKind } from '../schemas/events.ts';
+import type { Pool } from '../schemas/tool.ts';
+
+/** Credits held for a call that runs. The nonce names the reservation attempt, so that only its own can be charged. */
+export interface Hold {
+  nonce: string;
+  tool: string;
+  pool: Pool;
+  cost: number;
+  at: Date;
+}
+
+/**
+ * How a hold ended, written in the same step that ended it and removed once it has been copied to `calls`, `entries`
+ * and `events`.
+ */
+export interface JournalEntry {
+  id: string;
+  callId: string;
+  tool: string;
+  state: 'charged' | 'refunded';
+  cost: number;
+  at: Date;
+  code: string | null;
+  /** The Idempotency-Key is free again. */
+  release: boolean;
+  seq: number;
+  balanceAfter: number;
+  events: { id: string; event: EventKind }[];
+}
+
+export interface AccountDoc {
+  _id: string;
+  email: string;
+  createdAt: Date;
+  /** Granted minus charged. */
+  balance: number;
+  /** Sum of the holds; what can be spent is balance - reserved. */
+  reserved: number;
+  /** What a negative adjustment could not take; above 0 the account is suspended. */
+  shortfall: number;
+  /** Number of the newest entry. */
+  seq: number;
+  monthlyAllowance: number;
+  /** Keys ever made; see `ApiKeys.create`. */
+  keysMade: number;
+  /** Holds by pool. */
+  running: Partial<Record<Pool, number>>;
+  holds: Record<string, Hold>;
+  journal: JournalEntry[];
+}
+
+export type EntryType = 'charge' | 'signup' | 'purchase' | 'allowance' | 'adjustment' | 'recovery';
+
+/** One line of the statement. The amounts of an account add up to its balance. */
+export interface EntryDoc {
+  _id: string;
+  accountId: string;
+  seq: number;
+  at: Date;
+  type: EntryType;
+  amount: number;
+  balanceAfter: number;
+  callId: string | null;
+  tool: string | null;
+  source: string | null;
+  reference: string | null;
+}
+
+/** A change of credits from outside a call; its id is its source's own, so that no retry can apply it twice. */
+export interface GrantDoc {
+  _id: string;
+  accountId: string;
+  at: Date;
+  type: Exclude<EntryType, 'charge' | 'recovery'>;
+  requested: number;
+  applied: number;
+  shortfall: number;
+  reason: string | null;
+}
+
+export type CallState = 'running' | 'charged' | 'refunded' | 'refused';
+
+/** One call: the usage log, and the record behind an Idempotency-Key. */
+export interface CallDoc {
+  _id: string;
+  accountId: string;
+  keyId: string | null;
+  keyPrefix: string | null;
+  tool: string;
+  cost: number;
+  charged: number;
+  state: CallState;
+  code: string | null;
+  requestId: string;
+  startedAt: Date;
+  /** When somebody last (re)started its workflow; the sweeper leaves fresh ones alone. */
+  touchedAt: Date;
+  finishedAt: Date | null;
+  /** Sent at most once, so a crash does not free its Idempotency-Key. */
+  actsOnWorld: boolean;
+  idempotency?: {
+    key: string;
+    /** Null for a tool with secrets: those are never compared and never replayed. */
+    fingerprint: string | null;
+    expiresAt: Date;
+  };
+}
+
+export interface ApiKeyDoc {
+  _id: string;
+  accountId: string;
+  /** SHA-256 of the key, hex. The key itself is stored nowhere. */
+  hash: string;
+  prefix: string;
+  name: string;
+  scope: 'tools' | 'account';
+  /** Null: all tools. */
+  tools: string[] | null;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+}
+
+export interface EventDoc {
+  _id: string;
+  accountId: string;
+  event: EventKind;
+  createdAt: Date;
+  data: Record<string, unknown>;
+}
+
+export interface ResultPieceDoc {
+  _id: string;
+  data: Buffer;
+  expiresAt: Date;
+}
+
+export interface BucketDoc {
+  _id: string;
+  tokens: number;
+  taken: boolean;
+  at: Date;
+}
+
+/** An open connection: the collections, typed. */
+export interface Store {
+  client: MongoClient;
+  db: Db;
+  accounts: Collection<AccountDoc>;
+  apiKeys: Collection<ApiKeyDoc>;
+  calls: Collection<CallDoc>;
+  entries: Collection<EntryDoc>;
+  grants: Collection<GrantDoc>;
+  events: Collection<EventDoc>;
+  results: Collection<ResultPieceDoc>;
+  buckets: Collection<BucketDoc>;
+  /** Runs the steps as one; they may be run again when another writer was faster. */
+  transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds any one operation may take, its retries included; a caller that must not give up calls again. */
+const OPERATION_TIMEOUT_MS = 10_000;
+
+/** Connects with majority concerns everywhere: an answer that was given is never rolled back. */
+export async function openStore(uri: string): Promise<Store> {
+  const client = new MongoClient(uri, {
+    writeConcern: { w: 'majority', journal: true },
+    readConcern: { level: 'majority' },
+    readPreference: 'primary',
+    retryWrites: true,
+    timeoutMS: OPERATION_TIMEOUT_MS,
+    serverSelectionTimeoutMS: OPERATION_TIMEOUT_MS,
+    maxPoolSize: 64,
+    ignoreUndefined: true,
+  });
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+  const db = client.db();
+  return {
+    client,
+    db,
+    accounts: db.collection('accounts'),
+    apiKeys: db.collection('apiKeys'),
+    calls: db.collection('calls'),
+    entries: db.collection('entries'),
+    grants: db.collection('grants'),
+    events: db.collection('events'),
+    results: db.collection('results'),
+    buckets: db.collection('buckets'),
+    transaction: (steps) => client.withSession((session) => session.withTransaction(() => steps(session))),
+    close: () => client.close(),
+  };
+}
+
+/** Creates what is missing; the unique ones carry guarantees and are named for them in their stores. */
+export async function ensureIndexes(store: Store): Promise<void> {
+  await Promise.all([
+    store.accounts.createIndex({ email: 1 }, { unique: true }),
+    store.accounts.createIndex({ reserved: 1 }, { partialFilterExpression: { reserved: { $gt: 0 } } }),
+    store.apiKeys.createIndex({ hash: 1 }, { unique: true }),
+    store.apiKeys.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
+    store.calls.createIndex(
+      { accountId: 1, 'idempotency.key': 1 },
+      { unique: true, partialFilterExpression: { 'idempotency.key': { $exists: true } } },
+    ),
+    store.calls.createIndex({ accountId: 1, startedAt: -1, _id: -1 }),
+    store.calls.createIndex({ touchedAt: 1 }, { partialFilterExpression: { state: 'running' } }),
+    store.entries.createIndex({ accountId: 1, seq: -1 }, { unique: true }),
+    store.grants.createIndex({ accountId: 1, at: -1 }),
+    store.events.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
+    store.results.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
+    store.buckets.createIndex({ at: 1 }, { expireAfterSeconds: 3600 }),
+  ]);
+}
+
+/** Somebody else wrote a row with this unique key first. */
+export const isDuplicate = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === 11000;
+
+/** Inserts a row whose id makes it idempotent: one that is already there is left as it is. */
+export async function insertOnce(insert: Promise<unknown>): Promise<void> {
+  try {
+    await insert;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+  }
+}

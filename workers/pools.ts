@@ -1,0 +1,80 @@
+import { availableParallelism } from 'node:os';
+import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+import type { WorkerOptions } from '@temporalio/worker';
+import { createLedgerActivities } from '../activities/ledger.ts';
+import { createMaintenanceActivities } from '../activities/maintenance.ts';
+import { createToolActivities, type ToolServices } from '../activities/tools.ts';
+import type { Registry } from '../schemas/registry.ts';
+import { POOLS, type Pool } from '../schemas/tool.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { Store } from '../store/mongo.ts';
+import { loadWorkflowBundle } from './bundle.ts';
+
+/** Every kind of worker process: the pools of tools, and the orchestrator of workflows and money. */
+export const WORKER_POOLS = ['orchestrator', ...POOLS] as const;
+export type WorkerPool = (typeof WORKER_POOLS)[number];
+
+/** Calls a worker of each pool runs at once: what it really has, cores for the one, sockets for the other. */
+const SLOTS: Record<Pool, number> = {
+  browser: 2,
+  cpu: availableParallelism(),
+  network: 100,
+  heavy: Math.max(1, Math.floor(availableParallelism() / 2)),
+};
+
+/** Longer than any tool may take, so that a worker which is told to stop finishes what it has. */
+const SHUTDOWN_GRACE = '110s';
+const SWEEP_EVERY = '15s';
+
+type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
+
+/** The worker of a pool of tools: an activity a tool, on the pool's queue. */
+export async function toolWorker(
+  pool: Pool,
+  registry: Registry,
+  services: ToolServices,
+): Promise<PoolOptions> {
+  const tools = [...registry.values()].filter((tool) => tool.pool === pool);
+  return {
+    taskQueue: `tools-${pool}`,
+    activities: await createToolActivities(tools, services),
+    maxConcurrentActivityTaskExecutions: SLOTS[pool],
+    shutdownGraceTime: SHUTDOWN_GRACE,
+  };
+}
+
+/** The worker that runs the workflows, and the money steps as their local activities. */
+export async function orchestratorWorker(
+  store: Store,
+  ledger: Ledger,
+  client: Client,
+  onError: (error: unknown) => void,
+): Promise<PoolOptions> {
+  return {
+    taskQueue: 'orchestrator',
+    workflowBundle: await loadWorkflowBundle(onError),
+    activities: { ...createLedgerActivities(ledger), ...createMaintenanceActivities(store, ledger, client) },
+    maxConcurrentWorkflowTaskExecutions: 40,
+    maxConcurrentLocalActivityExecutions: 100,
+    shutdownGraceTime: '20s',
+  };
+}
+
+/** The schedule that sweeps; made once a namespace, by whichever orchestrator comes first. */
+export async function ensureSweepSchedule(client: Client): Promise<void> {
+  try {
+    await client.schedule.create({
+      scheduleId: 'sweep',
+      spec: { intervals: [{ every: SWEEP_EVERY }] },
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '10s' },
+      action: {
+        type: 'startWorkflow',
+        workflowType: 'sweep',
+        taskQueue: 'orchestrator',
+        workflowId: 'sweep',
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+  }
+}

@@ -1,0 +1,177 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type { ReserveResult } from '../store/ledger.ts';
+import type {
+  CallFailure,
+  CallRequest,
+  CallResult,
+  LedgerActivities,
+  ToolActivities,
+  ToolResult,
+} from './types.ts';
+
+/** A little above the database's own time-out, so that an attempt answers before it is given up. */
+const MONEY_STEP_TIMEOUT = '12s';
+/** On top of an attempt's time: the tool ends itself at its deadline and gets to say so. */
+const ATTEMPT_GRACE_MS = 3000;
+/** A worker that says nothing for so long is taken for dead; workers speak up every few seconds. */
+const HEARTBEAT_TIMEOUT = '10s';
+
+const MONEY_STEP_RETRY = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
+
+const { settle } = proxyLocalActivities<LedgerActivities>({
+  startToCloseTimeout: MONEY_STEP_TIMEOUT,
+  retry: MONEY_STEP_RETRY,
+});
+
+/** How a call ends without a result. `began`: a worker may have started on it. */
+interface Refusal extends CallFailure {
+  code: string;
+  detail: string;
+  began: boolean;
+}
+
+const refusal = (code: string, detail: string, more: Partial<Refusal> = {}): Refusal => ({
+  code,
+  detail,
+  members: {},
+  retryAfter: null,
+  available: null,
+  began: true,
+  ...more,
+});
+
+const INTERNAL = refusal('internal', 'The fault is ours and has been logged.');
+
+const isCallFailure = (value: unknown): value is CallFailure =>
+  typeof value === 'object' && value !== null && 'members' in value && 'retryAfter' in value;
+
+/** What went wrong with the tool's activity, in the terms of the error table. */
+function explain(error: unknown): Refusal {
+  if (isCancellation(error)) return refusal('cancelled', 'The caller hung up.');
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof TimeoutFailure) {
+    // A later attempt that waits in vain says so too, but carries what ended the attempt before it.
+    if (cause.timeoutType === 'SCHEDULE_TO_START' && cause.cause === undefined)
+      return refusal('pool_busy', 'No worker was free in time; nothing ran.', {
+        began: false,
+        retryAfter: 5,
+      });
+    if (cause.timeoutType === 'HEARTBEAT') return INTERNAL;
+    return refusal('deadline_exceeded', 'The work ran out of time; nothing was charged.');
+  }
+  if (cause instanceof ApplicationFailure && cause.nonRetryable && cause.type) {
+    const details = cause.details?.[0];
+    return refusal(cause.type, cause.message, isCallFailure(details) ? details : {});
+  }
+  return INTERNAL;
+}
+
+function whyNotReserved(held: Exclude<ReserveResult, { status: 'held' }>, price: number): Refusal {
+  const { available } = held;
+  const more = { available, began: false };
+  switch (held.status) {
+    case 'insufficient':
+      return refusal(
+        'insufficient_credits',
+        `This call costs ${price} credits; ${available} are available.`,
+        {
+          ...more,
+          members: { available, cost: price },
+        },
+      );
+    case 'busy':
+      return refusal('rate_limited', 'Too many calls of this account run at once.', {
+        ...more,
+        retryAfter: 1,
+      });
+    case 'suspended':
+      return refusal(
+        'account_suspended',
+        'The account is suspended until its outstanding credits are settled.',
+        more,
+      );
+    case 'closed':
+      return refusal(held.code ?? 'internal', 'The call was ended before it began.', more);
+  }
+}
+
+/** Ends the workflow as failed: operators filter by status, and the code is the failure's type. */
+const failure = ({ code, detail, members, retryAfter, available }: Refusal): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: code,
+    message: detail,
+    nonRetryable: true,
+    category: 'BENIGN',
+    details: [{ members, retryAfter, available } satisfies CallFailure],
+  });
+
+async function runTool({ policy, ...call }: CallRequest): Promise<ToolResult> {
+  const tool = proxyActivities<ToolActivities>({
+    taskQueue: `tools-${policy.pool}`,
+    scheduleToStartTimeout: policy.queueMs,
+    startToCloseTimeout: policy.attemptMs + ATTEMPT_GRACE_MS,
+    scheduleToCloseTimeout: policy.deadlineMs,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    cancellationType: 'TRY_CANCEL',
+    retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
+  })[policy.tool];
+  if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
+  const { callId, requestId, input, vault, resultExpiresAt } = call;
+  const run = () => tool({ callId, requestId, input, vault, resultExpiresAt, attemptMs: policy.attemptMs });
+  // What acts on the world is not cut short by a caller who hangs up: it may have happened already.
+  return policy.actsOnWorld ? CancellationScope.nonCancellable(run) : run();
+}
+
+/**
+ * One call: reserve its price, run the tool, charge or refund. The hold ends exactly once, whoever is killed when; the
+ * answer follows from the state that is on record then, so no output leaves on a refunded hold.
+ *
+ * @throws ApplicationFailure whose type is the error code
+ */
+export async function callTool(call: CallRequest): Promise<CallResult> {
+  const { callId, accountId, policy } = call;
+  const { tool, pool, price, maxRunning } = policy;
+
+  const refund = async (why: Refusal): Promise<ApplicationFailure> => {
+    const release = !(policy.finalCodes.includes(why.code) || (policy.actsOnWorld && why.began));
+    const settled = await CancellationScope.nonCancellable(() =>
+      settle({ callId, accountId, wanted: 'refunded', code: why.code, release }),
+    );
+    return failure({ ...why, available: settled.available });
+  };
+
+  const { reserve } = proxyLocalActivities<LedgerActivities>({
+    startToCloseTimeout: MONEY_STEP_TIMEOUT,
+    scheduleToCloseTimeout: policy.deadlineMs,
+    retry: MONEY_STEP_RETRY,
+  });
+  let held: ReserveResult;
+  try {
+    held = await reserve({ callId, accountId, tool, pool, price, maxRunning });
+  } catch (error) {
+    throw await refund({ ...explain(error), began: false });
+  }
+  if (held.status !== 'held') throw failure(whyNotReserved(held, price));
+
+  let result: ToolResult;
+  try {
+    result = await runTool(call);
+  } catch (error) {
+    throw await refund(explain(error));
+  }
+  const { nonce } = held;
+  const settled = await CancellationScope.nonCancellable(() =>
+    settle({ callId, accountId, wanted: 'charged', nonce }),
+  );
+  if (settled.state !== 'charged')
+    throw failure(refusal('deadline_exceeded', 'The call was given up before it was done.', settled));
+  return { result, available: settled.available };
+}

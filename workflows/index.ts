@@ -1,0 +1,2 @@
+export { callTool } from './callTool.ts';
+export { sweep } from './sweep.ts';
