@@ -162,18 +162,24 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Milliseconds any one operation may take, its retries included; a caller that must not give up calls again. */
-const OPERATION_TIMEOUT_MS = 10_000;
+/** Milliseconds to wait for a server, a connection or an answer; who must not give up calls again. */
+const TIMEOUT_MS = 10_000;
 
-/** Connects with majority concerns everywhere: an answer that was given is never rolled back. */
-export async function openStore(uri: string): Promise<Store> {
+/**
+ * Connects with majority concerns everywhere: an answer that was given is never rolled back.
+ *
+ * @param timeoutMs longest wait for the answer to one command
+ */
+export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<Store> {
   const client = new MongoClient(uri, {
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
     retryWrites: true,
-    timeoutMS: OPERATION_TIMEOUT_MS,
-    serverSelectionTimeoutMS: OPERATION_TIMEOUT_MS,
+    serverSelectionTimeoutMS: TIMEOUT_MS,
+    connectTimeoutMS: TIMEOUT_MS,
+    socketTimeoutMS: timeoutMs,
+    waitQueueTimeoutMS: TIMEOUT_MS,
     maxPoolSize: 64,
     ignoreUndefined: true,
   });

@@ -1,12 +1,18 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { SerializationContext } from '@temporalio/common/lib/converter/serialization-context.js';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { Keyring } from '../store/keyring.ts';
 
 const ENCODING = 'binary/encrypted';
-const { Payload: PayloadProto } = temporal.api.common.v1;
+const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 const text = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('utf8');
+
+/**
+ * The id without the time that a schedule puts behind it: the arguments of a scheduled workflow are sealed before there
+ * is a time, and the result of its last run is handed to the next.
+ */
+const family = (workflowId: string): string => workflowId.replace(/-\d{4}-\d\d-\d\dT[\d:]+Z$/, '');
 
 /**
  * Seals every payload whole. The workflow's id is authenticated with it, so that a payload that was moved to another
@@ -30,7 +36,7 @@ export function createCodec(keyring: Keyring): PayloadCodec {
       return payloads.map((payload) => {
         if (text(payload.metadata?.encoding) !== ENCODING) return payload;
         const owner = text(payload.metadata?.owner);
-        if (context?.workflowId !== undefined && owner !== '' && owner !== context.workflowId)
+        if (owner !== '' && context?.workflowId !== undefined && family(owner) !== family(context.workflowId))
           throw new Error('payload belongs to another workflow');
         const plain = keyring.open('temporal-payload', owner, payload.data ?? new Uint8Array());
         return PayloadProto.decode(plain);

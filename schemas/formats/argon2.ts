@@ -18,12 +18,8 @@ export const ARGON2_HASH_LENGTH = 1024;
 /** 256 MiB, 16 passes, 16 lanes; and memory x passes, which is what time goes by, at most 1 GiB. */
 const MAX = { memory: 256 * 1024, passes: 16, lanes: 16, work: 1024 * 1024 };
 
-const DECIMAL = '(0|[1-9]\\d*)';
-const BASE64 = '([A-Za-z0-9+/]*)';
-const ENCODED = new RegExp(
-  `^\\$(argon2(?:d|id|i))(?:\\$v=${DECIMAL})?\\$m=${DECIMAL},t=${DECIMAL},p=${DECIMAL}` +
-    `(?:,keyid=${BASE64})?(?:,data=${BASE64})?\\$${BASE64}\\$${BASE64}$`,
-);
+const ENCODED = /^\$(argon2(?:d|i|id))(?:\$v=(0|[1-9]\d*))?\$([^$]*)\$([^$]*)\$([^$]*)$/;
+const PARAMETER = /^(?:([mtp])=(0|[1-9]\d*)|(keyid|data)=(.*))$/;
 
 /** Unpadded base64; null when it is not what an encoder would have written (a stray character, bits left over). */
 function decode(text: string): Buffer | null {
@@ -34,27 +30,35 @@ function decode(text: string): Buffer | null {
 const isVariant = (text: string | undefined): text is Argon2Hash['variant'] =>
   text === 'argon2d' || text === 'argon2i' || text === 'argon2id';
 
+/** `m=…,t=…,p=…` by name; null when one is unknown, repeated or not a number. */
+function parseParameters(list: string): Map<string, string> | null {
+  const parameters = new Map<string, string>();
+  for (const item of list.split(',')) {
+    const [, cost, number, name = cost, value = number] = PARAMETER.exec(item) ?? [];
+    if (name === undefined || value === undefined || parameters.has(name)) return null;
+    parameters.set(name, value);
+  }
+  return parameters;
+}
+
 /**
- * Reads the PHC string format as the reference decoder does (phc-winner-argon2, `decode_string`): parameters in that
- * order, no leading zeros, no base64 padding, a missing version is 16. `keyid` and `data` as in the reference before
- * it dropped them; `keyid` only names a key and never enters the hash.
+ * Reads the PHC string format as the reference decoder does (phc-winner-argon2, `decode_string`): no leading zeros, no
+ * base64 padding, a missing version is 16; `keyid` and `data` as before it dropped them. `keyid` only names a key and
+ * never enters the hash. Unlike the reference it takes the parameters in any order, because libraries in wide use
+ * write `m,p,t` (node-argon2) and `t,m,p` (phc-argon2).
  */
 export function parseArgon2(hash: string): Argon2Hash | null {
-  const [, variant, version = '16', memory, passes, lanes, keyId = '', data = '', salt = '', tag = ''] =
-    ENCODED.exec(hash) ?? [];
-  const bytes = { data: decode(data), salt: decode(salt), tag: decode(tag) };
-  if (!isVariant(variant) || decode(keyId) === null) return null;
-  if (bytes.data === null || bytes.salt === null || bytes.tag === null) return null;
-  return {
-    variant,
-    version: Number(version),
-    memory: Number(memory),
-    passes: Number(passes),
-    lanes: Number(lanes),
-    salt: bytes.salt,
-    data: bytes.data,
-    tag: bytes.tag,
-  };
+  const [, variant, version = '16', list = '', saltText = '', tagText = ''] = ENCODED.exec(hash) ?? [];
+  const parameters = parseParameters(list);
+  if (!isVariant(variant) || parameters === null) return null;
+  const { m, t, p, keyid = '', data: dataText = '' } = Object.fromEntries(parameters);
+  if (m === undefined || t === undefined || p === undefined) return null;
+  const salt = decode(saltText);
+  const tag = decode(tagText);
+  const data = decode(dataText);
+  if (salt === null || tag === null || data === null || decode(keyid) === null) return null;
+  const costs = { version: Number(version), memory: Number(m), passes: Number(t), lanes: Number(p) };
+  return { variant, ...costs, salt, data, tag };
 }
 
 /** Everything that keeps an encoded hash from being verified: least values of RFC 9106 section 3.1, and our bounds. */

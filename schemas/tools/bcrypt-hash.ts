@@ -60,7 +60,10 @@ export default defineTool({
         message: `is ${bytes} bytes of UTF-8; bcrypt reads only ${BCRYPT_PASSWORD_BYTES}`,
       });
     if (password.includes('\0'))
-      faults.push({ pointer: '/password', message: 'holds a NUL character, where some implementations stop' });
+      faults.push({
+        pointer: '/password',
+        message: 'holds a NUL character, where some implementations stop',
+      });
     return faults;
   },
 });

@@ -57,7 +57,12 @@ export default defineTool({
   examples: [
     {
       input: { text: 'https://example.com/', size: 64, errorCorrection: 'M' },
-      output: { imageBase64: 'iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAmElEQVR4nGP4DwUMQ4HxQKeDH8x4v/H1ezDjxfZV+hDGIi4oY20XhPF+eTVEzQOtFRBd/5/th5jzrnVCPpjxNnVaPIShImgPZryOnDofzHi03hCi6/mjvvtgxr8pLBA1v27GQNQ8XOQAEfn/Xg/qQu1XEMb7bevkIe5ZqAAx58Wuj/0QxgZmiKXv91ZA1DxQCu4fBMFLBgMAn1/WOJgwF2UAAAAASUVORK5CYII=', mimeType: 'image/png', size: 64 },
+      output: {
+        imageBase64:
+          'iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAmElEQVR4nGP4DwUMQ4HxQKeDH8x4v/H1ezDjxfZV+hDGIi4oY20XhPF+eTVEzQOtFRBd/5/th5jzrnVCPpjxNnVaPIShImgPZryOnDofzHi03hCi6/mjvvtgxr8pLBA1v27GQNQ8XOQAEfn/Xg/qQu1XEMb7bevkIe5ZqAAx58Wuj/0QxgZmiKXv91ZA1DxQCu4fBMFLBgMAn1/WOJgwF2UAAAAASUVORK5CYII=',
+        mimeType: 'image/png',
+        size: 64,
+      },
     },
   ],
   errors: [],
