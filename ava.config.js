@@ -1,5 +1,5 @@
 export default {
-  extensions: { ts: 'module' },
+  extensions: ['ts'],
   files: ['test/**/*.test.ts'],
   workerThreads: false,
   concurrency: 2,

@@ -20,15 +20,17 @@ export interface Audit {
  */
 export async function audit(store: Store): Promise<Audit> {
   return store.client.withSession({ snapshot: true }, async (session) => {
+    // Said with each read: a collection's own read concern would win over the session's.
+    const snapshot = { session, readConcern: { level: 'snapshot' } } as const;
     const result: Audit = { accounts: 0, drift: [] };
-    for await (const account of store.accounts.find({}, { session, readConcern: { level: 'snapshot' } })) {
+    for await (const account of store.accounts.find({}, snapshot)) {
       result.accounts++;
       const inJournal = {
         calls: account.journal.map((entry) => entry.callId),
         events: account.journal.flatMap((entry) => entry.events.map((event) => event.id)),
       };
       const entries = await store.entries
-        .find({ accountId: account._id }, { session })
+        .find({ accountId: account._id }, snapshot)
         .sort({ seq: 1 })
         .toArray();
       const charged = await store.calls
@@ -37,7 +39,7 @@ export async function audit(store: Store): Promise<Audit> {
             { $match: { accountId: account._id, state: 'charged', _id: { $nin: inJournal.calls } } },
             { $group: { _id: null, credits: { $sum: '$charged' }, count: { $sum: 1 } } },
           ],
-          { session },
+          snapshot,
         )
         .toArray();
       const fired = await store.events
@@ -47,7 +49,7 @@ export async function audit(store: Store): Promise<Audit> {
             event: { $in: ['credits.low', 'credits.exhausted'] },
             _id: { $nin: inJournal.events },
           },
-          { session },
+          snapshot,
         )
         .toArray();
       result.drift.push(

@@ -8,7 +8,7 @@ import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
 import { ensureIndexes, openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
-import { createLog } from './log.ts';
+import { createLog, sdkLog } from './log.ts';
 import {
   ensureSweepSchedule,
   orchestratorWorker,
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const env = readEnv();
   const log = createLog(env, pool);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
-  Runtime.install({ shutdownSignals: ['SIGINT', 'SIGTERM'] });
+  Runtime.install({ shutdownSignals: ['SIGINT', 'SIGTERM'], logger: sdkLog(log) });
 
   await using open = new AsyncDisposableStack();
   const keyring = loadKeyring(env);
