@@ -1,5 +1,5 @@
+import type { LogLevel, Logger as SdkLogger } from '@temporalio/common';
 import { type Logger, pino } from 'pino';
-import type { Logger as SdkLogger, LogLevel } from '@temporalio/worker';
 import type { Env } from '../schemas/env.ts';
 
 /** One JSON line an event on stdout. Bodies, headers and inputs are never given to it: what is not logged cannot leak. */
