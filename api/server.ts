@@ -52,7 +52,8 @@ const toldToStop = (): Promise<void> =>
 /** The API process: connects, listens, says that it is ready, and on a signal answers what it has and ends. */
 async function main(): Promise<void> {
   const env = readEnv();
-  const log = createLog(env, 'api');
+  const registry = await loadRegistry();
+  const log = createLog(env, 'api', registry);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
   const stop = toldToStop();
 
@@ -72,7 +73,7 @@ async function main(): Promise<void> {
   const app = createApp({
     env,
     log,
-    registry: await loadRegistry(),
+    registry,
     store,
     accounts: createAccounts(store),
     apiKeys,

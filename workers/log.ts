@@ -1,10 +1,25 @@
 import type { LogLevel, Logger as SdkLogger } from '@temporalio/common';
 import { type Logger, pino } from 'pino';
 import type { Env } from '../schemas/env.ts';
+import type { Registry } from '../schemas/registry.ts';
+import { secretFields } from '../schemas/tool.ts';
 
-/** One JSON line an event on stdout. Bodies, headers and inputs are never given to it: what is not logged cannot leak. */
-export const createLog = (env: Pick<Env, 'LOG_LEVEL'>, name: string): Logger =>
-  pino({ name, level: env.LOG_LEVEL, base: { name }, timestamp: pino.stdTimeFunctions.isoTime });
+/** Where a secret could stand in an object that somebody logs: at its top, and up to two levels down. */
+const anywhere = (name: string): string[] => [name, `*.${name}`, `*.*.${name}`];
+
+/**
+ * One JSON line an event on stdout. Inputs and bodies are not logged to begin with; whatever the schemas mark as a
+ * secret is cut out besides, so that a careless line does not leak it.
+ */
+export function createLog(env: Pick<Env, 'LOG_LEVEL'>, name: string, registry: Registry): Logger {
+  const secrets = new Set(['authorization', 'cookie', ...[...registry.values()].flatMap(secretFields)]);
+  return pino({
+    level: env.LOG_LEVEL,
+    base: { name },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: { paths: [...secrets].flatMap(anywhere), censor: '[secret]' },
+  });
+}
 
 /** The Temporal SDK's own lines, in the same form; what it calls info is debug to us (polling, state changes). */
 export function sdkLog(log: Logger): SdkLogger {

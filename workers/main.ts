@@ -30,7 +30,8 @@ function chosenPool(): WorkerPool {
 async function main(): Promise<void> {
   const pool = chosenPool();
   const env = readEnv();
-  const log = createLog(env, pool);
+  const registry = await loadRegistry();
+  const log = createLog(env, pool, registry);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
   Runtime.install({ shutdownSignals: ['SIGINT', 'SIGTERM'], logger: sdkLog(log) });
 
@@ -51,7 +52,7 @@ async function main(): Promise<void> {
       await ensureSweepSchedule(client);
       return orchestratorWorker(store, ledger, client, onError);
     }
-    return toolWorker(pool, await loadRegistry(), {
+    return toolWorker(pool, registry, {
       results: createResults(store, keyring),
       openVault: createVaultClient(keyring),
       threads: open.adopt(createThreads(), (it) => it.close()),
@@ -65,7 +66,9 @@ async function main(): Promise<void> {
     namespace: env.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(keyring),
   });
-  process.once('disconnect', () => worker.shutdown()); // whoever started us is gone
+  process.once('disconnect', () => {
+    if (worker.getState() === 'RUNNING') worker.shutdown(); // whoever started us is gone
+  });
   log.info({ queue: options.taskQueue }, 'worker is ready');
   const running = worker.run();
   process.send?.({ type: 'ready' });
