@@ -10,7 +10,7 @@ import { createValidator } from '../derive/validator.ts';
 import { sendProblem } from '../middleware/problem.ts';
 import { sendResult } from '../sendResult.ts';
 
-const DEFAULT_BODY_BYTES = 1_000_000;
+const DEFAULT_BODY_BYTES = 1_048_576;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 interface Dependencies {

@@ -15,6 +15,7 @@ const CAPACITY: Record<QrLevel, { bytes: number; digits: number }> = {
 export const isPlainlyTooLong = (text: string, level: QrLevel): boolean =>
   text.length > CAPACITY[level].digits;
 
+/** The fault of a text that no version holds at this level. */
 export function tooLong(level: QrLevel): Fault {
   const { bytes, digits } = CAPACITY[level];
   return {

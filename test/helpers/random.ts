@@ -1,0 +1,63 @@
+import { randomInt } from 'node:crypto';
+
+/** A source of numbers that gives the same ones again for the same seed. */
+export interface Random {
+  /** An integer from min to max, both possible. */
+  integer(min: number, max: number): number;
+  pick<T>(items: readonly T[]): T;
+  bytes(length: number): Buffer;
+  /** Well-formed text of so many code points, of one to four bytes of UTF-8, U+0000 never. */
+  text(codePoints: number): string;
+}
+
+/** Marsaglia's xorshift32 (2003). */
+function* xorshift(seed: number): Generator<number, never> {
+  let state = seed | 0 || 1;
+  for (;;) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    yield state >>> 0;
+  }
+}
+
+const RANGES = [
+  [0x01, 0x7f],
+  [0x80, 0x7ff],
+  [0x800, 0xd7ff],
+  [0xe000, 0xffff],
+  [0x10000, 0x10ffff],
+] as const;
+
+/** Random test data from a seed of one's own. */
+export function createRandom(seed: number): Random {
+  const numbers = xorshift(seed);
+  const integer = (min: number, max: number): number => min + (numbers.next().value % (max - min + 1));
+  const pick = <T>(items: readonly T[]): T => {
+    const item = items.at(integer(0, items.length - 1));
+    if (item === undefined) throw new RangeError('nothing to pick from');
+    return item;
+  };
+  return {
+    integer,
+    pick,
+    bytes: (length) => Buffer.from(Array.from({ length }, () => integer(0, 255))),
+    text(codePoints) {
+      const points = Array.from({ length: codePoints }, () => pick(RANGES)).map(([min, max]) =>
+        integer(min, max),
+      );
+      return String.fromCodePoint(...points);
+    },
+  };
+}
+
+/**
+ * Random test data; the seed is logged, and `TEST_SEED=<seed>` gives the same data again.
+ *
+ * @param log `t.log` of the test
+ */
+export function seededRandom(log: (line: string) => void): Random {
+  const seed = Number(process.env.TEST_SEED ?? randomInt(1, 2 ** 31));
+  log(`TEST_SEED=${seed}`);
+  return createRandom(seed);
+}

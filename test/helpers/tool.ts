@@ -1,0 +1,69 @@
+import type { NetworkContext, ToolContext } from '../../activities/context.ts';
+import { createValidator } from '../../api/derive/validator.ts';
+import { type Fault, invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
+
+type Fields = Record<string, unknown>;
+
+/** A tool as the API and a worker see it together, without either. */
+export interface LoadedTool {
+  definition: ToolDefinition;
+  /** What the API does with a body: schema, defaults, then `check`. @throws ServiceError invalid_input */
+  validate(body: Fields): Fields;
+  /**
+   * Validates, runs, and holds the output against its schema.
+   *
+   * @throws ServiceError invalid_input with its faults, or what the tool throws
+   */
+  call(body: Fields, context?: Partial<NetworkContext>): Promise<Fields>;
+}
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+type Run = (input: Fields, context: Partial<NetworkContext> & ToolContext) => Promise<unknown>;
+const isRun = (value: unknown): value is Run => typeof value === 'function';
+
+/** Loads a tool by name. Its context is never aborted and has 100 s, unless a call says otherwise. */
+export async function loadTool(name: string): Promise<LoadedTool> {
+  const definition = (await loadRegistry()).get(name);
+  if (definition === undefined) throw new Error(`no tool ${name}`);
+  const module: unknown = await import(`../../activities/tools/${name}.ts`);
+  const run = isFields(module) ? module.run : undefined;
+  if (!isRun(run)) throw new Error(`activities/tools/${name}.ts exports no run`);
+  const compile = createValidator();
+  const checkInput = compile(definition.input);
+  const checkOutput = compile(definition.output);
+
+  const validate = (body: Fields): Fields => {
+    const input = checkInput(structuredClone(body));
+    const faults = definition.check?.(input) ?? [];
+    if (faults.length > 0) throw invalidInput(faults);
+    return input;
+  };
+  return {
+    definition,
+    validate,
+    async call(body, context = {}) {
+      const result = await run(validate(body), {
+        callId: '00000000-0000-4000-8000-000000000000',
+        signal: new AbortController().signal,
+        deadline: Date.now() + 100_000,
+        ...context,
+      });
+      if (!isFields(result)) throw new Error('the output is no object');
+      return checkOutput(result);
+    },
+  };
+}
+
+/** The faults for which a call is refused, before or by the tool itself. @throws when it is not refused so */
+export async function faultsOf(tool: LoadedTool, body: Fields): Promise<Fault[]> {
+  try {
+    await tool.call(body);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'invalid_input') return error.members.errors ?? [];
+    throw error;
+  }
+  throw new Error('the call was not refused');
+}
