@@ -1,0 +1,139 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { encode, RECURSION_DESIRED } from 'dns-packet';
+import { readName } from './name.ts';
+import { type DnsRecord, type RecordType, readData } from './record.ts';
+
+/** RFC 1035 section 4.1.1, RFC 6895 section 2.3. */
+export const RCODE = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5, BADVERS: 16 };
+
+const HEADER_BYTES = 12;
+/** What passes every common path unfragmented (DNS flag day 2020). */
+const UDP_PAYLOAD = 1232;
+const INTERNET = 1;
+const OPT = 41;
+
+/** A question on the wire, and the part of it that the answer has to repeat. */
+export interface Query {
+  bytes: Buffer;
+  question: Buffer;
+}
+
+/** Random case makes an answer harder to forge: it has to repeat it (draft-vixie-dnsext-dns0x20). */
+function randomCase(name: string): string {
+  const coins = randomBytes(name.length);
+  return Array.from(name, (character, index) =>
+    (coins[index] ?? 0) & 1 ? character.toUpperCase() : character,
+  ).join('');
+}
+
+/**
+ * A recursive query with a random id.
+ *
+ * @param edns whether to offer larger UDP answers (RFC 6891), which some old servers take for a format error
+ */
+export function buildQuery(name: string, type: RecordType, edns: boolean): Query {
+  const bytes = encode({
+    type: 'query',
+    id: randomInt(0x10000),
+    flags: RECURSION_DESIRED,
+    questions: [{ name: randomCase(name), type }],
+    additionals: edns
+      ? [
+          {
+            type: 'OPT',
+            name: '.',
+            udpPayloadSize: UDP_PAYLOAD,
+            extendedRcode: 0,
+            ednsVersion: 0,
+            flags: 0,
+            flag_do: false,
+            options: [],
+          },
+        ]
+      : [],
+  });
+  return { bytes, question: bytes.subarray(HEADER_BYTES, HEADER_BYTES + name.length + 2 + 4) };
+}
+
+const questionOf = (query: Query, reply: Buffer): Buffer =>
+  reply.subarray(HEADER_BYTES, HEADER_BYTES + query.question.length);
+
+/** Whether these bytes answer this query; whatever does not is another's, or forged, and to be ignored. */
+export function answers(query: Query, reply: Buffer): boolean {
+  if (reply.length < HEADER_BYTES || reply.readUInt16BE(0) !== query.bytes.readUInt16BE(0)) return false;
+  const flags = reply.readUInt16BE(2);
+  const isStandardResponse = (flags & 0xf800) === 0x8000;
+  const questions = reply.readUInt16BE(4);
+  const rcode = flags & 0xf;
+  // A server that could not read or would not take the query need not repeat it.
+  if (questions === 0) return isStandardResponse && rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN;
+  const lower = (bytes: Buffer): string => bytes.toString('latin1').toLowerCase();
+  return isStandardResponse && questions === 1 && lower(questionOf(query, reply)) === lower(query.question);
+}
+
+/** Whether an answer repeats the question's random case, or has no question at all. */
+export const keepsCase = (query: Query, reply: Buffer): boolean =>
+  reply.readUInt16BE(4) === 0 || questionOf(query, reply).equals(query.question);
+
+/** What an answer says, as far as we read it. */
+export interface Reply {
+  rcode: number;
+  /** The answer did not fit; the records are left unread. */
+  truncated: boolean;
+  recursionAvailable: boolean;
+  answers: DnsRecord[];
+  authorities: DnsRecord[];
+}
+
+interface Section {
+  records: DnsRecord[];
+  /** Upper bits of the response code, from the OPT record (RFC 6891 section 6.1.3). */
+  extendedRcode: number;
+  end: number;
+}
+
+function readSection(message: Buffer, start: number, count: number): Section {
+  const section: Section = { records: [], extendedRcode: 0, end: start };
+  for (let index = 0; index < count; index++) {
+    const { name: owner, end: fixed } = readName(message, section.end);
+    const code = message.readUInt16BE(fixed);
+    const ttl = message.readUInt32BE(fixed + 4);
+    const dataStart = fixed + 10;
+    section.end = dataStart + message.readUInt16BE(fixed + 8);
+    if (section.end > message.length) throw new Error('record runs past the message');
+    if (code === OPT) section.extendedRcode = ttl >>> 24;
+    if (message.readUInt16BE(fixed + 2) !== INTERNET) continue;
+    const data = readData(message, code, dataStart, section.end);
+    // RFC 2181 section 8: a TTL with the top bit set counts as 0.
+    if (data !== null) section.records.push({ ...data, owner, ttl: ttl > 0x7fffffff ? 0 : ttl });
+  }
+  return section;
+}
+
+/**
+ * Reads the answer to a query. Not by dns-packet: that turns label bytes into UTF-8, so that different names become
+ * equal, and trusts the data of a record to be as long as it should be.
+ *
+ * @throws when the message is malformed
+ */
+export function readReply(message: Buffer): Reply {
+  const flags = message.readUInt16BE(2);
+  const reply: Reply = {
+    rcode: flags & 0xf,
+    truncated: (flags & 0x200) !== 0,
+    recursionAvailable: (flags & 0x80) !== 0,
+    answers: [],
+    authorities: [],
+  };
+  if (reply.truncated) return reply;
+  const questionEnd = message.readUInt16BE(4) === 0 ? HEADER_BYTES : readName(message, HEADER_BYTES).end + 4;
+  const answer = readSection(message, questionEnd, message.readUInt16BE(6));
+  const authority = readSection(message, answer.end, message.readUInt16BE(8));
+  const additional = readSection(message, authority.end, message.readUInt16BE(10));
+  return {
+    ...reply,
+    rcode: (additional.extendedRcode << 4) | reply.rcode,
+    answers: answer.records,
+    authorities: authority.records,
+  };
+}

@@ -1,0 +1,52 @@
+/** RFC 1035 section 3.1: octets of a name on the wire, the last zero included. */
+const MAX_OCTETS = 255;
+/** A name has at most this many labels, so a longer walk through compression pointers is an attack. */
+const MAX_POINTERS = 127;
+
+/** The characters that master files, and `dig`, write with a backslash (RFC 1035 section 5.1). */
+const SPECIAL = new Set([...'"$().;@\\'].map((character) => character.charCodeAt(0)));
+
+function labelText(label: Uint8Array): string {
+  let text = '';
+  for (const byte of label) {
+    if (byte < 0x21 || byte > 0x7e) text += `\\${String(byte).padStart(3, '0')}`;
+    else text += SPECIAL.has(byte) ? `\\${String.fromCharCode(byte)}` : String.fromCharCode(byte);
+  }
+  return text.toLowerCase();
+}
+
+/**
+ * Reads a domain name, following compression pointers (RFC 1035 section 4.1.4), which may only point backwards.
+ *
+ * The text is lower case, because names compare without case and ours come back in the random case they were asked
+ * in; bytes outside printable ASCII are `\DDD` (RFC 4343 section 2.1); no trailing dot, but the root is `.`.
+ *
+ * @returns the text, and the offset behind the name
+ * @throws when the name is malformed or runs past the message
+ */
+export function readName(message: Buffer, start: number): { name: string; end: number } {
+  const labels: string[] = [];
+  let offset = start;
+  let pieceStart = start;
+  let end: number | undefined;
+  let octets = 1;
+  let pointers = 0;
+  for (;;) {
+    const length = message.readUInt8(offset);
+    if (length === 0) break;
+    if (length >= 0xc0) {
+      const target = message.readUInt16BE(offset) - 0xc000;
+      if (target >= pieceStart || ++pointers > MAX_POINTERS) throw new Error('bad compression pointer');
+      end ??= offset + 2;
+      offset = target;
+      pieceStart = target;
+      continue;
+    }
+    octets += length + 1;
+    if (length > 63 || octets > MAX_OCTETS || offset + 1 + length > message.length)
+      throw new Error('bad label');
+    labels.push(labelText(message.subarray(offset + 1, offset + 1 + length)));
+    offset += length + 1;
+  }
+  return { name: labels.length === 0 ? '.' : labels.join('.'), end: end ?? offset + 1 };
+}

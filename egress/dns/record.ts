@@ -1,0 +1,103 @@
+import { SocketAddress } from 'node:net';
+import { readName } from './name.ts';
+
+/** The types we ask for, and their codes (IANA, DNS parameters). */
+export const TYPE_CODES = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28 } as const;
+export type RecordType = keyof typeof TYPE_CODES;
+
+type RecordData =
+  | { type: 'A' | 'AAAA'; address: string }
+  | { type: 'NS'; value: string }
+  | { type: 'CNAME'; value: string }
+  | { type: 'MX'; exchange: string; priority: number }
+  | { type: 'TXT'; chunks: Buffer[] }
+  | {
+      type: 'SOA';
+      mname: string;
+      rname: string;
+      serial: number;
+      refresh: number;
+      retry: number;
+      expire: number;
+      minimum: number;
+    };
+
+/** A resource record; `ttl` in seconds, names as {@link readName} writes them. */
+export type DnsRecord = RecordData & { owner: string; ttl: number };
+
+function nameThatFills(message: Buffer, start: number, end: number): string {
+  const read = readName(message, start);
+  if (read.end !== end) throw new Error('name does not fill its record');
+  return read.name;
+}
+
+function addressBytes(message: Buffer, start: number, end: number, length: number): Buffer {
+  if (end - start !== length) throw new Error('address of the wrong length');
+  return message.subarray(start, end);
+}
+
+function ipv6Text(bytes: Buffer): string {
+  const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16));
+  return new SocketAddress({ family: 'ipv6', address: groups.join(':') }).address;
+}
+
+function readChunks(message: Buffer, start: number, end: number): Buffer[] {
+  const chunks: Buffer[] = [];
+  for (let offset = start; offset < end; ) {
+    const next = offset + 1 + message.readUInt8(offset);
+    if (next > end) throw new Error('character string runs past its record');
+    // Copied, so that a cached record does not keep its whole message.
+    chunks.push(Buffer.from(message.subarray(offset + 1, next)));
+    offset = next;
+  }
+  if (chunks.length === 0) throw new Error('TXT without a character string');
+  return chunks;
+}
+
+function readSoa(message: Buffer, start: number, end: number): RecordData {
+  const mname = readName(message, start);
+  const rname = readName(message, mname.end);
+  if (rname.end + 20 !== end) throw new Error('SOA of the wrong length');
+  const number = (index: number): number => message.readUInt32BE(rname.end + 4 * index);
+  return {
+    type: 'SOA',
+    mname: mname.name,
+    rname: rname.name,
+    serial: number(0),
+    refresh: number(1),
+    retry: number(2),
+    expire: number(3),
+    minimum: number(4),
+  };
+}
+
+/**
+ * Reads the data of a record (RFC 1035 section 3.3, RFC 3596) that spans `start` to `end` in the message.
+ *
+ * @returns null when it is of a type we never ask for
+ * @throws when the data is malformed or does not fill its span exactly
+ */
+export function readData(message: Buffer, code: number, start: number, end: number): RecordData | null {
+  switch (code) {
+    case TYPE_CODES.A:
+      return { type: 'A', address: addressBytes(message, start, end, 4).join('.') };
+    case TYPE_CODES.AAAA:
+      return { type: 'AAAA', address: ipv6Text(addressBytes(message, start, end, 16)) };
+    case TYPE_CODES.NS:
+      return { type: 'NS', value: nameThatFills(message, start, end) };
+    case TYPE_CODES.CNAME:
+      return { type: 'CNAME', value: nameThatFills(message, start, end) };
+    case TYPE_CODES.MX:
+      return {
+        type: 'MX',
+        exchange: nameThatFills(message, start + 2, end),
+        priority: message.readUInt16BE(start),
+      };
+    case TYPE_CODES.TXT:
+      return { type: 'TXT', chunks: readChunks(message, start, end) };
+    case TYPE_CODES.SOA:
+      return readSoa(message, start, end);
+    default:
+      return null;
+  }
+}

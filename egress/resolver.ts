@@ -1,0 +1,151 @@
+import type { DnsServer } from '../schemas/env.ts';
+import { ServiceError } from '../schemas/errors.ts';
+import { ask } from './dns/ask.ts';
+import { createCache } from './dns/cache.ts';
+import { createFlights } from './dns/flights.ts';
+import { aged, type Lookup, readLookup } from './dns/lookup.ts';
+import type { Reply } from './dns/message.ts';
+import type { RecordType } from './dns/record.ts';
+import { systemServers } from './dns/servers.ts';
+
+/** Milliseconds one server gets for one try, TCP included. */
+const TRY_MS = 2_500;
+/** Tries; more only where there are more servers and the first ones fail fast. */
+const TRIES = 2;
+/** Seconds any answer is kept at most. */
+const MAX_TTL = 300;
+
+export interface LookupOptions {
+  signal: AbortSignal;
+  /** Epoch milliseconds. */
+  deadline: number;
+}
+
+/** Every address a name has, and the names it is an alias of: what has to be vetted before a connection. */
+export interface HostAddresses {
+  addresses: string[];
+  chain: string[];
+}
+
+/** Asks the configured name servers, and never the machine's search list or hosts file. */
+export interface Resolver {
+  /**
+   * Looks up the records of one type.
+   *
+   * @param name lower-case A-labels without a trailing dot, as `parseHost` gives them
+   * @throws ServiceError `target_failed` when no server gives a usable answer, `target_timeout` when none answers by
+   *   the deadline or within 5 s; the signal's reason when it is aborted
+   */
+  lookup(name: string, type: RecordType, options: LookupOptions): Promise<Lookup>;
+  /**
+   * Looks up A and AAAA at once.
+   *
+   * @throws ServiceError as `lookup`, and `host_not_found` when the name has no address
+   */
+  addresses(name: string, options: LookupOptions): Promise<HostAddresses>;
+}
+
+interface ResolverOptions {
+  /** null: those of /etc/resolv.conf. */
+  servers: DnsServer[] | null;
+  /** Characters of JSON that the cached answers may have together. Default 8 million. */
+  cacheSize?: number;
+  /** Clock of the cache: milliseconds that only go forward. Default: the process's. */
+  now?: () => number;
+}
+
+class TryTimeout extends Error {
+  override readonly name = 'TryTimeout';
+}
+
+/** Runs work that ends when its signal is aborted, and aborts it after so many milliseconds. */
+async function within<T>(
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(new TryTimeout()), ms);
+  try {
+    return await work(AbortSignal.any([signal, limit.signal]));
+  } catch (error) {
+    throw limit.signal.aborted ? limit.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Makes a resolver with a cache of its own. It holds no socket or timer while no look-up is under way. */
+export function createResolver(options: ResolverOptions): Resolver {
+  const servers = options.servers ?? systemServers();
+  const now = options.now ?? (() => performance.now());
+  const cache = createCache<Lookup>(options.cacheSize ?? 8_000_000, now);
+  const flights = createFlights<Lookup>();
+  // The server that answered last is asked first, so that a dead one costs its time-out only once.
+  let first = 0;
+
+  async function askInTurn(name: string, type: RecordType, signal: AbortSignal): Promise<Reply> {
+    const end = performance.now() + TRIES * TRY_MS;
+    const start = first;
+    let failure: unknown;
+    for (let index = 0; index < Math.max(TRIES, servers.length); index++) {
+      const position = (start + index) % servers.length;
+      const server = servers[position];
+      const left = end - performance.now();
+      if (server === undefined || left <= 0) break;
+      try {
+        const reply = await within(Math.min(TRY_MS, left), signal, (limit) => ask(server, name, type, limit));
+        first = position;
+        return reply;
+      } catch (error) {
+        signal.throwIfAborted();
+        // What a server said about the name tells more than another's silence.
+        if (!(error instanceof TryTimeout)) failure = error;
+      }
+    }
+    throw failure === undefined
+      ? new ServiceError('target_timeout', { detail: 'The DNS servers did not answer in time.' })
+      : new ServiceError('target_failed', {
+          detail: 'The DNS servers gave no usable answer for this name.',
+          cause: failure,
+        });
+  }
+
+  async function lookup(
+    name: string,
+    type: RecordType,
+    { signal, deadline }: LookupOptions,
+  ): Promise<Lookup> {
+    const key = `${type} ${name}`;
+    const cached = cache.get(key);
+    if (cached !== undefined) return aged(cached.value, Math.floor(cached.ageMs / 1000));
+    try {
+      return await within(deadline - Date.now(), signal, (limit) =>
+        flights.join(key, limit, async (abandoned) => {
+          const found = readLookup(await askInTurn(name, type, abandoned), name, type);
+          cache.set(key, found, Math.min(found.ttl, MAX_TTL) * 1000);
+          return found;
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof TryTimeout)) throw error;
+      throw new ServiceError('target_timeout', {
+        detail: 'The DNS servers did not answer in time.',
+        cause: error,
+      });
+    }
+  }
+
+  async function addresses(name: string, options: LookupOptions): Promise<HostAddresses> {
+    const settled = await Promise.allSettled([lookup(name, 'A', options), lookup(name, 'AAAA', options)]);
+    const found = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const all = found.flatMap(({ records }) =>
+      records.flatMap((record) => ('address' in record ? [record.address] : [])),
+    );
+    if (all.length > 0) return { addresses: all, chain: [...new Set(found.flatMap(({ chain }) => chain))] };
+    const failed = settled.find((result) => result.status === 'rejected');
+    throw failed === undefined ? new ServiceError('host_not_found') : failed.reason;
+  }
+
+  return { lookup, addresses };
+}

@@ -1,0 +1,586 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import type { Answer } from 'dns-packet';
+import { parseResolvConf } from '../../egress/dns/servers.ts';
+import { createResolver, type Resolver } from '../../egress/resolver.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import {
+  type CODES,
+  type Received,
+  type Response,
+  reply,
+  type ScriptedDns,
+  soa,
+  startDns,
+} from '../helpers/dns.ts';
+
+const NAME = 'www.example.test';
+
+const a = (name: string, address: string, ttl = 60): Answer => ({ type: 'A', name, ttl, data: address });
+const cname = (name: string, target: string, ttl = 60): Answer => ({
+  type: 'CNAME',
+  name,
+  ttl,
+  data: target,
+});
+const good = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1')]);
+
+async function dns(
+  t: ExecutionContext,
+  respond: (received: Received) => Response | Promise<Response>,
+): Promise<ScriptedDns> {
+  const server = await startDns(respond);
+  t.teardown(() => server.close());
+  return server;
+}
+
+const soon = (ms = 10_000): { signal: AbortSignal; deadline: number } => ({
+  signal: new AbortController().signal,
+  deadline: Date.now() + ms,
+});
+
+/** The addresses of the name, or the code of the error. */
+async function outcome(resolver: Resolver, ms?: number): Promise<string[] | string> {
+  try {
+    const { records } = await resolver.lookup(NAME, 'A', soon(ms));
+    return records.map((record) => ('address' in record ? record.address : record.type));
+  } catch (error) {
+    if (error instanceof ServiceError) return error.code;
+    throw error;
+  }
+}
+
+/** The outcome with one server that answers so. */
+async function with_(
+  t: ExecutionContext,
+  respond: (received: Received) => Response | Promise<Response>,
+  ms?: number,
+): Promise<{ server: ScriptedDns; result: string[] | string }> {
+  const server = await dns(t, respond);
+  return { server, result: await outcome(createResolver({ servers: [server] }), ms) };
+}
+
+test('queries ask for recursion, offer 1232 bytes, and vary in id, port and case', async (t) => {
+  const server = await dns(t, good);
+  const resolver = createResolver({ servers: [server] });
+  for (let index = 0; index < 20; index++) await resolver.lookup(`host${index}.example.test`, 'A', soon());
+  for (const { packet } of server.received) {
+    t.true(packet.flag_rd);
+    const option = packet.additionals?.find((record) => record.type === 'OPT');
+    t.is(option?.type === 'OPT' && option.udpPayloadSize, 1232);
+  }
+  t.true(new Set(server.received.map(({ packet }) => packet.id)).size > 15);
+  t.true(new Set(server.received.map(({ fromPort }) => fromPort)).size > 15);
+  t.true(new Set(server.received.map(({ question }) => question.name.slice(-12))).size > 15);
+});
+
+test('a truncated datagram is asked for again over TCP', async (t) => {
+  const { server, result } = await with_(t, (query) =>
+    query.transport === 'udp' ? reply(query, [], { truncated: true }) : good(query),
+  );
+  t.deepEqual(result, ['192.0.2.1']);
+  t.deepEqual(
+    server.received.map(({ transport }) => transport),
+    ['udp', 'tcp'],
+  );
+});
+
+test('an answer over TCP may come byte by byte', async (t) => {
+  const server = await dns(t, (query) => {
+    if (query.transport === 'udp') return reply(query, [], { truncated: true });
+    const message = good(query);
+    return { raw: Buffer.concat([Buffer.from([0, message.length]), message]) };
+  });
+  t.deepEqual(await outcome(createResolver({ servers: [server] })), ['192.0.2.1']);
+});
+
+const OVER_TCP: [what: string, respond: (query: Received) => Response][] = [
+  ['cut', (query) => ({ raw: Buffer.concat([Buffer.from([0, 200]), good(query)]) })],
+  ['empty', () => ({ raw: Buffer.alloc(0) })],
+  ['to another question', (query) => reply(query, [], { questions: [{ name: 'other.test', type: 'A' }] })],
+  ['truncated again', (query) => reply(query, [], { truncated: true })],
+];
+for (const [what, respond] of OVER_TCP)
+  test(`an answer over TCP that is ${what} is target_failed`, async (t) => {
+    const { result } = await with_(t, (query) =>
+      query.transport === 'udp' ? reply(query, [], { truncated: true }) : respond(query),
+    );
+    t.is(result, 'target_failed');
+  });
+
+const forged = (query: Received): Answer[] => [a(query.question.name, '203.0.113.66')];
+const FORGERIES: [what: string, message: (query: Received) => Buffer][] = [
+  ['another id', (query) => reply(query, forged(query), { id: ((query.packet.id ?? 0) + 1) % 0x10000 })],
+  ['another name', (query) => reply(query, forged(query), { questions: [{ name: 'a.test', type: 'A' }] })],
+  ['another type', (query) => reply(query, forged(query), { questions: [{ name: NAME, type: 'MX' }] })],
+  ['no question', (query) => reply(query, forged(query), { questions: [] })],
+  ['two questions', (query) => reply(query, forged(query), { questions: [query.question, query.question] })],
+  ['the query itself', (query) => query.bytes],
+  ['less than a header', (query) => query.bytes.subarray(0, 7)],
+  ['no byte at all', () => Buffer.alloc(0)],
+];
+for (const [what, message] of FORGERIES)
+  test(`a datagram with ${what} is ignored, and the answer behind it taken`, async (t) => {
+    const { result } = await with_(t, (query) => [message(query), good(query)]);
+    t.deepEqual(result, ['192.0.2.1']);
+  });
+
+test('a datagram from another port is ignored', async (t) => {
+  const { result } = await with_(t, async (query) => {
+    await query.spoof(reply(query, forged(query)));
+    await sleep(50);
+    return good(query);
+  });
+  t.deepEqual(result, ['192.0.2.1']);
+});
+
+test('an answer that does not repeat the case of the question is confirmed over TCP', async (t) => {
+  const { server, result } = await with_(t, (query) =>
+    query.transport === 'udp'
+      ? reply(query, forged(query), { questions: [{ name: 'WWW.example.TEST', type: 'A' }] })
+      : good(query),
+  );
+  // One in 16384 queries happens to be in the case of the forgery.
+  t.deepEqual(result, ['192.0.2.1']);
+  t.is(server.received.length, 2);
+});
+
+test('a server that does not know EDNS is asked without', async (t) => {
+  for (const code of ['FORMERR', 'NOTIMP'] as const) {
+    const { server, result } = await with_(t, (query) =>
+      query.packet.additionals?.length === 0 ? good(query) : reply(query, [], { code, questions: [] }),
+    );
+    t.deepEqual(result, ['192.0.2.1']);
+    t.is(server.received.length, 2);
+  }
+});
+
+test('a lost datagram is asked for again after 2.5 s', async (t) => {
+  const start = performance.now();
+  const { server, result } = await with_(t, (query) => (query.number === 1 ? null : good(query)));
+  t.deepEqual(result, ['192.0.2.1']);
+  t.is(server.received.length, 2);
+  t.true(performance.now() - start > 2_400);
+});
+
+test('silence is target_timeout after two tries, or at the deadline', async (t) => {
+  const patient = performance.now();
+  const [{ server, result }, hasty] = await Promise.all([
+    with_(t, () => null),
+    (async () => {
+      const start = performance.now();
+      return { ...(await with_(t, () => null, 300)), ms: performance.now() - start };
+    })(),
+  ]);
+  t.is(result, 'target_timeout');
+  t.is(server.received.length, 2);
+  const ms = performance.now() - patient;
+  t.true(ms > 4_900 && ms < 7_000, `${ms}`);
+  t.is(hasty.result, 'target_timeout');
+  t.true(hasty.ms < 1_500, `${hasty.ms}`);
+});
+
+test('silence over TCP is target_timeout too', async (t) => {
+  const { result } = await with_(t, (query) =>
+    query.transport === 'udp' ? reply(query, [], { truncated: true }) : null,
+  );
+  t.is(result, 'target_timeout');
+});
+
+for (const code of ['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR'] as const)
+  test(`${code} is target_failed, and is not kept`, async (t) => {
+    let broken = true;
+    const server = await dns(t, (query) => (broken ? reply(query, [], { code }) : good(query)));
+    const resolver = createResolver({ servers: [server] });
+    t.is(await outcome(resolver), 'target_failed');
+    broken = false;
+    t.deepEqual(await outcome(resolver), ['192.0.2.1']);
+  });
+
+test('SERVFAIL and then silence is target_failed', async (t) => {
+  const { result } = await with_(t, (query) =>
+    query.number === 1 ? reply(query, [], { code: 'SERVFAIL' }) : null,
+  );
+  t.is(result, 'target_failed');
+});
+
+test('a port where nothing listens is target_failed at once', async (t) => {
+  const server = await startDns(() => null);
+  await server.close();
+  t.is(await outcome(createResolver({ servers: [server] }), 2_000), 'target_failed');
+});
+
+test('the next server is asked, and the one that answered is asked first from then on', async (t) => {
+  const silent = await dns(t, () => null);
+  const failing = await dns(t, (query) => reply(query, [], { code: 'SERVFAIL' }));
+  const working = await dns(t, good);
+  const resolver = createResolver({ servers: [failing, silent, working] });
+  // 2.5 s for the silent one; the third is reached because the first fails at once.
+  t.deepEqual(await outcome(resolver), ['192.0.2.1']);
+  await resolver.lookup('other.example.test', 'A', soon());
+  t.deepEqual([failing.received.length, silent.received.length, working.received.length], [1, 1, 2]);
+});
+
+test('a server that only refers to others is target_failed', async (t) => {
+  const { result } = await with_(t, (query) => {
+    const message = reply(query, [], { authorities: [{ type: 'NS', name: 'test', data: 'ns.test' }] });
+    message.writeUInt16BE(0x8100, 2);
+    return message;
+  });
+  t.is(result, 'target_failed');
+});
+
+/** An answer whose record section is these bytes. */
+function withRecords(query: Received, count: number, records: Buffer): Buffer {
+  const message = reply(query, []);
+  message.writeUInt16BE(count, 6);
+  return Buffer.concat([message, records]);
+}
+const record = (type: number, data: number[], dataLength = data.length): Buffer =>
+  Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, dataLength >> 8, dataLength & 0xff, ...data]);
+/** Where the first record's data starts: header, question, and the fixed part of a record with a pointer. */
+const DATA = 12 + NAME.length + 2 + 4 + 12;
+const pointer = (offset: number): number[] => [0xc0 | (offset >> 8), offset & 0xff];
+
+const MALFORMED: [what: string, count: number, records: Buffer][] = [
+  ['fewer records than counted', 2, record(1, [1, 2, 3, 4])],
+  ['65535 records counted', 65_535, record(1, [1, 2, 3, 4])],
+  ['an address of 3 bytes', 1, record(1, [1, 2, 3])],
+  ['an address of 5 bytes', 1, record(1, [1, 2, 3, 4, 5])],
+  ['an IPv6 address of 4 bytes', 1, record(28, [1, 2, 3, 4])],
+  ['data that runs past the message', 1, record(1, [1, 2, 3, 4], 400)],
+  ['data of an unknown type that runs past the message', 1, record(99, [1, 2, 3, 4], 400)],
+  ['a pointer to itself', 1, record(5, pointer(DATA))],
+  // To the owner of the next record, which is a good name.
+  ['a pointer forwards', 2, Buffer.concat([record(5, pointer(DATA + 2)), record(1, [1, 2, 3, 4])])],
+  ['pointers in a circle', 1, record(5, [1, 97, ...pointer(DATA)])],
+  ['a label of 64 bytes', 1, record(5, [64, ...Array<number>(64).fill(97), 0])],
+  ['a label of the extended kind', 1, record(5, [0x80, 1, 0])],
+  ['a name of 256 bytes', 1, record(5, [...Array<number[]>(127).fill([1, 97]).flat(), 1, 97, 0])],
+  ['a name that ends early', 1, record(5, [1, 97, 0, 0])],
+  ['a name that never ends', 1, record(5, [1, 97])],
+  ['a text string longer than its record', 1, record(16, [5, 97])],
+  ['a text of no string', 1, record(16, [])],
+  ['an MX without a name', 1, record(15, [0, 5])],
+  ['an SOA cut short', 1, record(6, [0, 0, 0, 0, 0, 1])],
+  ['an SOA too long', 1, record(6, Array<number>(23).fill(0))],
+];
+for (const [what, count, records] of MALFORMED)
+  test(`an answer with ${what} is target_failed`, async (t) => {
+    const { result } = await with_(t, (query) => withRecords(query, count, records));
+    t.is(result, 'target_failed');
+  });
+
+test('a name of more pointers than a name has labels is target_failed', async (t) => {
+  // Each record's data is one pointer to the data before it: legal one by one, a long walk together.
+  const records: Buffer[] = [record(16, [2, ...pointer(12)])];
+  let offset = DATA + 1;
+  for (let index = 0; index < 1_000; index++) {
+    records.push(record(5, pointer(offset)));
+    offset = DATA + 3 + index * 14 + 12;
+  }
+  const { result } = await with_(t, (query) =>
+    query.transport === 'udp'
+      ? reply(query, [], { truncated: true })
+      : withRecords(query, records.length, Buffer.concat(records)),
+  );
+  t.is(result, 'target_failed');
+});
+
+test('mutilated answers give an answer or target_failed, never anything else', async (t) => {
+  const seed = Number(process.env.SEED ?? randomInt(2 ** 31));
+  t.log(`SEED=${seed}`);
+  // mulberry32
+  let state = seed;
+  const random = (below: number): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+  const server = await dns(t, (query) => {
+    const message = reply(
+      query,
+      [
+        cname(query.question.name, 'b.test'),
+        a('b.test', '192.0.2.1'),
+        { type: 'TXT', name: 'c.test', data: 'x' },
+      ],
+      { authorities: [soa('test', 60, 60)] },
+    );
+    // Behind the question, so that it is still an answer to it.
+    const from = 12 + query.question.name.length + 6;
+    for (let flips = 1 + random(4); flips > 0; flips--)
+      message[from + random(message.length - from)] = random(256);
+    return random(4) === 0 ? message.subarray(0, from + random(message.length - from)) : message;
+  });
+  const seen = new Set<string>();
+  for (let index = 0; index < 400; index++) {
+    const result = await outcome(createResolver({ servers: [server] }));
+    seen.add(typeof result === 'string' ? result : 'answer');
+  }
+  t.deepEqual([...seen].sort(), ['answer', 'target_failed']);
+});
+
+const lookupWith = async (
+  t: ExecutionContext,
+  records: (name: string) => Answer[],
+  code: keyof typeof CODES,
+) => {
+  const server = await dns(t, (query) =>
+    reply(query, records(query.question.name), { code, authorities: [soa('example.test', 40, 20)] }),
+  );
+  return createResolver({ servers: [server] }).lookup(NAME, 'A', soon());
+};
+
+test('aliases are followed by name whatever the order, and records of other names are left out', async (t) => {
+  const found = await lookupWith(
+    t,
+    (name) => [
+      a('C.test', '192.0.2.3'),
+      a('unrelated.test', '192.0.2.66'),
+      cname('b.test', 'c.TEST'),
+      a('c.test', '192.0.2.4'),
+      cname(name, 'B.test'),
+    ],
+    'NOERROR',
+  );
+  t.deepEqual(
+    found.records.map((found) => found.type === 'A' && found.address),
+    ['192.0.2.3', '192.0.2.4'],
+  );
+  t.deepEqual(found.chain, ['b.test', 'c.test']);
+});
+
+test('labels with a dot in them are not the names they look like', async (t) => {
+  const server = await dns(t, (query) => {
+    const dotted = Buffer.from([3, ...Buffer.from('a.b'), 0]);
+    const records = [
+      record(5, [1, 97, 1, 98, 0]),
+      Buffer.concat([dotted, record(1, [192, 0, 2, 66]).subarray(2)]),
+    ];
+    return withRecords(query, 2, Buffer.concat(records));
+  });
+  const found = await createResolver({ servers: [server] }).lookup(NAME, 'A', soon());
+  t.deepEqual([found.status, found.chain], ['no_data', ['a.b']]);
+});
+
+test('an alias without the type is no_data, one that leads nowhere nxdomain', async (t) => {
+  const empty = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NOERROR');
+  t.deepEqual([empty.status, empty.records, empty.chain], ['no_data', [], ['b.test']]);
+  const nowhere = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NXDOMAIN');
+  t.deepEqual([nowhere.status, nowhere.records, nowhere.chain], ['nxdomain', [], ['b.test']]);
+});
+
+test('aliases in a circle and without end are target_failed', async (t) => {
+  const circle = (name: string): Answer[] => [cname(name, 'b.test'), cname('b.test', name)];
+  const long = (name: string): Answer[] => [
+    cname(name, 'a0.test'),
+    ...Array.from({ length: 40 }, (_, index) => cname(`a${index}.test`, `a${index + 1}.test`)),
+    a('a40.test', '192.0.2.1'),
+  ];
+  for (const records of [circle, long, (name: string) => [cname(name, name)]])
+    await t.throwsAsync(lookupWith(t, records, 'NOERROR'), {
+      instanceOf: ServiceError,
+      code: 'target_failed',
+    });
+  const sixteen = (name: string): Answer[] => [
+    cname(name, 'a0.test'),
+    ...Array.from({ length: 15 }, (_, index) => cname(`a${index}.test`, `a${index + 1}.test`)),
+    a('a15.test', '192.0.2.1'),
+  ];
+  t.is((await lookupWith(t, sixteen, 'NOERROR')).chain.length, 16);
+});
+
+/** Looks the name up now and after each of these seconds; a new query is seen by its number in the address. */
+async function overTime(
+  t: ExecutionContext,
+  answer: (query: Received) => Buffer,
+  seconds: readonly number[],
+): Promise<[queries: number, ttl: number | undefined][]> {
+  let clock = 1_000_000;
+  const server = await dns(t, answer);
+  const resolver = createResolver({ servers: [server], now: () => clock });
+  const seen: [number, number | undefined][] = [];
+  for (const second of seconds) {
+    clock = 1_000_000 + second * 1_000;
+    const { records } = await resolver.lookup(NAME, 'A', soon());
+    seen.push([server.received.length, records[0]?.ttl]);
+  }
+  return seen;
+}
+
+test('an answer is kept for its TTL, which counts down', async (t) => {
+  const answer = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', 30)]);
+  t.deepEqual(await overTime(t, answer, [0, 10.5, 29.9, 30]), [
+    [1, 30],
+    [1, 20],
+    [1, 1],
+    [2, 30],
+  ]);
+});
+
+test('an answer is kept for 300 s at most, and for the least TTL of its aliases', async (t) => {
+  const long = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', 86_400)]);
+  t.deepEqual(await overTime(t, long, [0, 299, 300]), [
+    [1, 86_400],
+    [1, 86_101],
+    [2, 86_400],
+  ]);
+  const aliased = (query: Received): Buffer =>
+    reply(query, [cname(query.question.name, 'b.test', 5), a('b.test', '192.0.2.1', 60)]);
+  t.deepEqual(await overTime(t, aliased, [0, 4, 5]), [
+    [1, 60],
+    [1, 56],
+    [2, 60],
+  ]);
+});
+
+test('a TTL of 0, or with the top bit set, is not kept', async (t) => {
+  for (const ttl of [0, 0x8000_0001]) {
+    const answer = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', ttl)]);
+    t.deepEqual(await overTime(t, answer, [0, 0]), [
+      [1, 0],
+      [2, 0],
+    ]);
+  }
+});
+
+test('that nothing exists is kept as long as the SOA record says, and without one not at all', async (t) => {
+  for (const code of ['NOERROR', 'NXDOMAIN'] as const) {
+    const queries = async (authorities: Answer[], seconds: number[]): Promise<number[]> =>
+      (await overTime(t, (query) => reply(query, [], { code, authorities }), seconds)).map(
+        ([count]) => count,
+      );
+    t.deepEqual(await queries([soa('test', 40, 20)], [0, 19, 20]), [1, 1, 2]);
+    t.deepEqual(await queries([soa('test', 10, 20)], [0, 9, 10]), [1, 1, 2]);
+    t.deepEqual(await queries([soa('test', 9_999, 9_999)], [0, 299, 300]), [1, 1, 2]);
+    t.deepEqual(await queries([], [0, 0]), [1, 2]);
+  }
+});
+
+test('the cache is bounded: what was used least recently goes first', async (t) => {
+  const server = await dns(t, good);
+  const resolver = createResolver({ servers: [server], cacheSize: 2_000 });
+  const ask = (index: number) => resolver.lookup(`host${index}.example.test`, 'A', soon());
+  await ask(0);
+  for (let index = 1; index <= 40; index++) {
+    await ask(index);
+    await ask(0);
+  }
+  t.is(server.received.length, 41);
+  await ask(1);
+  t.is(server.received.length, 42);
+});
+
+test('types do not share what is kept', async (t) => {
+  const server = await dns(t, (query) => (query.question.type === 'A' ? good(query) : reply(query, [])));
+  const resolver = createResolver({ servers: [server] });
+  t.is((await resolver.lookup(NAME, 'A', soon())).status, 'answer');
+  t.is((await resolver.lookup(NAME, 'AAAA', soon())).status, 'no_data');
+});
+
+test('callers at the same time share one query, and one who leaves does not end it', async (t) => {
+  const server = await dns(t, async (query) => {
+    await sleep(200);
+    return good(query);
+  });
+  const resolver = createResolver({ servers: [server] });
+  const leaver = new AbortController();
+  const left = resolver.lookup(NAME, 'A', { ...soon(), signal: leaver.signal });
+  const late = resolver.lookup(NAME, 'A', soon(50));
+  const others = Array.from({ length: 10 }, () => resolver.lookup(NAME, 'A', soon()));
+  await sleep(20);
+  leaver.abort(new Error('gone'));
+  await t.throwsAsync(left, { message: 'gone' });
+  await t.throwsAsync(late, { instanceOf: ServiceError, code: 'target_timeout' });
+  for (const { status } of await Promise.all(others)) t.is(status, 'answer');
+  t.is(server.received.length, 1);
+});
+
+test('a look-up all have left is given up, and the next caller starts anew', async (t) => {
+  const server = await dns(t, (query) => (query.number === 1 ? null : good(query)));
+  const resolver = createResolver({ servers: [server] });
+  const leaver = new AbortController();
+  const left = resolver.lookup(NAME, 'A', { ...soon(), signal: leaver.signal });
+  await sleep(50);
+  leaver.abort(new Error('gone'));
+  await t.throwsAsync(left, { message: 'gone' });
+  t.deepEqual(await outcome(resolver, 1_000), ['192.0.2.1']);
+});
+
+test('an aborted caller is turned away before anything is asked', async (t) => {
+  const server = await dns(t, good);
+  const signal = AbortSignal.abort(new Error('gone'));
+  const lookup = createResolver({ servers: [server] }).lookup(NAME, 'A', { ...soon(), signal });
+  await t.throwsAsync(lookup, { message: 'gone' });
+  t.is(server.received.length, 0);
+});
+
+const aaaa = (query: Received): Answer => ({ type: 'AAAA', name: query.question.name, data: '2001:db8::1' });
+const EMPTY = (query: Received): Buffer => reply(query, []);
+const FAILED = (query: Received): Buffer => reply(query, [], { code: 'SERVFAIL' });
+const NONE = (query: Received): Buffer => reply(query, [], { code: 'NXDOMAIN' });
+const ADDRESSES: [
+  what: string,
+  v4: (q: Received) => Buffer,
+  v6: (q: Received) => Buffer,
+  string | string[],
+][] = [
+  ['both families', good, (query) => reply(query, [aaaa(query)]), ['192.0.2.1', '2001:db8::1']],
+  ['IPv4 only', good, EMPTY, ['192.0.2.1']],
+  ['IPv6 only', EMPTY, (query) => reply(query, [aaaa(query)]), ['2001:db8::1']],
+  ['IPv4, while IPv6 fails', good, FAILED, ['192.0.2.1']],
+  ['none, while IPv6 fails', EMPTY, FAILED, 'target_failed'],
+  ['none', EMPTY, EMPTY, 'host_not_found'],
+  ['none, as the name does not exist', NONE, NONE, 'host_not_found'],
+];
+for (const [what, v4, v6, expected] of ADDRESSES)
+  test(`the addresses of a name that has ${what}`, async (t) => {
+    const server = await dns(t, (query) => (query.question.type === 'A' ? v4(query) : v6(query)));
+    const found = createResolver({ servers: [server] }).addresses(NAME, soon());
+    if (typeof expected === 'string')
+      await t.throwsAsync(found, { instanceOf: ServiceError, code: expected });
+    else t.deepEqual(await found, { addresses: expected, chain: [] });
+  });
+
+test('the aliases on the way to the addresses are told', async (t) => {
+  const server = await dns(t, (query) => {
+    const end = 'db.internal';
+    return reply(query, [cname(query.question.name, 'b.test'), cname('b.test', end), a(end, '10.0.0.9')]);
+  });
+  const { chain } = await createResolver({ servers: [server] }).addresses(NAME, soon());
+  t.deepEqual(chain, ['b.test', 'db.internal']);
+});
+
+test('resolv.conf: name servers only, three at most, this machine when there are none', (t) => {
+  const text = `# nameserver 192.0.2.9\nsearch example.test\nnameserver 192.0.2.1\nnameserver\t2001:db8::1 # x
+nameserver nonsense\noptions ndots:5\nnameserver 192.0.2.3\nnameserver 192.0.2.4\n`;
+  const addresses = ['192.0.2.1', '2001:db8::1', '192.0.2.3'];
+  t.deepEqual(
+    parseResolvConf(text),
+    addresses.map((address) => ({ address, port: 53 })),
+  );
+  t.deepEqual(parseResolvConf('search example.test\n'), [{ address: '127.0.0.1', port: 53 }]);
+});
+
+test.serial('no socket or timer is left, however a look-up ends', async (t) => {
+  const busy = ['UDPWRAP', 'TCPSocketWrap', 'TCPWRAP', 'Timeout'];
+  const held = (): string[] => process.getActiveResourcesInfo().filter((kind) => busy.includes(kind));
+  const server = await startDns((query) => {
+    if (query.question.name.toLowerCase().startsWith('slow')) return null;
+    return query.transport === 'udp' ? reply(query, [], { truncated: true }) : good(query);
+  });
+  const before = held();
+  const resolver = createResolver({ servers: [server] });
+  const leaver = new AbortController();
+  const left = resolver.lookup('slow.example.test', 'A', { ...soon(), signal: leaver.signal });
+  await resolver.lookup(NAME, 'A', soon());
+  await t.throwsAsync(resolver.lookup('slow2.example.test', 'A', soon(50)));
+  leaver.abort();
+  await t.throwsAsync(left);
+  await sleep(50);
+  t.deepEqual(held().sort(), before.sort());
+  await server.close();
+});

@@ -1,0 +1,105 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import type { DnsServer } from '../../schemas/env.ts';
+
+export interface Named extends DnsServer {
+  close(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+async function waitUntilRunning(child: ChildProcess): Promise<void> {
+  if (child.stderr === null) throw new Error('named has no log');
+  const log: string[] = [];
+  for await (const line of createInterface({ input: child.stderr })) {
+    log.push(line);
+    if (/not loaded due to errors/.test(line)) break;
+    if (/ running$/.test(line)) {
+      child.stderr.resume();
+      return;
+    }
+  }
+  throw new Error(`named did not start:\n${log.slice(-10).join('\n')}`);
+}
+
+/**
+ * Runs BIND as a child of the test, on a free loopback port, with files in a temporary folder.
+ *
+ * @param zones master files by the name of their zone
+ * @param failing zones that are forwarded to a closed port, so that it answers SERVFAIL for them
+ */
+export async function startNamed(zones: Record<string, string>, failing: readonly string[]): Promise<Named> {
+  const folder = await mkdtemp(join(tmpdir(), 'named-'));
+  const port = await freePort();
+  const configuration = [
+    `options { directory "${folder}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; };`,
+    'pid-file none; session-keyfile none; recursion yes; dnssec-validation no; empty-zones-enable no; notify no; check-names primary ignore; };',
+    'controls { };',
+    ...Object.keys(zones).map((zone) => `zone "${zone}" { type primary; file "${zone}.zone"; };`),
+    ...failing.map(
+      (zone) => `zone "${zone}" { type forward; forward only; forwarders { 127.0.0.1 port 1; }; };`,
+    ),
+  ].join('\n');
+  await writeFile(join(folder, 'named.conf'), configuration);
+  for (const [zone, text] of Object.entries(zones)) await writeFile(join(folder, `${zone}.zone`), text);
+  // Debian's AppArmor profile, bound to the path of the program, keeps the original out of temporary folders.
+  const program = join(folder, 'named');
+  await copyFile('/usr/sbin/named', program);
+
+  // So that it does not outlive a test that is killed.
+  const withParent = ['--pdeathsig', 'KILL', program];
+  const child = spawn('setpriv', [...withParent, '-g', '-n', '1', '-c', join(folder, 'named.conf')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const close = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await waitUntilRunning(child);
+    return { address: '127.0.0.1', port, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** What `dig` was told: the code of the answer, and its records with their data in master-file form. */
+export interface DigAnswer {
+  status: string;
+  records: { owner: string; ttl: number; type: string; data: string }[];
+}
+
+/** Asks with BIND's own client, for something to compare with. */
+export async function dig(server: DnsServer, name: string, type: string): Promise<DigAnswer> {
+  const { stdout } = await promisify(execFile)(
+    'dig',
+    [`@${server.address}`, '-p', `${server.port}`, '+noall', '+comments', '+answer', '+idnin', name, type],
+    { env: { ...process.env, LC_ALL: 'C.UTF-8' } },
+  );
+  const records = stdout
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith(';'))
+    .map((line) => {
+      const [, owner = '', ttl, recordType = '', data = ''] =
+        /^(\S+)\s+(\d+)\s+IN\s+(\S+)\s+(.*)$/.exec(line) ?? [];
+      return { owner, ttl: Number(ttl), type: recordType, data };
+    });
+  return { status: /status: (\w+)/.exec(stdout)?.[1] ?? '', records };
+}
