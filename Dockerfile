@@ -1,0 +1,42 @@
+# syntax=docker/dockerfile:1
+# One image per kind of process; each holds what its pool needs and no more. Build one with --target.
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# The image brings its own Node, so the package that brings one to bare machines is not needed.
+RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin/node
+
+FROM node:24-bookworm-slim AS base
+ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json package-lock.json ./
+COPY schemas ./schemas
+COPY store ./store
+COPY egress ./egress
+COPY workflows ./workflows
+COPY activities ./activities
+COPY workers ./workers
+COPY api ./api
+# The workflows are bundled once, here, and not at every start.
+RUN node workers/bundle.ts && mkdir /data && chown node:node /data
+USER node
+STOPSIGNAL SIGTERM
+
+FROM base AS api
+ENV PORT=8080 INTERNAL_PORT=9090
+EXPOSE 8080
+CMD ["node", "api/server.ts"]
+
+FROM base AS orchestrator
+ENV INTERNAL_PORT=9090
+CMD ["node", "workers/main.ts", "--pool", "orchestrator"]
+
+FROM base AS cpu
+ENV INTERNAL_PORT=9090
+CMD ["node", "workers/main.ts", "--pool", "cpu"]
+
+FROM base AS network
+ENV INTERNAL_PORT=9090
+CMD ["node", "workers/main.ts", "--pool", "network"]

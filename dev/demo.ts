@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Auth, createAuth } from '../api/auth.ts';
+import type { Env } from '../schemas/env.ts';
+import { loadRegistry } from '../schemas/registry.ts';
+import { type Accounts, createAccounts } from '../store/accounts.ts';
+import { type ApiKeys, createApiKeys, type NewKey } from '../store/apiKeys.ts';
+import { loadKeyring } from '../store/keyring.ts';
+import { ensureIndexes, openStore } from '../store/mongo.ts';
+import { createLog } from '../workers/log.ts';
+import type { DemoFile } from './demo-file.ts';
+
+/** An operator, the account that is theirs, and a key of each scope. */
+export type Demo = Pick<DemoFile, 'email' | 'password' | 'apiKey' | 'accountKey' | 'accountId'>;
+type Secrets = Record<'password' | 'apiKey' | 'accountKey', string | null>;
+
+const EMAIL = 'demo@example.com';
+/** There is nothing to remember, so 128 bits. */
+const PASSWORD_BYTES = 16;
+
+/** What the last start noted down; null each where it noted nothing. */
+async function lastSecrets(dataDir: string): Promise<Secrets> {
+  const content: unknown = await readFile(join(dataDir, 'demo.json'), 'utf8').then(JSON.parse, () => null);
+  const text = (name: keyof Secrets): string | null => {
+    const value: unknown = typeof content === 'object' && content !== null && Reflect.get(content, name);
+    return typeof value === 'string' ? value : null;
+  };
+  return { password: text('password'), apiKey: text('apiKey'), accountKey: text('accountKey') };
+}
+
+async function ensureAccount(accounts: Accounts, credits: number): Promise<string> {
+  const account = (await accounts.findByEmail(EMAIL)) ?? (await accounts.create({ email: EMAIL, credits }));
+  return account._id;
+}
+
+/** @returns the password */
+async function ensureOperator(auth: Auth, accountId: string, known: string | null): Promise<string> {
+  const password = known ?? randomBytes(PASSWORD_BYTES).toString('base64url');
+  const user = await auth.find(EMAIL);
+  if (user === null)
+    await auth.createUser({ email: EMAIL, name: 'Demo', password, accountId, role: 'operator' });
+  else {
+    if (user.role !== 'operator') await auth.setRole(user.id, 'operator');
+    if (!(await auth.hasPassword(user.id, password))) await auth.setPassword(user.id, password);
+  }
+  return password;
+}
+
+/** @returns the known key while it is still the account's, else a new one */
+async function ensureKey(
+  apiKeys: ApiKeys,
+  accountId: string,
+  scope: NewKey['scope'],
+  known: string | null,
+): Promise<string> {
+  const row = known === null ? null : await apiKeys.authenticate(known);
+  if (known !== null && row?.accountId === accountId) return known;
+  const { key } = await apiKeys.create({
+    accountId,
+    name: `Demo (${scope})`,
+    scope,
+    tools: null,
+    expiresAt: null,
+  });
+  return key;
+}
+
+/**
+ * Makes what is missing of the demo: everything at the first start or on another database, nothing at a restart. The
+ * caller writes it to demo.json, the only place where the password and the keys can be read again.
+ */
+export async function ensureDemo({ env, mongodbUri }: { env: Env; mongodbUri: string }): Promise<Demo> {
+  const log = createLog(env, 'demo', await loadRegistry());
+  await using open = new AsyncDisposableStack();
+  const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
+  const apiKeys = open.adopt(
+    createApiKeys(store, (error) => log.error({ err: error }, 'background write failed')),
+    (it) => it.flush(),
+  );
+  await ensureIndexes(store);
+  const accounts = createAccounts(store);
+  const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), log });
+
+  const known = await lastSecrets(env.DATA_DIR);
+  const accountId = await ensureAccount(accounts, env.FREE_CREDITS);
+  return {
+    email: EMAIL,
+    password: await ensureOperator(auth, accountId, known.password),
+    apiKey: await ensureKey(apiKeys, accountId, 'tools', known.apiKey),
+    accountKey: await ensureKey(apiKeys, accountId, 'account', known.accountKey),
+    accountId,
+  };
+}

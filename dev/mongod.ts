@@ -1,0 +1,100 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Document, MongoClient, MongoServerError } from 'mongodb';
+import { machineEnv } from './host.mjs';
+import { OwnedProcess } from './process.ts';
+import type { Log } from './start-error.ts';
+import { tethered } from './tether.ts';
+
+const SET = 'rs0';
+/** Error codes of the server: docs/reference/error-codes, NotYetInitialized and AlreadyInitialized. */
+const NOT_YET_INITIALIZED = 94;
+const ALREADY_INITIALIZED = 23;
+
+export interface MongodOptions {
+  program: string;
+  dataDir: string;
+  port: number;
+  log: Log;
+  supervise: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+export const mongodbUriAt = (port: number, database: string): string =>
+  `mongodb://127.0.0.1:${port}/${database}?replicaSet=${SET}`;
+
+async function replicaSetConfig(admin: { command(command: Document): Promise<Document> }) {
+  try {
+    const { config } = await admin.command({ replSetGetConfig: 1 });
+    return config;
+  } catch (error) {
+    if (error instanceof MongoServerError && error.code === NOT_YET_INITIALIZED) return null;
+    throw error;
+  }
+}
+
+/** Makes the node the one member of its set, also when it was started on another port than the last time. */
+async function joinSet(client: MongoClient, host: string): Promise<void> {
+  const admin = client.db('admin');
+  const config = await replicaSetConfig(admin);
+  if (config === null) {
+    await admin.command({ replSetInitiate: { _id: SET, members: [{ _id: 0, host }] } }).catch((error) => {
+      if (!(error instanceof MongoServerError && error.code === ALREADY_INITIALIZED)) throw error;
+    });
+  } else if (config.members[0].host !== host) {
+    const members = [{ ...config.members[0], host }];
+    await admin.command({
+      replSetReconfig: { ...config, members, version: config.version + 1 },
+      force: true,
+    });
+  }
+}
+
+async function isPrimary(host: string): Promise<boolean> {
+  const limits = { serverSelectionTimeoutMS: 1_000, socketTimeoutMS: 10_000 };
+  const client = new MongoClient(`mongodb://${host}/`, { directConnection: true, ...limits });
+  try {
+    await joinSet(client, host);
+    const { isWritablePrimary } = await client.db('admin').command({ hello: 1 });
+    return isWritablePrimary === true;
+  } finally {
+    await client.close();
+  }
+}
+
+async function becomePrimary(port: number, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      if (await isPrimary(`127.0.0.1:${port}`)) return;
+    } catch (error) {
+      // Not listening yet, or busy recovering: the deadline of `signal` decides when that is an error.
+      if (signal.aborted) throw error;
+    }
+    await sleep(50);
+  }
+}
+
+/** A MongoDB of one node, as a replica set because change streams and transactions want one. */
+export function createMongod(options: MongodOptions): OwnedProcess<void> {
+  const { program, dataDir, port } = options;
+  const dbPath = join(dataDir, 'mongodb');
+  const args = ['--dbpath', dbPath, '--port', String(port), '--bind_ip', '127.0.0.1', '--replSet', SET];
+  args.push('--nounixsocket', '--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '990', '--quiet');
+  // Nobody reads the diagnostic files, and there is no other member to wait for at a shutdown.
+  args.push('--setParameter', 'diagnosticDataCollectionEnabled=false');
+  args.push('--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100');
+  return new OwnedProcess({
+    ...options,
+    name: 'mongod',
+    command: () => ({ ...tethered(program, args), env: machineEnv() }),
+    ready: async (_child, signal) => becomePrimary(port, signal),
+    readyMs: 60_000,
+    graceMs: 15_000,
+    logDir: join(dataDir, 'logs'),
+    showOutput: false,
+    foreign: true,
+    prepare: () => mkdir(dbPath, { recursive: true, mode: 0o700 }),
+  });
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection, isGrpcServiceError } from '@temporalio/client';
+import { msToNumber, msToTs } from '@temporalio/common/lib/time.js';
+import { StartError } from './start-error.ts';
+
+/** How long closed workflows stay readable; longer than any stored result. */
+const RETENTION = '72h';
+/** What operators search calls by. */
+const SEARCH_ATTRIBUTES = ['Tool', 'AccountId'];
+const READY_MS = 30_000;
+/** IndexedValueType, temporal/api/enums/v1/common.proto. */
+const KEYWORD = 2;
+/** google.golang.org/grpc/codes */
+const NOT_FOUND = 5;
+const ALREADY_EXISTS = 6;
+
+const hasStatus = (error: unknown, code: number): boolean => isGrpcServiceError(error) && error.code === code;
+
+async function ensureNamespace({ workflowService }: Connection, namespace: string): Promise<void> {
+  const workflowExecutionRetentionTtl = msToTs(RETENTION);
+  try {
+    const { config } = await workflowService.describeNamespace({ namespace });
+    const retention = config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0;
+    if (retention * 1000 >= msToNumber(RETENTION)) return;
+    await workflowService.updateNamespace({ namespace, config: { workflowExecutionRetentionTtl } });
+  } catch (error) {
+    if (!hasStatus(error, NOT_FOUND)) throw error;
+    await workflowService
+      .registerNamespace({ namespace, workflowExecutionRetentionPeriod: workflowExecutionRetentionTtl })
+      .catch((failure: unknown) => {
+        if (!hasStatus(failure, ALREADY_EXISTS)) throw failure;
+      });
+  }
+}
+
+async function ensureSearchAttributes({ operatorService }: Connection, namespace: string): Promise<void> {
+  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+  const missing = SEARCH_ATTRIBUTES.filter((name) => customAttributes?.[name] === undefined);
+  if (missing.length === 0) return;
+  await operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
+  });
+}
+
+/** Runs a step until it succeeds: a namespace reaches the services one after the other, by their caches. */
+async function retried(step: () => Promise<unknown>): Promise<void> {
+  const deadline = Date.now() + READY_MS;
+  for (;;) {
+    try {
+      await step();
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+async function connect(address: string): Promise<Connection> {
+  try {
+    return await Connection.connect({ address, connectTimeout: '10s' });
+  } catch (error) {
+    throw new StartError(`TEMPORAL_ADDRESS: no Temporal server answers at ${address}`, { cause: error });
+  }
+}
+
+/**
+ * Sees to it that the namespace exists, keeps closed workflows for 72 h and knows the search attributes `Tool` and
+ * `AccountId`. Resolves when workflows can be started with them. May be called again at any time.
+ *
+ * @throws StartError when nothing answers there, else the gRPC error of the step that could not be done
+ */
+export async function prepareNamespace(address: string, namespace: string): Promise<void> {
+  const connection = await connect(address);
+  try {
+    await connection.withDeadline(Date.now() + READY_MS, async () => {
+      await ensureNamespace(connection, namespace);
+      await retried(() => ensureSearchAttributes(connection, namespace));
+      const query = SEARCH_ATTRIBUTES.map((name) => `${name} = ''`).join(' AND ');
+      await retried(() => connection.workflowService.countWorkflowExecutions({ namespace, query }));
+    });
+  } finally {
+    await connection.close();
+  }
+}

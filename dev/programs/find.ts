@@ -1,0 +1,102 @@
+import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cacheFolder, machineEnv } from '../host.mjs';
+import { takeLock } from '../lock.mjs';
+import { type Log, StartError } from '../start-error.ts';
+import { run } from './run.ts';
+
+/** One way to get a program. */
+export interface Way {
+  /** As in "fetching mongod <title>". */
+  title: string;
+  /** Gets the program into `folder` and resolves with its path. */
+  fetch(folder: string, log: Log, signal: AbortSignal | undefined): Promise<string>;
+}
+
+export interface Program {
+  name: string;
+  ways: readonly Way[];
+  /** What to do where none of the ways works; completes "Install …". */
+  help: string;
+}
+
+const CHECK_MS = 20_000;
+
+const isFile = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => null))?.isFile() === true;
+
+/** The first program of that name on PATH, or null. */
+export async function onPath(name: string): Promise<string | null> {
+  for (const folder of (machineEnv().PATH ?? '').split(delimiter))
+    if (folder !== '' && (await isFile(join(folder, name)))) return join(folder, name);
+  return null;
+}
+
+/** It runs on this machine: a file for another system, or one that lacks a library, does not. */
+async function check(path: string, signal: AbortSignal | undefined): Promise<void> {
+  await run(path, ['--version'], { env: machineEnv(), idleMs: CHECK_MS, totalMs: CHECK_MS, signal });
+}
+
+async function works(path: string, signal: AbortSignal | undefined): Promise<boolean> {
+  if (!(await isFile(path))) return false;
+  return check(path, signal).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function fetch(
+  program: Program,
+  target: string,
+  log: Log,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const failures: string[] = [];
+  for (const way of program.ways) {
+    signal?.throwIfAborted();
+    // Beside the target, so that the rename stays on one file system.
+    const folder = await mkdtemp(`${target}-`);
+    try {
+      log(`Fetching ${program.name} ${way.title} …`);
+      const path = await way.fetch(folder, log, signal);
+      await chmod(path, 0o755);
+      await check(path, signal);
+      await rename(path, target);
+      return;
+    } catch (error) {
+      signal?.throwIfAborted();
+      const reason = (error instanceof Error ? error.message : String(error)).trim();
+      failures.push(`${way.title}: ${reason}`);
+      log(`  not ${way.title}: ${reason}`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+  throw new StartError(`There is no ${program.name} and no way to fetch it. Install ${program.help}`);
+}
+
+/**
+ * Path of a program: the one on PATH, the one in this user's cache, else fetched into that cache, in whichever way
+ * works first. Two starts at the same time fetch it once.
+ */
+export async function findOrFetch(program: Program, log: Log, signal?: AbortSignal): Promise<string> {
+  const installed = await onPath(program.name);
+  if (installed !== null && (await works(installed, signal))) return installed;
+  const folder = cacheFolder();
+  const target = join(folder, program.name);
+  if (await works(target, signal)) return target;
+  await mkdir(folder, { recursive: true });
+  let lock = await takeLock(`${target}.lock`);
+  if (lock === null) log(`Another start is fetching ${program.name}; waiting for it …`);
+  while (lock === null) {
+    await sleep(500, undefined, { signal });
+    lock = await takeLock(`${target}.lock`);
+  }
+  try {
+    if (!(await works(target, signal))) await fetch(program, target, log, signal);
+    return target;
+  } finally {
+    await lock.release();
+  }
+}

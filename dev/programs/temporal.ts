@@ -1,0 +1,67 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { clientEnv } from '../host.mjs';
+import type { Log } from '../start-error.ts';
+import { findOrFetch, onPath, type Way } from './find.ts';
+import { run } from './run.ts';
+
+const ATTEMPT_MS = 20_000;
+const DOWNLOAD_MS = 10 * 60_000;
+const BUILD_MS = 15 * 60_000;
+/** A big package or the linker is silent for this long on a slow machine. */
+const BUILD_SILENCE_MS = 5 * 60_000;
+const HEARTBEAT_MS = 20_000;
+/** The newest tag that `go install` takes: later ones have a replace directive. Server 1.29.1, UI 2.42. */
+const SOURCE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
+
+/** The release that the SDK downloads for its own tests. */
+const download: Way = {
+  title: 'from Temporal',
+  async fetch(folder, _log, signal) {
+    const script = fileURLToPath(new URL('./download-temporal.ts', import.meta.url));
+    const limits = { idleMs: ATTEMPT_MS, totalMs: DOWNLOAD_MS, folder, signal };
+    await run(process.execPath, [script, folder], { env: clientEnv(), ...limits });
+    const [file] = await readdir(folder);
+    if (file === undefined) throw new Error('nothing was downloaded');
+    return join(folder, file);
+  },
+};
+
+const build: Way = {
+  title: 'by building it with Go',
+  async fetch(folder, log, signal) {
+    const go = await onPath('go');
+    if (go === null) throw new Error('there is no go');
+    log('Building the Temporal server, about 5 minutes on two cores, once …');
+    const started = Date.now();
+    const heartbeat = setInterval(() => {
+      log(`  still building the Temporal server (${Math.round((Date.now() - started) / 1000)} s)`);
+    }, HEARTBEAT_MS);
+    try {
+      // Stripped of symbols it is a third smaller. -v names each package as it is compiled: the sign of progress.
+      await run(go, ['install', '-v', '-ldflags=-s -w', SOURCE], {
+        env: { ...clientEnv(), GOBIN: folder },
+        idleMs: ATTEMPT_MS,
+        busyMs: BUILD_SILENCE_MS,
+        totalMs: BUILD_MS,
+        signal,
+      });
+    } finally {
+      clearInterval(heartbeat);
+    }
+    return join(folder, 'temporal');
+  },
+};
+
+/** Path of the `temporal` CLI, which carries the development server and its UI. */
+export const findTemporal = (log: Log, signal?: AbortSignal): Promise<string> =>
+  findOrFetch(
+    {
+      name: 'temporal',
+      ways: [download, build],
+      help: 'the temporal CLI so that it is on PATH, or Go 1.25 or later to build it, or set TEMPORAL_ADDRESS.',
+    },
+    log,
+    signal,
+  );

@@ -1,0 +1,170 @@
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
+import { machineEnv } from './host.mjs';
+import { OwnedProcess } from './process.ts';
+import { type Log, StartError } from './start-error.ts';
+
+const READY_MS = 60_000;
+/** Enough for calls in flight to be handed back; a local stack does not wait for the longest tool. */
+const GRACE_MS = 10_000;
+
+/** What a child tells over its channel when it serves. */
+interface Ready {
+  baseUrl?: string | undefined;
+  internalUrl?: string | undefined;
+}
+
+export interface ServiceOptions {
+  /** Text by the names of schemas/env.ts; the processes get nothing of ours beside it but PATH, HOME and the like. */
+  env: Record<string, string>;
+  /** One worker process each. */
+  pools: readonly string[];
+  /** API processes. Default 1; the second and later listen on free ports. */
+  apis?: number;
+  logDir: string;
+  log: Log;
+  /** Start a process again that dies. Default false. */
+  supervise?: boolean;
+  /** Gives up the start; everything started is stopped then. */
+  signal?: AbortSignal;
+}
+
+export interface Service {
+  baseUrl: string;
+  baseUrls: string[];
+  internalUrl: string;
+  internalUrls: string[];
+  /** `api`, `api-2`, …, then the pools. */
+  names: string[];
+  /** Default SIGKILL. A process that this ends stays down until `restart`. */
+  kill(name: string, signal?: NodeJS.Signals): Promise<void>;
+  /** Ends it if it runs, and starts it on the ports that it had. */
+  restart(name: string): Promise<void>;
+  /** The APIs first, so that what they wait for is still answered; then the workers. */
+  stop(): Promise<void>;
+}
+
+/** The orchestrator and every pool that has a tool. */
+export async function defaultPools(): Promise<string[]> {
+  return ['orchestrator', ...poolsInUse(await loadRegistry())];
+}
+
+const text = (message: object, key: 'baseUrl' | 'internalUrl'): string | undefined => {
+  const value: unknown = Reflect.get(message, key);
+  return typeof value === 'string' ? value : undefined;
+};
+
+function readyMessage(child: ChildProcess, signal: AbortSignal): Promise<Ready> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: unknown) => {
+      if (typeof message !== 'object' || message === null || Reflect.get(message, 'type') !== 'ready') return;
+      resolve({ baseUrl: text(message, 'baseUrl'), internalUrl: text(message, 'internalUrl') });
+      child.off('message', onMessage);
+    };
+    child.on('message', onMessage);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+type Common = Pick<ServiceOptions, 'env' | 'logDir' | 'log' | 'signal'> & { supervise: boolean };
+
+/** A process of this project. `env` is asked at each start. */
+function createProcess(
+  name: string,
+  args: [string, ...string[]],
+  env: () => Record<string, string>,
+  common: Common,
+) {
+  const [script, ...rest] = args;
+  return new OwnedProcess<Ready>({
+    ...common,
+    name,
+    command: () => ({
+      file: process.execPath,
+      args: [fileURLToPath(new URL(`../${script}`, import.meta.url)), ...rest],
+      env: { ...machineEnv(), ...env() },
+      ipc: true,
+    }),
+    ready: readyMessage,
+    readyMs: READY_MS,
+    graceMs: GRACE_MS,
+    showOutput: true,
+    foreign: false,
+  });
+}
+
+const portOf = (url: string): string => new URL(url).port;
+
+interface Api {
+  process: OwnedProcess<Ready>;
+  baseUrl: string;
+  internalUrl: string;
+}
+
+/** Starts an API; once it has ports, later starts get the same, so that its addresses stay right. */
+async function startApi(
+  index: number,
+  common: Common,
+  own: (process: OwnedProcess<Ready>) => void,
+): Promise<Api> {
+  const name = index === 0 ? 'api' : `api-${index + 1}`;
+  const env = { ...common.env, ...(index > 0 && { PORT: '0', INTERNAL_PORT: '0' }) };
+  const process = createProcess(name, ['api/server.ts'], () => env, common);
+  own(process);
+  const { baseUrl, internalUrl } = await process.start();
+  if (baseUrl === undefined || internalUrl === undefined)
+    throw new StartError(`${name} did not say where it listens`);
+  Object.assign(env, { PORT: portOf(baseUrl), INTERNAL_PORT: portOf(internalUrl) });
+  return { process, baseUrl, internalUrl };
+}
+
+/**
+ * Starts API and worker processes and resolves when all of them serve.
+ *
+ * @throws StartError when one does not; nothing is left running then
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { pools, apis = 1 } = options;
+  const common = { ...options, supervise: options.supervise ?? false };
+  const frontends: OwnedProcess<Ready>[] = [];
+  await using owned = new AsyncDisposableStack();
+  const workers = pools.map((pool) =>
+    createProcess(pool, ['workers/main.ts', '--pool', pool], () => common.env, common),
+  );
+  owned.defer(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+  owned.defer(async () => {
+    await Promise.all(frontends.map((api) => api.stop()));
+  });
+  const own = (process: OwnedProcess<Ready>) => {
+    frontends.push(process);
+  };
+  const [started] = await Promise.all([
+    Promise.all(Array.from({ length: apis }, (_, index) => startApi(index, common, own))),
+    ...workers.map((worker) => worker.start()),
+  ]);
+
+  const processes = new Map([...frontends, ...workers].map((process) => [process.name, process]));
+  const find = (name: string) => {
+    const found = processes.get(name);
+    if (found === undefined)
+      throw new Error(`there is no process ${name}, only ${[...processes.keys()].join(', ')}`);
+    return found;
+  };
+  const running = owned.move();
+  return {
+    baseUrl: started[0]?.baseUrl ?? '',
+    baseUrls: started.map(({ baseUrl }) => baseUrl),
+    internalUrl: started[0]?.internalUrl ?? '',
+    internalUrls: started.map(({ internalUrl }) => internalUrl),
+    names: [...processes.keys()],
+    kill: (name, signal) => find(name).kill(signal),
+    restart: async (name) => {
+      await find(name).stop();
+      await find(name).start();
+    },
+    stop: () => running.disposeAsync(),
+  };
+}

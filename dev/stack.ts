@@ -1,0 +1,115 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkMongodb, withDatabase } from './external.ts';
+import { createMongod, mongodbUriAt } from './mongod.ts';
+import { freePort } from './ports.ts';
+import type { OwnedProcess } from './process.ts';
+import { findMongod } from './programs/mongod.ts';
+import { findTemporal } from './programs/temporal.ts';
+import type { Log } from './start-error.ts';
+import { createTemporal } from './temporal.ts';
+import { startUiProxy, type UiProxy } from './ui.ts';
+
+export { defaultPools, type Service, type ServiceOptions, startService } from './service.ts';
+export type { Log } from './start-error.ts';
+
+const DATABASE = 'utility_tools';
+
+/** A mongod or temporal that we own. */
+export type Server = Pick<OwnedProcess<void>, 'pid' | 'kill' | 'start'>;
+
+export interface Servers {
+  /** With database and replica set. */
+  mongodbUri: string;
+  /** host:port */
+  temporalAddress: string;
+  /** null where the Temporal server is not ours. */
+  temporalUiUrl: string | null;
+  /** null where it is not ours; so with `temporal`. */
+  mongod: Server | null;
+  temporal: Server | null;
+  /** From now on the UI reads payloads through this API. */
+  serveCodec(baseUrl: string): void;
+  stop(): Promise<void>;
+}
+
+export interface ServersOptions {
+  /** Absolute path; databases, logs and the ports of the last time lie there. */
+  dataDir: string;
+  mongodbUri?: string | null;
+  temporalAddress?: string | null;
+  log: Log;
+  /** Start a server again that dies. Default false. */
+  supervise?: boolean;
+  /** Gives up the start; everything started is stopped then. */
+  signal?: AbortSignal;
+}
+
+type PortName = 'mongod' | 'temporal' | 'temporalUi' | 'ui';
+
+/** The ports of the last start are tried first: addresses that were noted down stay right. */
+async function rememberedPorts(dataDir: string) {
+  const file = join(dataDir, 'ports.json');
+  const ports: Partial<Record<PortName, number>> = await readFile(file, 'utf8').then(JSON.parse, () => ({}));
+  return {
+    pick: async (name: PortName) => {
+      const port = await freePort(ports[name]);
+      ports[name] = port;
+      return port;
+    },
+    save: () => writeFile(file, `${JSON.stringify(ports)}\n`),
+  };
+}
+
+/**
+ * MongoDB and Temporal, each started here unless its address is given.
+ *
+ * @throws StartError when one cannot be had or does not start; nothing is left running then
+ */
+export async function startServers(options: ServersOptions): Promise<Servers> {
+  const { dataDir, log, signal, supervise = false } = options;
+  const common = { dataDir, log, signal, supervise };
+  const ports = await rememberedPorts(dataDir);
+  await using owned = new AsyncDisposableStack();
+  let { mongodbUri, temporalAddress } = options;
+  let mongod: OwnedProcess<void> | null = null;
+  let temporal: OwnedProcess<void> | null = null;
+  let ui: UiProxy | null = null;
+
+  if (mongodbUri) {
+    mongodbUri = withDatabase(mongodbUri, DATABASE);
+    await checkMongodb(mongodbUri);
+  } else {
+    const program = await findMongod(log, signal);
+    const port = await ports.pick('mongod');
+    mongod = createMongod({ ...common, program, port });
+    mongodbUri = mongodbUriAt(port, DATABASE);
+  }
+  if (!temporalAddress) {
+    const program = await findTemporal(log, signal);
+    const port = await ports.pick('temporal');
+    const uiPort = await ports.pick('temporalUi');
+    ui = await startUiProxy(await ports.pick('ui'));
+    ui.showUi(uiPort);
+    owned.defer(ui.stop);
+    temporal = createTemporal({ ...common, program, port, uiPort, codecUrl: `${ui.url}/codec` });
+    temporalAddress = `127.0.0.1:${port}`;
+  }
+  const processes = [mongod, temporal].filter((process) => process !== null);
+  owned.defer(async () => {
+    await Promise.all(processes.map((process) => process.stop()));
+  });
+  await Promise.all(processes.map((process) => process.start()));
+  await ports.save();
+
+  const running = owned.move();
+  return {
+    mongodbUri,
+    temporalAddress,
+    temporalUiUrl: ui?.url ?? null,
+    mongod,
+    temporal,
+    serveCodec: (baseUrl) => ui?.serveCodec(baseUrl),
+    stop: () => running.disposeAsync(),
+  };
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { machineEnv } from './host.mjs';
+import { OwnedProcess } from './process.ts';
+import type { Log } from './start-error.ts';
+import { tethered } from './tether.ts';
+
+/**
+ * Without the poll rate every hop between tasks waits up to 50 ms; with more than one partition a lone worker's
+ * polls and the tasks meet late; a new namespace is seen after the refresh interval (its default is 2 s).
+ * Keys: common/dynamicconfig/constants.go of the server.
+ */
+const DYNAMIC_CONFIG = [
+  'history.transferProcessorMaxPollRPS=5000',
+  'matching.numTaskqueueReadPartitions=1',
+  'matching.numTaskqueueWritePartitions=1',
+  'system.namespaceCacheRefreshInterval="250ms"',
+];
+
+const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL'];
+
+export interface TemporalOptions {
+  program: string;
+  dataDir: string;
+  port: number;
+  uiPort: number;
+  /** Where the UI sends encrypted payloads to be read. */
+  codecUrl: string;
+  log: Log;
+  supervise: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+async function answers(address: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const connection = await Connection.connect({ address, connectTimeout: '2s' });
+      await connection.close();
+      return;
+    } catch (error) {
+      if (signal.aborted) throw new Error(String(signal.reason), { cause: error });
+      await sleep(100);
+    }
+  }
+}
+
+/** The Temporal development server with its UI, on a database file. */
+export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
+  const { program, dataDir, port, uiPort, codecUrl } = options;
+  const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port)];
+  args.push('--ui-ip', '127.0.0.1', '--ui-port', String(uiPort), '--ui-codec-endpoint', codecUrl);
+  args.push('--db-filename', join(dataDir, 'temporal.sqlite'), '--log-level', 'warn', '--log-format', 'json');
+  for (const pragma of PRAGMAS) args.push('--sqlite-pragma', pragma);
+  for (const value of DYNAMIC_CONFIG) args.push('--dynamic-config-value', value);
+  return new OwnedProcess({
+    ...options,
+    name: 'temporal',
+    command: () => ({ ...tethered(program, args), env: machineEnv() }),
+    ready: async (_child, signal) => answers(`127.0.0.1:${port}`, signal),
+    readyMs: 60_000,
+    graceMs: 10_000,
+    logDir: join(dataDir, 'logs'),
+    showOutput: false,
+    foreign: true,
+  });
+}

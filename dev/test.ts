@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { clientEnv } from './host.mjs';
+import { ensurePrograms } from './programs/debian.ts';
+import { startServers } from './stack.ts';
+import { StartError } from './start-error.ts';
+import { stopSignal } from './stop-signal.ts';
+import { tethered } from './tether.ts';
+
+const count = { passed: 0, failed: 0 };
+
+interface CommandOptions {
+  env: NodeJS.ProcessEnv;
+  signal: AbortSignal;
+  onLine?(line: string): void;
+}
+
+/** Runs a command in the foreground and resolves with whether it succeeded. */
+function command(file: string, args: string[], { env, signal, onLine }: CommandOptions): Promise<boolean> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const wrapped = tethered(file, args);
+    const channel = wrapped.ipc ? (['ipc'] as const) : [];
+    const stdio = ['ignore', onLine ? 'pipe' : 'inherit', 'inherit', ...channel] as const;
+    const child = spawn(wrapped.file, wrapped.args, { env, stdio: [...stdio], detached: true });
+    const onAbort = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (child.stdout && onLine) createInterface({ input: child.stdout }).on('line', onLine);
+    child.once('error', reject);
+    child.once('close', (code) => {
+      signal.removeEventListener('abort', onAbort);
+      resolve(code === 0);
+    });
+  });
+}
+
+/** TAP 13: one line a test at the outermost level. A skipped test is neither passed nor failed. */
+function countTap(line: string): void {
+  console.log(line);
+  const match = /^(not )?ok \d+(?: - (.*))?$/.exec(line);
+  if (match === null || /# SKIP\b/i.test(match[2] ?? '')) return;
+  if (match[1]) count.failed += 1;
+  else count.passed += 1;
+}
+
+async function check(name: string, args: string[], options: CommandOptions): Promise<void> {
+  const passed = await command(process.execPath, args, options);
+  console.log(`${passed ? 'ok' : 'not ok'} - ${name}`);
+  count[passed ? 'passed' : 'failed'] += 1;
+}
+
+async function main(signal: AbortSignal): Promise<void> {
+  const log = (line: string) => console.log(`# ${line}`);
+  const env = clientEnv();
+  await check('types (tsc)', ['node_modules/.bin/tsc'], { env, signal });
+  const colors = process.stdout.isTTY ? [] : ['--colors=off'];
+  await check('lint and format (biome)', ['node_modules/.bin/biome', 'ci', ...colors], { env, signal });
+
+  const list: unknown = JSON.parse(await readFile('test/programs.json', 'utf8'));
+  if (!Array.isArray(list)) throw new StartError('test/programs.json is not a list');
+  await ensurePrograms(list, log, signal);
+  await using owned = new AsyncDisposableStack();
+  const folder = owned.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-')), (it) =>
+    rm(it, { recursive: true, force: true, maxRetries: 5 }),
+  );
+  const servers = owned.adopt(await startServers({ dataDir: folder, log, signal }), (it) => it.stop());
+  const testEnv = {
+    ...env,
+    // What a test leaves behind goes with the folder.
+    TMPDIR: folder,
+    TEST_MONGODB_URI: servers.mongodbUri,
+    TEST_TEMPORAL_ADDRESS: servers.temporalAddress,
+  };
+  const before = count.failed;
+  const args = ['node_modules/.bin/ava', '--tap', ...process.argv.slice(2)];
+  const passed = await command(process.execPath, args, { env: testEnv, signal, onLine: countTap });
+  // A run that fails without naming a test must not pass.
+  if (!passed && count.failed === before) count.failed += 1;
+}
+
+const signal = stopSignal(() => console.log('# Stopping …'));
+try {
+  await main(signal);
+} catch (error) {
+  count.failed += 1;
+  if (!signal.aborted) console.error(error instanceof StartError ? error.message : error);
+}
+console.log(`${count.passed} passed, ${count.failed} failed`);
+process.exit(signal.aborted ? 130 : count.failed > 0 || count.passed === 0 ? 1 : 0);

@@ -1,0 +1,34 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { isInstalled } from '../../dev/install.mjs';
+
+const a = { version: '1.0.0' };
+const other = { version: '3.0.0', optional: true };
+const wanted = { '': { name: 'x' }, 'node_modules/a': a, 'node_modules/other-system': other };
+
+const cases: [string, Record<string, unknown> | null, boolean][] = [
+  ['no node_modules', null, false],
+  ['everything', { 'node_modules/a': a, 'node_modules/other-system': other }, true],
+  ['all but the optional package of another system', { 'node_modules/a': a }, true],
+  ['an older version', { 'node_modules/a': { version: '0.9.0' } }, false],
+  [
+    'an older version of an optional one',
+    { 'node_modules/a': a, 'node_modules/other-system': { version: '2.0.0' } },
+    false,
+  ],
+  ['a package is missing', {}, false],
+];
+
+for (const [title, packages, expected] of cases)
+  test(`${title}: ${expected ? 'installed' : 'to be installed'}`, async (t) => {
+    const root = await mkdtemp(join(tmpdir(), 'install-test-'));
+    t.teardown(() => rm(root, { recursive: true }));
+    await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+    if (packages !== null) {
+      await mkdir(join(root, 'node_modules/.bin'), { recursive: true });
+      await writeFile(join(root, 'node_modules/.package-lock.json'), JSON.stringify({ packages }));
+    }
+    t.is(isInstalled(root), expected);
+  });

@@ -1,0 +1,85 @@
+import { access, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { findOrFetch, type Way } from '../../dev/programs/find.ts';
+import { run } from '../../dev/programs/run.ts';
+import { remaining } from '../helpers/processes.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'programs-test-'));
+process.env.XDG_CACHE_HOME = folder;
+test.after.always(() => rm(folder, { recursive: true }));
+
+const script =
+  (text: string): Way['fetch'] =>
+  async (into) => {
+    const path = join(into, 'program');
+    await writeFile(path, `#!/bin/sh\n${text}\n`);
+    return path;
+  };
+
+test('the first way that gives a program that runs; then the cache', async (t) => {
+  const lines: string[] = [];
+  const program = {
+    name: 'no-such-program-a',
+    help: 'it.',
+    ways: [
+      { title: 'a way that fails', fetch: () => Promise.reject(new Error('no network')) },
+      { title: 'a program that does not run here', fetch: script('exit 1') },
+      { title: 'a good way', fetch: script('echo 1.0') },
+      { title: 'one too many', fetch: () => Promise.reject(new Error('not to be asked')) },
+    ],
+  };
+  const path = await findOrFetch(program, (line) => lines.push(line));
+  t.is(await run(path, ['--version'], { env: {}, idleMs: 5_000, totalMs: 5_000 }), '1.0\n');
+  t.true(lines.some((line) => line.includes('no network')));
+  t.false(lines.some((line) => line.includes('one too many')));
+  t.is(await findOrFetch({ ...program, ways: [] }, () => t.fail('nothing is fetched twice')), path);
+});
+
+test('two who want the same program fetch it once', async (t) => {
+  let fetched = 0;
+  const fetch: Way['fetch'] = async (into, log, signal) => {
+    fetched += 1;
+    return script('exit 0')(into, log, signal);
+  };
+  const program = { name: 'no-such-program-b', help: 'it.', ways: [{ title: 'slowly', fetch }] };
+  const paths = await Promise.all([1, 2, 3].map(() => findOrFetch(program, () => undefined)));
+  t.is(new Set(paths).size, 1);
+  t.is(fetched, 1);
+});
+
+test('no way: one line that says what to install, and nothing is left behind', async (t) => {
+  const program = {
+    name: 'no-such-program-c',
+    help: 'it, or set X.',
+    ways: [{ title: 'badly', fetch: script('exit 3') }],
+  };
+  const error = await t.throwsAsync(findOrFetch(program, () => undefined));
+  t.is(error.message, 'There is no no-such-program-c and no way to fetch it. Install it, or set X.');
+  const cache = await readdir(join(folder, 'utility-tools-api'));
+  t.deepEqual(
+    cache.filter((name) => name.startsWith(program.name)),
+    [],
+  );
+});
+
+test('a download that stands still is given up with all its processes; one that grows is not', async (t) => {
+  const work = await mkdtemp(join(folder, 'work-'));
+  const limits = { env: { PATH: process.env.PATH, MARK: work }, totalMs: 60_000, folder: work };
+  const hang = run('sh', ['-c', 'sleep 300 & sleep 300'], { ...limits, idleMs: 1_500 });
+  await t.throwsAsync(hang, { message: /no progress/ });
+  t.deepEqual(await remaining(work, 5_000), []);
+  const slow = `for i in 1 2 3 4 5 6; do echo x >> ${work}/part; sleep 0.7; done; mv ${work}/part ${work}/whole`;
+  await run('sh', ['-c', slow], { ...limits, idleMs: 2_500 });
+  await t.notThrowsAsync(access(join(work, 'whole')));
+});
+
+test('an error is told by the last line of the program', async (t) => {
+  const failing = run('sh', ['-c', 'echo one; echo the reason >&2; exit 4'], {
+    env: {},
+    idleMs: 5_000,
+    totalMs: 5_000,
+  });
+  await t.throwsAsync(failing, { message: 'the reason' });
+});

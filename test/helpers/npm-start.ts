@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { DemoFile } from '../../dev/demo-file.ts';
+import { machineEnv } from '../../dev/host.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const READY_MS = 120_000;
+
+export interface Exit {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** `npm start` as a user runs it: with nothing in the environment but what the test sets. */
+export function npmStart(env: Record<string, string>) {
+  const cache = process.env.XDG_CACHE_HOME;
+  const child = spawn('npm', ['start'], {
+    cwd: root,
+    env: { ...machineEnv(), ...(cache && { XDG_CACHE_HOME: cache }), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exit: Exit = { code: null, stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    exit.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    // npm's own remarks are no part of what we print.
+    exit.stderr += String(chunk).replace(/^npm (?:warn|error|notice).*\n?/gm, '');
+  });
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('exit', (code) => resolve({ ...exit, code }));
+  });
+  const ready = new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`not ready:\n${exit.stdout}${exit.stderr}`)), READY_MS);
+    exited.then(() => {
+      clearTimeout(timer);
+      reject(new Error(`npm start ended:\n${exit.stdout}${exit.stderr}`));
+    });
+    child.stdout.on('data', () => {
+      if (!/^ready: http/m.test(exit.stdout)) return;
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+  // Not every test waits for it.
+  ready.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    output: () => exit.stdout,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    async ready(): Promise<DemoFile> {
+      await ready;
+      return JSON.parse(await readFile(join(env.DATA_DIR ?? '', 'demo.json'), 'utf8'));
+    },
+  };
+}

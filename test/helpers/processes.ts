@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    // It ended while we looked.
+    return '';
+  }
+}
+
+const pids = (): number[] =>
+  readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+
+/** A dead process stays in the table as a zombie until its parent has asked for its exit code. */
+const isZombie = (pid: number): boolean => /^State:\s+Z/m.test(read(`/proc/${pid}/status`));
+
+/** Every living process with `text` in its command line or its environment, as `<pid> <command line>`. */
+export function processesWith(text: string): string[] {
+  return pids().flatMap((pid) => {
+    if (pid === process.pid || isZombie(pid)) return [];
+    const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
+    return command.includes(text) || read(`/proc/${pid}/environ`).includes(text) ? [`${pid} ${command}`] : [];
+  });
+}
+
+/** Waits until there is no such process any more; answers those that are left after `ms`. */
+export async function remaining(text: string, ms: number): Promise<string[]> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const left = processesWith(text);
+    if (left.length === 0 || Date.now() > deadline) return left;
+    await sleep(100);
+  }
+}
+
+/** The pid of the one process whose command line matches. */
+export function pidOf(text: string, command: RegExp): number {
+  const found = processesWith(text).filter((line) => command.test(line));
+  if (found.length !== 1) throw new Error(`${found.length} processes match ${command}: ${found.join('; ')}`);
+  return Number.parseInt(found[0] ?? '', 10);
+}
