@@ -1,4 +1,5 @@
 import Router from '@koa/router';
+import type { PayloadCodec } from '@temporalio/common';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { Env } from '../schemas/env.ts';
@@ -6,15 +7,24 @@ import { ServiceError } from '../schemas/errors.ts';
 import type { Registry } from '../schemas/registry.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { ApiKeys } from '../store/apiKeys.ts';
+import { createLists } from '../store/lists.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Results } from '../store/results.ts';
+import type { Auth } from './auth.ts';
 import { type CallRunner, MAX_RUNNING } from './calls.ts';
 import type { State } from './context.ts';
+import { createAttemptLimit } from './middleware/attemptLimit.ts';
 import { createAuthenticate } from './middleware/authenticate.ts';
 import { createFailureLimit } from './middleware/failureLimit.ts';
 import { problems } from './middleware/problem.ts';
 import { createRateLimit } from './middleware/rateLimit.ts';
+import { createSessions } from './middleware/session.ts';
+import { accountRoutes } from './routes/account.ts';
+import { authRoutes } from './routes/auth.ts';
+import { codecRoutes } from './routes/codec.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { metaRoutes } from './routes/meta.ts';
+import { createServe } from './routes/operation.ts';
 import { toolRoutes } from './routes/tools.ts';
 
 /** Everything the API needs from outside; see server.ts for how it is made. */
@@ -27,6 +37,9 @@ export interface AppDependencies {
   apiKeys: ApiKeys;
   results: Results;
   runner: CallRunner;
+  auth: Auth;
+  /** Of the payloads in Temporal. */
+  codec: PayloadCodec;
 }
 
 /** The routes that match a path but not the method, as a 405 with `Allow`; @koa/router's own answers 501 to unknown verbs. */
@@ -43,24 +56,30 @@ function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
 
 /** The HTTP API as a Koa application that listens nowhere yet. */
 export function createApp(deps: AppDependencies): Koa<State> {
-  const { env, log, registry, store, apiKeys, accounts } = deps;
+  const { env, log, registry, store, apiKeys, accounts, auth } = deps;
   const app = new Koa<State>({ proxy: env.TRUST_PROXY });
   const router = new Router<State>();
-  const authenticate = createAuthenticate({
-    apiKeys,
-    accounts,
-    onFailure: createFailureLimit(store, env.RATE_LIMIT),
-  });
+  const sessions = createSessions({ auth, accounts, env });
+  const keysAlone = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
+  const rateLimit = createRateLimit(store, env.RATE_LIMIT);
 
-  metaRoutes(router, registry);
+  metaRoutes(router, registry, env.PUBLIC_URL);
+  docsRoutes(router, env.PUBLIC_URL);
   toolRoutes(router, {
     registry,
     runner: deps.runner,
     results: deps.results,
-    authenticate,
-    rateLimit: createRateLimit(store, env.RATE_LIMIT),
+    authenticate: createAuthenticate(keysAlone),
+    rateLimit,
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
   });
+  const serve = createServe(router, {
+    authenticate: createAuthenticate({ ...keysAlone, session: sessions.callerFromSession }),
+    rateLimit,
+  });
+  accountRoutes(serve, { lists: createLists(store), apiKeys, registry });
+  authRoutes(router, { auth, limit: createAttemptLimit(store, env.RATE_LIMIT) });
+  codecRoutes(router, { sessions, codec: deps.codec, env });
 
   app.use(problems(log));
   app.use(methodNotAllowed(router));

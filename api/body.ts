@@ -13,13 +13,19 @@ async function readAll(request: IncomingMessage, limit: number): Promise<Buffer>
   let size = 0;
   const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
   try {
-    for await (const chunk of request) {
+    // The stream is kept when we stop reading: with it would go the connection, and the answer that says why.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       if (!Buffer.isBuffer(chunk)) throw new TypeError('the request stream gave no bytes');
       size += chunk.length;
       if (size > limit)
         throw new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
       chunks.push(chunk);
     }
+  } catch (error) {
+    // The caller hung up: nobody reads the answer, and it is no fault of ours.
+    if (request.destroyed && !(error instanceof ServiceError))
+      throw new ServiceError('malformed_json', { cause: error });
+    throw error;
   } finally {
     clearTimeout(timeout);
   }

@@ -40,7 +40,7 @@ export interface Outcome {
   /** The request id of the first call with this key; a refusal's body repeats it. */
   requestId: string;
   replayed: boolean;
-  /** Credits available afterwards, where the call itself learned it. */
+  /** Credits available when the call ended; null when that was before it was asked for again. */
   available: number | null;
   ending: { result: ToolResult } | { error: ServiceError };
 }
@@ -65,6 +65,8 @@ interface Dependencies {
 const LONGEST_CALL_MS = 100_000;
 /** What the API adds to the work's own time before it gives a call up: two money steps and the way to and fro. */
 const OVERHEAD_MS = 5000;
+/** For the result of a call that was charged in the moment in which it was given up. */
+const LAST_LOOK_MS = 3000;
 /** Results without an Idempotency-Key are fetched at once or never. */
 const RESULT_KEPT_MS = 15 * 60_000;
 /** A stored result outlives its key by this, so that a replay that just began can still read it. */
@@ -156,7 +158,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         ? details
         : { members: {}, retryAfter: null, available: null };
       const code = isErrorCode(cause.type) ? cause.type : 'internal';
-      if (code === 'internal')
+      if (code === 'internal' && cause.type !== 'cancelled')
         log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call failed');
       return {
         available,
@@ -176,14 +178,18 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   /** Ends the call here and now; the state on record decides, so nothing is charged after this answer. */
   async function giveUp(row: CallDoc, error: ServiceError): Promise<Pick<Outcome, 'ending' | 'available'>> {
     log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call given up');
-    const { available } = await ledger.settle({
+    const { state, available } = await ledger.settle({
       callId: row._id,
       accountId: row.accountId,
       wanted: 'refunded',
       code: error.code,
       release: !row.actsOnWorld,
     });
-    return { available, ending: { error } };
+    if (state !== 'charged') return { available, ending: { error } };
+    // It was settled just before: what was paid for is handed over.
+    const handle = client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(row._id);
+    const { result } = await persist(() => handle.result(), AbortSignal.timeout(LAST_LOOK_MS));
+    return { available, ending: { result } };
   }
 
   /** Starts the workflow (unless `request` is null: it ended long ago), and waits for its end. */
@@ -202,14 +208,18 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     };
     try {
       if (request !== null) await persist(() => start(request), timeout);
-      if (order.idempotencyKey === null) {
+      // Without a fingerprint nobody can ask for the result again.
+      if (row.idempotency?.fingerprint == null) {
         if (order.hangup.aborted) cancel();
         else order.hangup.addEventListener('abort', cancel, { once: true });
       }
       const { result, available } = await persist(() => handle.result(), timeout);
-      return { ...outcome, available, ending: { result } };
+      return { ...outcome, available: request === null ? null : available, ending: { result } };
     } catch (error) {
-      if (error instanceof WorkflowFailedError) return { ...outcome, ...(await asOutcome(error, row)) };
+      if (error instanceof WorkflowFailedError) {
+        const ended = await asOutcome(error, row);
+        return { ...outcome, ...ended, available: request === null ? null : ended.available };
+      }
       if (request === null) throw error; // a replay: there is nothing left to settle
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
       return { ...outcome, ...(await giveUp(row, new ServiceError(code, { cause: error }))) };

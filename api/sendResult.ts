@@ -9,7 +9,8 @@ const EXTENSIONS: Record<string, string> = {
   'application/pdf': 'pdf',
 };
 
-const kebab = (field: string): string => {
+/** `mimeType` -> `Mime-Type` */
+export const kebab = (field: string): string => {
   const words = field.replace(/[A-Z]/g, (letter) => `-${letter}`);
   return words.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 };
@@ -45,7 +46,7 @@ function sendRaw(
   for (const [field, value] of Object.entries(output)) {
     if (field === raw.data) continue;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    ctx.set(`X-Result-${kebab(field)}`, encodeURIComponent(text));
+    ctx.set(`X-Result-${kebab(field)}`, encodeURIComponent(text.toWellFormed()));
   }
   const named = raw.fileName === undefined ? undefined : output[raw.fileName];
   const name = typeof named === 'string' ? named : `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;

@@ -10,9 +10,11 @@ import { createLedger } from '../store/ledger.ts';
 import { ensureIndexes, openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { createVault } from '../store/vault.ts';
+import { createCodec } from '../workers/codec.ts';
 import { createLog } from '../workers/log.ts';
 import { connectClient } from '../workers/temporal.ts';
 import { createApp } from './app.ts';
+import { createAuth } from './auth.ts';
 import { createCallRunner } from './calls.ts';
 import { createInternalServer } from './internal.ts';
 
@@ -37,6 +39,8 @@ const drain = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
+    // Those that are busy now are not kept for a next request once they have their answer.
+    server.keepAliveTimeout = 1;
   });
 
 const url = ({ address, family, port }: AddressInfo): string =>
@@ -70,14 +74,17 @@ async function main(): Promise<void> {
 
   const internal = open.adopt(createInternalServer(vault), drain);
   const internalUrl = url(await listen(internal, env.HOST, env.INTERNAL_PORT));
+  const accounts = createAccounts(store);
   const app = createApp({
     env,
     log,
     registry,
     store,
-    accounts: createAccounts(store),
+    accounts,
     apiKeys,
     results: createResults(store, keyring),
+    auth: createAuth({ env, store, accounts, keyring, log }),
+    codec: createCodec(keyring),
     runner: createCallRunner({
       client,
       calls: createCalls(store),

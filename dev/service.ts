@@ -129,8 +129,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const common = { ...options, supervise: options.supervise ?? false };
   const frontends: OwnedProcess<Ready>[] = [];
   await using owned = new AsyncDisposableStack();
+  const ownPorts = [common.env.OWN_PORTS ?? ''];
+  const workerEnv = () => ({ ...common.env, OWN_PORTS: ownPorts.join(',') });
   const workers = pools.map((pool) =>
-    createProcess(pool, ['workers/main.ts', '--pool', pool], () => common.env, common),
+    createProcess(pool, ['workers/main.ts', '--pool', pool], workerEnv, common),
   );
   owned.defer(async () => {
     await Promise.all(workers.map((worker) => worker.stop()));
@@ -141,10 +143,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const own = (process: OwnedProcess<Ready>) => {
     frontends.push(process);
   };
-  const [started] = await Promise.all([
-    Promise.all(Array.from({ length: apis }, (_, index) => startApi(index, common, own))),
-    ...workers.map((worker) => worker.start()),
-  ]);
+  // The APIs first: the workers' egress guard is told which ports they listen on.
+  const started = await Promise.all(Array.from({ length: apis }, (_, index) => startApi(index, common, own)));
+  ownPorts.push(...started.flatMap(({ baseUrl, internalUrl }) => [portOf(baseUrl), portOf(internalUrl)]));
+  await Promise.all(workers.map((worker) => worker.start()));
 
   const processes = new Map([...frontends, ...workers].map((process) => [process.name, process]));
   const find = (name: string) => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { parseAllow } from './formats/allow.ts';
 
 /** A value that cannot be used; the message is one line that names the variable. */
 export class EnvError extends Error {
@@ -165,6 +166,11 @@ export const VARIABLES = {
     about: 'host:port of a Temporal server to use instead of the local one.',
   }),
   TEMPORAL_NAMESPACE: variable({ parse: String, fallback: 'default', about: 'Temporal namespace.' }),
+  TEMPORAL_UI_URL: variable({
+    parse: webUrl,
+    fallback: null,
+    about: 'Address of the Temporal UI, whose pages may read payloads through /codec. Default: none may.',
+  }),
   MASTER_KEYS: variable({
     parse: parseMasterKeys,
     fallback: null,
@@ -188,10 +194,16 @@ export const VARIABLES = {
     about: 'How long a call may wait for a free worker before it is answered pool_busy.',
   }),
   EGRESS_ALLOW: variable({
-    parse: list,
+    parse: (text) => list(text).map(parseAllow),
     fallback: [],
     about:
       'host:port or CIDR exceptions to the egress guard, for operators who own the network. Empty by default.',
+  }),
+  OWN_PORTS: variable({
+    parse: (text) => list(text).map(port),
+    fallback: [],
+    about:
+      'Ports of this installation that EGRESS_ALLOW never opens, beside those that other variables name.',
   }),
   DNS_SERVERS: variable({
     parse: (text) => list(text).map(dnsServer),
@@ -294,11 +306,13 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     MONGODB_URI: read('MONGODB_URI', v.MONGODB_URI, source),
     TEMPORAL_ADDRESS: read('TEMPORAL_ADDRESS', v.TEMPORAL_ADDRESS, source),
     TEMPORAL_NAMESPACE: read('TEMPORAL_NAMESPACE', v.TEMPORAL_NAMESPACE, source),
+    TEMPORAL_UI_URL: read('TEMPORAL_UI_URL', v.TEMPORAL_UI_URL, source),
     MASTER_KEYS: read('MASTER_KEYS', v.MASTER_KEYS, source),
     FREE_CREDITS: read('FREE_CREDITS', v.FREE_CREDITS, source),
     RATE_LIMIT: read('RATE_LIMIT', v.RATE_LIMIT, source),
     POOL_WAIT: read('POOL_WAIT', v.POOL_WAIT, source),
     EGRESS_ALLOW: read('EGRESS_ALLOW', v.EGRESS_ALLOW, source),
+    OWN_PORTS: read('OWN_PORTS', v.OWN_PORTS, source),
     DNS_SERVERS: read('DNS_SERVERS', v.DNS_SERVERS, source),
     WEBHOOK_RETRY_SCHEDULE: read('WEBHOOK_RETRY_SCHEDULE', v.WEBHOOK_RETRY_SCHEDULE, source),
     GOLD_FEED_URL: read('GOLD_FEED_URL', v.GOLD_FEED_URL, source),

@@ -17,19 +17,26 @@ export interface Grant {
 export interface Granted {
   balance: number;
   shortfall: number;
+  /** Amount on record for this reference: another one when the reference had been used before. */
+  requested: number;
 }
 
 export interface Accounts {
   find(accountId: string): Promise<AccountDoc | null>;
   findByEmail(email: string): Promise<AccountDoc | null>;
-  /** Opens an account with its first credits, which fire no event. @throws ServiceError limit_reached: e-mail taken */
-  create(account: { email: string; credits: number }): Promise<AccountDoc>;
+  /**
+   * Opens an account with its first credits, which fire no event. Under an id of the caller's it is opened once,
+   * however often this is tried. @throws ServiceError limit_reached: e-mail taken
+   */
+  create(account: { id?: string; email: string; credits: number }): Promise<AccountDoc>;
   /**
    * Adds credits and fires `credits.granted`; a shortfall is settled from them first. A negative amount takes at most
    * what is available, fires nothing, and records the rest as shortfall, which suspends the account.
    */
   grant(grant: Grant): Promise<Granted>;
 }
+
+const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
 
 export function createAccounts(store: Store): Accounts {
   const { accounts, entries, events, grants } = store;
@@ -65,8 +72,9 @@ export function createAccounts(store: Store): Accounts {
     return account;
   }
 
-  async function apply(session: ClientSession, { accountId, type, amount, reference, reason }: Grant) {
-    const id = `${accountId}:${type}:${reference}`;
+  async function apply(session: ClientSession, grant: Grant): Promise<Granted> {
+    const { accountId, type, amount, reference, reason } = grant;
+    const id = grantId(grant);
     // The insert comes first: a second grant with this id ends here, and two at once conflict on it.
     await grants.insertOne(
       { _id: id, accountId, at: new Date(), type, requested: amount, applied: 0, shortfall: 0, reason },
@@ -99,16 +107,20 @@ export function createAccounts(store: Store): Accounts {
         },
         { session },
       );
-    return { balance: account.balance, shortfall: before.shortfall + missing - recovered };
+    return {
+      balance: account.balance,
+      shortfall: before.shortfall + missing - recovered,
+      requested: amount,
+    };
   }
 
   return {
     find: (accountId) => accounts.findOne({ _id: accountId }),
     findByEmail: (email) => accounts.findOne({ email: email.toLowerCase() }),
 
-    async create({ email, credits }) {
+    async create({ id = `acc_${randomUUID()}`, email, credits }) {
       const account: AccountDoc = {
-        _id: `acc_${randomUUID()}`,
+        _id: id,
         email: email.toLowerCase(),
         createdAt: new Date(),
         balance: credits,
@@ -143,12 +155,13 @@ export function createAccounts(store: Store): Accounts {
           );
         });
       } catch (error) {
-        if (isDuplicate(error))
-          throw new ServiceError('limit_reached', {
-            detail: 'There is an account for this e-mail.',
-            cause: error,
-          });
-        throw error;
+        if (!isDuplicate(error)) throw error;
+        const opened = await accounts.findOne({ _id: id });
+        if (opened !== null) return opened;
+        throw new ServiceError('limit_reached', {
+          detail: 'There is an account for this e-mail.',
+          cause: error,
+        });
       }
       return account;
     },
@@ -160,9 +173,13 @@ export function createAccounts(store: Store): Accounts {
         return await store.transaction((session) => apply(session, grant));
       } catch (error) {
         if (!isDuplicate(error)) throw error;
-        const account = await accounts.findOne({ _id: grant.accountId });
-        if (account === null) throw new ServiceError('not_found', { cause: error });
-        return { balance: account.balance, shortfall: account.shortfall };
+        const [account, record] = await Promise.all([
+          accounts.findOne({ _id: grant.accountId }),
+          grants.findOne({ _id: grantId(grant) }),
+        ]);
+        if (account === null || record === null) throw new ServiceError('not_found', { cause: error });
+        const { requested } = record;
+        return { balance: account.balance, shortfall: account.shortfall, requested };
       }
     },
   };

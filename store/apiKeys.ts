@@ -50,7 +50,7 @@ export interface NewKey {
 export interface ApiKeys {
   /** The live key, or null: unknown, revoked and expired look the same. Never cached, so a revoked key fails at once. */
   authenticate(key: string): Promise<ApiKeyDoc | null>;
-  /** Creates a key and its `api_key.created` event. @throws ServiceError limit_reached */
+  /** Creates a key and its `api_key.created` event. @throws ServiceError limit_reached, not_found: no such account */
   create(key: NewKey): Promise<{ row: ApiKeyDoc; key: string }>;
   /** Revokes it, with its event, once. @throws ServiceError not_found, also for another account's */
   revoke(accountId: string, id: string): Promise<void>;
@@ -110,7 +110,12 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
       };
       await store.transaction(async (session) => {
         // Writing the account makes two creations at once meet, so that the count below is the truth.
-        await store.accounts.updateOne({ _id: row.accountId }, { $inc: { keysMade: 1 } }, { session });
+        const { matchedCount } = await store.accounts.updateOne(
+          { _id: row.accountId },
+          { $inc: { keysMade: 1 } },
+          { session },
+        );
+        if (matchedCount === 0) throw new ServiceError('not_found');
         const live = await apiKeys.countDocuments(
           {
             accountId: row.accountId,

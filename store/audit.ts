@@ -1,5 +1,6 @@
-import { LOW_CREDITS } from '../schemas/events.ts';
-import type { AccountDoc, EntryDoc, Store } from './mongo.ts';
+import type { ClientSession } from 'mongodb';
+import { type EventKind, LOW_CREDITS } from '../schemas/events.ts';
+import type { AccountDoc, EntryDoc, GrantDoc, Store } from './mongo.ts';
 
 /** One thing that does not add up. */
 export interface Drift {
@@ -14,62 +15,86 @@ export interface Audit {
   drift: Drift[];
 }
 
+interface Snapshot {
+  session: ClientSession;
+  readConcern: { level: 'snapshot' };
+}
+
+/** What there is of an account beside its own document. What its journal still holds is left out of `charged` and `fired`. */
+export interface Books {
+  /** By number. */
+  entries: readonly EntryDoc[];
+  /** Credits of the charged calls, by their ids. */
+  charged: ReadonlyMap<string, number>;
+  grants: readonly Pick<GrantDoc, 'requested' | 'applied' | 'shortfall'>[];
+  /** How many events of each kind there are. */
+  fired: ReadonlyMap<EventKind, number>;
+}
+
 /**
  * Recomputes every account from its entries, on one snapshot: balance, the running balance and number of every line,
- * holds against what is reserved, charged calls against charges, and the events of every crossing.
+ * holds against what is reserved, every charge against its call, grants, the shortfall, and the events that follow.
  */
 export async function audit(store: Store): Promise<Audit> {
   return store.client.withSession({ snapshot: true }, async (session) => {
     // Said with each read: a collection's own read concern would win over the session's.
     const snapshot = { session, readConcern: { level: 'snapshot' } } as const;
-    const result: Audit = { accounts: 0, drift: [] };
+    const result: Audit = { accounts: 0, drift: await findOrphans(store, snapshot) };
     for await (const account of store.accounts.find({}, snapshot)) {
       result.accounts++;
-      const inJournal = {
-        calls: account.journal.map((entry) => entry.callId),
-        events: account.journal.flatMap((entry) => entry.events.map((event) => event.id)),
-      };
-      const entries = await store.entries
-        .find({ accountId: account._id }, snapshot)
-        .sort({ seq: 1 })
-        .toArray();
-      const charged = await store.calls
-        .aggregate<{ credits: number; count: number }>(
-          [
-            { $match: { accountId: account._id, state: 'charged', _id: { $nin: inJournal.calls } } },
-            { $group: { _id: null, credits: { $sum: '$charged' }, count: { $sum: 1 } } },
-          ],
-          snapshot,
-        )
-        .toArray();
-      const fired = await store.events
-        .find(
-          {
-            accountId: account._id,
-            event: { $in: ['credits.low', 'credits.exhausted'] },
-            _id: { $nin: inJournal.events },
-          },
-          snapshot,
-        )
-        .toArray();
-      result.drift.push(
-        ...check(account, entries, charged[0] ?? { credits: 0, count: 0 }, {
-          low: fired.filter(({ event }) => event === 'credits.low').length,
-          exhausted: fired.filter(({ event }) => event === 'credits.exhausted').length,
-        }),
-      );
+      result.drift.push(...check(account, await readBooks(store, snapshot, account)));
     }
     return result;
   });
 }
 
+/** Lines whose account is gone. */
+async function findOrphans({ entries }: Store, snapshot: Snapshot): Promise<Drift[]> {
+  const orphans = await entries
+    .aggregate<{ _id: string; lines: number }>(
+      [
+        { $group: { _id: '$accountId', lines: { $sum: 1 } } },
+        { $lookup: { from: 'accounts', localField: '_id', foreignField: '_id', as: 'account' } },
+        { $match: { account: { $size: 0 } } },
+      ],
+      snapshot,
+    )
+    .toArray();
+  return orphans.map(({ _id, lines }) => ({
+    accountId: _id,
+    what: 'lines of an account that is gone',
+    expected: 0,
+    found: lines,
+  }));
+}
+
+async function readBooks(store: Store, snapshot: Snapshot, account: AccountDoc): Promise<Books> {
+  const { _id: accountId, journal } = account;
+  const pending = {
+    calls: journal.map((entry) => entry.callId),
+    events: journal.flatMap((entry) => entry.events.map((event) => event.id)),
+  };
+  const charged = store.calls.find(
+    { accountId, state: 'charged', _id: { $nin: pending.calls } },
+    { ...snapshot, projection: { charged: 1 } },
+  );
+  const fired = store.events.aggregate<{ _id: EventKind; count: number }>(
+    [
+      { $match: { accountId, _id: { $nin: pending.events } } },
+      { $group: { _id: '$event', count: { $sum: 1 } } },
+    ],
+    snapshot,
+  );
+  return {
+    entries: await store.entries.find({ accountId }, snapshot).sort({ seq: 1 }).toArray(),
+    charged: new Map((await charged.toArray()).map((call) => [call._id, call.charged])),
+    grants: await store.grants.find({ accountId }, snapshot).toArray(),
+    fired: new Map((await fired.toArray()).map(({ _id, count }) => [_id, count])),
+  };
+}
+
 /** The arithmetic of one account. Pure, so that a test can feed it books that were cooked. */
-export function check(
-  account: AccountDoc,
-  entries: readonly EntryDoc[],
-  charged: { credits: number; count: number },
-  fired: { low: number; exhausted: number },
-): Drift[] {
+export function check(account: AccountDoc, { entries, charged, grants, fired }: Books): Drift[] {
   const drift: Drift[] = [];
   const expect = (what: string, expected: number, found: number) => {
     if (expected !== found) drift.push({ accountId: account._id, what, expected, found });
@@ -77,7 +102,7 @@ export function check(
   const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
   // What is in the journal has happened but may not have been copied yet: it counts for the balance, and is left out
-  // where copies are compared (the caller leaves it out of `charged` and `fired`).
+  // where copies are compared.
   const known = new Set(entries.map((entry) => entry._id));
   const lines = [
     ...entries,
@@ -86,23 +111,18 @@ export function check(
       .map((entry) => ({ ...entry, amount: -entry.cost, type: 'charge' })),
   ].sort((a, b) => a.seq - b.seq);
   const inJournal = new Set(account.journal.map((entry) => entry.callId));
-  const copied = (line: { callId: string | null }) => line.callId !== null && !inJournal.has(line.callId);
 
   let balance = 0;
   const crossings = { low: 0, exhausted: 0 };
+  const paid = new Map<string, number>();
   for (const [index, line] of lines.entries()) {
     expect('number of a line', index + 1, line.seq);
     const before = balance;
     balance += line.amount;
     expect(`balance after line ${line.seq}`, balance, line.balanceAfter);
-    if (balance < 0)
-      drift.push({
-        accountId: account._id,
-        what: `line ${line.seq} below zero`,
-        expected: 0,
-        found: balance,
-      });
-    if (line.type !== 'charge' || !copied(line)) continue;
+    if (balance < 0) expect(`line ${line.seq} below zero`, 0, balance);
+    if (line.type !== 'charge' || line.callId === null || inJournal.has(line.callId)) continue;
+    paid.set(line.callId, (paid.get(line.callId) ?? 0) - line.amount);
     if (before >= LOW_CREDITS && balance < LOW_CREDITS) crossings.low++;
     if (before > 0 && balance === 0) crossings.exhausted++;
   }
@@ -113,18 +133,24 @@ export function check(
   expect('reserved', sum(holds.map((hold) => hold.cost)), account.reserved);
   for (const [pool, count] of Object.entries(account.running))
     expect(`running in ${pool}`, holds.filter((hold) => hold.pool === pool).length, count);
-  if (account.reserved > account.balance)
-    drift.push({
-      accountId: account._id,
-      what: 'reserved above balance',
-      expected: account.balance,
-      found: account.reserved,
-    });
+  if (account.reserved > account.balance) expect('reserved above balance', account.balance, account.reserved);
 
-  const charges = lines.filter((line) => line.type === 'charge' && copied(line));
-  expect('credits of charged calls', sum(charges.map((line) => -line.amount)), charged.credits);
-  expect('charged calls', charges.length, charged.count);
-  expect('credits.low events', crossings.low, fired.low);
-  expect('credits.exhausted events', crossings.exhausted, fired.exhausted);
+  for (const callId of new Set([...paid.keys(), ...charged.keys()]))
+    expect(`credits of call ${callId}`, paid.get(callId) ?? 0, charged.get(callId) ?? 0);
+
+  const total = (...types: string[]) =>
+    sum(lines.filter(({ type }) => types.includes(type)).map(({ amount }) => amount));
+  expect(
+    'credits of grants',
+    sum(grants.map(({ applied }) => applied)),
+    total('purchase', 'allowance', 'adjustment'),
+  );
+  expect('shortfall', sum(grants.map(({ shortfall }) => shortfall)) + total('recovery'), account.shortfall);
+
+  const events = (kind: EventKind) => fired.get(kind) ?? 0;
+  expect('credits.low events', crossings.low, events('credits.low'));
+  expect('credits.exhausted events', crossings.exhausted, events('credits.exhausted'));
+  const added = grants.filter(({ requested }) => requested > 0);
+  expect('credits.granted events', added.length, events('credits.granted'));
   return drift;
 }

@@ -49,3 +49,8 @@ export async function takeToken({ buckets }: Store, id: string, limit: RateLimit
     retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / limit.rate)),
   };
 }
+
+/** Gives back a token of a call that was refused all the same. */
+export async function returnToken({ buckets }: Store, id: string): Promise<void> {
+  await buckets.updateOne({ _id: id }, { $inc: { tokens: 1 } }, { writeConcern: { w: 1, journal: false } });
+}

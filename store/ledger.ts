@@ -22,7 +22,7 @@ export type ReserveResult =
   /** The call was ended before it began, with this code. */
   | { status: 'closed'; code: string | null; available: number };
 
-/** How a call is to end. A refund takes whatever hold there is, a charge only the one its nonce names. */
+/** How a call is to end. A refund takes whatever hold there is, or none; a charge only the one its nonce names. */
 export type Settlement = { callId: string; accountId: string } & (
   | { wanted: 'charged'; nonce: string }
   | { wanted: 'refunded'; code: string; release: boolean }
@@ -49,20 +49,36 @@ const JOURNAL_LIMIT = 2000;
 const PULL_AFTER_MS = 25;
 /** An entry that is older than this was left by a process that died between the step and its projection. */
 const LEFTOVER_AFTER_MS = 5000;
+/** So many of them are copied with one settlement: on a slow day entries grow old by themselves, and many at once. */
+const LEFTOVER_BATCH = 20;
 
 const after = (balance: unknown, cost: unknown): Document => ({ $subtract: [balance, cost] });
+
+const journalWhere = (condition: Document): Document => ({
+  $filter: { input: '$journal', as: 'entry', cond: condition },
+});
+const entriesOf = (callId: string): Document => journalWhere({ $eq: ['$$entry.callId', callId] });
+const leftovers = journalWhere({ $lt: ['$$entry.at', { $subtract: ['$$NOW', LEFTOVER_AFTER_MS] }] });
 
 /**
  * The money steps. Each is one conditional update of the account's own document, so nothing is read and then written,
  * and the journal entry with its events appears in the same step; what follows (`project`) only copies, by id.
  *
  * A hold ends exactly once: the step that removes it writes the entry, and a hold that is gone cannot be removed again.
- * A reservation that lands late, after its call was settled, carries a nonce that nobody will ever charge.
+ * A call that ends without one leaves an entry too. While that is in the journal no hold of the call is taken, and when
+ * it leaves the journal the call's row is closed, so a reservation that lands late is told so or told nothing at all.
+ *
+ * @param pullAfterMs how long copied entries may wait in the journal to be pulled together
  */
-export function createLedger(store: Store, onError: (error: unknown) => void): Ledger {
+export function createLedger(
+  store: Store,
+  onError: (error: unknown) => void,
+  pullAfterMs = PULL_AFTER_MS,
+): Ledger {
   const { accounts, calls, entries, events } = store;
   const pulls = new Map<string, Set<string>>();
   let pullTimer: NodeJS.Timeout | undefined;
+  const tidying = new Set<string>();
 
   async function flush(): Promise<void> {
     clearTimeout(pullTimer);
@@ -82,28 +98,16 @@ export function createLedger(store: Store, onError: (error: unknown) => void): L
   function pullLater(accountId: string, entryId: string): void {
     const ids = pulls.get(accountId) ?? new Set();
     pulls.set(accountId, ids.add(entryId));
-    pullTimer ??= setTimeout(() => flush().catch(onError), PULL_AFTER_MS);
+    pullTimer ??= setTimeout(() => flush().catch(onError), pullAfterMs).unref();
   }
 
-  /** Copies an entry to where it is looked for. May run any number of times, in any process. */
+  /**
+   * Copies an entry to where it is looked for. May run any number of times, in any process. The call's row comes last:
+   * the sweeper returns to a row that still runs, so nothing is left uncopied for good.
+   */
   async function project(accountId: string, entry: JournalEntry): Promise<void> {
-    const charged = entry.state === 'charged';
-    const closeCall = calls.updateOne(
-      // 'refused' is what the sweeper says of a call that never held credits; a settled hold knows better.
-      { _id: entry.callId, state: { $in: ['running', 'refused'] } },
-      {
-        $set: {
-          state: entry.state,
-          charged: charged ? entry.cost : 0,
-          code: entry.code,
-          finishedAt: entry.at,
-        },
-        ...(entry.release ? { $unset: { idempotency: '' } } : {}),
-      },
-    );
     await Promise.all([
-      closeCall,
-      charged &&
+      entry.state === 'charged' &&
         insertOnce(
           entries.insertOne({
             _id: entry.id,
@@ -131,18 +135,34 @@ export function createLedger(store: Store, onError: (error: unknown) => void): L
         ),
       ),
     ]);
+    await calls.updateOne(
+      { _id: entry.callId, state: 'running' },
+      {
+        $set: {
+          state: entry.state,
+          charged: entry.state === 'charged' ? entry.cost : 0,
+          code: entry.code,
+          finishedAt: entry.at,
+        },
+        ...(entry.release ? { $unset: { idempotency: '' } } : {}),
+      },
+    );
     pullLater(accountId, entry.id);
   }
 
-  /** Ends a hold: removes it, moves the balance when charged, and writes the entry, all in one step. */
-  async function endHold(settlement: Settlement): Promise<AccountDoc | null> {
+  /**
+   * Ends a call: removes its hold, moves the balance when charged, and writes the entry, all in one step. Null when
+   * there is no such hold to charge, or when the journal says already how the call ended.
+   */
+  async function end(settlement: Settlement): Promise<AccountDoc | null> {
     const { callId, accountId, wanted } = settlement;
     const charged = wanted === 'charged';
     const hold = `$holds.${callId}`;
+    const isHeld = { [`holds.${callId}`]: { $exists: true } };
     const filter = charged
       ? { _id: accountId, [`holds.${callId}.nonce`]: settlement.nonce }
-      : { _id: accountId, [`holds.${callId}`]: { $exists: true } };
-    const cost = `${hold}.cost`;
+      : { _id: accountId, $or: [isHeld, { 'journal.callId': { $ne: callId } }] };
+    const cost = { $ifNull: [`${hold}.cost`, 0] };
     const balanceAfter = charged ? after('$balance', cost) : '$balance';
     const seq = charged ? { $add: ['$seq', 1] } : '$seq';
     const fires = (when: Document, event: string): Document => ({
@@ -151,11 +171,11 @@ export function createLedger(store: Store, onError: (error: unknown) => void): L
     const entry = {
       id: `ent_${randomUUID()}`,
       callId,
-      tool: `${hold}.tool`,
-      state: wanted,
+      tool: { $ifNull: [`${hold}.tool`, null] },
+      state: charged ? 'charged' : { $cond: [{ $eq: [{ $type: hold }, 'missing'] }, 'refused', 'refunded'] },
       cost,
       at: '$$NOW',
-      code: charged ? null : settlement.code,
+      code: charged ? null : { $literal: settlement.code },
       release: charged ? false : settlement.release,
       seq,
       balanceAfter,
@@ -197,50 +217,34 @@ export function createLedger(store: Store, onError: (error: unknown) => void): L
         },
         { $unset: `holds.${callId}` },
       ],
-      { returnDocument: 'after', projection: { balance: 1, reserved: 1, journal: 1 } },
+      {
+        returnDocument: 'after',
+        // A busy account's journal is long, and every settlement would carry all of it home.
+        projection: {
+          balance: 1,
+          reserved: 1,
+          journal: { $concatArrays: [entriesOf(callId), { $slice: [leftovers, LEFTOVER_BATCH] }] },
+        },
+      },
     );
   }
 
-  /** Copies what a process that died between the step and its projection left behind. */
-  async function projectLeftovers(account: AccountDoc): Promise<void> {
-    const before = Date.now() - LEFTOVER_AFTER_MS;
-    const leftovers = account.journal.filter((entry) => entry.at.getTime() < before);
-    await Promise.all(leftovers.map((entry) => project(account._id, entry)));
-  }
-
-  /** The state on record for a call whose hold is gone or never was. */
-  async function stateOnRecord(settlement: Settlement): Promise<Settled> {
-    const { callId, accountId } = settlement;
-    // The account before the call's row: an entry leaves the journal only after it stands in the row.
-    const account = await accounts.findOne(
-      { _id: accountId },
-      { projection: { balance: 1, reserved: 1, journal: 1 } },
-    );
-    if (account === null) throw new Error(`no account ${accountId}`);
-    const available = account.balance - account.reserved;
-    const entry = account.journal.find((candidate) => candidate.callId === callId);
-    if (entry !== undefined) {
-      await project(accountId, entry);
-      return { state: entry.state, available };
+  /** Copies what a process that died between the step and its projection left behind; one at a time for an account. */
+  async function projectLeftovers(accountId: string, journal: readonly JournalEntry[]): Promise<void> {
+    if (tidying.has(accountId)) return;
+    tidying.add(accountId);
+    try {
+      const before = Date.now() - LEFTOVER_AFTER_MS;
+      const old = journal.filter((entry) => entry.at.getTime() < before).slice(0, LEFTOVER_BATCH);
+      await Promise.all(old.map((entry) => project(accountId, entry)));
+    } finally {
+      tidying.delete(accountId);
     }
-    if (settlement.wanted === 'refunded') await refuse(callId, settlement.code, settlement.release);
-    return { state: await recordedState(callId), available };
   }
 
   async function recordedState(callId: string): Promise<Settled['state']> {
     const row = await calls.findOne({ _id: callId }, { projection: { state: 1 } });
     return row?.state === 'charged' ? 'charged' : 'refunded';
-  }
-
-  /** Closes the row of a call that holds no credits. */
-  async function refuse(callId: string, code: string, release: boolean): Promise<void> {
-    await calls.updateOne(
-      { _id: callId, state: 'running' },
-      {
-        $set: { state: 'refused', code, finishedAt: new Date() },
-        ...(release ? { $unset: { idempotency: '' } } : {}),
-      },
-    );
   }
 
   async function dropStrayHold(accountId: string, callId: string, nonce: string): Promise<void> {
@@ -260,11 +264,13 @@ export function createLedger(store: Store, onError: (error: unknown) => void): L
     const available = account.balance - account.reserved;
     const hold = account.holds[call.callId];
     if (hold !== undefined) return { status: 'held', nonce: hold.nonce, available };
+    const ended = account.journal.find((entry) => entry.callId === call.callId);
+    if (ended !== undefined) return { status: 'closed', code: ended.code, available };
     if (account.shortfall > 0) return { status: 'suspended', available };
     if (available < call.price) return { status: 'insufficient', available };
     if (call.maxRunning !== null && (account.running[call.pool] ?? 0) >= call.maxRunning)
       return { status: 'busy', available };
-    await projectLeftovers(account);
+    await projectLeftovers(account._id, account.journal);
     await flush();
     throw new Error('the account changed between two looks at it'); // the caller tries again
   }
@@ -281,6 +287,7 @@ export function createLedger(store: Store, onError: (error: unknown) => void): L
         {
           _id: accountId,
           [`holds.${callId}`]: { $exists: false },
+          'journal.callId': { $ne: callId },
           shortfall: 0,
           ...(call.maxRunning === null ? {} : { [running]: { $not: { $gte: call.maxRunning } } }),
           [`journal.${JOURNAL_LIMIT}`]: { $exists: false },
@@ -297,30 +304,31 @@ export function createLedger(store: Store, onError: (error: unknown) => void): L
           ? await whyNotHeld(call)
           : { status: 'held', nonce, available: account.balance - account.reserved };
 
-      if (result.status === 'held') {
-        // After the hold, never before: whoever closes the row from here on finds the hold and ends it.
-        const row = await calls.findOne({ _id: callId }, { projection: { state: 1, code: 1 } });
-        if (row?.state === 'running') return result;
-        await dropStrayHold(accountId, callId, result.nonce);
-        return { status: 'closed', code: row?.code ?? null, available: result.available };
-      }
-      if (result.status === 'insufficient') await refuse(callId, 'insufficient_credits', true);
-      if (result.status === 'busy') await refuse(callId, 'rate_limited', true);
-      if (result.status === 'suspended') await refuse(callId, 'account_suspended', true);
-      return result;
+      if (result.status !== 'held') return result;
+      // After the hold, never before: whoever ends the call from here on finds the hold and takes it.
+      const row = await calls.findOne({ _id: callId }, { projection: { state: 1, code: 1 } });
+      if (row?.state === 'running') return result;
+      await dropStrayHold(accountId, callId, result.nonce);
+      return { status: 'closed', code: row?.code ?? null, available: result.available + price };
     },
 
     async settle(settlement) {
-      const account = await endHold(settlement);
-      if (account === null) return stateOnRecord(settlement);
-      const entry = account.journal.find((candidate) => candidate.callId === settlement.callId);
-      if (entry === undefined) throw new Error(`no journal entry for ${settlement.callId}`);
-      await project(settlement.accountId, entry);
-      await projectLeftovers(account);
+      const { callId, accountId } = settlement;
+      // The account before the call's row: an entry leaves the journal only after it stands in the row.
+      const account =
+        (await end(settlement)) ??
+        (await accounts.findOne(
+          { _id: accountId },
+          { projection: { balance: 1, reserved: 1, journal: entriesOf(callId) } },
+        ));
+      if (account === null) throw new Error(`no account ${accountId}`);
       const available = account.balance - account.reserved;
-      if (settlement.wanted === 'charged') return { state: 'charged', available };
-      // The hold may have been a late reservation's, of a call that was charged long before.
-      return { state: await recordedState(settlement.callId), available };
+      const entry = account.journal.find((candidate) => candidate.callId === callId);
+      if (entry !== undefined) await project(accountId, entry);
+      await projectLeftovers(accountId, account.journal);
+      if (entry?.state === 'charged') return { state: 'charged', available };
+      // A refund that comes again, or that took a late reservation's hold, does not undo a charge.
+      return { state: await recordedState(callId), available };
     },
   };
 }

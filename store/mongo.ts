@@ -12,14 +12,14 @@ export interface Hold {
 }
 
 /**
- * How a hold ended, written in the same step that ended it and removed once it has been copied to `calls`, `entries`
- * and `events`.
+ * How a call ended, written in the same step that ended its hold and removed once it has been copied to `calls`,
+ * `entries` and `events`. A call that held nothing is `refused`.
  */
 export interface JournalEntry {
   id: string;
   callId: string;
-  tool: string;
-  state: 'charged' | 'refunded';
+  tool: string | null;
+  state: 'charged' | 'refunded' | 'refused';
   cost: number;
   at: Date;
   code: string | null;
@@ -224,6 +224,9 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.events.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
     store.results.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
     store.buckets.createIndex({ at: 1 }, { expireAfterSeconds: 3600 }),
+    // better-auth would make the first by itself, under this name, but only after it has begun to work.
+    store.db.collection('users').createIndex({ email: 1 }, { unique: true, name: 'users_email_uidx' }),
+    store.db.collection('sessions').createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
   ]);
 }
 

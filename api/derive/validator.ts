@@ -4,7 +4,7 @@ import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
 
 /** Fills in defaults and answers the value. @throws ServiceError invalid_input with every fault */
-export type Validate = (value: Record<string, unknown>) => Record<string, unknown>;
+export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
 
 const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
@@ -28,12 +28,12 @@ function asFault({ keyword, instancePath, message, params }: ErrorObject): Fault
   }
 }
 
-/** Compiles validators that report all faults at once, apply defaults and never coerce. */
-export function createValidator(): (schema: ObjectSchema) => Validate {
+/** Compiles validators that report all faults at once, apply defaults and never coerce. `T` is the schema's own type. */
+export function createValidator(): <T = Record<string, unknown>>(schema: ObjectSchema) => Validate<T> {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictTypes: false });
   addFormats.default(ajv);
-  return (schema) => {
-    const check = ajv.compile<Record<string, unknown>>(schema);
+  return <T>(schema: ObjectSchema) => {
+    const check = ajv.compile<T>(schema);
     return (value) => {
       if (!check(value)) throw invalidInput((check.errors ?? []).map(asFault));
       return value;

@@ -1,9 +1,7 @@
-import type { Middleware } from 'koa';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
-import type { ApiKeyDoc } from '../../store/mongo.ts';
-import type { Context, State } from '../context.ts';
+import type { Caller, Context } from '../context.ts';
 
 /** Answers who may be told 401 yet again from this address; throws rate_limited when it was too often. */
 export type FailureLimit = (address: string) => Promise<void>;
@@ -12,14 +10,21 @@ interface Dependencies {
   apiKeys: ApiKeys;
   accounts: Accounts;
   onFailure: FailureLimit;
+  /** Whose session the request carries; asked only where there is no Authorization header. Left out: keys alone. */
+  session?: (ctx: Context) => Promise<Caller | null>;
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 
 /** The account and key of a request. @throws ServiceError missing_api_key, invalid_api_key, rate_limited */
-export function createAuthenticate({ apiKeys, accounts, onFailure }: Dependencies) {
+export function createAuthenticate({ apiKeys, accounts, onFailure, session }: Dependencies) {
   return async (ctx: Context): Promise<void> => {
     const header = ctx.get('Authorization');
+    const owner = header === '' && session !== undefined ? await session(ctx) : null;
+    if (owner !== null) {
+      ctx.state.caller = owner;
+      return;
+    }
     const presented = BEARER.exec(header)?.[1];
     const key = presented === undefined ? null : await apiKeys.authenticate(presented);
     const account = key === null ? null : await accounts.find(key.accountId);
@@ -30,12 +35,3 @@ export function createAuthenticate({ apiKeys, accounts, onFailure }: Dependencie
     ctx.state.caller = { account, key };
   };
 }
-
-/** Lets only keys with the scope pass. */
-export const requireScope =
-  (scope: ApiKeyDoc['scope']): Middleware<State> =>
-  async (ctx, next) => {
-    const { key } = ctx.state.caller;
-    if (key !== null && key.scope !== scope) throw new ServiceError('insufficient_scope');
-    await next();
-  };

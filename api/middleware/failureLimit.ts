@@ -2,6 +2,7 @@ import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/env.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Store } from '../../store/mongo.ts';
+import { addressKey } from './addressKey.ts';
 import type { FailureLimit } from './authenticate.ts';
 
 /** Refused keys an address may present in a minute. A good key is never held up by it. */
@@ -22,7 +23,7 @@ export function createFailureLimit(store: Store, limit: RateLimit | null): Failu
   });
   return async (address) => {
     try {
-      await limiter.consume(address);
+      await limiter.consume(addressKey(address));
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw error;
       throw new ServiceError('rate_limited', {

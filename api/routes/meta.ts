@@ -1,9 +1,18 @@
 import type Router from '@koa/router';
+import { OPERATIONS } from '../../schemas/operations.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import type { State } from '../context.ts';
+import type { Context, State } from '../context.ts';
+import { openApiDocument } from '../derive/openapi.ts';
+import { createDocument, sendDocument } from '../document.ts';
 
-/** What anybody may know without a key: the catalogue. */
-export function metaRoutes(router: Router<State>, registry: Registry): void {
+const JSON_TYPE = 'application/json';
+
+/**
+ * What anybody may know without a key: the catalogue and its reference for programs.
+ *
+ * @param serverUrl where users reach the API; null: where they have the document from
+ */
+export function metaRoutes(router: Router<State>, registry: Registry, serverUrl: string | null): void {
   const items = [...registry.values()].map(({ name, title, description, price, pool, input, output }) => ({
     name,
     title,
@@ -13,10 +22,15 @@ export function metaRoutes(router: Router<State>, registry: Registry): void {
     input,
     output,
   }));
-  router.get('/api/v1/tools', (ctx) => {
-    ctx.body = { items };
-  });
+  const catalogue = createDocument(JSON_TYPE, JSON.stringify({ items }));
+  const reference = createDocument(
+    JSON_TYPE,
+    JSON.stringify(openApiDocument({ registry, operations: OPERATIONS, serverUrl })),
+  );
+  router.get('/api/v1/tools', (ctx: Context) => sendDocument(ctx, catalogue));
+  router.get('/openapi.json', (ctx: Context) => sendDocument(ctx, reference));
   router.get('/livez', (ctx) => {
+    ctx.set('Cache-Control', 'no-store');
     ctx.body = { status: 'ok' };
   });
 }

@@ -80,7 +80,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     const { ending, available, replayed } = outcome;
     const charged = 'result' in ending && !replayed ? tool.price : 0;
     ctx.set('X-Credits-Charged', String(charged));
-    if (available !== null && !replayed) ctx.set('X-Credits-Remaining', String(available));
+    if (available !== null) ctx.set('X-Credits-Remaining', String(available));
     if (replayed) ctx.set('Idempotent-Replayed', 'true');
     if ('error' in ending) return sendProblem(ctx, ending.error, outcome.requestId);
     const { result } = ending;
@@ -90,6 +90,9 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   }
 
   router.post('/api/v1/tools/:tool', async (ctx) => {
+    // Before the first wait: who hangs up during the checks has hung up, too.
+    const hangup = new AbortController();
+    ctx.res.once('close', () => hangup.abort());
     await authenticate(ctx);
     const tool = registry.get(ctx.params.tool ?? '');
     if (tool === undefined) throw new ServiceError('unknown_tool');
@@ -102,9 +105,6 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     await rateLimit(ctx);
     const [idempotency, max] = [idempotencyKey(ctx), maxCredits(ctx)];
     const input = validate(tool, await readJson(ctx.req, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES));
-
-    const hangup = new AbortController();
-    ctx.res.once('close', () => hangup.abort());
     const outcome = await runner.run({
       accountId: account._id,
       key,

@@ -60,7 +60,7 @@ export const findTemporal = (log: Log, signal?: AbortSignal): Promise<string> =>
     {
       name: 'temporal',
       ways: [download, build],
-      help: 'the temporal CLI so that it is on PATH, or Go 1.25 or later to build it, or set TEMPORAL_ADDRESS.',
+      help: 'the temporal CLI so that it is on PATH, or Go 1.25 or later to build it (a build that ran out of time goes on at the next start), or set TEMPORAL_ADDRESS.',
     },
     log,
     signal,

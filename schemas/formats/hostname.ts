@@ -30,7 +30,12 @@ export function parseHost(text: string): Host {
       : { kind: 'address', address: url.hostname.slice(1, -1), family: 6 };
   }
   const hostname = URL.parse(`http://${text}/`)?.hostname;
-  if (hostname === undefined) return invalid('is not a host name');
+  return hostname === undefined ? invalid('is not a host name') : readHostname(hostname);
+}
+
+/** Reads the `hostname` of a parsed http or https URL. */
+export function readHostname(hostname: string): Host {
+  if (hostname.startsWith('[')) return { kind: 'address', address: hostname.slice(1, -1), family: 6 };
   // The parser lets a last label of digits through only as part of an IPv4 address.
   if (/^\d+(?:\.\d+){3}$/.test(hostname)) return { kind: 'address', address: hostname, family: 4 };
 

@@ -1,6 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Socket as TcpSocket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type DecodedPacket, decode, encode, type Packet, type Question } from 'dns-packet';
 import type { DnsServer } from '../../schemas/env.ts';
 
@@ -17,8 +18,8 @@ export interface Received {
   spoof(message: Buffer): Promise<void>;
 }
 
-/** Messages to send back, none for silence; `raw` is sent over TCP as it stands, which is then closed. */
-export type Response = Buffer | Buffer[] | null | { raw: Buffer };
+/** Messages to send back, none for silence; over TCP also raw pieces, sent apart, after which it is closed. */
+export type Response = Buffer | Buffer[] | null | { raw: Buffer[] };
 
 export interface ScriptedDns extends DnsServer {
   received: Received[];
@@ -83,6 +84,7 @@ export async function startDns(
 
   tcp.on('connection', (socket) => {
     connections.add(socket);
+    socket.setNoDelay();
     socket.on('close', () => connections.delete(socket));
     // The asker may hang up whenever it likes.
     socket.on('error', () => socket.destroy());
@@ -94,7 +96,11 @@ export async function startDns(
       const response = await respond(take(buffered.subarray(2), 'tcp', from));
       if (response === null) return;
       if ('raw' in response) {
-        socket.end(response.raw);
+        for (const piece of response.raw) {
+          socket.write(piece);
+          await sleep(1);
+        }
+        socket.end();
         return;
       }
       for (const message of [response].flat()) {

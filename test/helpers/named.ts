@@ -86,20 +86,30 @@ export interface DigAnswer {
   records: { owner: string; ttl: number; type: string; data: string }[];
 }
 
-/** Asks with BIND's own client, for something to compare with. */
-export async function dig(server: DnsServer, name: string, type: string): Promise<DigAnswer> {
-  const { stdout } = await promisify(execFile)(
-    'dig',
-    [`@${server.address}`, '-p', `${server.port}`, '+noall', '+comments', '+answer', '+idnin', name, type],
-    { env: { ...process.env, LC_ALL: 'C.UTF-8' } },
-  );
-  const records = stdout
+function parseDig(text: string): DigAnswer {
+  const records = text
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith(';'))
     .map((line) => {
-      const [, owner = '', ttl, recordType = '', data = ''] =
+      const [, owner = '', ttl, type = '', data = ''] =
         /^(\S+)\s+(\d+)\s+IN\s+(\S+)\s+(.*)$/.exec(line) ?? [];
-      return { owner, ttl: Number(ttl), type: recordType, data };
+      return { owner, ttl: Number(ttl), type, data };
     });
-  return { status: /status: (\w+)/.exec(stdout)?.[1] ?? '', records };
+  return { status: /status: (\w+)/.exec(text)?.[1] ?? '', records };
+}
+
+/** Asks with BIND's own client, for something to compare with: one answer for each type, in their order. */
+export async function dig(server: DnsServer, name: string, types: readonly string[]): Promise<DigAnswer[]> {
+  const options = ['+noall', '+comments', '+answer', '+idnin'];
+  const { stdout } = await promisify(execFile)(
+    'dig',
+    [`@${server.address}`, '-p', `${server.port}`, ...options, ...types.flatMap((type) => [name, type])],
+    { env: { ...process.env, LC_ALL: 'C.UTF-8' } },
+  );
+  const answers = stdout
+    .split(/^;; Got answer:$/m)
+    .slice(1)
+    .map(parseDig);
+  if (answers.length !== types.length) throw new Error(`dig has no answer to each question:\n${stdout}`);
+  return answers;
 }

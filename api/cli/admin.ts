@@ -1,0 +1,53 @@
+import { loadRegistry } from '../../schemas/registry.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import { createApiKeys } from '../../store/apiKeys.ts';
+import { createLists } from '../../store/lists.ts';
+import { parseOptions, UsageError } from './arguments.ts';
+import type { Command } from './command.ts';
+import { accountCommands } from './commands/accounts.ts';
+import { adjust } from './commands/adjust.ts';
+import { createAccount } from './commands/createAccount.ts';
+import { keyCommands } from './commands/keys.ts';
+import { helpFor, overview } from './help.ts';
+import { runCli, withStore } from './run.ts';
+
+const COMMANDS: readonly Command[] = [createAccount, adjust, ...accountCommands, ...keyCommands];
+
+/** The command that the first words name; a group alone means its list. @throws UsageError */
+function findCommand(words: readonly string[]): { command: Command; rest: string[] } {
+  const [first, second] = words;
+  if (first === undefined || first.startsWith('-')) throw new UsageError('which command? --help lists them');
+  for (const [name, length] of [
+    [`${first} ${second}`, 2],
+    [first, 1],
+    [`${first} list`, 1],
+  ] as const) {
+    const command = COMMANDS.find((candidate) => candidate.name === name);
+    if (command !== undefined) return { command, rest: words.slice(length) };
+  }
+  throw new UsageError(`there is no command ${JSON.stringify(first)}; --help lists them`);
+}
+
+await runCli(async () => {
+  const flags = ['--json', '--help'];
+  const given = process.argv.slice(2);
+  const words = given.filter((arg) => !flags.includes(arg));
+  const help = given.includes('--help');
+  if (help && words.length === 0) return { help: overview(COMMANDS) };
+  const { command, rest } = findCommand(words);
+  if (help) return { help: helpFor(command) };
+
+  const run = command.prepare(parseOptions(rest, command.options));
+  const registry = await loadRegistry();
+  const result = await withStore((store, env) =>
+    run({
+      env,
+      store,
+      registry,
+      accounts: createAccounts(store),
+      apiKeys: createApiKeys(store, (error) => console.error(error)),
+      lists: createLists(store),
+    }),
+  );
+  return { result, json: given.includes('--json') };
+});

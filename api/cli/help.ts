@@ -1,0 +1,27 @@
+import type { Command } from './command.ts';
+
+const USAGE = 'npm run -s admin --';
+const lines = (rows: readonly (readonly [string, string])[]): string => {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('');
+};
+
+/** What all commands share. */
+const COMMON = [
+  ['--json', 'The result as one line of JSON instead of a table.'],
+  ['--help', 'This; after a command, its options.'],
+] as const;
+
+export const overview = (commands: readonly Command[]): string =>
+  `Usage: ${USAGE} <command> [options]\n\nCommands:\n${lines(commands.map(({ name, about }) => [name, about]))}` +
+  `\nOptions:\n${lines(COMMON)}` +
+  '\nWorks on the stack that runs in DATA_DIR, or on the one that MONGODB_URI names.\n' +
+  'Exit status: 0 done, 1 not done, 2 not understood.\n';
+
+export function helpFor({ name, about, options }: Command): string {
+  const described = Object.entries(options).map(
+    ([option, { value, about: text, required }]) =>
+      [`--${option} ${value}`, required ? `${text} Required.` : text] as const,
+  );
+  return `Usage: ${USAGE} ${name} [options]\n\n${about}\n\nOptions:\n${lines([...described, ...COMMON])}`;
+}

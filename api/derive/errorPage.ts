@@ -1,0 +1,48 @@
+import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
+import { CODES } from './problems.ts';
+import { REMEDIES } from './remedies.ts';
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '');
+
+const row = (code: ErrorCode): string => {
+  const { status, title, detail } = ERRORS[code];
+  return `<tr id="${code}">
+<td class="status">${status}</td>
+<td><a href="#${code}"><code>${code}</code></a><span class="title">${escapeHtml(title)}</span></td>
+<td><p>${escapeHtml(detail)}</p><p class="remedy">${escapeHtml(REMEDIES[code])}</p></td>
+</tr>`;
+};
+
+/** The page that the `type` of every problem points into: one row a code, with the code as its id. */
+export function errorPage(): string {
+  const codes = [...CODES].sort((a, b) => ERRORS[a].status - ERRORS[b].status);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Errors – Utility Tools API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="assets/page.css">
+</head>
+<body>
+<nav><a href="../docs">Reference</a> <a href="errors" aria-current="page">Errors</a> <a href="../openapi.json">OpenAPI</a></nav>
+<main>
+<h1>Errors</h1>
+<p>Every error is answered as <code>application/problem+json</code> (<a href="https://www.rfc-editor.org/rfc/rfc9457">RFC 9457</a>).
+Go by its <code>code</code>: it never changes its meaning. <code>detail</code> says what it was this time, and
+<code>requestId</code>, which is also the header <code>X-Request-Id</code>, names the request when you ask about it.
+A call that ends in an error is never charged.</p>
+<table>
+<thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning, and what to do</th></tr></thead>
+<tbody>
+${codes.map(row).join('\n')}
+</tbody>
+</table>
+</main>
+</body>
+</html>
+`;
+}

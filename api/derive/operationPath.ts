@@ -1,0 +1,50 @@
+import type { Operation } from '../../schemas/operation.ts';
+import { codesOfOperation } from './codes.ts';
+import { EVERY_ANSWER, headerRefs } from './headers.ts';
+import { problemResponses } from './problems.ts';
+
+type Json = Record<string, unknown>;
+
+const pathParameters = (path: string): Json[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+
+const queryParameters = ({ query }: Operation): Json[] =>
+  Object.entries(query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: query?.required.includes(name) ?? false,
+    description,
+    schema,
+  }));
+
+function success({ success: { status, schema, alsoAs = [] } }: Operation): Json {
+  const headers = headerRefs(EVERY_ANSWER);
+  if (schema === undefined) return { [status]: { description: 'Done.', headers } };
+  const others = alsoAs.map((type) => [type, {}]);
+  const content = { 'application/json': { schema }, ...Object.fromEntries(others) };
+  return { [status]: { description: status === 201 ? 'Made.' : 'The answer.', headers, content } };
+}
+
+/** The operation object of what is no tool call, under its method. */
+export function operationPath(operation: Operation): Json {
+  const { id, method, path, summary, description, tag, auth, body } = operation;
+  return {
+    [method]: {
+      operationId: id,
+      tags: [tag],
+      summary,
+      ...(description === undefined ? {} : { description }),
+      security: auth === 'none' ? [] : [{ apiKey: [auth] }],
+      parameters: [...pathParameters(path), ...queryParameters(operation)],
+      ...(body === undefined
+        ? {}
+        : { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+      responses: { ...success(operation), ...problemResponses(codesOfOperation(operation), EVERY_ANSWER) },
+    },
+  };
+}

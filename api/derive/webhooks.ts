@@ -1,0 +1,77 @@
+import { EVENT_KINDS, EVENTS, type EventKind } from '../../schemas/events.ts';
+
+type Json = Record<string, unknown>;
+
+const header = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+});
+
+const HEADERS: readonly Json[] = [
+  header('X-Service-Event', 'Kind of event.'),
+  header('X-Service-Timestamp', 'Unix time in seconds. Reject what is 300 seconds or more away from now.'),
+  header(
+    'X-Service-Signature',
+    '`sha256=` and the lowercase hex HMAC-SHA256 of `<timestamp>.<raw body>`, keyed with the signing secret as it was ' +
+      'shown (`whsec_…`, the whole string). Compare in constant time.',
+  ),
+  header('webhook-id', 'Id of the event, as Standard Webhooks want it.'),
+  header('webhook-timestamp', 'Unix time in seconds, as Standard Webhooks want it.'),
+  header(
+    'webhook-signature',
+    'Signatures as Standard Webhooks want them: `v1,<base64>`, separated by spaces.',
+  ),
+];
+
+/** The JSON Schema of what is posted for an event: the envelope with its `data`. */
+export const envelope = (kind: EventKind) =>
+  ({
+    type: 'object',
+    properties: {
+      id: {
+        type: 'string',
+        description: 'Id of the event; the same on every attempt, so that you can drop repeats.',
+      },
+      event: { type: 'string', const: kind, description: 'Kind of event.' },
+      createdAt: { type: 'string', format: 'date-time', description: 'When it happened.' },
+      data: EVENTS[kind].data,
+    },
+    required: ['id', 'event', 'createdAt', 'data'],
+    additionalProperties: false,
+  }) as const;
+
+const example = (kind: EventKind): Json => ({
+  id: 'evt_c56a4180-65aa-42ec-a945-5fd21dec0538',
+  event: kind,
+  createdAt: '2026-01-31T09:30:00.000+00:00',
+  data: EVENTS[kind].example,
+});
+
+const webhook = (kind: EventKind): Json => ({
+  post: {
+    operationId: `on${kind.replaceAll(/(?:^|[._])(\w)/g, (_all, letter) => letter.toUpperCase())}`,
+    tags: ['Webhooks'],
+    summary: EVENTS[kind].summary,
+    description:
+      'Delivered at least once and in no order. Answer 2xx within 10 seconds; anything else, a redirect too, is a ' +
+      'failure and tried again later. After 20 failures in a row the endpoint is disabled.',
+    security: [],
+    parameters: HEADERS,
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': { schema: envelope(kind), examples: { example1: { value: example(kind) } } },
+      },
+    },
+    responses: {
+      '2XX': { description: 'Delivered.' },
+      default: { description: 'Failed; tried again.' },
+    },
+  },
+});
+
+/** The `webhooks` section: what is posted to the endpoints of an account. */
+export const webhooks = (): Json => Object.fromEntries(EVENT_KINDS.map((kind) => [kind, webhook(kind)]));

@@ -1,0 +1,61 @@
+import type { AccountRow, CallRow, EntryRow, EventRow, KeyRow } from '../../../schemas/accountRows.ts';
+import { LOW_CREDITS } from '../../../schemas/events.ts';
+import type { AccountDoc, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../../store/mongo.ts';
+
+const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+export const accountRow = (account: AccountDoc): AccountRow => ({
+  id: account._id,
+  email: account.email,
+  balance: account.balance,
+  reserved: account.reserved,
+  available: account.balance - account.reserved,
+  lowThreshold: LOW_CREDITS,
+  monthlyAllowance: account.monthlyAllowance,
+});
+
+export const callRow = (call: CallDoc): CallRow => ({
+  id: call._id,
+  tool: call.tool,
+  cost: call.cost,
+  charged: call.charged,
+  state: call.state,
+  code: call.code,
+  startedAt: call.startedAt.toISOString(),
+  // Start and end are read from the clocks of two machines, which may differ by more than a short call takes.
+  durationMs:
+    call.finishedAt === null ? null : Math.max(0, call.finishedAt.getTime() - call.startedAt.getTime()),
+  keyPrefix: call.keyPrefix,
+});
+
+export const entryRow = (entry: EntryDoc): EntryRow => ({
+  id: entry._id,
+  at: entry.at.toISOString(),
+  type: entry.type,
+  amount: entry.amount,
+  balanceAfter: entry.balanceAfter,
+  callId: entry.callId,
+  tool: entry.tool,
+  source: entry.source,
+  reference: entry.reference,
+});
+
+export const keyRow = (key: ApiKeyDoc): KeyRow => ({
+  id: key._id,
+  name: key.name,
+  prefix: key.prefix,
+  scopes: [key.scope],
+  tools: key.tools,
+  createdAt: key.createdAt.toISOString(),
+  lastUsedAt: iso(key.lastUsedAt),
+  expiresAt: iso(key.expiresAt),
+  revokedAt: iso(key.revokedAt),
+});
+
+export const eventRow = (event: EventDoc): EventRow => ({
+  id: event._id,
+  event: event.event,
+  createdAt: event.createdAt.toISOString(),
+  data: event.data,
+  deliveries: [],
+});

@@ -1,0 +1,121 @@
+import { account, call, event, key, ledgerEntry, newKey, newKeyBody, timestamp } from './accountRows.ts';
+import { listOf, PAGE } from './lists.ts';
+import { defineOperation, type Operation } from './operation.ts';
+
+/**
+ * The Account API: what the dashboard shows and does, as JSON. Its routes and its reference derive from here; the
+ * operations on webhooks stand in a file of their own.
+ */
+const TAG = 'Account';
+
+const pageQuery = { type: 'object', properties: PAGE, required: [], additionalProperties: false } as const;
+
+export const getAccount = defineOperation({
+  id: 'getAccount',
+  method: 'get',
+  path: '/api/v1/account',
+  summary: 'Balance and settings',
+  tag: TAG,
+  auth: 'account',
+  success: { status: 200, schema: account },
+  errors: [],
+});
+
+export const listCalls = defineOperation({
+  id: 'listCalls',
+  method: 'get',
+  path: '/api/v1/account/calls',
+  summary: 'Usage: every call',
+  tag: TAG,
+  auth: 'account',
+  query: {
+    type: 'object',
+    properties: {
+      tool: { type: 'string', maxLength: 100, description: 'Only calls of this tool.' },
+      state: { ...call.properties.state, description: 'Only calls in this state.' },
+      from: { ...timestamp, description: 'Only calls accepted at this time or later.' },
+      to: { ...timestamp, description: 'Only calls accepted before this time.' },
+      ...PAGE,
+    },
+    required: [],
+    additionalProperties: false,
+  },
+  success: { status: 200, schema: listOf(call) },
+  errors: [],
+});
+
+export const listLedger = defineOperation({
+  id: 'listLedger',
+  method: 'get',
+  path: '/api/v1/account/ledger',
+  summary: 'Statement: every change of the balance',
+  description:
+    'With `Accept: text/csv` the answer is the whole statement as a file, with the same columns; `limit` and `cursor` ' +
+    'then change nothing. It has a header line and is quoted as RFC 4180 says; a text that a spreadsheet would take ' +
+    "for a formula gets a `'` in front.",
+  tag: TAG,
+  auth: 'account',
+  query: pageQuery,
+  success: { status: 200, schema: listOf(ledgerEntry), alsoAs: ['text/csv'] },
+  errors: [],
+});
+
+export const listKeys = defineOperation({
+  id: 'listKeys',
+  method: 'get',
+  path: '/api/v1/account/keys',
+  summary: 'API keys, revoked ones included',
+  tag: TAG,
+  auth: 'account',
+  query: pageQuery,
+  success: { status: 200, schema: listOf(key) },
+  errors: [],
+});
+
+export const createKey = defineOperation({
+  id: 'createKey',
+  method: 'post',
+  path: '/api/v1/account/keys',
+  summary: 'Create an API key',
+  description: 'The answer is the only place where the key itself is ever shown. Fires `api_key.created`.',
+  tag: TAG,
+  auth: 'account',
+  body: newKeyBody,
+  success: { status: 201, schema: newKey },
+  errors: ['limit_reached'],
+});
+
+export const revokeKey = defineOperation({
+  id: 'revokeKey',
+  method: 'delete',
+  path: '/api/v1/account/keys/{id}',
+  summary: 'Revoke an API key',
+  description:
+    'It is refused from the next call on, for good; revoking it again changes nothing. Fires `api_key.revoked`.',
+  tag: TAG,
+  auth: 'account',
+  success: { status: 204 },
+  errors: ['not_found'],
+});
+
+export const listEvents = defineOperation({
+  id: 'listEvents',
+  method: 'get',
+  path: '/api/v1/account/events',
+  summary: 'Events and their deliveries',
+  tag: TAG,
+  auth: 'account',
+  query: pageQuery,
+  success: { status: 200, schema: listOf(event) },
+  errors: [],
+});
+
+export const ACCOUNT_OPERATIONS: readonly Operation[] = [
+  getAccount,
+  listCalls,
+  listLedger,
+  listKeys,
+  createKey,
+  revokeKey,
+  listEvents,
+];

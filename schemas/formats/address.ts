@@ -1,0 +1,54 @@
+import { isIP } from 'node:net';
+
+/** An IP address as a number, so that every spelling of it is the same. */
+export interface Address {
+  family: 4 | 6;
+  value: bigint;
+}
+
+/** A block of addresses, both ends in it. */
+export interface Block {
+  family: 4 | 6;
+  first: bigint;
+  last: bigint;
+}
+
+const ipv4Value = (text: string): number =>
+  text.split('.').reduce((value, octet) => value * 256 + Number(octet), 0);
+
+/** @param text a valid IPv6 address */
+function ipv6Value(text: string): bigint {
+  const [, head = text, tail] = /^(.*)::(.*)$/.exec(text) ?? [];
+  const groups = (part: string): string[] =>
+    part.split(':').flatMap((group) => {
+      if (!group.includes('.')) return group === '' ? [] : [group.padStart(4, '0')];
+      const hex = ipv4Value(group).toString(16).padStart(8, '0');
+      return [hex.slice(0, 4), hex.slice(4)];
+    });
+  const left = groups(head).join('');
+  const right = groups(tail ?? '').join('');
+  return BigInt(`0x${left}${right.padStart(32 - left.length, '0')}`);
+}
+
+/** Reads an address in its usual text form; null for anything else, short forms and zone ids included. */
+export function parseAddress(text: string): Address | null {
+  const family = isIP(text);
+  if (family === 4) return { family, value: BigInt(ipv4Value(text)) };
+  return family === 6 && !text.includes('%') ? { family, value: ipv6Value(text) } : null;
+}
+
+/** Reads `<address>/<prefix>`; null for anything else. Bits beyond the prefix do not count. */
+export function parseBlock(text: string): Block | null {
+  const [, start = '', length = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
+  const address = parseAddress(start);
+  const bits = address?.family === 4 ? 32 : 128;
+  if (address === null || Number(length) > bits) return null;
+  const { family, value } = address;
+  const rest = BigInt(bits - Number(length));
+  const first = (value >> rest) << rest;
+  return { family, first, last: first + (1n << rest) - 1n };
+}
+
+/** Whether the address lies in the block. */
+export const isWithin = ({ family, value }: Address, block: Block): boolean =>
+  family === block.family && value >= block.first && value <= block.last;

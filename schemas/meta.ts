@@ -1,0 +1,68 @@
+import type { Operation } from './operation.ts';
+import { POOLS } from './tool.ts';
+
+/** What anybody may ask without a key. */
+const TAG = 'Service';
+
+const tool = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', description: 'Path segment after `/api/v1/tools/`.' },
+    title: { type: 'string', description: 'Name for people.' },
+    description: { type: 'string', description: 'What it does, in Markdown.' },
+    price: { type: 'integer', description: 'Credits a call costs.' },
+    pool: { type: 'string', enum: POOLS, description: 'Kind of worker it runs on.' },
+    input: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'JSON Schema (2020-12) of the request body.',
+    },
+    output: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'JSON Schema (2020-12) of the answer.',
+    },
+  },
+  required: ['name', 'title', 'description', 'price', 'pool', 'input', 'output'],
+  additionalProperties: false,
+} as const;
+
+export const listTools = {
+  id: 'listTools',
+  method: 'get',
+  path: '/api/v1/tools',
+  summary: 'The tools: prices and schemas',
+  tag: TAG,
+  auth: 'none',
+  success: {
+    status: 200,
+    schema: {
+      type: 'object',
+      properties: { items: { type: 'array', items: tool, description: 'In alphabetical order.' } },
+      required: ['items'],
+      additionalProperties: false,
+    },
+  },
+  errors: [],
+} as const satisfies Operation;
+
+export const getLiveness = {
+  id: 'getLiveness',
+  method: 'get',
+  path: '/livez',
+  summary: 'Whether the process runs',
+  tag: TAG,
+  auth: 'none',
+  success: {
+    status: 200,
+    schema: {
+      type: 'object',
+      properties: { status: { type: 'string', const: 'ok', description: 'Always `ok`.' } },
+      required: ['status'],
+      additionalProperties: false,
+    },
+  },
+  errors: [],
+} as const satisfies Operation;
+
+export const META_OPERATIONS: readonly Operation[] = [listTools, getLiveness];

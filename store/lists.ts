@@ -1,0 +1,67 @@
+import type { FindCursor } from 'mongodb';
+import type { AccountDoc, ApiKeyDoc, CallDoc, CallState, EntryDoc, EventDoc, Store } from './mongo.ts';
+import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
+
+export interface CallFilter {
+  tool?: string | undefined;
+  state?: CallState | undefined;
+  /** Accepted at this time or later. */
+  from?: Date | undefined;
+  /** Accepted before this time. */
+  to?: Date | undefined;
+}
+
+/** What an owner may look through; all of it newest first. */
+export interface Lists {
+  calls(accountId: string, filter: CallFilter, page: PageRequest): Promise<Page<CallDoc>>;
+  entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
+  /** The whole statement, to be read row by row. */
+  statement(accountId: string): FindCursor<EntryDoc>;
+  keys(accountId: string, page: PageRequest): Promise<Page<ApiKeyDoc>>;
+  events(accountId: string, page: PageRequest): Promise<Page<EventDoc>>;
+  /** For operators: every account, or the one with this e-mail address. */
+  accounts(filter: { email?: string }, page: PageRequest): Promise<Page<AccountDoc>>;
+}
+
+export function createLists({ accounts, apiKeys, calls, entries, events }: Store): Lists {
+  return {
+    calls(accountId, { tool, state, from, to }, page) {
+      const conditions = [
+        ...(from === undefined ? [] : [{ startedAt: { $gte: from } }]),
+        ...(to === undefined ? [] : [{ startedAt: { $lt: to } }]),
+      ];
+      return pageByTime(
+        'calls',
+        (condition) =>
+          calls.find({
+            accountId,
+            $and: [condition, ...conditions],
+            ...(tool !== undefined && { tool }),
+            ...(state !== undefined && { state }),
+          }),
+        'startedAt',
+        page,
+      );
+    },
+
+    entries: (accountId, page) =>
+      pageByNumber('ledger', (condition) => entries.find({ accountId, ...condition }), page),
+
+    statement: (accountId) => entries.find({ accountId }).sort({ seq: -1 }),
+
+    keys: (accountId, page) =>
+      pageByTime('keys', (condition) => apiKeys.find({ accountId, ...condition }), 'createdAt', page),
+
+    events: (accountId, page) =>
+      pageByTime('events', (condition) => events.find({ accountId, ...condition }), 'createdAt', page),
+
+    accounts: ({ email }, page) =>
+      pageByTime(
+        'accounts',
+        (condition) =>
+          accounts.find({ ...condition, ...(email !== undefined && { email: email.toLowerCase() }) }),
+        'createdAt',
+        page,
+      ),
+  };
+}

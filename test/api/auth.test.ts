@@ -1,0 +1,270 @@
+import test, { type ExecutionContext } from 'ava';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { accountOf } from '../helpers/books.ts';
+import {
+  type Credentials,
+  cookieOf,
+  freshCredentials,
+  makeUser,
+  postAuth,
+  signIn,
+  signUp,
+} from '../helpers/session.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const FREE_CREDITS = 77;
+const PUBLIC_URL = 'https://api.example.com';
+
+let stack: Stack;
+let store: Store;
+/** With limits, and known to its users under another address. */
+let limited: Stack;
+
+test.before(async () => {
+  stack = await startStack({ pools: [], env: { FREE_CREDITS: String(FREE_CREDITS) } });
+  limited = await startStack({ pools: [], env: { RATE_LIMIT: '20:40', PUBLIC_URL, TRUST_PROXY: 'true' } });
+  store = await openStore(stack.mongodbUri);
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+  await limited?.stop();
+});
+
+type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+async function fields(response: Response): Promise<Fields> {
+  const body: unknown = await response.json();
+  return isFields(body) ? body : {};
+}
+
+/** Who the server says this session belongs to; null when it knows no such session. */
+async function userOf(cookie: string): Promise<Fields | null> {
+  const response = await fetch(`${stack.baseUrl}/api/auth/get-session`, { headers: { Cookie: cookie } });
+  const { user } = await fields(response);
+  return isFields(user) ? user : null;
+}
+
+async function accountIdOf(cookie: string): Promise<string> {
+  const user = await userOf(cookie);
+  if (typeof user?.accountId !== 'string') throw new Error('no account');
+  return user.accountId;
+}
+
+test('who signs up has an account with the free credits, and no event was fired', async (t) => {
+  const who = freshCredentials();
+  const accountId = await accountIdOf(await signUp(stack.baseUrl, who));
+  const { balance, reserved, email } = await accountOf(store, accountId);
+  t.deepEqual({ balance, reserved, email }, { balance: FREE_CREDITS, reserved: 0, email: who.email });
+  const lines = await store.entries.find({ accountId }).toArray();
+  t.deepEqual(
+    lines.map(({ type, amount }) => ({ type, amount })),
+    [{ type: 'signup', amount: FREE_CREDITS }],
+  );
+  t.is(await store.events.countDocuments({ accountId }), 0);
+});
+
+test.serial('ten who sign up at once on a new installation all succeed', async (t) => {
+  const cookies = await Promise.all(
+    Array.from({ length: 10 }, () => signUp(stack.baseUrl, freshCredentials())),
+  );
+  const ids = await Promise.all(cookies.map(accountIdOf));
+  t.is(new Set(ids).size, 10);
+});
+
+test('ten sign-ups with one e-mail at once make one user and one account', async (t) => {
+  const who = freshCredentials();
+  const upper = { ...who, email: who.email.toUpperCase() };
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, i) =>
+      postAuth(stack.baseUrl, 'sign-up/email', { name: 'Test', ...(i % 2 ? who : upper) }),
+    ),
+  );
+  const statuses = answers.map(({ status }) => status);
+  t.is(statuses.filter((status) => status === 200).length, 1);
+  t.is(statuses.filter((status) => status === 422).length, 9);
+  t.is(await store.accounts.countDocuments({ email: who.email }), 1);
+  t.is(await store.db.collection('users').countDocuments({ email: who.email }), 1);
+  await signIn(stack.baseUrl, upper);
+});
+
+test('an account that was not opened when the process died is opened at the next sign-in, once', async (t) => {
+  const who = freshCredentials();
+  const accountId = await accountIdOf(await signUp(stack.baseUrl, who));
+  await store.entries.deleteMany({ accountId });
+  await store.accounts.deleteOne({ _id: accountId });
+  await Promise.all(Array.from({ length: 5 }, () => signIn(stack.baseUrl, who)));
+  const { balance, email } = await accountOf(store, accountId);
+  t.deepEqual({ balance, email }, { balance: FREE_CREDITS, email: who.email });
+  t.is(await store.entries.countDocuments({ accountId }), 1);
+});
+
+test('who signs up with the e-mail of an account that an operator made does not get it', async (t) => {
+  const { email } = await makeUser(stack, 'owner');
+  await store.db.collection('users').deleteOne({ email });
+  const response = await postAuth(stack.baseUrl, 'sign-up/email', { ...freshCredentials(), email, name: '' });
+  t.is(response.status, 422);
+  t.is(await store.db.collection('users').countDocuments({ email }), 0);
+});
+
+test('a session begins with sign-in and ends with sign-out', async (t) => {
+  const who = freshCredentials();
+  await signUp(stack.baseUrl, who);
+  const cookie = await signIn(stack.baseUrl, who);
+  t.is((await userOf(cookie))?.email, who.email);
+  const out = await postAuth(stack.baseUrl, 'sign-out', {}, { Cookie: cookie, Origin: stack.baseUrl });
+  t.is(out.status, 200);
+  t.is(await userOf(cookie), null);
+});
+
+test('a session is no session when a character of it was changed', async (t) => {
+  const cookie = await signUp(stack.baseUrl, freshCredentials());
+  t.is(await userOf(cookie.replace(/=(.)/, (_, first) => (first === 'a' ? '=b' : '=a'))), null);
+});
+
+test('the cookie is out of reach for scripts and other sites', async (t) => {
+  const response = await postAuth(stack.baseUrl, 'sign-up/email', { name: 'Test', ...freshCredentials() });
+  const [cookie = ''] = response.headers.getSetCookie();
+  t.regex(cookie, /; HttpOnly(;|$)/);
+  t.regex(cookie, /; SameSite=Lax(;|$)/);
+  t.notRegex(cookie, /; Secure/);
+  t.is(response.headers.get('cache-control'), 'no-store');
+});
+
+test('the cookie is sent by https alone where that is the public address', async (t) => {
+  const who = { name: 'Test', ...freshCredentials() };
+  const response = await postAuth(limited.baseUrl, 'sign-up/email', who, { Origin: PUBLIC_URL });
+  t.is(response.status, 200);
+  t.regex(response.headers.getSetCookie()[0] ?? '', /; Secure(;|$)/);
+});
+
+for (const [field, value] of [
+  ['accountId', 'acc_of_another'],
+  ['role', 'operator'],
+] as const) {
+  test(`${field} is not what a sign-up says`, async (t) => {
+    const who = freshCredentials();
+    const body = { name: 'Test', ...who, [field]: value };
+    const response = await postAuth(stack.baseUrl, 'sign-up/email', body);
+    const row = await store.db.collection('users').findOne({ email: who.email });
+    t.true(response.status === 400 ? row === null : row !== null && row[field] !== value);
+  });
+
+  test(`${field} cannot be changed by its user`, async (t) => {
+    const cookie = await signUp(stack.baseUrl, freshCredentials());
+    const before = (await userOf(cookie))?.[field];
+    const headers = { Cookie: cookie, Origin: stack.baseUrl };
+    const response = await postAuth(
+      stack.baseUrl,
+      'update-user',
+      { name: 'Changed', [field]: value },
+      headers,
+    );
+    t.is(response.status, 400);
+    t.is((await userOf(cookie))?.[field], before);
+  });
+}
+
+test('what a page of another origin sends is refused', async (t) => {
+  const who = freshCredentials();
+  const cookie = await signUp(stack.baseUrl, who);
+  const refused = async (
+    path: string,
+    headers: Record<string, string>,
+    body: unknown = { name: 'Changed' },
+  ) => t.is((await postAuth(stack.baseUrl, path, body, headers)).status, 403);
+  await refused('update-user', { Cookie: cookie, Origin: 'https://evil.example' });
+  // Another port is the same site, so SameSite=Lax lets the cookie go there.
+  await refused('update-user', { Cookie: cookie, Origin: 'http://127.0.0.1:1' });
+  await refused('update-user', { Cookie: cookie, Origin: 'null' });
+  await refused('sign-out', { Cookie: cookie, Origin: 'https://evil.example' }, {});
+  await refused('sign-in/email', { Origin: 'https://evil.example' }, who);
+  const user = await userOf(cookie);
+  t.is(user?.name, 'Test');
+});
+
+test('the session opens the Account API to its owner, and changes nothing for a page of another origin', async (t) => {
+  const cookie = await signUp(stack.baseUrl, freshCredentials());
+  const ask = (headers: Record<string, string>, body?: Fields, path = 'account/keys') =>
+    fetch(`${stack.baseUrl}/api/v1/${path}`, {
+      headers: { 'Content-Type': 'application/json', ...headers },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    });
+  const account = await fields(await ask({ Cookie: cookie }, undefined, 'account'));
+  t.is(account.id, await accountIdOf(cookie));
+
+  const newKey = { name: 'mine', scopes: ['tools'], tools: null, expiresAt: null };
+  t.is((await ask({ Cookie: cookie, Origin: 'https://evil.example' }, newKey)).status, 401);
+  t.is((await ask({ Cookie: cookie, Origin: 'http://127.0.0.1:1' }, newKey)).status, 401);
+  t.deepEqual((await fields(await ask({ Cookie: cookie }))).items, []);
+  t.is((await ask({ Cookie: cookie, Origin: stack.baseUrl }, newKey)).status, 201);
+  t.is((await ask({ Cookie: cookie }, newKey)).status, 201);
+
+  t.is((await ask({ Cookie: cookie }, { text: 'abc' }, 'tools/hash-text')).status, 401);
+  t.is((await ask({ Cookie: cookie, Authorization: 'Bearer ut_no' }, newKey)).status, 401);
+});
+
+test('localhost is as good as 127.0.0.1', async (t) => {
+  const who = freshCredentials();
+  await signUp(stack.baseUrl, who);
+  const local = stack.baseUrl.replace('127.0.0.1', 'localhost');
+  const response = await postAuth(local, 'sign-in/email', who, { Origin: local });
+  t.is(response.status, 200);
+  cookieOf(response);
+});
+
+async function wrongPasswords(t: ExecutionContext, who: Credentials): Promise<Response> {
+  for (let attempt = 1; attempt <= 30; attempt++) {
+    const response = await postAuth(limited.baseUrl, 'sign-in/email', {
+      ...who,
+      password: `wrong${attempt}`,
+    });
+    if (response.status === 429) {
+      t.log(`refused after ${attempt - 1} attempts`);
+      return response;
+    }
+    t.is(response.status, 401);
+  }
+  throw new Error('nobody stopped it');
+}
+
+test('who guesses a password is stopped, and nobody else with them', async (t) => {
+  const [guessed, other] = [freshCredentials(), freshCredentials()];
+  await signUp(limited.baseUrl, guessed);
+  await signUp(limited.baseUrl, other);
+  const response = await wrongPasswords(t, guessed);
+  t.true(Number(response.headers.get('retry-after')) > 0);
+  t.is((await fields(response)).code, 'rate_limited');
+  t.is((await postAuth(limited.baseUrl, 'sign-in/email', guessed)).status, 429);
+  for (let i = 0; i < 12; i++) await signIn(limited.baseUrl, other);
+});
+
+test('who tries many e-mails from one network is stopped, and nobody else with them', async (t) => {
+  const guess = (address: string) =>
+    postAuth(limited.baseUrl, 'sign-in/email', freshCredentials(), { 'X-Forwarded-For': address });
+  const statuses: number[] = [];
+  for (let i = 1; i <= 40; i++) statuses.push((await guess(`2001:db8:1:2::${i}`)).status);
+  const [allowed, refused] = [401, 429].map((status) => statuses.filter((it) => it === status).length);
+  t.log(`${allowed} allowed, ${refused} refused`);
+  t.true(allowed !== undefined && allowed < 40);
+  t.is((allowed ?? 0) + (refused ?? 0), 40);
+  t.is((await guess('2001:db8:1:3::1')).status, 401);
+  t.is((await guess('192.0.2.1')).status, 401);
+});
+
+test('what is no sign-up, or too long for one, is refused', async (t) => {
+  const status = async (path: string, body: unknown, headers = {}) =>
+    (await postAuth(stack.baseUrl, path, body, headers)).status;
+  t.is(await status('sign-in/email', '{'), 400);
+  t.is(await status('sign-in/email', '[]'), 400);
+  t.is(await status('sign-in/email', { email: 5, password: [] }), 400);
+  t.is(await status('sign-in/email', { email: { $ne: null }, password: 'x' }), 400);
+  t.is(await status('sign-up/email', { ...freshCredentials(), name: 'x'.repeat(70_000) }), 413);
+  t.is(
+    await status('sign-in/email', 'email=a', { 'Content-Type': 'application/x-www-form-urlencoded' }),
+    415,
+  );
+  t.is(await status('delete-user', {}), 404);
+  t.is((await fetch(`${stack.baseUrl}/api/auth/sign-out`)).status, 405);
+});

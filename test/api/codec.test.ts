@@ -1,0 +1,183 @@
+import { Connection } from '@temporalio/client';
+import test from 'ava';
+import { startUiProxy, type UiProxy } from '../../dev/ui.ts';
+import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
+import { freshCredentials, makeUser, signIn, signUp } from '../helpers/session.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const SECRET_TEXT = 'readable for operators alone';
+
+let proxy: UiProxy;
+let stack: Stack;
+let account: TestAccount;
+let operator: string;
+
+test.before(async () => {
+  proxy = await startUiProxy();
+  stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { TEMPORAL_UI_URL: `${proxy.url}/` } });
+  proxy.serveCodec(stack.baseUrl);
+  account = await makeAccount(stack, 100);
+  operator = await signIn(stack.baseUrl, await makeUser(stack, 'operator'));
+});
+test.after.always(async () => {
+  await stack?.stop();
+  await proxy?.stop();
+});
+
+/** A payload as the Temporal UI gets it from its server, and sends it on. */
+interface JsonPayload {
+  metadata: Record<string, string>;
+  data: string;
+}
+
+const base64 = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('base64');
+
+/** The input of the account's newest call, from Temporal itself, by a client that knows no codec. */
+async function storedInput(): Promise<JsonPayload[]> {
+  const callId = await withStore(stack, async ({ calls }) => {
+    const row = await calls.findOne({ accountId: account.accountId }, { sort: { startedAt: -1 } });
+    return row?._id ?? '';
+  });
+  const connection = await Connection.connect({ address: stack.temporalAddress });
+  try {
+    const { history } = await connection.workflowService.getWorkflowExecutionHistory({
+      namespace: stack.namespace,
+      execution: { workflowId: callId },
+    });
+    const input = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input;
+    return (input?.payloads ?? []).map(({ metadata, data }) => ({
+      metadata: Object.fromEntries(
+        Object.entries(metadata ?? {}).map(([name, value]) => [name, base64(value)]),
+      ),
+      data: base64(data),
+    }));
+  } finally {
+    await connection.close();
+  }
+}
+
+const decode = (body: unknown, headers: Record<string, string> = {}, baseUrl = stack.baseUrl) =>
+  fetch(`${baseUrl}/codec/decode`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Namespace': stack.namespace, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+async function answered(response: Response): Promise<JsonPayload[]> {
+  const body: { payloads: JsonPayload[] } = JSON.parse(await response.text());
+  return body.payloads;
+}
+
+const plain = (payload: JsonPayload | undefined): string =>
+  Buffer.from(payload?.data ?? '', 'base64').toString('utf8');
+
+async function callOnce(): Promise<JsonPayload[]> {
+  const response = await account.call('hash-text', { text: SECRET_TEXT });
+  if (response.status !== 200) throw new Error(await response.text());
+  return storedInput();
+}
+
+test('an operator reads what lies encrypted in a history', async (t) => {
+  const payloads = await callOnce();
+  t.is(payloads.length, 1);
+  t.is(Buffer.from(payloads[0]?.metadata.encoding ?? '', 'base64').toString(), 'binary/encrypted');
+  t.false(plain(payloads[0]).includes(SECRET_TEXT));
+
+  const response = await decode({ payloads }, { Cookie: operator });
+  t.is(response.status, 200);
+  t.is(response.headers.get('cache-control'), 'no-store');
+  const decoded = await answered(response);
+  t.is(decoded.length, 1);
+  t.is(Buffer.from(decoded[0]?.metadata.encoding ?? '', 'base64').toString(), 'json/plain');
+  t.is(JSON.parse(plain(decoded[0])).input.text, SECRET_TEXT);
+});
+
+test('the page of the local Temporal UI reads it with the cookie alone', async (t) => {
+  const payloads = await callOnce();
+  const response = await decode({ payloads }, { Cookie: operator, Origin: proxy.url }, proxy.url);
+  t.is(response.status, 200);
+  t.true(plain((await answered(response))[0]).includes(SECRET_TEXT));
+});
+
+test('nobody else reads it', async (t) => {
+  const payloads = await callOnce();
+  const owner = await signUp(stack.baseUrl, freshCredentials());
+  const refused = async (status: number, headers: Record<string, string>) => {
+    const response = await decode({ payloads }, headers);
+    t.is(response.status, status);
+    t.false((await response.text()).includes('"payloads"'));
+  };
+  await refused(401, {});
+  await refused(401, { Cookie: 'utility-tools.session_token=made.up' });
+  await refused(401, { Authorization: `Bearer ${account.accountKey}` });
+  await refused(403, { Cookie: owner });
+});
+
+test('payloads that are not encrypted come back as they were', async (t) => {
+  const payloads = [
+    { metadata: { encoding: base64(Buffer.from('json/plain')) }, data: base64(Buffer.from('"a"')) },
+    { metadata: { encoding: base64(Buffer.from('binary/null')) }, data: '' },
+  ];
+  const decoded = await answered(await decode({ payloads }, { Cookie: operator }));
+  t.deepEqual(
+    decoded.map(({ metadata, data }) => ({ metadata, data: data ?? '' })),
+    payloads,
+  );
+});
+
+test('what is no encrypted payload of ours is refused, and is not our fault', async (t) => {
+  const [payload] = await callOnce();
+  const bytes = Buffer.from(payload?.data ?? '', 'base64');
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+  const metadata = payload?.metadata ?? {};
+  const stranger = { ...metadata, owner: base64(Buffer.from('another workflow')) };
+  const bad: [number, unknown][] = [
+    [422, { payloads: [payload, { metadata, data: base64(bytes) }] }],
+    [422, { payloads: [{ metadata: stranger, data: payload?.data }] }],
+    [422, { payloads: [{ metadata, data: '' }] }],
+    [422, { payloads: [{ metadata }] }],
+    [422, { payloads: [{ metadata, data: '*' }] }],
+    [422, { payloads: [{ metadata, data: 5 }] }],
+    [422, { payloads: [{ metadata: { encoding: 'A' }, data: 'A' }] }],
+    [422, { payloads: [null] }],
+    [422, { payloads: {} }],
+    [422, {}],
+    [400, '{'],
+    [400, '[]'],
+    [413, { payloads: [{ metadata, data: 'A'.repeat(9_000_000) }] }],
+  ];
+  for (const [status, body] of bad) {
+    const response = await decode(body, { Cookie: operator });
+    t.is(response.status, status, JSON.stringify(body).slice(0, 100));
+  }
+});
+
+test('only pages of the Temporal UI may ask from another origin', async (t) => {
+  const ask = async (origin: string, method: string) => {
+    const { status, headers } = await fetch(`${stack.baseUrl}/codec/decode`, {
+      method,
+      headers: {
+        Origin: origin,
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'content-type,x-namespace',
+      },
+    });
+    const cors = [...headers].filter(([name]) => name.startsWith('access-control-'));
+    return { status, vary: headers.get('vary'), ...Object.fromEntries(cors) };
+  };
+  const allowed = { 'access-control-allow-origin': proxy.url, 'access-control-allow-credentials': 'true' };
+  t.deepEqual(await ask(proxy.url, 'OPTIONS'), {
+    ...allowed,
+    status: 204,
+    vary: 'Origin',
+    'access-control-allow-methods': 'POST',
+    'access-control-allow-headers': 'Content-Type, X-Namespace',
+    'access-control-max-age': '600',
+  });
+  // The page has to read why it was refused.
+  t.deepEqual(await ask(proxy.url, 'POST'), { ...allowed, status: 401, vary: 'Origin' });
+  for (const origin of ['https://evil.example', 'null', `${proxy.url}0`, 'http://127.0.0.1']) {
+    t.deepEqual(await ask(origin, 'OPTIONS'), { status: 204, vary: 'Origin' });
+    t.deepEqual(await ask(origin, 'POST'), { status: 401, vary: 'Origin' });
+  }
+});

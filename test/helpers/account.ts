@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { createAccounts } from '../../store/accounts.ts';
+import { createApiKeys, type NewKey } from '../../store/apiKeys.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
+import type { Stack } from './stack.ts';
+
+type Fields = Record<string, unknown>;
+
+/** An account of a running stack, with a key of each scope, and what a caller does with them. */
+export interface TestAccount {
+  accountId: string;
+  email: string;
+  toolsKey: string;
+  accountKey: string;
+  /** POSTs to a tool with the tools key; a string goes out as it is, anything else as JSON. */
+  call(tool: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** Any path of the API with the account key; a body makes it a POST. */
+  manage(path: string, body?: Fields, init?: RequestInit): Promise<Response>;
+  /** One more key. */
+  addKey(key: Partial<Omit<NewKey, 'accountId'>>): Promise<{ id: string; key: string }>;
+  /** One more process's view of the same account: the same keys, another base URL. */
+  at(baseUrl: string): Pick<TestAccount, 'call' | 'manage'>;
+}
+
+/** Opens the stack's database for the time of `use`. */
+export async function withStore<T>(
+  stack: Pick<Stack, 'mongodbUri'>,
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(stack.mongodbUri);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function createKey(stack: Pick<Stack, 'mongodbUri'>, key: NewKey): Promise<{ id: string; key: string }> {
+  return withStore(stack, async (store) => {
+    const made = await createApiKeys(store, (error) => console.error(error)).create(key);
+    return { id: made.row._id, key: made.key };
+  });
+}
+
+/** Makes an account with exactly so many credits; each has its own e-mail address. */
+export async function makeAccount(
+  stack: Pick<Stack, 'mongodbUri' | 'baseUrl'>,
+  credits: number,
+): Promise<TestAccount> {
+  const email = `${randomUUID()}@example.com`;
+  const { _id: accountId } = await withStore(stack, (store) =>
+    createAccounts(store).create({ email, credits }),
+  );
+  const defaults = { accountId, name: 'test', scope: 'tools', tools: null, expiresAt: null } as const;
+  const addKey: TestAccount['addKey'] = (key) => createKey(stack, { ...defaults, ...key });
+  const toolsKey = (await addKey({})).key;
+  const accountKey = (await addKey({ scope: 'account' })).key;
+
+  const at: TestAccount['at'] = (baseUrl) => ({
+    call: (tool, body, headers = {}) =>
+      fetch(`${baseUrl}/api/v1/tools/${tool}`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${toolsKey}`, 'Content-Type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    manage(path, body, init = {}) {
+      const headers = new Headers({ Authorization: `Bearer ${accountKey}` });
+      if (body !== undefined) headers.set('Content-Type', 'application/json');
+      for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
+      const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+      return fetch(`${baseUrl}${path}`, { ...post, ...init, headers });
+    },
+  });
+  return { accountId, email, toolsKey, accountKey, addKey, at, ...at(stack.baseUrl) };
+}

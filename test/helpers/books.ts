@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { audit, type Drift } from '../../store/audit.ts';
+import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
+
+/** The sweeper ends what was left open within a minute; a loaded machine gets somewhat more. */
+const SETTLED_WITHIN_MS = 90_000;
+const LOOK_EVERY_MS = 50;
+
+/** Asks until the answer is neither null nor false. @throws when `withinMs` have passed */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | null | false>,
+  withinMs = SETTLED_WITHIN_MS,
+): Promise<T> {
+  const end = Date.now() + withinMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== null && answer !== false) return answer;
+    if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** Waits until no call runs and no credits are held, then recomputes every account. Empty when the books are right. */
+export async function closeBooks(store: Store): Promise<Drift[]> {
+  const { accounts, calls } = store;
+  await until('no call runs', async () => (await calls.countDocuments({ state: 'running' })) === 0);
+  await until('nothing is held', async () => (await accounts.countDocuments({ reserved: { $ne: 0 } })) === 0);
+  const { drift } = await audit(store);
+  const holding = await accounts.countDocuments({ holds: { $ne: {} } });
+  if (holding > 0) drift.push({ accountId: '', what: 'accounts with holds', expected: 0, found: holding });
+  return drift;
+}
+
+export async function accountOf({ accounts }: Store, accountId: string): Promise<AccountDoc> {
+  const account = await accounts.findOne({ _id: accountId });
+  if (account === null) throw new Error(`no account ${accountId}`);
+  return account;
+}
+
+/** The account's calls, oldest first. */
+export const callsOf = ({ calls }: Store, accountId: string): Promise<CallDoc[]> =>
+  calls.find({ accountId }).sort({ startedAt: 1, _id: 1 }).toArray();
+
+/** Waits until the account holds credits for so many calls: their workflows have begun. */
+export const untilHeld = (store: Store, accountId: string, count: number): Promise<true> =>
+  until(`${count} calls are held`, async () => {
+    const { holds } = await accountOf(store, accountId);
+    return Object.keys(holds).length === count;
+  });

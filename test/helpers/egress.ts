@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, connect, type Server } from 'node:net';
+import type { Dial } from '../../egress/connect.ts';
+import { createGuard, type Guard, type GuardOptions } from '../../egress/guard.ts';
+import type { HostAddresses, Resolver } from '../../egress/resolver.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Certificate } from './certificates.ts';
+
+export const never = new AbortController().signal;
+
+/** Limits that a test does not run into. */
+export const soon = (ms = 60_000): { signal: AbortSignal; deadline: number } => ({
+  signal: never,
+  deadline: Date.now() + ms,
+});
+
+/** The code of the ServiceError that the work ends with; `ok` when it ends well. */
+export async function codeOf(work: () => unknown): Promise<string> {
+  try {
+    await work();
+    return 'ok';
+  } catch (error) {
+    if (error instanceof ServiceError) return error.code;
+    throw error;
+  }
+}
+
+export async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address: AddressInfo | string | null = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The whole Internet, as far as a test knows: one web server under every public address. */
+export interface StubNetwork {
+  guard: Guard;
+  /** Names that were looked up, in order. */
+  lookups: string[];
+  /** `address:port` of every connection, in order. */
+  dialled: string[];
+  close(): void;
+}
+
+interface StubOptions extends Partial<GuardOptions> {
+  /** Answers of DNS; default 93.184.215.14 for every name. */
+  resolve?: (name: string) => HostAddresses | Promise<HostAddresses>;
+  handle?: Handle;
+  /** For port 443; it is trusted. */
+  certificate?: Certificate;
+}
+
+/**
+ * A guard whose connections all end at one web server on loopback, whatever address it thinks it dials: the socket says
+ * that its peer is the address that was asked for. Nothing leaves the machine.
+ */
+export async function stubNetwork({
+  resolve,
+  handle,
+  certificate,
+  ...options
+}: StubOptions): Promise<StubNetwork> {
+  const answer: Handle = handle ?? ((_, response) => response.end('hello'));
+  const plain = createServer(answer);
+  const secure = createTlsServer({ ...certificate }, answer);
+  const ports = { plain: await listen(plain), secure: await listen(secure) };
+  const lookups: string[] = [];
+  const dialled: string[] = [];
+  const resolver: Pick<Resolver, 'addresses'> = {
+    async addresses(name) {
+      lookups.push(name);
+      return (await resolve?.(name)) ?? { addresses: ['93.184.215.14'], chain: [] };
+    },
+  };
+  const dial: Dial = (address, port) => {
+    dialled.push(`${address}:${port}`);
+    const socket = connect(port === 443 ? ports.secure : ports.plain, '127.0.0.1');
+    return Object.defineProperty(socket, 'remoteAddress', { value: address });
+  };
+  const guard = createGuard({
+    resolver,
+    dial,
+    ownPorts: [],
+    ...(certificate === undefined ? {} : { ca: [certificate.cert] }),
+    ...options,
+  });
+  return {
+    guard,
+    lookups,
+    dialled,
+    close() {
+      plain.close();
+      secure.close();
+      plain.closeAllConnections();
+      secure.closeAllConnections();
+    },
+  };
+}

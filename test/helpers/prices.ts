@@ -1,0 +1,23 @@
+/** Credits a call of each tool costs, as the service's specification has them. */
+export const PRICES: Readonly<Record<string, number>> = {
+  'gold-price': 1,
+  'hash-text': 1,
+  'qr-generate': 1,
+  'dns-lookup': 1,
+  ping: 2,
+  'http-request': 2,
+  'watermark-image': 2,
+  'bcrypt-hash': 2,
+  'bcrypt-verify': 2,
+  'seo-meta': 2,
+  'ssl-check': 2,
+  'pdf-metadata': 2,
+  'smtp-test': 3,
+  'web-scrape': 3,
+  'argon2-verify': 3,
+  'broken-links': 10,
+  'word-to-pdf': 15,
+  'website-screenshot': 25,
+  'html-to-image': 25,
+  'image-upscale': 30,
+};

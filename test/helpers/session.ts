@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { createAuth, type Role } from '../../api/auth.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import { loadKeyring } from '../../store/keyring.ts';
+import { createLog } from '../../workers/log.ts';
+import { withStore } from './account.ts';
+import type { Stack } from './stack.ts';
+
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+/** An e-mail nobody has, and a password. */
+export const freshCredentials = (): Credentials => ({
+  email: `${randomUUID()}@example.com`,
+  password: randomUUID(),
+});
+
+/** POSTs to better-auth as a page of `origin` does, or as a program does when that is left out. */
+export const postAuth = (
+  baseUrl: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> =>
+  fetch(`${baseUrl}/api/auth/${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+/** The Cookie header that a browser sends after this answer. @throws when it set no session */
+export function cookieOf(response: Response): string {
+  const cookies = response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '');
+  if (!cookies.some((cookie) => cookie.includes('session_token=')))
+    throw new Error(`no session: ${response.status}`);
+  return cookies.join('; ');
+}
+
+/** Signs up; answers the Cookie header of the session. */
+export const signUp = async (baseUrl: string, who: Credentials): Promise<string> =>
+  cookieOf(await postAuth(baseUrl, 'sign-up/email', { name: 'Test', ...who }));
+
+/** Signs in; answers the Cookie header of the session. */
+export const signIn = async (baseUrl: string, who: Credentials): Promise<string> =>
+  cookieOf(await postAuth(baseUrl, 'sign-in/email', who));
+
+/** Somebody who can sign in, made the way an operator makes them. */
+export async function makeUser(stack: Pick<Stack, 'mongodbUri' | 'env'>, role: Role): Promise<Credentials> {
+  const env = readEnv(stack.env);
+  const log = createLog(env, 'test', await loadRegistry());
+  const who = freshCredentials();
+  await withStore(stack, async (store) => {
+    const accounts = createAccounts(store);
+    const { _id: accountId } = await accounts.create({ email: who.email, credits: 100 });
+    const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), log });
+    await auth.createUser({ ...who, name: 'Test', accountId, role });
+  });
+  return who;
+}
