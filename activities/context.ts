@@ -1,3 +1,4 @@
+import type { Guard } from '../egress/guard.ts';
 import type { Resolver } from '../egress/resolver.ts';
 
 /** What every tool gets beside its input: `run(input, context)`. */
@@ -11,5 +12,8 @@ export interface ToolContext {
 
 /** What a tool of the network pool gets beside that. */
 export interface NetworkContext extends ToolContext {
+  /** DNS as such; whatever is to be connected to goes through the guard. */
   resolver: Resolver;
+  /** The way out to what a caller names. */
+  egress: Guard;
 }

@@ -13,8 +13,7 @@ async function readAll(request: IncomingMessage, limit: number): Promise<Buffer>
   let size = 0;
   const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
   try {
-    // The stream is kept when we stop reading: with it would go the connection, and the answer that says why.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    for await (const chunk of request) {
       if (!Buffer.isBuffer(chunk)) throw new TypeError('the request stream gave no bytes');
       size += chunk.length;
       if (size > limit)

@@ -120,4 +120,7 @@ try {
   if (!(error instanceof EnvError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
+} finally {
+  // The channel to whoever started us would keep the process alive.
+  if (process.connected) process.disconnect();
 }

@@ -75,15 +75,21 @@ export function createAccounts(store: Store): Accounts {
   async function apply(session: ClientSession, grant: Grant): Promise<Granted> {
     const { accountId, type, amount, reference, reason } = grant;
     const id = grantId(grant);
-    // The insert comes first: a second grant with this id ends here, and two at once conflict on it.
+    // Writing comes before looking: from here on calls wait for this transaction, which on a busy account would else
+    // find its look outdated again and again.
+    const before = await accounts.findOneAndUpdate(
+      { _id: accountId },
+      { $set: { grantedAt: new Date() } },
+      { session, returnDocument: 'after' },
+    );
+    if (before === null) throw new ServiceError('not_found');
+    // A second grant with this id ends here, and two at once conflict on it.
     await grants.insertOne(
       { _id: id, accountId, at: new Date(), type, requested: amount, applied: 0, shortfall: 0, reason },
       { session },
     );
-    const before = await accounts.findOne({ _id: accountId }, { session });
-    if (before === null) throw new ServiceError('not_found');
     const taken = amount < 0 ? Math.min(-amount, before.balance - before.reserved) : 0;
-    const applied = amount < 0 ? -taken : amount;
+    const applied = amount < 0 ? 0 - taken : amount; // never -0
     const missing = amount < 0 ? -amount - taken : 0;
     const line = { accountId, source: type, reference };
 

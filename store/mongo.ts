@@ -43,6 +43,8 @@ export interface AccountDoc {
   /** Number of the newest entry. */
   seq: number;
   monthlyAllowance: number;
+  /** When credits last came or went other than by a call. */
+  grantedAt?: Date;
   /** Keys ever made; see `ApiKeys.create`. */
   keysMade: number;
   /** Holds by pool. */

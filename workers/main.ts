@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createThreads } from '../activities/threads.ts';
+import { createGuard } from '../egress/guard.ts';
+import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
 import { EnvError, readEnv } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
@@ -52,11 +54,13 @@ async function main(): Promise<void> {
       await ensureSweepSchedule(client);
       return orchestratorWorker(store, ledger, client, onError);
     }
+    const resolver = createResolver({ servers: env.DNS_SERVERS });
+    const egress = createGuard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: ownPorts(env) });
     return toolWorker(pool, registry, {
       results: createResults(store, keyring),
       openVault: createVaultClient(keyring),
       threads: open.adopt(createThreads(), (it) => it.close()),
-      context: { resolver: createResolver({ servers: env.DNS_SERVERS }) },
+      context: { resolver, egress },
     });
   })();
 
@@ -81,4 +85,7 @@ try {
   if (!(error instanceof EnvError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
+} finally {
+  // The channel to whoever started us would keep the process alive.
+  if (process.connected) process.disconnect();
 }

@@ -159,7 +159,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   } catch (error) {
     throw await refund({ ...explain(error), began: false });
   }
-  if (held.status !== 'held') throw failure(whyNotReserved(held, price));
+  if (held.status !== 'held') throw await refund(whyNotReserved(held, price));
 
   let result: ToolResult;
   try {

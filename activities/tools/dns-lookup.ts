@@ -31,7 +31,7 @@ function toOutput({ owner: _, type, ...record }: DnsRecord): Output['records'][n
 /** RFC 1035 by our own sockets, because Node's resolver tells neither TTLs nor an alias that leads nowhere. */
 export async function run(
   { hostname, recordType }: ToolInput<typeof definition>,
-  { resolver, signal, deadline }: NetworkContext,
+  { resolver, signal, deadline }: Omit<NetworkContext, 'egress'>,
 ): Promise<Output> {
   const host = parseHost(hostname);
   if (host.kind !== 'name')

@@ -17,8 +17,14 @@ function inOneLine(error: ServiceError): string {
   return faults === '' ? error.detail : faults;
 }
 
-const isOurs = (error: unknown): error is Error =>
-  error instanceof UsageError || error instanceof EnvError || error instanceof CommandError;
+/** The message and the exit status for an error that is the operator's to know. @throws every other one */
+function explain(error: unknown): { line: string; status: number } {
+  if (error instanceof UsageError || error instanceof EnvError)
+    return { line: error.message, status: MISUSED };
+  if (error instanceof CommandError) return { line: error.message, status: FAILED };
+  if (!(error instanceof ServiceError)) throw error;
+  return { line: inOneLine(error), status: error.code === 'invalid_input' ? MISUSED : FAILED };
+}
 
 /**
  * Runs an operator's command: what it returns goes to stdout, as JSON or as a table; what is wrong goes to stderr in
@@ -32,10 +38,9 @@ export async function runCli(
     if ('help' in outcome) process.stdout.write(outcome.help);
     else process.stdout.write(outcome.json ? `${JSON.stringify(outcome.result)}\n` : table(outcome.result));
   } catch (error) {
-    const known = isOurs(error) || error instanceof ServiceError;
-    if (!known) throw error;
-    process.stderr.write(`${error instanceof ServiceError ? inOneLine(error) : error.message}\n`);
-    process.exitCode = error instanceof UsageError || error instanceof EnvError ? MISUSED : FAILED;
+    const { line, status } = explain(error);
+    process.stderr.write(`${line}\n`);
+    process.exitCode = status;
   }
 }
 

@@ -53,7 +53,7 @@ export async function exchangeTcp(server: DnsServer, query: Buffer, signal: Abor
     for await (const chunk of chunks) {
       size += chunk.copy(received, size);
       const end = 2 + received.readUInt16BE(0);
-      if (size >= 2 && size >= end) return received.subarray(2, end);
+      if (size >= end) return received.subarray(2, end);
     }
     throw new Error('the server closed the connection before its answer was complete');
   } finally {

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Answer } from 'dns-packet';
@@ -14,6 +13,9 @@ import {
   soa,
   startDns,
 } from '../helpers/dns.ts';
+import { seededRandom } from '../helpers/random.ts';
+
+// One at a time, so that a busy machine does not make a server look slow; those that wait out a silence together.
 
 const NAME = 'www.example.test';
 
@@ -61,7 +63,7 @@ async function with_(
   return { server, result: await outcome(createResolver({ servers: [server] }), ms) };
 }
 
-test('queries ask for recursion, offer 1232 bytes, and vary in id, port and case', async (t) => {
+test.serial('queries ask for recursion, offer 1232 bytes, and vary in id, port and case', async (t) => {
   const server = await dns(t, good);
   const resolver = createResolver({ servers: [server] });
   for (let index = 0; index < 20; index++) await resolver.lookup(`host${index}.example.test`, 'A', soon());
@@ -75,7 +77,7 @@ test('queries ask for recursion, offer 1232 bytes, and vary in id, port and case
   t.true(new Set(server.received.map(({ question }) => question.name.slice(-12))).size > 15);
 });
 
-test('a truncated datagram is asked for again over TCP', async (t) => {
+test.serial('a truncated datagram is asked for again over TCP', async (t) => {
   const { server, result } = await with_(t, (query) =>
     query.transport === 'udp' ? reply(query, [], { truncated: true }) : good(query),
   );
@@ -86,23 +88,23 @@ test('a truncated datagram is asked for again over TCP', async (t) => {
   );
 });
 
-test('an answer over TCP may come byte by byte', async (t) => {
+test.serial('an answer over TCP may come byte by byte', async (t) => {
   const server = await dns(t, (query) => {
     if (query.transport === 'udp') return reply(query, [], { truncated: true });
     const message = good(query);
-    return { raw: Buffer.concat([Buffer.from([0, message.length]), message]) };
+    return { raw: Array.from([0, message.length, ...message], (byte) => Buffer.from([byte])) };
   });
   t.deepEqual(await outcome(createResolver({ servers: [server] })), ['192.0.2.1']);
 });
 
 const OVER_TCP: [what: string, respond: (query: Received) => Response][] = [
-  ['cut', (query) => ({ raw: Buffer.concat([Buffer.from([0, 200]), good(query)]) })],
-  ['empty', () => ({ raw: Buffer.alloc(0) })],
+  ['cut', (query) => ({ raw: [Buffer.from([0, 200]), good(query)] })],
+  ['empty', () => ({ raw: [] })],
   ['to another question', (query) => reply(query, [], { questions: [{ name: 'other.test', type: 'A' }] })],
   ['truncated again', (query) => reply(query, [], { truncated: true })],
 ];
 for (const [what, respond] of OVER_TCP)
-  test(`an answer over TCP that is ${what} is target_failed`, async (t) => {
+  test.serial(`an answer over TCP that is ${what} is target_failed`, async (t) => {
     const { result } = await with_(t, (query) =>
       query.transport === 'udp' ? reply(query, [], { truncated: true }) : respond(query),
     );
@@ -121,12 +123,12 @@ const FORGERIES: [what: string, message: (query: Received) => Buffer][] = [
   ['no byte at all', () => Buffer.alloc(0)],
 ];
 for (const [what, message] of FORGERIES)
-  test(`a datagram with ${what} is ignored, and the answer behind it taken`, async (t) => {
+  test.serial(`a datagram with ${what} is ignored, and the answer behind it taken`, async (t) => {
     const { result } = await with_(t, (query) => [message(query), good(query)]);
     t.deepEqual(result, ['192.0.2.1']);
   });
 
-test('a datagram from another port is ignored', async (t) => {
+test.serial('a datagram from another port is ignored', async (t) => {
   const { result } = await with_(t, async (query) => {
     await query.spoof(reply(query, forged(query)));
     await sleep(50);
@@ -135,7 +137,7 @@ test('a datagram from another port is ignored', async (t) => {
   t.deepEqual(result, ['192.0.2.1']);
 });
 
-test('an answer that does not repeat the case of the question is confirmed over TCP', async (t) => {
+test.serial('an answer that does not repeat the case of the question is confirmed over TCP', async (t) => {
   const { server, result } = await with_(t, (query) =>
     query.transport === 'udp'
       ? reply(query, forged(query), { questions: [{ name: 'WWW.example.TEST', type: 'A' }] })
@@ -146,7 +148,7 @@ test('an answer that does not repeat the case of the question is confirmed over 
   t.is(server.received.length, 2);
 });
 
-test('a server that does not know EDNS is asked without', async (t) => {
+test.serial('a server that does not know EDNS is asked without', async (t) => {
   for (const code of ['FORMERR', 'NOTIMP'] as const) {
     const { server, result } = await with_(t, (query) =>
       query.packet.additionals?.length === 0 ? good(query) : reply(query, [], { code, questions: [] }),
@@ -165,20 +167,14 @@ test('a lost datagram is asked for again after 2.5 s', async (t) => {
 });
 
 test('silence is target_timeout after two tries, or at the deadline', async (t) => {
-  const patient = performance.now();
-  const [{ server, result }, hasty] = await Promise.all([
-    with_(t, () => null),
-    (async () => {
-      const start = performance.now();
-      return { ...(await with_(t, () => null, 300)), ms: performance.now() - start };
-    })(),
-  ]);
-  t.is(result, 'target_timeout');
-  t.is(server.received.length, 2);
-  const ms = performance.now() - patient;
-  t.true(ms > 4_900 && ms < 7_000, `${ms}`);
-  t.is(hasty.result, 'target_timeout');
-  t.true(hasty.ms < 1_500, `${hasty.ms}`);
+  const start = performance.now();
+  const [two, one] = await Promise.all([with_(t, () => null), with_(t, () => null, 300)]);
+  t.is(two.result, 'target_timeout');
+  t.is(two.server.received.length, 2);
+  const ms = performance.now() - start;
+  t.true(ms > 4_900 && ms < 9_000, `${ms}`);
+  t.is(one.result, 'target_timeout');
+  t.is(one.server.received.length, 1);
 });
 
 test('silence over TCP is target_timeout too', async (t) => {
@@ -189,7 +185,7 @@ test('silence over TCP is target_timeout too', async (t) => {
 });
 
 for (const code of ['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR'] as const)
-  test(`${code} is target_failed, and is not kept`, async (t) => {
+  test.serial(`${code} is target_failed, and is not kept`, async (t) => {
     let broken = true;
     const server = await dns(t, (query) => (broken ? reply(query, [], { code }) : good(query)));
     const resolver = createResolver({ servers: [server] });
@@ -205,7 +201,7 @@ test('SERVFAIL and then silence is target_failed', async (t) => {
   t.is(result, 'target_failed');
 });
 
-test('a port where nothing listens is target_failed at once', async (t) => {
+test.serial('a port where nothing listens is target_failed at once', async (t) => {
   const server = await startDns(() => null);
   await server.close();
   t.is(await outcome(createResolver({ servers: [server] }), 2_000), 'target_failed');
@@ -222,7 +218,7 @@ test('the next server is asked, and the one that answered is asked first from th
   t.deepEqual([failing.received.length, silent.received.length, working.received.length], [1, 1, 2]);
 });
 
-test('a server that only refers to others is target_failed', async (t) => {
+test.serial('a server that only refers to others is target_failed', async (t) => {
   const { result } = await with_(t, (query) => {
     const message = reply(query, [], { authorities: [{ type: 'NS', name: 'test', data: 'ns.test' }] });
     message.writeUInt16BE(0x8100, 2);
@@ -267,17 +263,17 @@ const MALFORMED: [what: string, count: number, records: Buffer][] = [
   ['an SOA too long', 1, record(6, Array<number>(23).fill(0))],
 ];
 for (const [what, count, records] of MALFORMED)
-  test(`an answer with ${what} is target_failed`, async (t) => {
+  test.serial(`an answer with ${what} is target_failed`, async (t) => {
     const { result } = await with_(t, (query) => withRecords(query, count, records));
     t.is(result, 'target_failed');
   });
 
-test('a name of more pointers than a name has labels is target_failed', async (t) => {
+test.serial('a name of more pointers than a name has labels is target_failed', async (t) => {
   // Each record's data is one pointer to the data before it: legal one by one, a long walk together.
   const records: Buffer[] = [record(16, [2, ...pointer(12)])];
   let offset = DATA + 1;
   for (let index = 0; index < 1_000; index++) {
-    records.push(record(5, pointer(offset)));
+    records.push(record(2, pointer(offset)));
     offset = DATA + 3 + index * 14 + 12;
   }
   const { result } = await with_(t, (query) =>
@@ -288,17 +284,9 @@ test('a name of more pointers than a name has labels is target_failed', async (t
   t.is(result, 'target_failed');
 });
 
-test('mutilated answers give an answer or target_failed, never anything else', async (t) => {
-  const seed = Number(process.env.SEED ?? randomInt(2 ** 31));
-  t.log(`SEED=${seed}`);
-  // mulberry32
-  let state = seed;
-  const random = (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
+test.serial('mutilated answers give an answer or target_failed, never anything else', async (t) => {
+  const random = seededRandom(t.log);
+  const below = (end: number): number => random.integer(0, end - 1);
   const server = await dns(t, (query) => {
     const message = reply(
       query,
@@ -311,9 +299,9 @@ test('mutilated answers give an answer or target_failed, never anything else', a
     );
     // Behind the question, so that it is still an answer to it.
     const from = 12 + query.question.name.length + 6;
-    for (let flips = 1 + random(4); flips > 0; flips--)
-      message[from + random(message.length - from)] = random(256);
-    return random(4) === 0 ? message.subarray(0, from + random(message.length - from)) : message;
+    for (let flips = 1 + below(4); flips > 0; flips--)
+      message[from + below(message.length - from)] = below(256);
+    return below(4) === 0 ? message.subarray(0, from + below(message.length - from)) : message;
   });
   const seen = new Set<string>();
   for (let index = 0; index < 400; index++) {
@@ -334,26 +322,29 @@ const lookupWith = async (
   return createResolver({ servers: [server] }).lookup(NAME, 'A', soon());
 };
 
-test('aliases are followed by name whatever the order, and records of other names are left out', async (t) => {
-  const found = await lookupWith(
-    t,
-    (name) => [
-      a('C.test', '192.0.2.3'),
-      a('unrelated.test', '192.0.2.66'),
-      cname('b.test', 'c.TEST'),
-      a('c.test', '192.0.2.4'),
-      cname(name, 'B.test'),
-    ],
-    'NOERROR',
-  );
-  t.deepEqual(
-    found.records.map((found) => found.type === 'A' && found.address),
-    ['192.0.2.3', '192.0.2.4'],
-  );
-  t.deepEqual(found.chain, ['b.test', 'c.test']);
-});
+test.serial(
+  'aliases are followed by name whatever the order, and records of other names are left out',
+  async (t) => {
+    const found = await lookupWith(
+      t,
+      (name) => [
+        a('C.test', '192.0.2.3'),
+        a('unrelated.test', '192.0.2.66'),
+        cname('b.test', 'c.TEST'),
+        a('c.test', '192.0.2.4'),
+        cname(name, 'B.test'),
+      ],
+      'NOERROR',
+    );
+    t.deepEqual(
+      found.records.map((found) => found.type === 'A' && found.address),
+      ['192.0.2.3', '192.0.2.4'],
+    );
+    t.deepEqual(found.chain, ['b.test', 'c.test']);
+  },
+);
 
-test('labels with a dot in them are not the names they look like', async (t) => {
+test.serial('labels with a dot in them are not the names they look like', async (t) => {
   const server = await dns(t, (query) => {
     const dotted = Buffer.from([3, ...Buffer.from('a.b'), 0]);
     const records = [
@@ -366,14 +357,14 @@ test('labels with a dot in them are not the names they look like', async (t) => 
   t.deepEqual([found.status, found.chain], ['no_data', ['a.b']]);
 });
 
-test('an alias without the type is no_data, one that leads nowhere nxdomain', async (t) => {
+test.serial('an alias without the type is no_data, one that leads nowhere nxdomain', async (t) => {
   const empty = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NOERROR');
   t.deepEqual([empty.status, empty.records, empty.chain], ['no_data', [], ['b.test']]);
   const nowhere = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NXDOMAIN');
   t.deepEqual([nowhere.status, nowhere.records, nowhere.chain], ['nxdomain', [], ['b.test']]);
 });
 
-test('aliases in a circle and without end are target_failed', async (t) => {
+test.serial('aliases in a circle and without end are target_failed', async (t) => {
   const circle = (name: string): Answer[] => [cname(name, 'b.test'), cname('b.test', name)];
   const long = (name: string): Answer[] => [
     cname(name, 'a0.test'),
@@ -411,7 +402,7 @@ async function overTime(
   return seen;
 }
 
-test('an answer is kept for its TTL, which counts down', async (t) => {
+test.serial('an answer is kept for its TTL, which counts down', async (t) => {
   const answer = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', 30)]);
   t.deepEqual(await overTime(t, answer, [0, 10.5, 29.9, 30]), [
     [1, 30],
@@ -421,7 +412,7 @@ test('an answer is kept for its TTL, which counts down', async (t) => {
   ]);
 });
 
-test('an answer is kept for 300 s at most, and for the least TTL of its aliases', async (t) => {
+test.serial('an answer is kept for 300 s at most, and for the least TTL of its aliases', async (t) => {
   const long = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', 86_400)]);
   t.deepEqual(await overTime(t, long, [0, 299, 300]), [
     [1, 86_400],
@@ -437,7 +428,7 @@ test('an answer is kept for 300 s at most, and for the least TTL of its aliases'
   ]);
 });
 
-test('a TTL of 0, or with the top bit set, is not kept', async (t) => {
+test.serial('a TTL of 0, or with the top bit set, is not kept', async (t) => {
   for (const ttl of [0, 0x8000_0001]) {
     const answer = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', ttl)]);
     t.deepEqual(await overTime(t, answer, [0, 0]), [
@@ -447,20 +438,23 @@ test('a TTL of 0, or with the top bit set, is not kept', async (t) => {
   }
 });
 
-test('that nothing exists is kept as long as the SOA record says, and without one not at all', async (t) => {
-  for (const code of ['NOERROR', 'NXDOMAIN'] as const) {
-    const queries = async (authorities: Answer[], seconds: number[]): Promise<number[]> =>
-      (await overTime(t, (query) => reply(query, [], { code, authorities }), seconds)).map(
-        ([count]) => count,
-      );
-    t.deepEqual(await queries([soa('test', 40, 20)], [0, 19, 20]), [1, 1, 2]);
-    t.deepEqual(await queries([soa('test', 10, 20)], [0, 9, 10]), [1, 1, 2]);
-    t.deepEqual(await queries([soa('test', 9_999, 9_999)], [0, 299, 300]), [1, 1, 2]);
-    t.deepEqual(await queries([], [0, 0]), [1, 2]);
-  }
-});
+test.serial(
+  'that nothing exists is kept as long as the SOA record says, and without one not at all',
+  async (t) => {
+    for (const code of ['NOERROR', 'NXDOMAIN'] as const) {
+      const queries = async (authorities: Answer[], seconds: number[]): Promise<number[]> =>
+        (await overTime(t, (query) => reply(query, [], { code, authorities }), seconds)).map(
+          ([count]) => count,
+        );
+      t.deepEqual(await queries([soa('test', 40, 20)], [0, 19, 20]), [1, 1, 2]);
+      t.deepEqual(await queries([soa('test', 10, 20)], [0, 9, 10]), [1, 1, 2]);
+      t.deepEqual(await queries([soa('test', 9_999, 9_999)], [0, 299, 300]), [1, 1, 2]);
+      t.deepEqual(await queries([], [0, 0]), [1, 2]);
+    }
+  },
+);
 
-test('the cache is bounded: what was used least recently goes first', async (t) => {
+test.serial('the cache is bounded: what was used least recently goes first', async (t) => {
   const server = await dns(t, good);
   const resolver = createResolver({ servers: [server], cacheSize: 2_000 });
   const ask = (index: number) => resolver.lookup(`host${index}.example.test`, 'A', soon());
@@ -474,14 +468,14 @@ test('the cache is bounded: what was used least recently goes first', async (t) 
   t.is(server.received.length, 42);
 });
 
-test('types do not share what is kept', async (t) => {
+test.serial('types do not share what is kept', async (t) => {
   const server = await dns(t, (query) => (query.question.type === 'A' ? good(query) : reply(query, [])));
   const resolver = createResolver({ servers: [server] });
   t.is((await resolver.lookup(NAME, 'A', soon())).status, 'answer');
   t.is((await resolver.lookup(NAME, 'AAAA', soon())).status, 'no_data');
 });
 
-test('callers at the same time share one query, and one who leaves does not end it', async (t) => {
+test.serial('callers at the same time share one query, and one who leaves does not end it', async (t) => {
   const server = await dns(t, async (query) => {
     await sleep(200);
     return good(query);
@@ -499,7 +493,7 @@ test('callers at the same time share one query, and one who leaves does not end 
   t.is(server.received.length, 1);
 });
 
-test('a look-up all have left is given up, and the next caller starts anew', async (t) => {
+test.serial('a look-up all have left is given up, and the next caller starts anew', async (t) => {
   const server = await dns(t, (query) => (query.number === 1 ? null : good(query)));
   const resolver = createResolver({ servers: [server] });
   const leaver = new AbortController();
@@ -510,7 +504,7 @@ test('a look-up all have left is given up, and the next caller starts anew', asy
   t.deepEqual(await outcome(resolver, 1_000), ['192.0.2.1']);
 });
 
-test('an aborted caller is turned away before anything is asked', async (t) => {
+test.serial('an aborted caller is turned away before anything is asked', async (t) => {
   const server = await dns(t, good);
   const signal = AbortSignal.abort(new Error('gone'));
   const lookup = createResolver({ servers: [server] }).lookup(NAME, 'A', { ...soon(), signal });
@@ -537,7 +531,7 @@ const ADDRESSES: [
   ['none, as the name does not exist', NONE, NONE, 'host_not_found'],
 ];
 for (const [what, v4, v6, expected] of ADDRESSES)
-  test(`the addresses of a name that has ${what}`, async (t) => {
+  test.serial(`the addresses of a name that has ${what}`, async (t) => {
     const server = await dns(t, (query) => (query.question.type === 'A' ? v4(query) : v6(query)));
     const found = createResolver({ servers: [server] }).addresses(NAME, soon());
     if (typeof expected === 'string')
@@ -545,7 +539,7 @@ for (const [what, v4, v6, expected] of ADDRESSES)
     else t.deepEqual(await found, { addresses: expected, chain: [] });
   });
 
-test('the aliases on the way to the addresses are told', async (t) => {
+test.serial('the aliases on the way to the addresses are told', async (t) => {
   const server = await dns(t, (query) => {
     const end = 'db.internal';
     return reply(query, [cname(query.question.name, 'b.test'), cname('b.test', end), a(end, '10.0.0.9')]);
@@ -554,7 +548,7 @@ test('the aliases on the way to the addresses are told', async (t) => {
   t.deepEqual(chain, ['b.test', 'db.internal']);
 });
 
-test('resolv.conf: name servers only, three at most, this machine when there are none', (t) => {
+test.serial('resolv.conf: name servers only, three at most, this machine when there are none', (t) => {
   const text = `# nameserver 192.0.2.9\nsearch example.test\nnameserver 192.0.2.1\nnameserver\t2001:db8::1 # x
 nameserver nonsense\noptions ndots:5\nnameserver 192.0.2.3\nnameserver 192.0.2.4\n`;
   const addresses = ['192.0.2.1', '2001:db8::1', '192.0.2.3'];

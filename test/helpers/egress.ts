@@ -50,7 +50,7 @@ interface StubOptions extends Partial<GuardOptions> {
   /** Answers of DNS; default 93.184.215.14 for every name. */
   resolve?: (name: string) => HostAddresses | Promise<HostAddresses>;
   handle?: Handle;
-  /** For port 443; it is trusted. */
+  /** For ports that end in 443; it is trusted. */
   certificate?: Certificate;
 }
 
@@ -78,7 +78,7 @@ export async function stubNetwork({
   };
   const dial: Dial = (address, port) => {
     dialled.push(`${address}:${port}`);
-    const socket = connect(port === 443 ? ports.secure : ports.plain, '127.0.0.1');
+    const socket = connect(`${port}`.endsWith('443') ? ports.secure : ports.plain, '127.0.0.1');
     return Object.defineProperty(socket, 'remoteAddress', { value: address });
   };
   const guard = createGuard({

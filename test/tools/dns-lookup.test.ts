@@ -1,18 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
-import { run } from '../../activities/tools/dns-lookup.ts';
 import { createResolver } from '../../egress/resolver.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { ToolInput } from '../../schemas/tool.ts';
-import definition from '../../schemas/tools/dns-lookup.ts';
 import { reply, startDns } from '../helpers/dns.ts';
 import { type DigAnswer, dig, type Named, startNamed } from '../helpers/named.ts';
+import { loadTool } from '../helpers/tool.ts';
 
-type Input = ToolInput<typeof definition>;
-type Type = Input['recordType'];
-
-const TYPES: readonly Type[] = ['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'SOA'];
+const TYPES = ['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'SOA'];
 
 const ZONE = String.raw`
 $TTL 3600
@@ -63,6 +57,7 @@ const NAMES = [
   ...['odd2.', 'max.', 'many.', 'bücher.', 'BÜCHER.', 'no.such.name.', 'WWW.', 'xn--bcher-kva.'],
 ].map((label) => `${label}example.test`);
 
+const tool = await loadTool('dns-lookup');
 let named: Named;
 test.before(async () => {
   named = await startNamed(
@@ -78,25 +73,12 @@ test.before(async () => {
 });
 test.after.always(() => named?.close());
 
-const ajv = new Ajv2020({ useDefaults: true, allErrors: true, strict: true });
-const isInput = ajv.compile<Input>(definition.input);
-const isOutput = ajv.compile(definition.output);
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object';
 
-/** Calls the tool the way the API does (schema with defaults, the definition's own check, then the work), with nothing cached. */
+/** Calls the tool with nothing cached. */
 async function call(body: Record<string, unknown>, resolver = createResolver({ servers: [named] })) {
-  const input: unknown = structuredClone(body);
-  if (!isInput(input)) throw new ServiceError('invalid_input');
-  const errors = definition.check?.(input) ?? [];
-  if (errors.length > 0) throw new ServiceError('invalid_input', { errors });
-  const context = {
-    callId: 'a call',
-    signal: new AbortController().signal,
-    deadline: Date.now() + definition.limits.workMs,
-    resolver,
-  };
-  const output = await run(input, context);
-  if (!isOutput(output)) throw new Error(ajv.errorsText(isOutput.errors));
-  return output;
+  const { hostname, recordType, records, found } = await tool.call(body, { resolver });
+  return { hostname, recordType, records: Array.isArray(records) ? records.filter(isRecord) : [], found };
 }
 
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
@@ -135,10 +117,12 @@ function masterForm(record: Record<string, unknown>): string {
 const expectedCode = ({ status }: DigAnswer): string =>
   status === 'NOERROR' ? 'answered' : status === 'NXDOMAIN' ? 'host_not_found' : 'target_failed';
 
+// One at a time, so that a busy machine does not make the name server look slow.
 for (const hostname of NAMES)
-  test(`${hostname} is what dig says it is`, async (t) => {
-    for (const recordType of TYPES) {
-      const theirs = await dig(named, hostname, recordType);
+  test.serial(`${hostname} is what dig says it is`, async (t) => {
+    const answers = await dig(named, hostname, TYPES);
+    for (const [index, recordType] of TYPES.entries()) {
+      const theirs = answers[index] ?? t.fail();
       const answer = call({ hostname, recordType });
       t.is(await codeOf(answer), expectedCode(theirs), recordType);
       if (theirs.status !== 'NOERROR') continue;
@@ -153,7 +137,7 @@ for (const hostname of NAMES)
       );
       if (recordType === 'TXT') {
         const bytes = ours.records.map((record) =>
-          'chunks' in record ? [record.chunks.join(''), record.text] : t.fail(),
+          Array.isArray(record.chunks) ? [record.chunks.join(''), record.text] : t.fail(),
         );
         const decoded = expected.map(({ data }) => {
           const all = Buffer.concat(chunksOf(data));
@@ -170,11 +154,11 @@ for (const hostname of NAMES)
     }
   });
 
-test('the name comes back as it was asked for: A-labels, lower case, no trailing dot', async (t) => {
+test.serial('the name comes back as it was asked for: A-labels, lower case, no trailing dot', async (t) => {
   t.is((await call({ hostname: 'BÜCHER.Example.Test.' })).hostname, 'xn--bcher-kva.example.test');
 });
 
-test('A is the default type, and a private address may be shown', async (t) => {
+test.serial('A is the default type, and a private address may be shown', async (t) => {
   t.deepEqual(await call({ hostname: 'private.example.test' }), {
     hostname: 'private.example.test',
     recordType: 'A',
@@ -183,12 +167,12 @@ test('A is the default type, and a private address may be shown', async (t) => {
   });
 });
 
-test('an alias whose end has no record of the type is found: false', async (t) => {
+test.serial('an alias whose end has no record of the type is found: false', async (t) => {
   const { records, found } = await call({ hostname: 'www.example.test', recordType: 'MX' });
   t.deepEqual({ records, found }, { records: [], found: false });
 });
 
-test('a domain that takes no mail has the exchange "."', async (t) => {
+test.serial('a domain that takes no mail has the exchange "."', async (t) => {
   const { records } = await call({ hostname: 'nomail.example.test', recordType: 'MX' });
   t.deepEqual(records, [{ exchange: '.', priority: 0, ttl: 3600 }]);
 });
@@ -200,25 +184,25 @@ const TXT: [name: string, text: string, chunks: string[]][] = [
   ['control', 'nul \0 tab \t "quoted" back\\slash', ['nul \0 tab \t "quoted" back\\slash', '']],
 ];
 for (const [name, text, chunks] of TXT)
-  test(`TXT bytes are UTF-8 where they can be, else Latin-1: ${name}`, async (t) => {
+  test.serial(`TXT bytes are UTF-8 where they can be, else Latin-1: ${name}`, async (t) => {
     const { records } = await call({ hostname: `${name}.example.test`, recordType: 'TXT' });
     t.deepEqual(records, [{ text, chunks, ttl: 3600 }]);
   });
 
-test('an answer too long for a datagram comes whole', async (t) => {
+test.serial('an answer too long for a datagram comes whole', async (t) => {
   const { records } = await call({ hostname: 'max.example.test', recordType: 'TXT' });
   t.deepEqual(
-    records.map((record) => ('text' in record ? record.text.length : 0)),
+    records.map(({ text }) => typeof text === 'string' && text.length),
     [250 * 255],
   );
 });
 
-test('odd bytes of names are written as in master files', async (t) => {
+test.serial('odd bytes of names are written as in master files', async (t) => {
   const { records } = await call({ hostname: 'odd.example.test', recordType: 'MX' });
   t.deepEqual(records, [{ exchange: String.raw`od\.d\032na\255me.example.test`, priority: 5, ttl: 3600 }]);
 });
 
-test('a name server that fails is told apart from a name that does not exist', async (t) => {
+test.serial('a name server that fails is told apart from a name that does not exist', async (t) => {
   t.is(await codeOf(call({ hostname: 'www.failing.test' })), 'target_failed');
   t.is(await codeOf(call({ hostname: 'nowhere.example.test' })), 'host_not_found');
 });
@@ -232,7 +216,7 @@ test('a name server that stays silent is target_timeout', async (t) => {
   );
 });
 
-test('names of internal networks are refused and never asked for, also behind an alias', async (t) => {
+test.serial('names of internal networks are refused and never asked for, also behind an alias', async (t) => {
   const server = await startDns((query) =>
     reply(query, [{ type: 'A', name: query.question.name, data: '10.0.0.1' }]),
   );
@@ -251,7 +235,7 @@ test('names of internal networks are refused and never asked for, also behind an
   t.is(server.received.length, 0);
 
   // The name server itself would answer these two with addresses of its private zones.
-  t.is((await dig(named, 'inside.example.test', 'A')).records.at(-1)?.data, '10.9.8.7');
+  t.is((await dig(named, 'inside.example.test', ['A']))[0]?.records.at(-1)?.data, '10.9.8.7');
   t.is(await codeOf(call({ hostname: 'inside.example.test' })), 'target_refused');
   t.is(await codeOf(call({ hostname: 'single.example.test' })), 'target_refused');
   // The alias itself is public.
@@ -259,7 +243,7 @@ test('names of internal networks are refused and never asked for, also behind an
   t.deepEqual(records, [{ value: 'db.internal', ttl: 3600 }]);
 });
 
-test('what is not the bare name of a domain is invalid_input that says where', async (t) => {
+test.serial('what is not the bare name of a domain is invalid_input that says where', async (t) => {
   const long = `${'a.'.repeat(126)}aa`;
   t.is(long.length, 254);
   const bad = [
@@ -268,6 +252,7 @@ test('what is not the bare name of a domain is invalid_input that says where', a
     'example.com:53',
     'me@example.com',
     'exa mple.com',
+    '-c1.a.com',
     long,
   ];
   for (const hostname of [...bad, '1.2.3.4', '0x7f.1', '①②⑦.0.0.1', '::1', '[::1]', '1.2.3.4.5', '*.a.com']) {
@@ -285,7 +270,7 @@ const rows = readFileSync(new URL('../cases/ssrf.tsv', import.meta.url), 'utf8')
   .map((line) => line.split('\t'))
   .filter(([, kind]) => kind === 'host');
 
-test('every host of the SSRF cases is judged as it says there, literals apart', async (t) => {
+test.serial('every host of the SSRF cases is judged as it says there, literals apart', async (t) => {
   const public_ = await startDns((query) =>
     reply(query, [{ type: 'A', name: query.question.name, data: '93.184.215.14' }]),
   );
@@ -299,12 +284,5 @@ test('every host of the SSRF cases is judged as it says there, literals apart', 
     if (verdict === 'allow' && why === 'public literals') t.is(code, 'invalid_input', input);
     else if (verdict === 'allow') t.is(code, 'answered', input);
     else t.true(['invalid_input', 'target_refused'].includes(code), `${input}: ${code}`);
-  }
-});
-
-test('the examples meet their own schemas', (t) => {
-  for (const { input, output } of definition.examples) {
-    t.true(isInput(structuredClone(input)), ajv.errorsText(isInput.errors));
-    t.true(isOutput(output), ajv.errorsText(isOutput.errors));
   }
 });

@@ -1,0 +1,131 @@
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request as startRequest,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { invalidInput } from '../schemas/errors.ts';
+import type { Limits } from './clock.ts';
+import { readSocketError, targetFailed } from './failure.ts';
+import { HEADER_BYTES, INTERIM_RESPONSES } from './limits.ts';
+import type { Header, Overflow } from './response.ts';
+import type { WebParts } from './target.ts';
+
+export interface RequestOptions extends Limits {
+  /** Default GET. */
+  method?: string;
+  /** Sent in this order, repeated ones too. */
+  headers?: readonly Header[];
+  body?: Buffer | string | null;
+  /** Bytes of the decoded body. */
+  maxBytes: number;
+  /** Default source_too_large. */
+  overflow?: Overflow;
+  /** What a certificate that is not valid does; default enforce. */
+  verify?: 'enforce' | 'report';
+}
+
+const DEFAULT_HEADERS: readonly Header[] = [
+  ['User-Agent', 'Mozilla/5.0 (compatible; utility-tools-api)'],
+  ['Accept', '*/*'],
+  ['Accept-Encoding', 'gzip, deflate, br, zstd'],
+];
+/** The connection is ours: one request, whose length we know. */
+const OURS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+/** Methods whose requests say that they have no content (RFC 9110 section 8.6). */
+const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/**
+ * The header section of a request, as one flat list.
+ *
+ * @throws ServiceError `invalid_input` for a header that HTTP does not have, or that is the connection's
+ */
+export function writeHeaders(
+  url: WebParts,
+  { method = 'GET', headers = [], body }: RequestOptions,
+): string[] {
+  for (const [name, value] of headers) {
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    } catch {
+      throw invalidInput([{ pointer: '/headers', message: `holds a header that cannot be sent: ${name}` }]);
+    }
+    if (OURS.has(name.toLowerCase()))
+      throw invalidInput([{ pointer: '/headers', message: `must not hold ${name}` }]);
+  }
+  const given = new Set(headers.map(([name]) => name.toLowerCase()));
+  const length = body === undefined || body === null ? 0 : Buffer.byteLength(body);
+  const all: Header[] = [
+    ...(given.has('host') ? [] : [['Host', url.host] as const]),
+    ...DEFAULT_HEADERS.filter(([name]) => !given.has(name.toLowerCase())),
+    ...headers,
+    ...(length > 0 || WITH_CONTENT.has(method) ? [['Content-Length', `${length}`] as const] : []),
+    ['Connection', 'close'],
+  ];
+  return all.flat();
+}
+
+function nextResponse(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    let interim = 0;
+    request.on('response', (message) => {
+      // What breaks later is told to whoever reads the body.
+      message.on('error', () => undefined);
+      resolve(message);
+    });
+    request.on('information', () => {
+      interim += 1;
+      if (interim > INTERIM_RESPONSES)
+        request.destroy(targetFailed('protocol', { detail: 'The target sent too many interim responses.' }));
+    });
+    request.on('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(targetFailed('protocol', { detail: 'The target switched to another protocol.' }));
+    });
+    request.on('error', reject);
+  });
+}
+
+/**
+ * Sends one request over a connection of its own, and waits for the headers of the final response.
+ *
+ * Node's own client, and its lenient parser: that takes folded lines, bare line feeds and both lengths at once as curl
+ * and browsers do. What strictness there guards against, a second message smuggled onto a shared connection, cannot
+ * happen on one that carries a single request. undici fails on an unasked 100 (Continue), which RFC 9110 forbids.
+ *
+ * @throws ServiceError `target_failed`
+ */
+export async function exchange(
+  socket: Socket,
+  url: WebParts,
+  headers: readonly string[],
+  { method = 'GET', body }: RequestOptions,
+): Promise<IncomingMessage> {
+  const request = startRequest({
+    createConnection: () => socket,
+    method,
+    path: url.path,
+    headers: [...headers],
+    maxHeaderSize: HEADER_BYTES,
+    insecureHTTPParser: true,
+  });
+  const response = nextResponse(request);
+  request.end(body ?? undefined);
+  try {
+    return await response;
+  } catch (error) {
+    socket.destroy();
+    throw readSocketError(error);
+  }
+}

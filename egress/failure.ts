@@ -1,0 +1,72 @@
+import { ServiceError } from '../schemas/errors.ts';
+
+/** What of a target failed; every `target_failed` of this folder but those of DNS has one. */
+export type FailureKind =
+  | 'refused'
+  | 'reset'
+  | 'unreachable'
+  /** The handshake failed. */
+  | 'tls'
+  /** The handshake went well, and the certificate is not valid for this host. */
+  | 'certificate'
+  | 'protocol'
+  | 'redirects';
+
+const DETAILS: Record<FailureKind, string> = {
+  refused: 'The target refused the connection.',
+  reset: 'The target closed the connection before it had answered.',
+  unreachable: 'The target cannot be reached.',
+  tls: 'The TLS handshake with the target failed.',
+  certificate: 'The certificate of the target is not valid.',
+  protocol: 'The target broke the HTTP protocol.',
+  redirects: 'The target redirected too often.',
+};
+
+class TargetFailure extends Error {
+  override readonly name = 'TargetFailure';
+  readonly kind: FailureKind;
+  constructor(kind: FailureKind, cause: unknown) {
+    super(kind, { cause });
+    this.kind = kind;
+  }
+}
+
+/** `target_failed` of a kind; the cause is for the log, so it may name addresses. */
+export const targetFailed = (
+  kind: FailureKind,
+  { detail = DETAILS[kind], cause }: { detail?: string; cause?: unknown } = {},
+): ServiceError => new ServiceError('target_failed', { detail, cause: new TargetFailure(kind, cause) });
+
+/** What failed, for tools that report it; null when the error is something else. */
+export const failureKind = (error: unknown): FailureKind | null =>
+  error instanceof ServiceError && error.cause instanceof TargetFailure ? error.cause.kind : null;
+
+const KINDS: Readonly<Record<string, FailureKind>> = {
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  ECONNABORTED: 'reset',
+  EPIPE: 'reset',
+  EHOSTUNREACH: 'unreachable',
+  EHOSTDOWN: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  ENETDOWN: 'unreachable',
+  EADDRNOTAVAIL: 'unreachable',
+  EACCES: 'unreachable',
+  EPERM: 'unreachable',
+  EINVAL: 'unreachable',
+  EPROTO: 'tls',
+};
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** What Node says of a socket or of an HTTP message as an error for the caller; our own faults stay what they are. */
+export function readSocketError(error: unknown): unknown {
+  const code = codeOf(error);
+  if (code === 'ETIMEDOUT') return new ServiceError('target_timeout', { cause: error });
+  if (code.startsWith('HPE_')) return targetFailed('protocol', { cause: error });
+  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_'))
+    return targetFailed('tls', { cause: error });
+  const kind = KINDS[code];
+  return kind === undefined ? error : targetFailed(kind, { cause: error });
+}

@@ -1,0 +1,83 @@
+import type { RequestOptions } from './exchange.ts';
+import { targetFailed } from './failure.ts';
+import { REDIRECTS } from './limits.ts';
+import type { Policy } from './policy.ts';
+import type { GuardedResponse, Header, Trail } from './response.ts';
+import { redirectTarget, type Target } from './target.ts';
+
+export interface FetchOptions extends RequestOptions {
+  /** Default 10. */
+  maxRedirects?: number;
+}
+
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** What a caller gave for one origin is not for another. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'proxy-authorization']);
+/** "Request-body-header names" of the Fetch Standard. */
+const BODY_HEADERS: ReadonlySet<string> = new Set([
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'content-type',
+]);
+
+const without = (headers: readonly Header[], names: ReadonlySet<string>): Header[] =>
+  headers.filter(([name]) => !names.has(name.toLowerCase()));
+
+/** Where a response leads; null when it does not. @throws ServiceError target_failed when it leads to two places */
+function locationOf({ status, headers }: GuardedResponse): string | null {
+  if (!REDIRECT_STATUSES.has(status)) return null;
+  const locations = new Set(
+    headers.filter(([name]) => name.toLowerCase() === 'location').map(([, value]) => value),
+  );
+  if (locations.size > 1)
+    throw targetFailed('protocol', { detail: 'The target redirected to two places at once.' });
+  return [...locations][0] ?? null;
+}
+
+/** The next request, by step 11 to 13 of the Fetch Standard's HTTP-redirect fetch. */
+function redirected(options: RequestOptions, status: number, from: Target, to: Target): RequestOptions {
+  const { method = 'GET', headers = [] } = options;
+  const kept = from.url?.origin === to.url?.origin ? headers : without(headers, CREDENTIALS);
+  const becomesGet =
+    ((status === 301 || status === 302) && method === 'POST') ||
+    (status === 303 && method !== 'GET' && method !== 'HEAD');
+  return becomesGet
+    ? { ...options, method: 'GET', headers: without(kept, BODY_HEADERS), body: null }
+    : { ...options, headers: kept };
+}
+
+/**
+ * Sends a request and follows its redirects, each of them read and vetted anew.
+ *
+ * @param send one request, vetting included
+ * @throws ServiceError as `send`; `target_refused` for a redirect to what must not be reached, `target_failed` for too
+ *   many of them
+ */
+export async function fetchFollowing(
+  send: (target: Target, options: RequestOptions, trail: Trail) => Promise<GuardedResponse>,
+  policy: Policy,
+  first: Target,
+  { maxRedirects = REDIRECTS, ...options }: FetchOptions,
+): Promise<GuardedResponse> {
+  let trail: Trail = { startedAt: performance.now(), redirects: [] };
+  let target = first;
+  let request: RequestOptions = options;
+  for (;;) {
+    const response = await send(target, request, trail);
+    try {
+      const location = locationOf(response);
+      if (location === null) return response;
+      const { startedAt, redirects } = trail;
+      if (redirects.length === maxRedirects) throw targetFailed('redirects');
+      trail = { startedAt, redirects: [...redirects, { status: response.status, url: response.url }] };
+      const next = redirectTarget(target, location, policy);
+      request = redirected(request, response.status, target, next);
+      target = next;
+    } catch (error) {
+      response.close();
+      throw error;
+    }
+    response.close();
+  }
+}

@@ -1,0 +1,108 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { AllowEntry } from '../schemas/formats/allow.ts';
+import { type Limits, startClock } from './clock.ts';
+import { type ConnectOptions, connect, type Dial, dialTcp } from './connect.ts';
+import { exchange, type RequestOptions, writeHeaders } from './exchange.ts';
+import { type FetchOptions, fetchFollowing } from './fetch.ts';
+import { createOwnAddresses, type IsOwn } from './own.ts';
+import { createPolicy } from './policy.ts';
+import type { Resolver } from './resolver.ts';
+import { type GuardedResponse, readResponse, type Trail } from './response.ts';
+import { parseTarget, type Target, type TargetKind } from './target.ts';
+import { certificateFaults, startTls, type TlsOptions } from './tls.ts';
+import { type Vetted, vet } from './vet.ts';
+
+export type { Socket, TLSSocket };
+
+/** The one way out for every connection that a caller or an owner can steer. */
+export interface Guard {
+  /** Reads a target, without asking the network. @throws ServiceError `invalid_input`, `target_refused` */
+  parseTarget(input: string, kind: TargetKind): Target;
+  /**
+   * Looks a target up, once, and checks every address it has.
+   *
+   * @throws ServiceError `target_refused`, `host_not_found`, `target_failed`, `target_timeout`; the signal's reason
+   */
+  vet(target: Target, limits: Limits): Promise<Vetted>;
+  /** Opens a TCP connection, which is then the caller's to destroy. @throws as `egress/connect.ts` says */
+  connect(vetted: Vetted, options: ConnectOptions): Promise<Socket>;
+  /** Speaks TLS over a socket of `connect`. @throws as `egress/tls.ts` says */
+  startTls(socket: Socket, vetted: Vetted, options: TlsOptions): Promise<TLSSocket>;
+  /**
+   * Sends one HTTP request, once; redirects are answers.
+   *
+   * @throws ServiceError as `vet`, and `invalid_input` for headers that cannot be sent
+   */
+  request(target: Target, options: RequestOptions): Promise<GuardedResponse>;
+  /** Sends one HTTP request and follows its redirects. @throws as `request`; `target_refused` for any hop */
+  fetch(target: Target, options: FetchOptions): Promise<GuardedResponse>;
+}
+
+export interface GuardOptions {
+  resolver: Pick<Resolver, 'addresses'>;
+  /** Exceptions; none by default. */
+  allow?: readonly AllowEntry[];
+  /** Ports that this service itself listens on, its databases included. */
+  ownPorts: readonly number[];
+  /** Certificates to trust instead of Node's default ones, PEM. */
+  ca?: readonly string[];
+  /** How a TCP connection is opened. */
+  dial?: Dial;
+  /** What this machine's own addresses are. */
+  isOwn?: IsOwn;
+}
+
+/** Makes a guard. It holds nothing open between its calls. */
+export function createGuard({
+  resolver,
+  allow = [],
+  ownPorts,
+  ca,
+  dial = dialTcp,
+  isOwn = createOwnAddresses(),
+}: GuardOptions): Guard {
+  const policy = createPolicy({ allow, ownPorts, isOwn });
+
+  async function send(target: Target, options: RequestOptions, trail: Trail): Promise<GuardedResponse> {
+    const { url } = target;
+    if (url === null) throw new TypeError('a bare host takes no HTTP request');
+    const { method = 'GET', maxBytes, overflow = 'source_too_large', verify = 'enforce' } = options;
+    const headers = writeHeaders(url, options);
+    const clock = startClock(options);
+    let socket: Socket | undefined;
+    clock.onEnd(() => socket?.destroy());
+    try {
+      const vetted = await vet(target, policy, resolver, clock);
+      socket = await connect(vetted, dial, clock);
+      let certificateFault: string | null = null;
+      if (url.secure) {
+        const secure = await startTls(socket, vetted, ca, {
+          signal: clock.signal,
+          deadline: clock.deadline,
+          verify,
+        });
+        if (verify === 'report') {
+          const { chain, host } = certificateFaults(secure, vetted);
+          certificateFault = chain ?? host;
+        }
+        socket = secure;
+      }
+      const message = await exchange(socket, url, headers, options);
+      return readResponse({ message, url, method, clock, trail, certificateFault, maxBytes, overflow });
+    } catch (error) {
+      clock[Symbol.dispose]();
+      socket?.destroy();
+      throw clock.explain(error);
+    }
+  }
+
+  return {
+    parseTarget: (input, kind) => parseTarget(input, kind, policy),
+    vet: (target, limits) => vet(target, policy, resolver, limits),
+    connect: (vetted, options) => connect(vetted, dial, options),
+    startTls: (socket, vetted, options) => startTls(socket, vetted, ca, options),
+    request: (target, options) => send(target, options, { startedAt: performance.now(), redirects: [] }),
+    fetch: (target, options) => fetchFollowing(send, policy, target, options),
+  };
+}

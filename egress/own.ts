@@ -1,0 +1,61 @@
+import { networkInterfaces } from 'node:os';
+import type { Env } from '../schemas/env.ts';
+import { type Address, isWithin, parseAddress } from '../schemas/formats/address.ts';
+import { readBlock } from './classify.ts';
+
+/** Interfaces come and go (VPNs, containers), seldom; asking costs 50 µs. */
+const REFRESH_MS = 5_000;
+const LOOPBACK = readBlock('127.0.0.0/8');
+
+/** Tells whether an address is this machine's own. */
+export type IsOwn = (address: Address) => boolean;
+
+/** Knows all of loopback, and every address that an interface of this machine has. */
+export function createOwnAddresses(
+  interfaces: () => readonly string[] = () =>
+    Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),
+  now: () => number = () => performance.now(),
+): IsOwn {
+  let own: Address[] = [];
+  let readAt = -Infinity;
+  return (address) => {
+    if (now() - readAt > REFRESH_MS) {
+      own = interfaces().flatMap((text) => parseAddress(text.replace(/%.*$/, '')) ?? []);
+      readAt = now();
+    }
+    return (
+      isWithin(address, LOOPBACK) ||
+      own.some(({ family, value }) => family === address.family && value === address.value)
+    );
+  };
+}
+
+/** `host:port` of each member of a MongoDB connection string (RFC 3986 has no such list, so URL cannot read it). */
+const mongodbHosts = (uri: string): string[] =>
+  /^mongodb(?:\+srv)?:\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1]?.split(',') ?? [];
+
+const portOf = (address: string, fallback: number): number =>
+  Number(/:(\d+)$/.exec(address)?.[1] ?? fallback);
+
+type PortVariables =
+  | 'PORT'
+  | 'INTERNAL_PORT'
+  | 'INTERNAL_ADVERTISE'
+  | 'MONGODB_URI'
+  | 'OWN_PORTS'
+  | 'TEMPORAL_ADDRESS'
+  | 'TEMPORAL_UI_URL';
+
+/** Every port that a process of this installation is known to listen on. */
+export function ownPorts(env: Pick<Env, PortVariables>): number[] {
+  const { INTERNAL_ADVERTISE, MONGODB_URI, TEMPORAL_ADDRESS, TEMPORAL_UI_URL } = env;
+  return [
+    env.PORT,
+    env.INTERNAL_PORT,
+    ...env.OWN_PORTS,
+    ...(INTERNAL_ADVERTISE === null ? [] : [portOf(new URL(INTERNAL_ADVERTISE).host, 80)]),
+    ...(TEMPORAL_UI_URL === null ? [] : [portOf(new URL(TEMPORAL_UI_URL).host, 80)]),
+    ...(TEMPORAL_ADDRESS === null ? [] : [portOf(TEMPORAL_ADDRESS, 7233)]),
+    ...(MONGODB_URI === null ? [] : mongodbHosts(MONGODB_URI).map((host) => portOf(host, 27_017))),
+  ];
+}

@@ -1,0 +1,106 @@
+/** Which addresses are no one's public hosts, as data; `classify.ts` says how it is read. */
+export interface Ranges {
+  /** IPv4 blocks that are refused; all others are public. */
+  ipv4: readonly string[];
+  /** IPv6 blocks outside of which nothing is public. */
+  ipv6Public: readonly string[];
+  /** Blocks within those that are refused. */
+  ipv6: readonly string[];
+}
+
+/**
+ * Every row of the IANA special-purpose address registries (RFC 6890, as of RFC 9637), reachable or not, and the
+ * multicast space of RFC 5771.
+ * https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry
+ */
+export const RANGES: Ranges = {
+  ipv4: [
+    '0.0.0.0/8', // this network
+    '10.0.0.0/8', // private use
+    '100.64.0.0/10', // behind the NAT of a provider
+    '127.0.0.0/8', // loopback
+    '168.63.129.16/32', // Azure's metadata, in public space
+    '169.254.0.0/16', // link-local, and the metadata of most clouds
+    '172.16.0.0/12', // private use
+    '192.0.0.0/24', // protocol assignments
+    '192.0.2.0/24', // documentation
+    '192.31.196.0/24', // AS112
+    '192.52.193.0/24', // AMT
+    '192.88.99.0/24', // relays of 6to4
+    '192.168.0.0/16', // private use
+    '192.175.48.0/24', // AS112
+    '198.18.0.0/15', // benchmarks
+    '198.51.100.0/24', // documentation
+    '203.0.113.0/24', // documentation
+    '224.0.0.0/3', // multicast; reserved, and broadcast
+  ],
+  // What global unicast is assigned from (RFC 4291). Loopback, unique local, link-local, multicast, NAT64 and every
+  // prefix that embeds an IPv4 address but 6to4 and Teredo lie outside.
+  ipv6Public: ['2000::/3'],
+  ipv6: [
+    '2001::/23', // protocol assignments, Teredo, ORCHID
+    '2001:db8::/32', // documentation
+    '2002::/16', // 6to4
+    '2620:4f:8000::/48', // AS112
+    '3fff::/20', // documentation
+  ],
+};
+
+/**
+ * The same decision typed a second time, as first and last address, for the second classifier: a slip in one of the
+ * two tables refuses too much, never too little.
+ */
+export const REFUSED_SPANS: readonly (readonly [first: string, last: string])[] = [
+  ['0.0.0.0', '0.255.255.255'],
+  ['10.0.0.0', '10.255.255.255'],
+  ['100.64.0.0', '100.127.255.255'],
+  ['127.0.0.0', '127.255.255.255'],
+  ['168.63.129.16', '168.63.129.16'],
+  ['169.254.0.0', '169.254.255.255'],
+  ['172.16.0.0', '172.31.255.255'],
+  ['192.0.0.0', '192.0.0.255'],
+  ['192.0.2.0', '192.0.2.255'],
+  ['192.31.196.0', '192.31.196.255'],
+  ['192.52.193.0', '192.52.193.255'],
+  ['192.88.99.0', '192.88.99.255'],
+  ['192.168.0.0', '192.168.255.255'],
+  ['192.175.48.0', '192.175.48.255'],
+  ['198.18.0.0', '198.19.255.255'],
+  ['198.51.100.0', '198.51.100.255'],
+  ['203.0.113.0', '203.0.113.255'],
+  ['224.0.0.0', '255.255.255.255'],
+  ['::', '1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['2001::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['2002::', '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['2620:4f:8000::', '2620:4f:8000:ffff:ffff:ffff:ffff:ffff'],
+  ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['4000::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+];
+
+/** What not even EGRESS_ALLOW opens. */
+export const NEVER: readonly string[] = [
+  // The metadata services of clouds, which hand credentials to whoever asks.
+  '169.254.169.254/32', // most clouds
+  '169.254.169.253/32', // Amazon, DNS
+  '169.254.170.2/32', // Amazon, containers
+  '169.254.170.23/32', // Amazon, Kubernetes pods
+  '169.254.0.23/32', // Tencent
+  '168.63.129.16/32', // Azure
+  '100.100.100.200/32', // Alibaba
+  '192.0.0.192/32', // Oracle
+  'fd00:ec2::254/128', // Amazon
+  'fd00:ec2::253/128', // Amazon, DNS
+  'fd00:ec2::23/128', // Amazon, Kubernetes pods
+  'fd20:ce::254/128', // Google
+  // "This host": connects to loopback, past every rule about it.
+  '0.0.0.0/8',
+  '::/128',
+  // Forms that embed an IPv4 address, and so any of the above.
+  '::ffff:0:0/96', // IPv4-mapped
+  '::ffff:0:0:0/96', // IPv4-translated
+  '64:ff9b::/96', // NAT64
+  '64:ff9b:1::/48', // NAT64, local
+  '2001::/32', // Teredo
+  '2002::/16', // 6to4
+];

@@ -1,0 +1,157 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../schemas/errors.ts';
+import type { Clock } from './clock.ts';
+import { collect } from './collect.ts';
+import { decode, readCodings, TooLarge } from './decode.ts';
+import { readSocketError, targetFailed } from './failure.ts';
+import { HEADER_COUNT } from './limits.ts';
+import type { WebParts } from './target.ts';
+
+export type Header = readonly [name: string, value: string];
+
+/** What a body becomes that is larger than its limit, or that grew more than a hundredfold in decoding. */
+export type Overflow = 'source_too_large' | 'target_failed' | 'truncate';
+
+/** A redirect that was followed. */
+export interface Hop {
+  status: number;
+  url: string;
+}
+
+/** Where a response comes from, and since when it is waited for. */
+export interface Trail {
+  /** By the process's own clock. */
+  startedAt: number;
+  redirects: readonly Hop[];
+}
+
+/** A response whose body is still to be read. The connection ends with the body, `close`, or the deadline. */
+export interface GuardedResponse extends Disposable {
+  /** Of this response, after redirects, without fragment. */
+  url: string;
+  /** What came before it. */
+  redirects: readonly Hop[];
+  status: number;
+  statusText: string;
+  /** As sent: names in their case, in order, repeated ones apart; UTF-8 where they are that, else Latin-1. */
+  headers: readonly Header[];
+  /** All values of a field, joined by `, `; null when there is none. */
+  header(name: string): string | null;
+  /** From the call to the end of the headers, DNS and redirects included. */
+  elapsedMs: number;
+  /** What is wrong with the server's certificate, under `verify: 'report'`; null where nothing is. */
+  certificateFault: string | null;
+  /** False when the Content-Encoding is one we do not know, and the body is as it came. */
+  decoded: boolean;
+  /**
+   * The decoded body, to be read once.
+   *
+   * @throws ServiceError `target_failed`, `target_timeout`, `source_too_large`; the signal's reason
+   */
+  body: AsyncIterable<Buffer>;
+  /** The whole of the body. @throws as `body` */
+  bytes(): Promise<Buffer>;
+  /** After the body was read: it is only the start of what was sent. */
+  readonly truncated: boolean;
+  close(): void;
+}
+
+interface ResponseParts {
+  message: IncomingMessage;
+  url: WebParts;
+  /** Of the request. */
+  method: string;
+  clock: Clock;
+  trail: Trail;
+  certificateFault: string | null;
+  maxBytes: number;
+  overflow: Overflow;
+}
+
+function readHeaders(raw: readonly string[]): Header[] {
+  const text = (latin1 = ''): string => {
+    const bytes = Buffer.from(latin1, 'latin1');
+    return isUtf8(bytes) ? bytes.toString() : latin1;
+  };
+  return Array.from({ length: raw.length / 2 }, (_, index) => [
+    raw[2 * index] ?? '',
+    text(raw[2 * index + 1]),
+  ]);
+}
+
+/**
+ * Takes over the message and its clock.
+ *
+ * @throws ServiceError `target_failed` for too many headers or codings
+ */
+export function readResponse(parts: ResponseParts): GuardedResponse {
+  const { message, url, clock, maxBytes, overflow } = parts;
+  const elapsedMs = performance.now() - parts.trail.startedAt;
+  const close = (): void => {
+    clock[Symbol.dispose]();
+    message.destroy();
+    message.socket.destroy();
+  };
+  const tooLarge = (): ServiceError =>
+    overflow === 'source_too_large'
+      ? new ServiceError('source_too_large')
+      : targetFailed('protocol', { detail: 'The response is larger than this tool takes.' });
+
+  const headers = readHeaders(message.rawHeaders);
+  if (headers.length > HEADER_COUNT)
+    throw targetFailed('protocol', { detail: `The response has more than ${HEADER_COUNT} headers.` });
+  const header = (name: string): string | null => {
+    const values = headers.filter(([key]) => key.toLowerCase() === name.toLowerCase());
+    return values.length === 0 ? null : values.map(([, value]) => value).join(', ');
+  };
+  const codings = readCodings(header('content-encoding'));
+  let truncated = false;
+
+  async function* wire(): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of message) yield chunk;
+    } catch (error) {
+      throw readSocketError(error);
+    }
+  }
+  async function* readBody(): AsyncGenerator<Buffer> {
+    try {
+      // Of what is announced and not wanted in part, nothing needs to come.
+      if (
+        overflow !== 'truncate' &&
+        parts.method !== 'HEAD' &&
+        codings?.length === 0 &&
+        Number(header('content-length')) > maxBytes
+      )
+        throw new TooLarge();
+      yield* decode(wire(), codings ?? [], maxBytes);
+    } catch (error) {
+      if (clock.signal.aborted || !(error instanceof TooLarge)) throw clock.explain(error);
+      if (overflow !== 'truncate') throw tooLarge();
+      truncated = true;
+    } finally {
+      close();
+    }
+  }
+  const body = readBody();
+
+  return {
+    url: url.href,
+    redirects: parts.trail.redirects,
+    status: message.statusCode ?? 0,
+    statusText: message.statusMessage ?? '',
+    headers,
+    header,
+    elapsedMs,
+    certificateFault: parts.certificateFault,
+    decoded: codings !== null,
+    body,
+    bytes: () => collect(body, maxBytes),
+    get truncated() {
+      return truncated;
+    },
+    close,
+    [Symbol.dispose]: close,
+  };
+}

@@ -1,0 +1,64 @@
+import { ServiceError } from '../schemas/errors.ts';
+import { isInternalName } from '../schemas/formats/hostname.ts';
+import type { Limits } from './clock.ts';
+import type { Policy } from './policy.ts';
+import type { HostAddresses, Resolver } from './resolver.ts';
+import type { Target } from './target.ts';
+
+/** A target whose every address may be connected to. Only `vet` makes one, and only from it is a socket opened. */
+class VettedTarget {
+  readonly target: Target;
+  readonly #addresses: readonly string[];
+
+  constructor(target: Target, addresses: readonly string[]) {
+    this.target = target;
+    this.#addresses = Object.freeze([...addresses]);
+    Object.freeze(this);
+  }
+
+  /** IPv4 first; never empty. */
+  get addresses(): readonly string[] {
+    return this.#addresses;
+  }
+}
+
+export type Vetted = VettedTarget;
+
+const refused = (why: string): ServiceError => new ServiceError('target_refused', { cause: new Error(why) });
+
+async function resolve(
+  { host, port }: Target,
+  policy: Policy,
+  resolver: Pick<Resolver, 'addresses'>,
+  limits: Limits,
+): Promise<HostAddresses> {
+  if (host.kind === 'address') return { addresses: [host.address], chain: [] };
+  // RFC 6761 section 6.3: never a question for DNS. Only an exception lets it come this far.
+  if (host.name === 'localhost') return { addresses: ['127.0.0.1', '::1'], chain: [] };
+  const found = await resolver.addresses(host.name, limits);
+  const inside = policy.names(host, port) ? undefined : found.chain.find(isInternalName);
+  if (inside !== undefined) throw refused(`${host.name} is an alias of ${inside}`);
+  return found;
+}
+
+/**
+ * Looks the host up, once, and checks every address it has: one that must not be reached refuses them all, so that
+ * nobody can have us pick it.
+ *
+ * @throws ServiceError `target_refused`, and what `Resolver.addresses` throws
+ */
+export async function vet(
+  target: Target,
+  policy: Policy,
+  resolver: Pick<Resolver, 'addresses'>,
+  limits: Limits,
+): Promise<Vetted> {
+  const { addresses } = await resolve(target, policy, resolver, limits);
+  if (addresses.length === 0) throw new ServiceError('host_not_found');
+  const bad = addresses.find((address) => !policy.permits(address, target.port, target.host));
+  if (bad !== undefined) throw refused(`${bad} port ${target.port} must not be reached`);
+  return new VettedTarget(
+    target,
+    addresses.toSorted((a, b) => Number(a.includes(':')) - Number(b.includes(':'))),
+  );
+}

@@ -1,0 +1,106 @@
+import test from 'ava';
+import type { HostAddresses } from '../../egress/resolver.ts';
+import { type Certificate, makeCertificate } from '../helpers/certificates.ts';
+import { codeOf, type StubNetwork, soon, stubNetwork } from '../helpers/egress.ts';
+import { casesOf, SSRF_CASES } from '../helpers/ssrf.ts';
+
+const REFUSALS = ['invalid_input', 'target_refused'];
+const URL_KIND = { kind: 'url', pointer: '/url' } as const;
+
+let certificate: Certificate;
+test.before(async () => {
+  const names = ['1.1.1.1', '2001:4860:4860::8888'].map((address) => `IP:${address}`);
+  const hosts = ['example.com', '*.example.com', 'www.example.co.uk', 'www.example.org'];
+  certificate = await makeCertificate([...names, ...hosts.map((host) => `DNS:${host}`)]);
+});
+
+/** The code that a download ends with. */
+const download = ({ guard }: StubNetwork, url: string): Promise<string> =>
+  codeOf(async () => {
+    const response = await guard.fetch(guard.parseTarget(url, URL_KIND), { ...soon(), maxBytes: 1000 });
+    await response.bytes();
+  });
+
+test('the cases are all there, of known kinds', (t) => {
+  t.is(SSRF_CASES.length, 257);
+  for (const { kind, verdict } of SSRF_CASES) {
+    t.true(['url', 'host', 'redirect', 'dns'].includes(kind), kind);
+    t.true(['allow', 'refuse'].includes(verdict), verdict);
+  }
+});
+
+test('URLs', async (t) => {
+  for (const { input, verdict, why } of casesOf('url')) {
+    const network = await stubNetwork({ certificate });
+    const code = await download(network, input);
+    network.close();
+    if (verdict === 'allow') t.is(code, 'ok', `${input}: ${why}`);
+    else t.true(REFUSALS.includes(code), `${input}: ${why}: ${code}`);
+    t.is(network.dialled.length, verdict === 'allow' ? 1 : 0, input);
+  }
+});
+
+test('bare hosts', async (t) => {
+  for (const { input, verdict, why } of casesOf('host')) {
+    const network = await stubNetwork({});
+    const { guard } = network;
+    const code = await codeOf(async () => {
+      const target = guard.parseTarget(input, { kind: 'host', port: 25, pointer: '/host' });
+      const socket = await guard.connect(await guard.vet(target, soon()), soon());
+      socket.destroy();
+    });
+    network.close();
+    if (verdict === 'allow') t.is(code, 'ok', `${input}: ${why}`);
+    else t.true(REFUSALS.includes(code), `${input}: ${why}: ${code}`);
+    t.is(network.dialled.length, verdict === 'allow' ? 1 : 0, input);
+  }
+});
+
+test('redirects', async (t) => {
+  for (const { input, verdict, why } of casesOf('redirect')) {
+    const [first = '', ...locations] = input.split(' -> ');
+    const network = await stubNetwork({
+      certificate,
+      handle: (_, response) => {
+        const location = locations.shift();
+        if (location === undefined) response.end('hello');
+        else {
+          response.socket?.end(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`);
+        }
+      },
+    });
+    const code = await download(network, first);
+    network.close();
+    const refusal = why.startsWith('redirect loop') ? 'target_failed' : 'target_refused';
+    t.is(code, verdict === 'allow' ? 'ok' : refusal, `${input}: ${why}`);
+  }
+});
+
+/** `A:1.2.3.4,CNAME:b.example` -> what a resolver says. */
+function readRecords(text: string): HostAddresses {
+  const records = text.split(',').map((record) => /^(A|AAAA|CNAME):(.*)$/.exec(record) ?? []);
+  const of = (...types: string[]) =>
+    records.flatMap(([, type = '', data = '']) => (types.includes(type) ? [data] : []));
+  return { addresses: of('A', 'AAAA'), chain: of('CNAME') };
+}
+
+test('answers of DNS: one look-up, and a connection to nothing but its first answer', async (t) => {
+  for (const { input, verdict, why } of casesOf('dns')) {
+    const [host = '', ...groups] = input.split('|');
+    const answers = groups.map(readRecords);
+    const network = await stubNetwork({
+      resolve: () =>
+        answers[Math.min(network.lookups.length - 1, answers.length - 1)] ?? { addresses: [], chain: [] },
+    });
+    const code = await download(network, `http://${host}/`);
+    network.close();
+    t.is(network.lookups.length, 1, input);
+    if (verdict === 'allow') {
+      t.is(code, 'ok', `${input}: ${why}`);
+      t.deepEqual(network.dialled, [`${answers[0]?.addresses[0]}:80`], input);
+    } else {
+      t.true([...REFUSALS, 'host_not_found'].includes(code), `${input}: ${why}: ${code}`);
+      t.deepEqual(network.dialled, [], input);
+    }
+  }
+});
