@@ -48,6 +48,13 @@ function url(text: string, protocols: readonly string[]): string {
   return text;
 }
 
+/** A connection string may list several members, which no URL parser takes; the driver reads the rest. */
+function mongodbUri(text: string): string {
+  if (!/^mongodb(?:\+srv)?:\/\/[^/?\s]+/.test(text))
+    throw new Error('want a URL that starts with mongodb:// or mongodb+srv://');
+  return text;
+}
+
 const webUrl = (text: string): string => url(text, ['http:', 'https:']).replace(/\/$/, '');
 
 /** Calls a second, and how many may come at once; null lifts every limit. */
@@ -155,7 +162,7 @@ export const VARIABLES = {
     about: 'Folder of the local stack: databases, demo.json, the generated master key.',
   }),
   MONGODB_URI: variable({
-    parse: (text) => url(text, ['mongodb:', 'mongodb+srv:']),
+    parse: mongodbUri,
     fallback: null,
     secret: true,
     about: 'Replica set and database to use instead of the local MongoDB.',

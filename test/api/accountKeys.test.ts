@@ -1,0 +1,227 @@
+import test from 'ava';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+type Row = Record<string, unknown>;
+
+const KEYS = '/api/v1/account/keys';
+const HOUR_MS = 3_600_000;
+
+let stack: Stack;
+
+test.before(async () => {
+  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+});
+test.after.always(() => stack?.stop());
+
+const json = async (response: Response) => JSON.parse(await response.text());
+
+async function problem(response: Response): Promise<{ status: number; code: string; pointers: string[] }> {
+  const { code, errors = [] } = await json(response);
+  return { status: response.status, code, pointers: errors.map(({ pointer }: Row) => pointer).sort() };
+}
+
+const create = (account: TestAccount, body: Row) => account.manage(KEYS, body);
+const revoke = (account: TestAccount, id: string) =>
+  account.manage(`${KEYS}/${id}`, undefined, { method: 'DELETE' });
+const rows = async (account: TestAccount): Promise<Row[]> =>
+  (await json(await account.manage(`${KEYS}?limit=100`))).items;
+
+const get = (path: string, key: string) =>
+  fetch(`${stack.baseUrl}${path}`, { headers: { Authorization: `Bearer ${key}` } });
+const hash = (key: string) =>
+  fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: '{"text":"a"}',
+  });
+
+test('a new key is shown once, works at once, and has its row and event', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
+  const body = { name: 'site "é" 😀', scopes: ['tools'], tools: ['hash-text', 'qr-generate'], expiresAt };
+  const response = await create(account, body);
+  t.is(response.status, 201);
+  t.is(response.headers.get('cache-control'), 'no-store');
+  const { key, ...row } = await json(response);
+  t.regex(key, /^ut_[0-9A-Za-z]{36}$/);
+  const { id, createdAt, ...rest } = row;
+  t.deepEqual(rest, { ...body, prefix: key.slice(0, 9), lastUsedAt: null, revokedAt: null });
+  t.true(Math.abs(Date.now() - Date.parse(createdAt)) < HOUR_MS);
+  t.is((await hash(key)).status, 200);
+
+  const [listed] = await rows(account);
+  t.deepEqual({ ...listed, lastUsedAt: null }, row);
+  const { items } = await json(await account.manage('/api/v1/account/events?limit=1'));
+  t.like(items[0], { event: 'api_key.created', deliveries: [] });
+  t.deepEqual(items[0].data, { keyId: id, name: body.name, prefix: row.prefix });
+
+  for (const path of ['keys', 'events', 'calls', 'ledger']) {
+    const text = await (await account.manage(`/api/v1/account/${path}?limit=100`)).text();
+    t.false(text.includes(key) || text.includes(account.accountKey) || /[0-9a-f]{64}/.test(text), path);
+  }
+});
+
+test('left out, tools and expiresAt are null: all tools, for ever', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const response = await create(account, { name: 'n', scopes: ['account'] });
+  t.is(response.status, 201);
+  const row = await json(response);
+  t.like(row, { name: 'n', scopes: ['account'], tools: null, expiresAt: null });
+  t.is((await get('/api/v1/account', row.key)).status, 200);
+});
+
+test('a key that was revoked is refused on the next call', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const { id, key } = await json(await create(account, { name: 'gone soon', scopes: ['tools'] }));
+  t.is((await hash(key)).status, 200);
+  const response = await revoke(account, id);
+  t.is(response.status, 204);
+  t.is(await response.text(), '');
+  t.like(await problem(await hash(key)), { status: 401, code: 'invalid_api_key' });
+
+  const row = (await rows(account)).find((candidate) => candidate.id === id);
+  t.true(Date.parse(String(row?.revokedAt)) <= Date.now());
+  t.is((await revoke(account, id)).status, 204);
+  const { items } = await json(await account.manage('/api/v1/account/events'));
+  const revoked = items.filter(({ event }: Row) => event === 'api_key.revoked');
+  t.deepEqual(
+    revoked.map(({ data }: Row) => data),
+    [{ keyId: id, name: 'gone soon', prefix: key.slice(0, 9) }],
+  );
+});
+
+test('a key may revoke itself', async (t) => {
+  const account = await makeAccount(stack, 0);
+  const own = (await rows(account)).find(({ scopes }) => String(scopes) === 'account');
+  t.is((await revoke(account, String(own?.id))).status, 204);
+  t.like(await problem(await account.manage(KEYS)), { status: 401, code: 'invalid_api_key' });
+});
+
+test("another account's key is not found, and stays", async (t) => {
+  const [owner, other] = [await makeAccount(stack, 10), await makeAccount(stack, 10)];
+  const { id, key } = await json(await create(owner, { name: 'mine', scopes: ['tools'] }));
+  const refusal = await problem(await revoke(other, id));
+  t.like(refusal, { status: 404, code: 'not_found' });
+  t.deepEqual(await problem(await revoke(other, 'key_none')), refusal);
+  t.deepEqual(await problem(await revoke(other, '%00')), refusal);
+  t.is((await hash(key)).status, 200);
+});
+
+test('each scope opens its own half', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const refused = { status: 403, code: 'insufficient_scope' };
+  for (const path of ['', '/calls', '/ledger', '/keys', '/events'])
+    t.like(await problem(await get(`/api/v1/account${path}`, account.toolsKey)), refused);
+  const headers = { Authorization: `Bearer ${account.toolsKey}`, 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ name: 'x', scopes: ['account'] });
+  t.like(await problem(await fetch(`${stack.baseUrl}${KEYS}`, { method: 'POST', headers, body })), refused);
+  t.like(await problem(await hash(account.accountKey)), refused);
+  t.is((await rows(account)).length, 2);
+});
+
+test('without a key, with a wrong one, with an expired one', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const none = await fetch(`${stack.baseUrl}/api/v1/account`);
+  t.regex(none.headers.get('www-authenticate') ?? '', /^Bearer/);
+  t.like(await problem(none), { status: 401, code: 'missing_api_key' });
+  t.like(await problem(await get('/api/v1/account', 'ut_x')), { status: 401, code: 'invalid_api_key' });
+  const expired = await account.addKey({ scope: 'account', expiresAt: new Date(Date.now() - 1) });
+  t.like(await problem(await get('/api/v1/account', expired.key)), { status: 401, code: 'invalid_api_key' });
+});
+
+test('a key for some tools calls no other', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const { key } = await json(
+    await create(account, { name: 'qr', scopes: ['tools'], tools: ['qr-generate'] }),
+  );
+  t.like(await problem(await hash(key)), { status: 403, code: 'tool_not_allowed' });
+});
+
+test('bodies that are refused, every fault by its place', async (t) => {
+  const account = await makeAccount(stack, 0);
+  const good = { name: 'x', scopes: ['tools'] };
+  const cases: [Row, ...string[]][] = [
+    [{}, '/name', '/scopes'],
+    [{ ...good, name: '' }, '/name', '/name'],
+    [{ ...good, name: '   ' }, '/name'],
+    [{ ...good, name: 'a\nb' }, '/name'],
+    [{ ...good, name: 'a\u0000' }, '/name'],
+    [{ ...good, name: 'a\u0085' }, '/name'],
+    [{ ...good, name: '\ud800' }, '/name'],
+    [{ ...good, name: 'x'.repeat(101) }, '/name'],
+    [{ ...good, name: 5 }, '/name'],
+    [{ ...good, scopes: [] }, '/scopes'],
+    [{ ...good, scopes: ['tools', 'account'] }, '/scopes'],
+    [{ ...good, scopes: ['root'] }, '/scopes/0'],
+    [{ ...good, scopes: 'tools' }, '/scopes'],
+    [{ ...good, tools: [] }, '/tools'],
+    [{ ...good, tools: ['hash-text', 'no-such', '__proto__'] }, '/tools/1', '/tools/2'],
+    [{ ...good, tools: ['hash-text', 'hash-text'] }, '/tools'],
+    [{ name: 'x', scopes: ['account'], tools: ['hash-text'] }, '/tools'],
+    [{ ...good, expiresAt: '2020-01-01T00:00:00Z' }, '/expiresAt'],
+    [{ ...good, expiresAt: '2099-01-01' }, '/expiresAt'],
+    [{ ...good, expiresAt: '2099-12-31T23:59:60Z' }, '/expiresAt'],
+    [{ ...good, expiresAt: 4_102_444_800 }, '/expiresAt'],
+    [{ ...good, key: 'ut_mine', id: 'key_mine' }, '/id', '/key'],
+  ];
+  for (const [body, ...pointers] of cases)
+    t.deepEqual(
+      await problem(await create(account, body)),
+      { status: 422, code: 'invalid_input', pointers },
+      JSON.stringify(body).slice(0, 80),
+    );
+  t.is((await create(account, { ...good, name: '😀'.repeat(100) })).status, 201);
+  t.is((await rows(account)).length, 3);
+});
+
+test('a body must be a JSON object, of a sane size, said to be JSON', async (t) => {
+  const account = await makeAccount(stack, 0);
+  const post = async (body: string, type = 'application/json') =>
+    problem(
+      await account.manage(KEYS, undefined, { method: 'POST', body, headers: { 'Content-Type': type } }),
+    );
+  t.like(await post('{'), { status: 400, code: 'malformed_json' });
+  t.like(await post('[]'), { status: 400, code: 'malformed_json' });
+  t.like(await post('{}', 'text/plain'), { status: 415, code: 'unsupported_media_type' });
+  t.like(await post(JSON.stringify({ name: 'x'.repeat(200_000) })), { status: 413, code: 'body_too_large' });
+});
+
+test('50 live keys and no more, also when they are asked for at once; a revoked one makes room', async (t) => {
+  const account = await makeAccount(stack, 0);
+  const answers = await Promise.all(
+    Array.from({ length: 52 }, async (_, i) => {
+      const response = await create(account, { name: `key ${i}`, scopes: ['tools'] });
+      const body = await json(response);
+      return { status: response.status, code: body.code, id: body.id };
+    }),
+  );
+  const made = answers.filter(({ status }) => status === 201);
+  const refused = answers.filter(({ status }) => status !== 201);
+  t.is(made.length, 48);
+  t.deepEqual(
+    refused.map(({ status, code }) => [status, code]),
+    Array.from({ length: 4 }, () => [409, 'limit_reached']),
+  );
+  t.is((await rows(account)).length, 50);
+  t.is((await revoke(account, made[0]?.id)).status, 204);
+  t.is((await create(account, { name: 'in its place', scopes: ['tools'] })).status, 201);
+  t.is((await create(account, { name: 'one too many', scopes: ['tools'] })).status, 409);
+});
+
+test('the rate limit counts these calls with those of the tools', async (t) => {
+  const limited = await startStack({ pools: [], env: { RATE_LIMIT: '1:4' } });
+  try {
+    const account = await makeAccount(limited, 0);
+    const responses = [];
+    for (let i = 0; i < 12; i++) responses.push(await account.manage('/api/v1/account'));
+    const refused = responses.filter(({ status }) => status === 429);
+    t.true(refused.length > 0);
+    t.true(refused.every(({ headers }) => Number(headers.get('retry-after')) >= 1));
+    t.is(responses[0]?.headers.get('ratelimit-policy'), '"account";q=4;w=4');
+    const tool = await account.call('hash-text', { text: 'a' });
+    t.is(tool.status, 429);
+  } finally {
+    await limited.stop();
+  }
+});

@@ -1,0 +1,111 @@
+import test from 'ava';
+import { createAccounts } from '../../store/accounts.ts';
+import { createApiKeys, generateKey, isWellFormedKey } from '../../store/apiKeys.ts';
+import { openStore } from '../../store/mongo.ts';
+import { seededRandom } from '../helpers/random.ts';
+import { startDatabase } from '../helpers/stack.ts';
+import vectors from '../vectors/api-keys.json' with { type: 'json' };
+
+const ALPHABET = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
+
+test('keys whose checksum another implementation computed are well formed', (t) => {
+  for (const key of vectors.keys) t.true(isWellFormedKey(key), key);
+});
+
+test('a new key is well formed, and no two are alike', (t) => {
+  const keys = Array.from({ length: 1000 }, generateKey);
+  for (const key of keys) {
+    t.regex(key, /^ut_[0-9A-Za-z]{36}$/);
+    t.true(isWellFormedKey(key), key);
+  }
+  t.is(new Set(keys).size, keys.length);
+});
+
+test('every single wrong character is detected', (t) => {
+  const [key = ''] = vectors.keys.slice(-1);
+  for (let at = 3; at < key.length; at++)
+    for (const character of ALPHABET) {
+      if (character === key[at]) continue;
+      const wrong = key.slice(0, at) + character + key.slice(at + 1);
+      if (isWellFormedKey(wrong)) t.fail(wrong);
+    }
+  t.true(isWellFormedKey(key));
+});
+
+test('neighbours that changed places are detected', (t) => {
+  for (const key of vectors.keys)
+    for (let at = 3; at + 1 < key.length; at++) {
+      if (key[at] === key[at + 1]) continue;
+      const wrong = key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2);
+      if (isWellFormedKey(wrong)) t.fail(wrong);
+    }
+  t.pass();
+});
+
+test('what only looks like a key is none', (t) => {
+  const [key = ''] = vectors.keys;
+  const fakes = [
+    '',
+    'ut_',
+    key.slice(0, -1),
+    `${key}0`,
+    ` ${key}`,
+    `${key}\n`,
+    key.replace('ut_', 'UT_'),
+    key.replace('ut_', 'ut-'),
+  ];
+  for (const fake of fakes) t.false(isWellFormedKey(fake), JSON.stringify(fake));
+});
+
+test('random text of the right shape is as good as never a key', (t) => {
+  const random = seededRandom((line) => t.log(line));
+  const accepted = Array.from({ length: 20_000 }, () =>
+    Array.from({ length: 36 }, () => random.pick(ALPHABET)).join(''),
+  ).filter((text) => isWellFormedKey(`ut_${text}`));
+  t.deepEqual(accepted, []);
+});
+
+test('a key lives until it expires or is revoked, and is stored as its hash alone', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const database = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
+  const account = await createAccounts(store).create({ email: 'keys@example.com', credits: 0 });
+  const apiKeys = createApiKeys(store, (error) => t.fail(String(error)));
+  open.defer(() => apiKeys.flush());
+  const common = { accountId: account._id, name: 'n', scope: 'tools', tools: null } as const;
+  const live = await apiKeys.create({ ...common, expiresAt: null });
+  const expired = await apiKeys.create({ ...common, expiresAt: new Date(Date.now() - 1) });
+  t.is((await apiKeys.authenticate(live.key))?._id, live.row._id);
+  t.is(await apiKeys.authenticate(expired.key), null);
+  t.is(await apiKeys.authenticate(generateKey()), null);
+  t.false(JSON.stringify(await store.apiKeys.find().toArray()).includes(live.key.slice(12)));
+  t.is(live.row.prefix, live.key.slice(0, 9));
+
+  await apiKeys.revoke(account._id, live.row._id);
+  await apiKeys.revoke(account._id, live.row._id);
+  t.is(await apiKeys.authenticate(live.key), null);
+  const events = await store.events.find({ event: 'api_key.revoked' }).toArray();
+  t.deepEqual(
+    events.map(({ data }) => data),
+    [{ keyId: live.row._id, name: 'n', prefix: live.row.prefix }],
+  );
+  await t.throwsAsync(apiKeys.revoke('acc_other', live.row._id), { message: /nothing at this address/ });
+});
+
+test('the 51st live key is refused, also when many are made at once; a revoked one makes room', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const database = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
+  const account = await createAccounts(store).create({ email: 'many@example.com', credits: 0 });
+  const apiKeys = createApiKeys(store, (error) => t.fail(String(error)));
+  const create = () =>
+    apiKeys.create({ accountId: account._id, name: 'n', scope: 'tools', tools: null, expiresAt: null });
+  const made = [];
+  for (let i = 0; i < 47; i++) made.push(await create());
+  const rest = await Promise.allSettled(Array.from({ length: 6 }, create));
+  t.is(rest.filter(({ status }) => status === 'fulfilled').length, 3);
+  await t.throwsAsync(create(), { message: /as many as it may|50 live keys/ });
+  await apiKeys.revoke(account._id, made[0]?.row._id ?? '');
+  await create();
+  t.is(await store.apiKeys.countDocuments({ revokedAt: null }), 50);
+});

@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { createAccounts } from '../../store/accounts.ts';
+import { type Audit, audit, type Books, check } from '../../store/audit.ts';
+import { createCalls } from '../../store/calls.ts';
+import { createLedger } from '../../store/ledger.ts';
+import { type AccountDoc, type EntryDoc, ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import { startDatabase } from '../helpers/stack.ts';
+
+let store: Store;
+let database: Awaited<ReturnType<typeof startDatabase>>;
+
+test.before(async () => {
+  database = await startDatabase();
+  store = await openStore(database.mongodbUri);
+  await ensureIndexes(store);
+});
+test.after.always(async () => {
+  await store?.close();
+  await database?.stop();
+});
+
+/** A call of 5 credits that was charged, as a workflow would have it done. */
+async function charge(accountId: string): Promise<string> {
+  const callId = randomUUID();
+  const tool = { tool: 'hash-text', pool: 'cpu', price: 5 } as const;
+  await createCalls(store).claim({
+    _id: callId,
+    accountId,
+    keyId: null,
+    keyPrefix: null,
+    tool: tool.tool,
+    cost: tool.price,
+    requestId: 'req_1',
+    actsOnWorld: false,
+  });
+  const ledger = createLedger(store, (error) => console.error(error));
+  const held = await ledger.reserve({ ...tool, callId, accountId, maxRunning: null });
+  if (held.status !== 'held') throw new Error(held.status);
+  await ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+  await ledger.flush();
+  return callId;
+}
+
+/** Books with one of everything: 30 credits, two charges across 25, more credits, less of them, a shortfall settled. */
+async function writeBooks(): Promise<{ accountId: string; callId: string }> {
+  const accounts = createAccounts(store);
+  const { _id: accountId } = await accounts.create({ email: `${randomUUID()}@example.com`, credits: 30 });
+  const callId = await charge(accountId);
+  await charge(accountId);
+  const adjust = (amount: number, reference: string) =>
+    accounts.grant({ accountId, type: 'adjustment', amount, reference, reason: 'test' });
+  await adjust(-50, 'taken');
+  await adjust(100, 'given');
+  return { accountId, callId };
+}
+
+const found = ({ drift }: Audit, accountId: string): string[] =>
+  drift.filter((row) => row.accountId === accountId).map(({ what }) => what);
+
+test('books that nobody touched are right', async (t) => {
+  const { accountId } = await writeBooks();
+  const account = await store.accounts.findOne({ _id: accountId });
+  t.like(account, { balance: 70, shortfall: 0, reserved: 0, seq: 6 });
+  t.deepEqual(found(await audit(store), accountId), []);
+});
+
+/** A hand in the books, and what the audit has to say of it. */
+const COOKED: Record<
+  string,
+  { cook(account: { accountId: string; callId: string }): Promise<unknown>; finds: RegExp }
+> = {
+  'a balance': {
+    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { balance: 1 } }),
+    finds: /^balance$/,
+  },
+  'what is reserved': {
+    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { reserved: 1 } }),
+    finds: /^reserved$/,
+  },
+  'more reserved than there is': {
+    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { reserved: 71 } }),
+    finds: /^reserved above balance$/,
+  },
+  'the count of running calls': {
+    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { 'running.cpu': 2 } }),
+    finds: /^running in cpu$/,
+  },
+  'a shortfall that was forgiven': {
+    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { shortfall: 3 } }),
+    finds: /^shortfall$/,
+  },
+  'the last line taken away': {
+    cook: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 6 }),
+    finds: /^lines$/,
+  },
+  'a line taken away': {
+    cook: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 4 }),
+    finds: /^number of a line$/,
+  },
+  'the amount of a line': {
+    cook: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -4 } }),
+    finds: /^balance after line 3$/,
+  },
+  'an amount that takes what is not there': {
+    cook: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -40 } }),
+    finds: /^line 3 below zero$/,
+  },
+  'a charge that was given back by hand': {
+    cook: ({ callId: _id }) => store.calls.updateOne({ _id }, { $set: { state: 'refunded', charged: 0 } }),
+    finds: /^credits of call /,
+  },
+  'a charge of another amount': {
+    cook: ({ callId: _id }) => store.calls.updateOne({ _id }, { $set: { charged: 6 } }),
+    finds: /^credits of call /,
+  },
+  'a call that is charged without a line': {
+    async cook({ accountId, callId }) {
+      const call = await store.calls.findOne({ _id: callId });
+      if (call !== null) await store.calls.insertOne({ ...call, _id: randomUUID(), accountId });
+    },
+    finds: /^credits of call /,
+  },
+  'a line that names another call': {
+    cook: ({ callId }) => store.entries.updateOne({ callId }, { $set: { callId: randomUUID() } }),
+    finds: /^credits of call /,
+  },
+  'a grant that was changed': {
+    cook: ({ accountId }) => store.grants.updateOne({ accountId, requested: 100 }, { $set: { applied: 90 } }),
+    finds: /^credits of grants$/,
+  },
+  'credits.low that never fired': {
+    cook: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.low' }),
+    finds: /^credits\.low events$/,
+  },
+  'credits.exhausted that nothing caused': {
+    cook: ({ accountId }) =>
+      store.events.insertOne({
+        _id: `evt_${randomUUID()}`,
+        accountId,
+        event: 'credits.exhausted',
+        createdAt: new Date(),
+        data: {},
+      }),
+    finds: /^credits\.exhausted events$/,
+  },
+  'credits.granted that never fired': {
+    cook: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.granted' }),
+    finds: /^credits\.granted events$/,
+  },
+  'an account that is gone': {
+    cook: ({ accountId: _id }) => store.accounts.deleteOne({ _id }),
+    finds: /^lines of an account that is gone$/,
+  },
+};
+
+for (const [name, { cook, finds }] of Object.entries(COOKED))
+  test.serial(`cooked books are found: ${name}`, async (t) => {
+    const [cooked, honest] = [await writeBooks(), await writeBooks()];
+    await cook(cooked);
+    const result = await audit(store);
+    const drift = found(result, cooked.accountId);
+    t.true(
+      drift.some((what) => finds.test(what)),
+      drift.join('; '),
+    );
+    t.deepEqual(found(result, honest.accountId), []);
+  });
+
+/** An account that began with 30 credits and paid 10 in one call. */
+function books(): { account: AccountDoc; of: Books; line: EntryDoc } {
+  const common = { accountId: 'acc_1', at: new Date(), source: null, reference: null };
+  const line: EntryDoc = {
+    ...common,
+    _id: 'ent_2',
+    seq: 2,
+    type: 'charge',
+    amount: -10,
+    balanceAfter: 20,
+    callId: 'call',
+    tool: 'hash-text',
+  };
+  const first: EntryDoc = {
+    ...common,
+    _id: 'ent_1',
+    seq: 1,
+    type: 'signup',
+    amount: 30,
+    balanceAfter: 30,
+    callId: null,
+    tool: null,
+  };
+  const account: AccountDoc = {
+    _id: 'acc_1',
+    email: 'a@example.com',
+    createdAt: new Date(),
+    balance: 20,
+    reserved: 0,
+    shortfall: 0,
+    seq: 2,
+    monthlyAllowance: 0,
+    keysMade: 0,
+    running: {},
+    holds: {},
+    journal: [],
+  };
+  const of = {
+    entries: [first, line],
+    charged: new Map([['call', 10]]),
+    grants: [],
+    fired: new Map([['credits.low', 1] as const]),
+  };
+  return { account, of, line };
+}
+
+test('a charge that is still in the journal counts once, before it is copied, half way and after', (t) => {
+  const { account, of, line } = books();
+  const [first] = of.entries;
+  if (first === undefined) throw new Error('no line');
+  const journal: AccountDoc['journal'] = [
+    {
+      id: line._id,
+      callId: 'call',
+      tool: 'hash-text',
+      state: 'charged',
+      cost: 10,
+      at: line.at,
+      code: null,
+      release: false,
+      seq: 2,
+      balanceAfter: 20,
+      events: [{ id: 'evt_1', event: 'credits.low' }],
+    },
+  ];
+  const pending = { ...of, charged: new Map(), fired: new Map() };
+  t.deepEqual(check(account, of), []);
+  t.deepEqual(check({ ...account, journal }, { ...pending, entries: [first] }), []);
+  t.deepEqual(check({ ...account, journal }, pending), []);
+});
+
+test('a drift names the account, what is wrong, and both numbers', (t) => {
+  const { account, of } = books();
+  t.deepEqual(check({ ...account, balance: 21 }, of), [
+    { accountId: 'acc_1', what: 'balance', expected: 20, found: 21 },
+  ]);
+});
+
+test('a call that was charged twice is found', (t) => {
+  const { account, of, line } = books();
+  const twice = { ...line, _id: 'ent_3', seq: 3, balanceAfter: 10 };
+  const drift = check({ ...account, balance: 10, seq: 3 }, { ...of, entries: [...of.entries, twice] });
+  t.deepEqual(drift, [{ accountId: 'acc_1', what: 'credits of call call', expected: 20, found: 10 }]);
+});
+
+test('holds must add up to what is reserved, pool by pool', (t) => {
+  const { account, of } = books();
+  const holds = {
+    running: { nonce: 'n', tool: 'hash-text', pool: 'cpu' as const, cost: 5, at: new Date() },
+  };
+  t.deepEqual(check({ ...account, holds, reserved: 5, running: { cpu: 1 } }, of), []);
+  t.deepEqual(
+    check({ ...account, holds, reserved: 4, running: { cpu: 1, network: 1 } }, of).map(({ what }) => what),
+    ['reserved', 'running in network'],
+  );
+});

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from '../../schemas/tool.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import type { Reservation } from '../../store/ledger.ts';
+import { ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import { startDatabase } from '../helpers/stack.ts';
+
+/** Older than what the sweeper leaves alone. */
+const LONG_AGO_MS = 60_000;
+
+const POOL: Pool = 'cpu';
+
+/** Databases of their own, so that what goes over a whole database (the sweeper) stays in its lane. */
+export async function openLanes(count: number): Promise<{ stores: Store[] } & AsyncDisposable> {
+  await using open = new AsyncDisposableStack();
+  const stores: Store[] = [];
+  for (let i = 0; i < count; i++) {
+    const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
+    const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
+    await ensureIndexes(store);
+    stores.push(store);
+  }
+  const opened = open.move();
+  return { stores, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** The row of a call that was accepted a while ago. */
+export async function insertCall(store: Store, call: Reservation, key?: string): Promise<void> {
+  const at = new Date(Date.now() - LONG_AGO_MS);
+  const expiresAt = new Date(Date.now() + 86_400_000);
+  await store.calls.insertOne({
+    _id: call.callId,
+    accountId: call.accountId,
+    keyId: null,
+    keyPrefix: null,
+    tool: call.tool,
+    cost: call.price,
+    charged: 0,
+    state: 'running',
+    code: null,
+    requestId: `req_${call.callId}`,
+    startedAt: at,
+    touchedAt: at,
+    finishedAt: null,
+    actsOnWorld: false,
+    ...(key === undefined ? {} : { idempotency: { key, fingerprint: null, expiresAt } }),
+  });
+}
+
+/** An account with credits, and a call of it that has an Idempotency-Key. */
+export async function openCall(
+  store: Store,
+  { credits, price }: { credits: number; price: number },
+): Promise<Reservation> {
+  const callId = randomUUID();
+  const account = await createAccounts(store).create({ email: `${callId}@example.com`, credits });
+  const call = { callId, accountId: account._id, tool: 'hash-text', pool: POOL, price, maxRunning: 64 };
+  await insertCall(store, call, 'the-key');
+  return call;
+}
+
+/** What the books say about the one call of an account. */
+export async function readBooks(store: Store, { callId, accountId }: Reservation) {
+  const [account, call, entries, events] = await Promise.all([
+    // Pulls from the journal are not waited for by a majority.
+    store.accounts.findOne({ _id: accountId }, { readConcern: { level: 'local' } }),
+    store.calls.findOne({ _id: callId }),
+    store.entries.find({ accountId }).sort({ seq: 1 }).toArray(),
+    store.events.find({ accountId }).toArray(),
+  ]);
+  if (account === null || call === null) throw new Error('there is no such account or call');
+  return {
+    balance: account.balance,
+    reserved: account.reserved,
+    running: account.running[POOL] ?? 0,
+    holds: Object.keys(account.holds).length,
+    journal: account.journal.length,
+    state: call.state,
+    charged: call.charged,
+    keyBound: call.idempotency !== undefined,
+    charges: entries.filter((entry) => entry.type === 'charge').map((entry) => entry.amount),
+    total: entries.reduce((sum, entry) => sum + entry.amount, 0),
+    events: events.map(({ event }) => event).sort(),
+  };
+}

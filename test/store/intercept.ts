@@ -1,0 +1,57 @@
+import type { Collection, Document } from 'mongodb';
+import type { Store } from '../../store/mongo.ts';
+
+/** Runs one database operation, sooner, later, not at all, or with an error of its own. */
+export type Intercept = <T>(name: string, run: () => Promise<T>) => Promise<T>;
+
+/** A cursor whose first step waits for the intercept; what it yields is read at that moment. */
+function interceptCursor(cursor: object, name: string, intercept: Intercept): object {
+  const toArray = (): Promise<unknown[]> =>
+    intercept(name, async () => {
+      const read: unknown = Reflect.get(cursor, 'toArray');
+      if (typeof read !== 'function') throw new Error(`${name} has no toArray`);
+      return Reflect.apply(read, cursor, []);
+    });
+  const proxy: object = new Proxy(cursor, {
+    get(target, key) {
+      if (key === 'toArray') return toArray;
+      if (key === Symbol.asyncIterator)
+        return async function* () {
+          yield* await toArray();
+        };
+      const member: unknown = Reflect.get(target, key);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => {
+        Reflect.apply(member, target, args);
+        return proxy;
+      };
+    },
+  });
+  return proxy;
+}
+
+function interceptCollection<T extends Document>(
+  collection: Collection<T>,
+  intercept: Intercept,
+): Collection<T> {
+  return new Proxy(collection, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key);
+      if (typeof member !== 'function') return member;
+      const name = `${target.collectionName}.${String(key)}`;
+      if (key === 'find')
+        return (...args: unknown[]) => interceptCursor(Reflect.apply(member, target, args), name, intercept);
+      return (...args: unknown[]) => intercept(name, async () => Reflect.apply(member, target, args));
+    },
+  });
+}
+
+/** The same store, where each operation of the ledger's collections goes through `intercept`. */
+export const interceptStore = (store: Store, intercept: Intercept): Store => ({
+  ...store,
+  accounts: interceptCollection(store.accounts, intercept),
+  calls: interceptCollection(store.calls, intercept),
+  entries: interceptCollection(store.entries, intercept),
+  events: interceptCollection(store.events, intercept),
+  grants: interceptCollection(store.grants, intercept),
+});

@@ -1,0 +1,94 @@
+import type { Pool } from '../../schemas/tool.ts';
+
+/** The books of one account as the contract describes them, in memory and one step at a time. */
+export class ModelAccount {
+  balance: number;
+  shortfall = 0;
+  /** Amounts in the order of the statement, with what they left. */
+  readonly lines: { type: string; amount: number; balanceAfter: number }[] = [];
+  readonly events: string[] = [];
+  readonly holds = new Map<string, { price: number; pool: Pool }>();
+  readonly calls = new Map<string, 'running' | 'charged' | 'refunded' | 'refused'>();
+  readonly #references = new Set<string>();
+
+  constructor(credits: number) {
+    this.balance = 0;
+    if (credits > 0) this.#post('signup', credits);
+  }
+
+  get reserved(): number {
+    return [...this.holds.values()].reduce((sum, { price }) => sum + price, 0);
+  }
+
+  running(pool: Pool): number {
+    return [...this.holds.values()].filter((hold) => hold.pool === pool).length;
+  }
+
+  #post(type: string, amount: number): void {
+    this.balance += amount;
+    this.lines.push({ type, amount, balanceAfter: this.balance });
+  }
+
+  accept(callId: string): void {
+    this.calls.set(callId, 'running');
+  }
+
+  /** What the account says to a new hold. */
+  verdict(price: number, pool: Pool, maxRunning: number): 'held' | 'insufficient' | 'busy' | 'suspended' {
+    if (this.shortfall > 0) return 'suspended';
+    if (this.balance - this.reserved < price) return 'insufficient';
+    return this.running(pool) >= maxRunning ? 'busy' : 'held';
+  }
+
+  reserve(callId: string, price: number, pool: Pool, maxRunning: number): string {
+    if (this.calls.get(callId) !== 'running') return 'closed';
+    if (this.holds.has(callId)) return 'held';
+    const verdict = this.verdict(price, pool, maxRunning);
+    if (verdict === 'held') this.hold(callId, price, pool);
+    return verdict;
+  }
+
+  hold(callId: string, price: number, pool: Pool): void {
+    this.holds.set(callId, { price, pool });
+  }
+
+  /** @returns the state on record */
+  settle(callId: string, wanted: 'charged' | 'refunded'): 'charged' | 'refunded' {
+    const hold = this.holds.get(callId);
+    if (this.calls.get(callId) === 'running') {
+      if (wanted === 'charged' && hold !== undefined) this.#charge(callId, hold.price);
+      if (wanted === 'refunded') this.calls.set(callId, hold === undefined ? 'refused' : 'refunded');
+      this.holds.delete(callId);
+    }
+    return this.calls.get(callId) === 'charged' ? 'charged' : 'refunded';
+  }
+
+  #charge(callId: string, price: number): void {
+    const before = this.balance;
+    this.#post('charge', -price);
+    this.calls.set(callId, 'charged');
+    if (before >= 25 && this.balance < 25) this.events.push('credits.low');
+    if (before > 0 && this.balance === 0) this.events.push('credits.exhausted');
+  }
+
+  /**
+   * @param taken what a negative amount could take, where concurrent steps leave that open
+   * @returns what is missing afterwards
+   */
+  grant(type: string, amount: number, reference: string, taken?: number): number {
+    if (this.#references.has(`${type}:${reference}`)) return this.shortfall;
+    this.#references.add(`${type}:${reference}`);
+    if (amount < 0) {
+      const takes = taken ?? Math.min(-amount, this.balance - this.reserved);
+      if (takes > 0) this.#post(type, -takes);
+      this.shortfall += -amount - takes;
+      return this.shortfall;
+    }
+    this.#post(type, amount);
+    const recovered = Math.min(amount, this.shortfall);
+    if (recovered > 0) this.#post('recovery', -recovered);
+    this.shortfall -= recovered;
+    this.events.push('credits.granted');
+    return this.shortfall;
+  }
+}

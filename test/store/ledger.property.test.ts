@@ -1,0 +1,303 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import type { Pool } from '../../schemas/tool.ts';
+import { type Accounts, createAccounts } from '../../store/accounts.ts';
+import { audit } from '../../store/audit.ts';
+import { createLedger, type Ledger, type Reservation } from '../../store/ledger.ts';
+import type { EntryType, Store } from '../../store/mongo.ts';
+import { sweep } from '../../store/sweeper.ts';
+import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
+import { insertCall, openLanes } from './books.ts';
+import { type Intercept, interceptStore } from './intercept.ts';
+import { ModelAccount } from './ledger.model.ts';
+
+const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 8000);
+const LANES = 12;
+const ACCOUNTS = 240;
+const POOLS: readonly Pool[] = ['cpu', 'network'];
+const MAX_RUNNING = 3;
+/** Percent of database operations at which the process crashes, half of them after the operation was done. */
+const CRASHES = 3;
+const ENOUGH_ATTEMPTS = 50;
+
+class Crash extends Error {}
+
+const crashing =
+  (random: Random): Intercept =>
+  async (_name, run) => {
+    const fate = random.integer(1, 200);
+    if (fate <= CRASHES) throw new Crash();
+    const result = await run();
+    if (fate > 200 - CRASHES) throw new Crash();
+    return result;
+  };
+
+/** What a retry policy does: the step again, until it answers. */
+async function insist<T>(step: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await step();
+    } catch (error) {
+      if (attempt === ENOUGH_ATTEMPTS) throw error;
+    }
+  }
+}
+
+interface Call extends Reservation {
+  nonce: string | null;
+}
+
+interface Subject {
+  id: string;
+  model: ModelAccount;
+  calls: Call[];
+}
+
+type Mismatch = (what: string, expected: unknown, found: unknown) => void;
+
+/** One operation that runs now; what it returns then tells the model what was answered, and checks it. */
+type Operation = () => Promise<() => void>;
+
+class Lane {
+  readonly #random: Random;
+  readonly #store: Store;
+  readonly #ledger: Ledger;
+  readonly #accounts: Accounts;
+  readonly #mismatch: Mismatch;
+
+  constructor(store: Store, random: Random, mismatch: Mismatch) {
+    const crashes = interceptStore(store, crashing(random));
+    this.#random = random;
+    this.#store = store;
+    this.#mismatch = mismatch;
+    // A batch of pulls that is lost stays in the journal: that is no error.
+    this.#ledger = createLedger(crashes, () => undefined);
+    this.#accounts = createAccounts(crashes);
+  }
+
+  async #accept(subject: Subject): Promise<Call> {
+    const price = this.#random.integer(1, 12);
+    const pool = this.#random.pick(POOLS);
+    const reservation = { callId: randomUUID(), accountId: subject.id, tool: 'hash-text', pool, price };
+    const call = { ...reservation, maxRunning: MAX_RUNNING, nonce: null };
+    await insertCall(this.#store, call);
+    subject.model.accept(call.callId);
+    subject.calls.push(call);
+    return call;
+  }
+
+  #reserve({ model }: Subject, call: Call, alone: boolean): Operation {
+    const { callId, price, pool } = call;
+    return async () => {
+      const answer = await insist(() => this.#ledger.reserve(call));
+      if (answer.status === 'held') call.nonce = answer.nonce;
+      return () => {
+        if (alone) {
+          const expected = model.reserve(callId, price, pool, MAX_RUNNING);
+          // Of a call that has ended, poverty may be mentioned first.
+          if (expected === 'closed') this.#mismatch('late reserve', true, answer.status !== 'held');
+          else this.#mismatch('reserve', expected, answer.status);
+          this.#mismatch('available', model.balance - model.reserved, answer.available);
+        } else if (answer.status === 'held' && model.calls.get(callId) === 'running')
+          model.hold(callId, price, pool);
+      };
+    };
+  }
+
+  #settle({ model, id }: Subject, call: Call, wanted: 'charged' | 'refunded', alone: boolean): Operation {
+    const { callId, nonce } = call;
+    return async () => {
+      const { state, available } = await insist(() =>
+        this.#ledger.settle(
+          wanted === 'charged'
+            ? { callId, accountId: id, wanted, nonce: nonce ?? 'none' }
+            : { callId, accountId: id, wanted, code: 'target_failed', release: true },
+        ),
+      );
+      return () => {
+        // Side by side, whoever was first decided for all: each was told the same.
+        this.#mismatch('settle', model.settle(callId, alone ? wanted : state), state);
+        if (alone) this.#mismatch('available', model.balance - model.reserved, available);
+      };
+    };
+  }
+
+  #grant(
+    subject: Subject,
+    type: Exclude<EntryType, 'signup' | 'charge' | 'recovery'>,
+    alone: boolean,
+  ): Operation {
+    const { id: accountId, model } = subject;
+    const amount = type === 'adjustment' ? -this.#random.integer(1, 40) : this.#random.integer(5, 60);
+    // Few references, so that one in several comes twice, late.
+    const reference = `r${this.#random.integer(1, 500)}`;
+    return async () => {
+      const known = await this.#store.grants.findOne({ _id: `${accountId}:${type}:${reference}` });
+      const answer = await insist(() =>
+        this.#accounts.grant({ accountId, type, amount, reference, reason: null }),
+      );
+      const applied = await this.#store.grants.findOne({ _id: `${accountId}:${type}:${reference}` });
+      return () => {
+        if (known !== null) return;
+        const taken = alone || applied === null ? undefined : -applied.applied;
+        const shortfall = model.grant(type, amount, reference, taken);
+        if (alone) this.#mismatch('shortfall', shortfall, answer.shortfall);
+      };
+    };
+  }
+
+  /** Some operation on the account; `alone` when nothing else goes on there, so that the model knows its answer. */
+  async #any(subject: Subject, alone: boolean): Promise<Operation> {
+    const known = subject.calls.length === 0 ? undefined : this.#random.pick(subject.calls);
+    const kind = this.#random.integer(1, 100);
+    if (known === undefined || kind <= 35) return this.#reserve(subject, await this.#accept(subject), alone);
+    if (kind <= 43) return this.#reserve(subject, known, alone);
+    if (kind <= 75 && known.nonce !== null) return this.#settle(subject, known, 'charged', alone);
+    if (kind <= 88) return this.#settle(subject, known, 'refunded', alone);
+    if (kind <= 92) return this.#grant(subject, 'adjustment', alone);
+    return this.#grant(subject, kind <= 96 ? 'purchase' : 'allowance', alone);
+  }
+
+  async alone(subject: Subject): Promise<void> {
+    const operation = await this.#any(subject, true);
+    const tell = await operation();
+    tell();
+    await this.#compare(subject);
+  }
+
+  /** Several at once on one account, no two on one call but for equal settlements. */
+  async together(subject: Subject, count: number): Promise<void> {
+    const batch: Operation[] = [];
+    const busy = new Set<Call>();
+    let adjusted = false;
+    for (let i = 0; i < count; i++) {
+      const free = subject.calls.filter((call) => !busy.has(call));
+      const known = free.length === 0 ? undefined : this.#random.pick(free);
+      const kind = this.#random.integer(1, 100);
+      if (known === undefined || kind <= 40) {
+        const call = await this.#accept(subject);
+        busy.add(call);
+        // Two attempts of one reservation at once: one hold.
+        batch.push(this.#reserve(subject, call, false), this.#reserve(subject, call, false));
+      } else if (kind <= 90) {
+        busy.add(known);
+        if (known.nonce !== null) batch.push(this.#settle(subject, known, 'charged', false));
+        batch.push(this.#settle(subject, known, 'refunded', false));
+      } else if (!adjusted) {
+        adjusted = true;
+        batch.push(this.#grant(subject, kind <= 95 ? 'adjustment' : 'purchase', false));
+      }
+    }
+    const tells = await Promise.all(batch.map((operation) => operation()));
+    await this.#tellInOrder(subject, tells);
+    await this.#compare(subject);
+  }
+
+  /** Tells the model what was answered; lines of the statement in the order they got there. */
+  async #tellInOrder(subject: Subject, tells: (() => void)[]): Promise<void> {
+    for (const tell of tells) tell();
+    const { lines, events } = subject.model;
+    const entries = await this.#store.entries.find({ accountId: subject.id }).sort({ seq: 1 }).toArray();
+    const sorted = (list: { type: string; amount: number }[]) =>
+      list.map(({ type, amount }) => `${type} ${amount}`).sort();
+    this.#mismatch('lines, in any order', sorted(lines), sorted(entries));
+    // The order within the batch was the database's to choose; what it entails is computed again.
+    const granted = events.filter((event) => event === 'credits.granted');
+    lines.splice(0);
+    events.splice(0, events.length, ...granted);
+    let balance = 0;
+    for (const { type, amount } of entries) {
+      const before = balance;
+      balance += amount;
+      lines.push({ type, amount, balanceAfter: balance });
+      if (type !== 'charge') continue;
+      if (before >= 25 && balance < 25) events.push('credits.low');
+      if (before > 0 && balance === 0) events.push('credits.exhausted');
+    }
+  }
+
+  async #compare({ id, model }: Subject): Promise<void> {
+    const account = await this.#store.accounts.findOne({ _id: id });
+    this.#mismatch('balance', model.balance, account?.balance);
+    this.#mismatch('reserved', model.reserved, account?.reserved);
+    this.#mismatch('shortfall', model.shortfall, account?.shortfall);
+    this.#mismatch('holds', [...model.holds.keys()].sort(), Object.keys(account?.holds ?? {}).sort());
+    for (const pool of POOLS)
+      this.#mismatch(`running in ${pool}`, model.running(pool), account?.running[pool] ?? 0);
+  }
+
+  async compareBooks({ id, model }: Subject): Promise<void> {
+    const entries = await this.#store.entries.find({ accountId: id }).sort({ seq: 1 }).toArray();
+    const lines = entries.map(({ type, amount, balanceAfter }) => ({ type, amount, balanceAfter }));
+    this.#mismatch('statement', model.lines, lines);
+    const events = await this.#store.events.find({ accountId: id }).toArray();
+    this.#mismatch('events', [...model.events].sort(), events.map(({ event }) => event).sort());
+    const rows = await this.#store.calls.find({ accountId: id }).toArray();
+    this.#mismatch(
+      'calls',
+      [...model.calls].sort(),
+      rows.map((row): [string, string] => [row._id, row.state]).sort(),
+    );
+  }
+
+  flush(): Promise<void> {
+    return insist(() => this.#ledger.flush());
+  }
+}
+
+test('random operations, alone and at once, with crashes, leave the books as the model has them', async (t) => {
+  t.timeout(OPERATIONS * 60 + 120_000);
+  const seeds = seededRandom((line) => t.log(line));
+  await using lanes = await openLanes(1);
+  const [store] = lanes.stores;
+  if (store === undefined) throw new Error('no database');
+  let done = 0;
+  let wrong = 0;
+  const mismatch: Mismatch = (what, expected, found) => {
+    if (JSON.stringify(expected) === JSON.stringify(found)) return;
+    if (wrong++ < 20) t.deepEqual(found, expected, `${what}, at operation ${done}`);
+  };
+
+  const started = performance.now();
+  const runLane = async (random: Random) => {
+    const lane = new Lane(store, random, mismatch);
+    const subjects: Subject[] = [];
+    for (let i = 0; i < ACCOUNTS / LANES; i++) {
+      const credits = random.integer(0, 80);
+      const account = await createAccounts(store).create({ email: `${randomUUID()}@example.com`, credits });
+      subjects.push({ id: account._id, model: new ModelAccount(credits), calls: [] });
+    }
+    while (done < OPERATIONS && wrong === 0) {
+      const subject = random.pick(subjects);
+      const count = random.integer(1, 10) <= 7 ? 1 : random.integer(2, 6);
+      if (count === 1) await lane.alone(subject);
+      else await lane.together(subject, count);
+      done += count;
+    }
+    return { lane, subjects };
+  };
+  const ran = await Promise.all(
+    Array.from({ length: LANES }, () => createRandom(seeds.integer(1, 2 ** 31))).map(runLane),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  t.log(`${done} operations in ${seconds.toFixed(1)} s: ${Math.round(done / seconds)} a second`);
+  t.is(wrong, 0);
+  t.deepEqual((await audit(store)).drift, [], 'half way, with calls that run');
+
+  const ledger = createLedger(store, (error) => t.fail(String(error)));
+  for (;;) if ((await sweep(store, ledger, async () => true)).ended === 0) break;
+  await ledger.flush();
+  for (const { lane, subjects } of ran) {
+    await lane.flush();
+    for (const subject of subjects) {
+      for (const [callId, state] of subject.model.calls)
+        if (state === 'running') subject.model.settle(callId, 'refunded');
+      await lane.compareBooks(subject);
+    }
+  }
+  t.is(wrong, 0);
+  const result = await audit(store);
+  t.deepEqual(result.drift, []);
+  t.is(result.accounts, Math.ceil(ACCOUNTS / LANES) * LANES);
+  t.is(await store.accounts.countDocuments({ reserved: { $ne: 0 } }), 0);
+});

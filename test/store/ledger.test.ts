@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { createAccounts } from '../../store/accounts.ts';
+import { audit } from '../../store/audit.ts';
+import { createLedger, type Ledger, type Reservation } from '../../store/ledger.ts';
+import type { Store } from '../../store/mongo.ts';
+import { sweep } from '../../store/sweeper.ts';
+import { openCall, openLanes, readBooks } from './books.ts';
+import { interceptStore } from './intercept.ts';
+
+/** Every sequence of operations up to this length, each operation any number of times. */
+const LENGTH = Number(process.env.TEST_SEQUENCE_LENGTH ?? 3);
+const LANES = 8;
+const CREDITS = 30;
+const PRICE = 10;
+
+const fail = (error: unknown): never => {
+  throw error;
+};
+
+/** What may happen to a call. `zombie`: a reservation whose process dies between its hold and its look at the row. */
+const STEPS = ['reserve', 'zombie', 'charge', 'refund', 'sweepClosed', 'sweepOpen'] as const;
+type Step = (typeof STEPS)[number];
+
+const sequences = (length: number): Step[][] =>
+  length === 0 ? [[]] : sequences(length - 1).flatMap((head) => STEPS.map((step) => [...head, step]));
+
+const ALL = Array.from({ length: LENGTH }, (_, i) => sequences(i + 1)).flat();
+
+/** The same in a few lines of state: the first terminal step decides. */
+class Model {
+  ending: 'charged' | 'refunded' | null = null;
+  held = false;
+  /** A reservation was answered, and its hold is still the one that stands. */
+  mayCharge = false;
+
+  reserve(): 'held' | 'closed' {
+    if (this.ending !== null) {
+      this.held = false; // a stray one is dropped by the way
+      return 'closed';
+    }
+    this.held = true;
+    this.mayCharge = true;
+    return 'held';
+  }
+
+  settle(wanted: 'charged' | 'refunded'): 'charged' | 'refunded' {
+    if (wanted === 'charged' && !this.mayCharge) return this.ending ?? 'refunded';
+    this.held = false;
+    this.ending ??= wanted;
+    return this.ending;
+  }
+}
+
+async function dieAfterHold(store: Store, call: Reservation): Promise<void> {
+  const dying = interceptStore(store, (name, run) =>
+    name === 'calls.findOne' ? Promise.reject(new Error('killed')) : run(),
+  );
+  try {
+    await createLedger(dying, fail).reserve(call);
+  } catch {
+    // as wanted; or there was no hold to take
+  }
+}
+
+/** @returns what the ledger did otherwise than the model */
+async function playSequence(store: Store, steps: readonly Step[], pulled: boolean): Promise<string[]> {
+  const call = await openCall(store, { credits: CREDITS, price: PRICE });
+  const { callId, accountId } = call;
+  const ledger = createLedger(store, fail, 2 ** 31 - 1);
+  const model = new Model();
+  let nonce: string | null = null;
+  const wrong: string[] = [];
+  const expect = (what: string, expected: unknown, found: unknown) => {
+    if (expected !== found) wrong.push(`${what}: ${found}, not ${expected}`);
+  };
+
+  for (const step of steps) {
+    if (step === 'reserve') {
+      const answer = await ledger.reserve(call);
+      expect('reserve', model.reserve(), answer.status);
+      if (answer.status === 'held') nonce = answer.nonce;
+    } else if (step === 'zombie') {
+      // Its hold stays when nothing says any more, in the account itself, that the call is over.
+      if (model.ending === null || pulled) model.held = true;
+      await dieAfterHold(store, call);
+    } else if (step === 'charge') {
+      if (nonce === null) continue; // nobody charges without having been answered
+      const { state } = await ledger.settle({ callId, accountId, wanted: 'charged', nonce });
+      expect('charge', model.settle('charged'), state);
+      if (model.ending !== null) model.mayCharge = false;
+    } else if (step === 'refund') {
+      const wanted = 'refunded';
+      const { state } = await ledger.settle({ callId, accountId, wanted, code: 'cancelled', release: true });
+      expect('refund', model.settle(wanted), state);
+      model.mayCharge = false;
+    } else {
+      const closed = step === 'sweepClosed';
+      await sweep(store, ledger, async () => closed);
+      if (closed && model.ending === null) model.settle('refunded');
+      if (model.ending !== null) {
+        model.held = false;
+        model.mayCharge = false;
+      }
+    }
+    if (pulled) await ledger.flush();
+    const { balance, reserved, charges } = await readBooks(store, call);
+    const charged = model.ending === 'charged';
+    expect(`balance after ${step}`, charged ? CREDITS - PRICE : CREDITS, balance);
+    expect(`reserved after ${step}`, model.held ? PRICE : 0, reserved);
+    expect(`charges after ${step}`, charged ? 1 : 0, charges.length);
+  }
+
+  await sweep(store, ledger, async () => true);
+  await ledger.flush();
+  const books = await readBooks(store, call);
+  const charged = model.ending === 'charged';
+  expect('available in the end', charged ? CREDITS - PRICE : CREDITS, books.balance - books.reserved);
+  expect('total of the statement', books.balance, books.total);
+  expect('ended', false, books.state === 'running');
+  expect('charged by its row', charged, books.state === 'charged');
+  expect('journal', 0, books.journal);
+  expect('events', charged ? 'credits.low' : '', books.events.join());
+  await Promise.all([store.accounts.deleteOne({ _id: accountId }), store.calls.deleteOne({ accountId })]);
+  return wrong;
+}
+
+for (const pulled of [true, false])
+  test(`${ALL.length} sequences of steps on one call, journal ${pulled ? 'pulled' : 'kept'} in between: the first that ends it decides`, async (t) => {
+    t.timeout(ALL.length * 1000 + 60_000);
+    await using lanes = await openLanes(LANES);
+    const open = [...ALL];
+    const wrong: string[] = [];
+    await Promise.all(
+      lanes.stores.map(async (store) => {
+        for (let steps = open.pop(); steps !== undefined; steps = open.pop())
+          for (const fault of await playSequence(store, steps, pulled))
+            wrong.push(`${steps.join()}: ${fault}`);
+      }),
+    );
+    t.deepEqual(wrong.slice(0, 20), []);
+  });
+
+/** Pays calls of one account as fast as it goes until told to stop. @returns how many */
+async function keepHot(store: Store, ledger: Ledger, first: Reservation, stop: AbortSignal): Promise<number> {
+  let paid = 0;
+  while (!stop.aborted) {
+    const callId = randomUUID();
+    const row = await store.calls.findOne({ _id: first.callId });
+    if (row === null) throw new Error('no row');
+    const { idempotency: _, ...plain } = row;
+    await store.calls.insertOne({ ...plain, _id: callId, state: 'running', charged: 0 });
+    const held = await ledger.reserve({ ...first, callId, price: 1, maxRunning: null });
+    if (held.status !== 'held') throw new Error(held.status);
+    await ledger.settle({ callId, accountId: first.accountId, wanted: 'charged', nonce: held.nonce });
+    paid++;
+  }
+  return paid;
+}
+
+test('a grant gets through to an account that is busy with calls', async (t) => {
+  await using lanes = await openLanes(1);
+  const [store] = lanes.stores;
+  if (store === undefined) throw new Error('no database');
+  const call = await openCall(store, { credits: 1_000_000, price: 1 });
+  const ledger = createLedger(store, (error) => t.fail(String(error)));
+  const stop = new AbortController();
+  const callers = Array.from({ length: 16 }, () => keepHot(store, ledger, call, stop.signal));
+  const { accountId } = call;
+  const accounts = createAccounts(store);
+  const started = performance.now();
+  const grants = 5;
+  for (let i = 0; i < grants; i++) {
+    await sleep(100);
+    await accounts.grant({ accountId, type: 'purchase', amount: 7, reference: `p${i}`, reason: null });
+  }
+  const ms = performance.now() - started - grants * 100;
+  stop.abort();
+  const paid = (await Promise.all(callers)).reduce((sum, count) => sum + count, 0);
+  await ledger.flush();
+  t.log(`${Math.round(ms / grants)} ms a grant beside ${paid} calls`);
+  t.is((await store.accounts.findOne({ _id: accountId }))?.balance, 1_000_000 + grants * 7 - paid);
+  t.deepEqual((await audit(store)).drift, []);
+});

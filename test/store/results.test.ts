@@ -1,0 +1,92 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import test from 'ava';
+import { createKeyring } from '../../store/keyring.ts';
+import { ensureIndexes, openStore } from '../../store/mongo.ts';
+import { createResults } from '../../store/results.ts';
+import { startDatabase } from '../helpers/stack.ts';
+
+const MB = 1024 * 1024;
+
+async function openResults() {
+  await using open = new AsyncDisposableStack();
+  const database = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
+  await ensureIndexes(store);
+  const results = createResults(store, createKeyring([{ id: 'a', bytes: randomBytes(32) }]));
+  const opened = open.move();
+  return { store, results, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+const soon = () => new Date(Date.now() + 900_000);
+
+test('a result comes back as it was, whatever its size', async (t) => {
+  await using opened = await openResults();
+  const { results, store } = opened;
+  for (const [size, pieces] of [
+    [0, 1],
+    [1, 1],
+    [8 * MB, 1],
+    [8 * MB + 1, 2],
+    [20 * MB, 3],
+  ] as const) {
+    const callId = randomUUID();
+    const data = randomBytes(size);
+    const reference = await results.write(callId, data, soon());
+    t.is(reference.pieces, pieces, `${size} bytes`);
+    t.true((await results.read(callId, reference)).equals(data), `${size} bytes`);
+    t.is(await store.results.countDocuments({ _id: { $regex: `^${reference.id}:` } }), pieces);
+  }
+});
+
+test('nothing of it is readable in the database, and the database deletes it in time', async (t) => {
+  await using opened = await openResults();
+  const { results, store } = opened;
+  const expiresAt = soon();
+  const reference = await results.write('call-1', Buffer.from('a very readable result'), expiresAt);
+  const row = await store.results.findOne({ _id: `${reference.id}:0` }, { promoteBuffers: true });
+  t.false(Buffer.from(row?.data ?? []).includes('readable'));
+  t.deepEqual(row?.expiresAt, expiresAt);
+  const indexes = await store.results.indexes();
+  t.like(
+    indexes.find(({ key }) => 'expiresAt' in key),
+    { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  );
+});
+
+test('a piece that is gone, changed, swapped or of another call is not answered', async (t) => {
+  await using opened = await openResults();
+  const { results, store } = opened;
+  const reference = await results.write('call-1', randomBytes(8 * MB + 10), soon());
+  const { id, pieces } = reference;
+  await t.throwsAsync(results.read('call-2', reference), undefined, 'another call');
+  await t.throwsAsync(results.read('call-1', { id, pieces: 1 }), undefined, 'cut short');
+  await t.throwsAsync(results.read('call-1', { id, pieces: 3 }), { message: /is gone/ }, 'longer than it is');
+
+  const first = await store.results.findOne({ _id: `${id}:0` }, { promoteBuffers: true });
+  const second = await store.results.findOne({ _id: `${id}:1` }, { promoteBuffers: true });
+  if (first === null || second === null) return t.fail('not written');
+  const put = (piece: number, data: Buffer) =>
+    store.results.updateOne({ _id: `${id}:${piece}` }, { $set: { data } });
+  await put(1, first.data);
+  await t.throwsAsync(results.read('call-1', reference), undefined, 'swapped');
+  const changed = Buffer.from(second.data);
+  changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
+  await put(1, changed);
+  await t.throwsAsync(results.read('call-1', reference), undefined, 'one bit');
+  await put(1, second.data);
+  t.is((await results.read('call-1', reference)).length, 8 * MB + 10);
+  await store.results.deleteOne({ _id: `${id}:1` });
+  await t.throwsAsync(results.read('call-1', reference), { message: /is gone/ });
+});
+
+test('two attempts of one call never mix', async (t) => {
+  await using opened = await openResults();
+  const { results } = opened;
+  const [a, b] = [randomBytes(100), randomBytes(100)];
+  const [first, second] = await Promise.all([
+    results.write('call-1', a, soon()),
+    results.write('call-1', b, soon()),
+  ]);
+  t.deepEqual(await results.read('call-1', first), a);
+  t.deepEqual(await results.read('call-1', second), b);
+});
