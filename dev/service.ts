@@ -37,6 +37,8 @@ export interface Service {
   internalUrls: string[];
   /** `api`, `api-2`, …, then the pools. */
   names: string[];
+  /** undefined while it is down. */
+  pid(name: string): number | undefined;
   /** Default SIGKILL. A process that this ends stays down until `restart`. */
   kill(name: string, signal?: NodeJS.Signals): Promise<void>;
   /** Ends it if it runs, and starts it on the ports that it had. */
@@ -162,6 +164,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     internalUrl: started[0]?.internalUrl ?? '',
     internalUrls: started.map(({ internalUrl }) => internalUrl),
     names: [...processes.keys()],
+    pid: (name) => find(name).pid,
     kill: (name, signal) => find(name).kill(signal),
     restart: async (name) => {
       await find(name).stop();

@@ -117,6 +117,7 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
   }
   async function* readBody(): AsyncGenerator<Buffer> {
     try {
+      clock.signal.throwIfAborted();
       // Of what is announced and not wanted in part, nothing needs to come.
       if (
         overflow !== 'truncate' &&

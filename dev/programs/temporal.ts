@@ -8,7 +8,7 @@ import { run } from './run.ts';
 
 const ATTEMPT_MS = 20_000;
 const DOWNLOAD_MS = 10 * 60_000;
-const BUILD_MS = 15 * 60_000;
+const BUILD_MS = 40 * 60_000;
 /** A big package or the linker is silent for this long on a slow machine. */
 const BUILD_SILENCE_MS = 5 * 60_000;
 const HEARTBEAT_MS = 20_000;

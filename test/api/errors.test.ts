@@ -1,0 +1,308 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import test, { type ExecutionContext } from 'ava';
+import { codesOfOperation, codesOfTool } from '../../api/derive/codes.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { ERRORS, isErrorCode } from '../../schemas/errors.ts';
+import { OPERATIONS } from '../../schemas/operations.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import { loadKeyring } from '../../store/keyring.ts';
+import { connectClient } from '../../workers/temporal.ts';
+import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
+import { type Response as DnsResponse, type Received, reply, soa, startDns } from '../helpers/dns.ts';
+import { type Json, recordAt } from '../helpers/json.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+/** In the table before anything raises them: what they are for is still to come. */
+const RESERVED: Record<string, string> = {
+  endpoint_disabled: 'webhooks',
+  rotation_pending: 'webhooks',
+  source_too_large: 'tools that download files',
+  unsupported_source: 'tools that download files',
+  corrupt_source: 'tools that download files',
+  tool_unavailable: 'tools that run programs',
+  feed_unavailable: 'gold-price',
+};
+/** Written to the log of calls and never sent: who hung up reads no answer. */
+const NEVER_SENT = ['cancelled'];
+const NOT_OF_AN_OPERATION = ['unknown_tool', 'not_found', 'method_not_allowed'];
+
+const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'store', 'egress', 'schemas'];
+/** The table itself, and what is derived from it. */
+const LISTS = [
+  'schemas/errors.ts',
+  'api/derive/codes.ts',
+  'api/derive/remedies.ts',
+  'api/derive/problems.ts',
+];
+
+const root = new URL('../../', import.meta.url);
+const sources = FOLDERS.flatMap((folder) =>
+  readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => path.endsWith('.ts') && !LISTS.includes(path)),
+).map((path) => readFileSync(new URL(path, root), 'utf8'));
+
+/** The codes a file names: each string that is one. */
+const named = new Set(
+  sources.flatMap((text) => [...text.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)].map(([, code]) => code)),
+);
+/** What is given to the constructors of errors, whether or not the table knows it. */
+const raised = new Set(
+  sources.flatMap((text) =>
+    [...text.matchAll(/\b(?:ServiceError|refusal)\(\s*([^,)]*)/g)].flatMap(([, argument = '']) =>
+      [...argument.matchAll(/'([a-z_]+)'/g)].map(([, code = '']) => code),
+    ),
+  ),
+);
+
+test('what the source raises is in the table', (t) => {
+  t.true(raised.size > 20);
+  t.deepEqual(
+    [...raised].filter((code) => !isErrorCode(code) && !NEVER_SENT.includes(code)),
+    [],
+  );
+});
+
+test('what is in the table is raised somewhere, or reserved for what is to come', (t) => {
+  const idle = Object.keys(ERRORS).filter((code) => !named.has(code));
+  t.deepEqual(
+    idle.filter((code) => !Object.hasOwn(RESERVED, code)),
+    [],
+  );
+  t.deepEqual(
+    Object.keys(RESERVED).filter((code) => !isErrorCode(code)),
+    [],
+  );
+});
+
+test('every code is among those of an operation, so in the reference', async (t) => {
+  const registry = await loadRegistry();
+  const listed = new Set<string>([
+    ...[...registry.values()].flatMap(codesOfTool),
+    ...OPERATIONS.flatMap(codesOfOperation),
+    ...NOT_OF_AN_OPERATION,
+    ...Object.keys(RESERVED),
+  ]);
+  // Raised for whatever tool has so much to say; none has yet.
+  listed.add('output_too_large');
+  t.deepEqual(
+    Object.keys(ERRORS).filter((code) => !listed.has(code)),
+    [],
+  );
+});
+
+function answer(query: Received): DnsResponse {
+  const name = query.question.name.toLowerCase();
+  if (name.startsWith('silent.')) return null;
+  if (name.startsWith('failing.')) return reply(query, [], { code: 'SERVFAIL' });
+  return reply(query, [], { code: 'NXDOMAIN', authorities: [soa('example.com', 60, 60)] });
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+let dns: Awaited<ReturnType<typeof startDns>>;
+let stack: Stack;
+/** Without a pool to run a tool, and with limits. */
+let poor: Stack;
+let account: TestAccount;
+const open: Closable[] = [];
+
+test.before(async () => {
+  dns = await startDns(answer);
+  [stack, poor] = await Promise.all([
+    startStack({ env: { DNS_SERVERS: `${dns.address}:${dns.port}` } }),
+    startStack({ env: { RATE_LIMIT: '1:2', POOL_WAIT: '1s' }, pools: ['orchestrator'] }),
+  ]);
+  account = await makeAccount(stack, 1000);
+});
+test.after.always(async () => {
+  for (const it of open) await it.close();
+  await Promise.all([stack?.stop(), poor?.stop()]);
+  await dns?.close();
+});
+
+/** Holds an answer against its row of the table, and gives its body. */
+async function isProblem(t: ExecutionContext, response: Response, code: keyof typeof ERRORS): Promise<Json> {
+  const body = recordAt(await response.json());
+  const { status, title } = ERRORS[code];
+  t.is(body.code, code);
+  t.is(response.status, status);
+  t.is(response.headers.get('Content-Type'), 'application/problem+json');
+  t.like(body, { type: `/docs/errors#${code}`, title, status });
+  t.true(typeof body.detail === 'string' && body.detail.length > 10);
+  t.regex(String(body.requestId), /^req_[0-9a-f-]{36}$/);
+  t.is(response.headers.get('X-Request-Id'), String(body.requestId));
+  const { headers } = response;
+  t.is(headers.get('WWW-Authenticate'), status === 401 ? 'Bearer' : null);
+  t.is(headers.has('Retry-After'), 'retryAfter' in ERRORS[code]);
+  t.regex(headers.get('X-Credits-Charged') ?? '0', /^0$/);
+  return body;
+}
+
+const TEXT = { text: 'abc' };
+const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+
+test('400 malformed_json, invalid_header', async (t) => {
+  await isProblem(t, await account.call('hash-text', '[]'), 'malformed_json');
+  for (const headers of [
+    { 'Idempotency-Key': 'two words' },
+    { 'Idempotency-Key': 'k'.repeat(256) },
+    { 'X-Max-Credits': '-1' },
+    { 'X-Max-Credits': '1.5' },
+  ])
+    await isProblem(t, await account.call('hash-text', TEXT, headers), 'invalid_header');
+});
+
+test('401 missing_api_key, invalid_api_key: one answer for unknown, revoked and expired', async (t) => {
+  const url = `${stack.baseUrl}/api/v1/tools/hash-text`;
+  await isProblem(t, await fetch(url, { method: 'POST' }), 'missing_api_key');
+  const expired = await account.addKey({ expiresAt: new Date(Date.now() - 1000) });
+  const revoked = await account.addKey({});
+  const revoke = await account.manage(`/api/v1/account/keys/${revoked.id}`, undefined, { method: 'DELETE' });
+  t.is(revoke.status, 204);
+  const unknown = `${account.toolsKey.slice(0, -1)}${account.toolsKey.endsWith('0') ? '1' : '0'}`;
+  const bodies = await Promise.all(
+    [unknown, revoked.key, expired.key, 'x'].map(async (key) => {
+      const response = await account.call('hash-text', TEXT, bearer(key));
+      const { requestId: _own, ...body } = await isProblem(t, response, 'invalid_api_key');
+      return JSON.stringify(body);
+    }),
+  );
+  t.is(new Set(bodies).size, 1);
+});
+
+test('402 insufficient_credits, price_above_max', async (t) => {
+  const poorer = await makeAccount(stack, 1);
+  const body = await isProblem(
+    t,
+    await poorer.call('bcrypt-hash', { password: 'x' }),
+    'insufficient_credits',
+  );
+  t.like(body, { available: 1, cost: 2 });
+  await isProblem(t, await account.call('hash-text', TEXT, { 'X-Max-Credits': '0' }), 'price_above_max');
+});
+
+test('403 tool_not_allowed, insufficient_scope, account_suspended', async (t) => {
+  const { key } = await account.addKey({ tools: ['qr-generate'] });
+  await isProblem(t, await account.call('hash-text', TEXT, bearer(key)), 'tool_not_allowed');
+  await isProblem(t, await account.call('hash-text', TEXT, bearer(account.accountKey)), 'insufficient_scope');
+  const manage = await account.manage('/api/v1/account', undefined, { headers: bearer(account.toolsKey) });
+  await isProblem(t, manage, 'insufficient_scope');
+
+  const debtor = await makeAccount(stack, 10);
+  await withStore(stack, (store) =>
+    createAccounts(store).grant({
+      accountId: debtor.accountId,
+      type: 'adjustment',
+      amount: -11,
+      reference: 'taken back',
+      reason: 'refund',
+    }),
+  );
+  await isProblem(t, await debtor.call('hash-text', TEXT), 'account_suspended');
+});
+
+test('404 unknown_tool, not_found; 405 method_not_allowed', async (t) => {
+  await isProblem(t, await account.call('hash', TEXT), 'unknown_tool');
+  for (const path of ['/nothing', '/api/v1/tools/hash-text/more', '/docs/assets/../../package.json'])
+    await isProblem(t, await fetch(`${stack.baseUrl}${path}`), 'not_found');
+  const refused = await fetch(`${stack.baseUrl}/api/v1/tools`, { method: 'DELETE' });
+  await isProblem(t, refused, 'method_not_allowed');
+  t.deepEqual(refused.headers.get('Allow')?.split(', ').sort(), ['GET', 'HEAD']);
+});
+
+test('409 idempotency_key_used, limit_reached', async (t) => {
+  const verify = { password: 'U*U', hash: '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW' };
+  const key = { 'Idempotency-Key': 'secret' };
+  t.is((await account.call('bcrypt-verify', verify, key)).status, 200);
+  await isProblem(t, await account.call('bcrypt-verify', verify, key), 'idempotency_key_used');
+
+  const owner = await makeAccount(stack, 0);
+  const create = () => owner.manage('/api/v1/account/keys', { name: 'one more', scopes: ['tools'] });
+  // The account has two already.
+  for (let count = 3; count <= 50; count++) t.is((await create()).status, 201);
+  await isProblem(t, await create(), 'limit_reached');
+});
+
+test('413 body_too_large; 415 unsupported_media_type', async (t) => {
+  await isProblem(t, await account.call('hash-text', { text: 'x'.repeat(2_000_000) }), 'body_too_large');
+  const plain = await account.call('hash-text', TEXT, { 'Content-Type': 'text/plain' });
+  await isProblem(t, plain, 'unsupported_media_type');
+  const packed = await account.call('hash-text', TEXT, { 'Content-Encoding': 'gzip' });
+  await isProblem(t, packed, 'unsupported_media_type');
+});
+
+test('422 invalid_input, idempotency_key_mismatch', async (t) => {
+  const body = await isProblem(t, await account.call('hash-text', {}), 'invalid_input');
+  t.deepEqual(body.errors, [{ pointer: '/text', message: 'is required' }]);
+  const key = { 'Idempotency-Key': 'one' };
+  t.is((await account.call('hash-text', TEXT, key)).status, 200);
+  for (const [tool, input] of [
+    ['hash-text', { text: 'other' }],
+    ['qr-generate', TEXT],
+  ] as const)
+    await isProblem(t, await account.call(tool, input, key), 'idempotency_key_mismatch');
+});
+
+for (const [hostname, code] of [
+  ['missing.example.com', 'host_not_found'],
+  ['printer.local', 'target_refused'],
+  ['failing.example.com', 'target_failed'],
+  ['silent.example.com', 'target_timeout'],
+] as const)
+  test(`${ERRORS[code].status} ${code}`, async (t) => {
+    await isProblem(t, await account.call('dns-lookup', { hostname }), code);
+  });
+
+test('429 rate_limited, with what is left and how long to wait', async (t) => {
+  const caller = await makeAccount(poor, 100);
+  // Refused for their body, after the bucket was asked: fast enough to empty it.
+  const responses = await Promise.all(Array.from({ length: 8 }, () => caller.call('hash-text', '')));
+  const limited = responses.filter(({ status }) => status === 429);
+  t.true(limited.length > 0);
+  for (const response of responses) {
+    t.is(response.headers.get('RateLimit-Policy'), '"account";q=2;w=2');
+    t.regex(response.headers.get('RateLimit') ?? '', /^"account";r=[01];t=[12]$/);
+  }
+  for (const response of limited) {
+    t.is(response.headers.get('Retry-After'), '1');
+    t.regex(response.headers.get('RateLimit') ?? '', /;r=0;/);
+    await isProblem(t, response, 'rate_limited');
+  }
+});
+
+test.serial('503 pool_busy, when no worker takes the job', async (t) => {
+  const caller = await makeAccount(poor, 1);
+  const response = await caller.call('hash-text', TEXT);
+  t.is(response.headers.get('Retry-After'), '5');
+  await isProblem(t, response, 'pool_busy');
+});
+
+test.serial(
+  '500 internal, when somebody ends the workflow by hand; 504 deadline_exceeded, when nobody does',
+  async (t) => {
+    await poor.kill('orchestrator');
+    const env = readEnv(poor.env);
+    const client = await connectClient(env, loadKeyring(env));
+    open.push(client.connection);
+    const [ended, waiting] = await Promise.all([makeAccount(poor, 1), makeAccount(poor, 1)]);
+    const calls = [ended.call('hash-text', TEXT), waiting.call('hash-text', TEXT)] as const;
+    const row = await until('the call is there', () =>
+      withStore(poor, (store) => store.calls.findOne({ accountId: ended.accountId })),
+    );
+    await until('its workflow is there', async () => {
+      try {
+        await client.workflow.getHandle(row._id).terminate('by hand');
+        return true;
+      } catch {
+        return false; // not started yet
+      }
+    });
+    await isProblem(t, await calls[0], 'internal');
+    await isProblem(t, await calls[1], 'deadline_exceeded');
+  },
+);

@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, WorkflowFailedError } from '@temporalio/client';
+import test from 'ava';
+import { policyOf } from '../../api/calls.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
+import { createCalls } from '../../store/calls.ts';
+import { loadKeyring } from '../../store/keyring.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { connectClient } from '../../workers/temporal.ts';
+import type { CallRequest } from '../../workflows/types.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { accountOf, callsOf, closeBooks, until, untilHeld } from '../helpers/books.ts';
+import { seededRandom } from '../helpers/random.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const RACES = 30;
+
+let stack: Stack;
+let store: Store;
+let client: Client;
+
+test.before(async () => {
+  stack = await startStack({ apis: 2, env: { POOL_WAIT: '80s' } });
+  store = await openStore(stack.mongodbUri);
+  const env = readEnv(stack.env);
+  client = await connectClient(env, loadKeyring(env));
+});
+test.after.always(async () => {
+  await client?.connection.close();
+  await store?.close();
+  await stack?.stop();
+});
+
+interface Call {
+  hangUp(): void;
+  /** Status, or null when the connection ended before there was one. */
+  status: Promise<number | null>;
+  sent: Promise<void>;
+}
+
+/** A call on a connection of its own. */
+function call(account: TestAccount, tool: string, body: unknown, more: Record<string, string> = {}): Call {
+  const text = JSON.stringify(body);
+  const headers = {
+    Authorization: `Bearer ${account.toolsKey}`,
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(text)),
+    ...more,
+  };
+  const url = `${stack.baseUrl}/api/v1/tools/${tool}`;
+  const sent = request(url, { method: 'POST', headers, agent: new Agent() });
+  const { promise: status, resolve } = Promise.withResolvers<number | null>();
+  sent.on('response', (response) => {
+    response.resume().on('error', () => resolve(null));
+    response.on('end', () => resolve(response.statusCode ?? null));
+  });
+  sent.on('error', () => resolve(null));
+  return {
+    status,
+    hangUp: () => sent.destroy(),
+    sent: new Promise((done) => sent.end(text, () => done())),
+  };
+}
+
+/** A hang-up is the caller's right and nothing to alarm an operator with. */
+async function loggedFaults(): Promise<string[]> {
+  const log = await readFile(join(stack.dataDir, 'logs', 'api.log'), 'utf8');
+  return log.split('\n').filter((line) => line.includes('"level":50'));
+}
+
+const endOf = async (accountId: string) => {
+  await closeBooks(store);
+  return (await callsOf(store, accountId)).map(({ state, code, charged }) => ({ state, code, charged }));
+};
+
+test.serial('hanging up without a key cancels the call and refunds it', async (t) => {
+  const account = await makeAccount(stack, 5);
+  await stack.kill('cpu');
+  const waiting = call(account, 'hash-text', { text: 'gone' });
+  await untilHeld(store, account.accountId, 1);
+  waiting.hangUp();
+  t.is(await waiting.status, null);
+  t.deepEqual(await endOf(account.accountId), [{ state: 'refunded', code: 'cancelled', charged: 0 }]);
+  t.is((await accountOf(store, account.accountId)).balance, 5);
+  const [row] = await callsOf(store, account.accountId);
+  const ended = await t.throwsAsync(client.workflow.getHandle(row?._id ?? '').result(), {
+    instanceOf: WorkflowFailedError,
+  });
+  t.like(ended.cause, { type: 'cancelled' });
+
+  // Gone as soon as the request was out: none of these may be left to run for nobody.
+  const hasty = Array.from({ length: 20 }, () => call(account, 'hash-text', { text: 'hasty' }));
+  await Promise.all(hasty.map(({ sent }) => sent));
+  for (const { hangUp } of hasty) hangUp();
+  await Promise.all(hasty.map(({ status }) => status));
+  await until('the last of them was accepted', async () => {
+    const seen = (await callsOf(store, account.accountId)).length;
+    await sleep(1000);
+    return (await callsOf(store, account.accountId)).length === seen;
+  });
+  const ends = await endOf(account.accountId);
+  t.deepEqual([...new Set(ends.map(({ code }) => code))], ['cancelled']);
+  t.true(ends.every(({ state }) => state === 'refunded' || state === 'refused'));
+  t.is((await accountOf(store, account.accountId)).balance, 5);
+  await stack.restart('cpu');
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('with a key the call goes on and its result waits', async (t) => {
+  const account = await makeAccount(stack, 5);
+  await stack.kill('cpu');
+  const waiting = call(account, 'hash-text', { text: 'later' }, { 'Idempotency-Key': 'k' });
+  await untilHeld(store, account.accountId, 1);
+  waiting.hangUp();
+  await waiting.status;
+  await stack.restart('cpu');
+  t.deepEqual(await endOf(account.accountId), [{ state: 'charged', code: null, charged: 1 }]);
+  const replay = await account.call('hash-text', { text: 'later' }, { 'Idempotency-Key': 'k' });
+  t.is(replay.status, 200);
+  t.is(replay.headers.get('Idempotent-Replayed'), 'true');
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('a key does not keep a call with secrets going', async (t) => {
+  const account = await makeAccount(stack, 5);
+  await stack.kill('cpu');
+  const body = { password: 'correct horse', workFactor: 4 };
+  const waiting = call(account, 'bcrypt-hash', body, { 'Idempotency-Key': 'k' });
+  await untilHeld(store, account.accountId, 1);
+  waiting.hangUp();
+  await waiting.status;
+  t.deepEqual(await endOf(account.accountId), [{ state: 'refunded', code: 'cancelled', charged: 0 }]);
+  await stack.restart('cpu');
+  const again = await account.call('bcrypt-hash', body, { 'Idempotency-Key': 'k' });
+  t.is(again.status, 200);
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('a hang-up that races the end of the tool is charged or refunded, never both', async (t) => {
+  const random = seededRandom(t.log);
+  const account = await makeAccount(stack, 1000);
+  const began = performance.now();
+  t.is((await account.call('hash-text', { text: 'alone' })).status, 200);
+  // Some then hang up before the end of their call and some too late.
+  const longest = Math.ceil(2 * (performance.now() - began));
+  for (let race = 0; race < RACES; race++) {
+    const running = call(account, 'hash-text', { text: `race ${race}` });
+    await sleep(random.integer(0, longest));
+    running.hangUp();
+    await running.status;
+  }
+  t.deepEqual(await closeBooks(store), []);
+  const rows = await callsOf(store, account.accountId);
+  const charged = rows.filter(({ state }) => state === 'charged').length;
+  t.log(`${rows.length} accepted, ${charged} charged`);
+  t.true(rows.every(({ state, code }) => (state === 'charged') === (code === null)));
+  t.true(rows.every(({ code }) => code === null || code === 'cancelled'));
+  const { balance, running } = await accountOf(store, account.accountId);
+  t.is(balance, 1000 - charged);
+  t.is(running.cpu, 0);
+  const lines = await store.entries.countDocuments({ accountId: account.accountId, type: 'charge' });
+  t.is(lines, charged);
+});
+
+test.serial('a hang-up before the body is complete leaves no trace', async (t) => {
+  const account = await makeAccount(stack, 5);
+  const { hostname, port } = new URL(stack.baseUrl);
+  for (const body of ['', '{"text":', '{"text":"a"}']) {
+    const socket = connect({ host: hostname, port: Number(port) });
+    const head = [
+      'POST /api/v1/tools/hash-text HTTP/1.1',
+      `Host: ${hostname}`,
+      `Authorization: Bearer ${account.toolsKey}`,
+      'Content-Type: application/json',
+      'Content-Length: 1000',
+    ];
+    await new Promise((sent) => socket.write(`${head.join('\r\n')}\r\n\r\n${body}`, sent));
+    await sleep(200);
+    const closed = new Promise((done) => socket.once('close', done));
+    socket.destroy();
+    await closed;
+  }
+  t.is((await account.call('hash-text', { text: 'alive' })).status, 200);
+  t.is((await callsOf(store, account.accountId)).length, 1);
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('none of these hang-ups is logged as a fault', async (t) => {
+  t.deepEqual(await loggedFaults(), []);
+});
+
+test.serial('a body that turns out too long is refused with an answer', async (t) => {
+  const account = await makeAccount(stack, 5);
+  const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const headers = { Authorization: `Bearer ${account.toolsKey}`, 'Content-Type': 'application/json' };
+  const sent = request(`${stack.baseUrl}/api/v1/tools/hash-text`, { method: 'POST', headers }, resolve);
+  sent.on('error', reject);
+  // In chunks that say nothing of the whole, and with no end.
+  for (let i = 0; i < 11; i++) sent.write(Buffer.alloc(100_000, 'x'));
+  const response = await answered;
+  t.is(response.statusCode, 413);
+  t.is(response.headers.connection, 'close');
+  t.like(JSON.parse(Buffer.concat(await response.toArray()).toString()), { code: 'body_too_large' });
+  sent.destroy();
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('what acts on the world runs to its end and is charged, whoever hangs up', async (t) => {
+  const account = await makeAccount(stack, 5);
+  const tool = (await loadRegistry()).get('hash-text');
+  if (tool === undefined) throw new Error('no hash-text');
+  await stack.kill('cpu');
+  const { call: row } = await createCalls(store).claim({
+    _id: randomUUID(),
+    accountId: account.accountId,
+    keyId: null,
+    keyPrefix: null,
+    tool: tool.name,
+    cost: tool.price,
+    requestId: `req_${randomUUID()}`,
+    actsOnWorld: true,
+  });
+  const order: CallRequest = {
+    callId: row._id,
+    accountId: account.accountId,
+    requestId: row.requestId,
+    policy: policyOf(tool, true, readEnv(stack.env)),
+    input: { text: 'sent', algorithm: 'sha256', encoding: 'hex' },
+    vault: null,
+    resultExpiresAt: new Date(Date.now() + 60_000).toISOString(),
+  };
+  t.is(order.policy.attempts, 1);
+  const handle = await client.workflow.start('callTool', {
+    workflowId: row._id,
+    taskQueue: 'orchestrator',
+    args: [order],
+  });
+  await untilHeld(store, account.accountId, 1);
+  await handle.cancel();
+  await until('the cancel is seen', async () => {
+    const { events } = await handle.fetchHistory();
+    return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) ?? false;
+  });
+  await stack.restart('cpu');
+  t.like(await handle.result(), { available: 4 });
+  t.deepEqual(await endOf(account.accountId), [{ state: 'charged', code: null, charged: 1 }]);
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('an API that is told to stop still answers what runs', async (t) => {
+  const account = await makeAccount(stack, 5);
+  const other = account.at(stack.baseUrls[1] ?? '');
+  await stack.kill('cpu');
+  const answer = other.call('hash-text', { text: 'last' });
+  await untilHeld(store, account.accountId, 1);
+  const ended = stack.kill('api-2', 'SIGTERM');
+  await until('it takes no new connection', () =>
+    other.call('hash-text', { text: 'refused' }).then(
+      () => false,
+      () => true,
+    ),
+  );
+  await stack.restart('cpu');
+  t.is((await answer).status, 200);
+  await ended;
+  await stack.restart('api-2');
+  t.is((await callsOf(store, account.accountId))[0]?.state, 'charged');
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('a workflow that an operator terminates is an internal error and refunded', async (t) => {
+  const account = await makeAccount(stack, 5);
+  await stack.kill('cpu');
+  const answer = account.call('hash-text', { text: 'ended' });
+  await untilHeld(store, account.accountId, 1);
+  const [row] = await callsOf(store, account.accountId);
+  await client.workflow.getHandle(row?._id ?? '').terminate('by the operator');
+  const response = await answer;
+  t.is(response.status, 500);
+  t.like(await response.json(), { code: 'internal', requestId: response.headers.get('X-Request-Id') });
+  t.is(response.headers.get('X-Credits-Charged'), '0');
+  t.is(response.headers.get('X-Credits-Remaining'), '5');
+  t.deepEqual(await endOf(account.accountId), [{ state: 'refunded', code: 'internal', charged: 0 }]);
+  await stack.restart('cpu');
+  t.deepEqual(await closeBooks(store), []);
+});

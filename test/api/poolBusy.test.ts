@@ -1,0 +1,45 @@
+import test from 'ava';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { accountOf, callsOf, closeBooks } from '../helpers/books.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+let stack: Stack;
+let store: Store;
+
+test.before(async () => {
+  stack = await startStack({ env: { POOL_WAIT: '1s' } });
+  store = await openStore(stack.mongodbUri);
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+});
+
+test('no worker in time is pool_busy, costs nothing, and frees the key', async (t) => {
+  const account = await makeAccount(stack, 3);
+  const call = () => account.call('hash-text', { text: 'busy' }, { 'Idempotency-Key': 'k' });
+  await stack.kill('cpu');
+  const busy = await call();
+  t.is(busy.status, 503);
+  t.like(await busy.json(), { code: 'pool_busy', requestId: busy.headers.get('X-Request-Id') });
+  t.is(busy.headers.get('Retry-After'), '5');
+  t.is(busy.headers.get('X-Credits-Charged'), '0');
+  t.is(busy.headers.get('X-Credits-Remaining'), '3');
+
+  await stack.restart('cpu');
+  const answer = await call();
+  t.is(answer.status, 200);
+  t.is(answer.headers.get('Idempotent-Replayed'), null);
+  t.is(answer.headers.get('X-Credits-Charged'), '1');
+  const rows = await callsOf(store, account.accountId);
+  t.deepEqual(
+    rows.map(({ state, code }) => ({ state, code })),
+    [
+      { state: 'refunded', code: 'pool_busy' },
+      { state: 'charged', code: null },
+    ],
+  );
+  t.is((await accountOf(store, account.accountId)).balance, 2);
+  t.deepEqual(await closeBooks(store), []);
+});

@@ -1,0 +1,191 @@
+import test, { type ExecutionContext } from 'ava';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { accountOf, callsOf, closeBooks, untilHeld } from '../helpers/books.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const RATE = 5;
+const BURST = 10;
+/** Of one account in one pool. */
+const MOST_RUNNING = 64;
+/** 401 answers an address gets in a minute. */
+const MOST_FAILURES = 60;
+
+let stack: Stack;
+let store: Store;
+
+test.before(async () => {
+  stack = await startStack({ apis: 2, env: { RATE_LIMIT: `${RATE}:${BURST}` } });
+  store = await openStore(stack.mongodbUri);
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+});
+
+/** Limited like every call, but refused before anything runs. */
+const ask = (account: Pick<TestAccount, 'call'>, headers?: Record<string, string>) =>
+  account.call('hash-text', {}, headers);
+
+/**
+ * Fills a bucket to so many tokens. It gains nothing until its next use: time before a bucket's last use does not count,
+ * and this one's lies ahead.
+ */
+const fill = (id: string, tokens: number) =>
+  store.buckets.updateOne(
+    { _id: id },
+    { $set: { tokens, taken: true, at: new Date(Date.now() + 3_600_000) } },
+    { upsert: true },
+  );
+
+function isLimited(t: ExecutionContext, response: Response, retryAfter: string): void {
+  t.is(response.status, 429);
+  t.is(response.headers.get('Retry-After'), retryAfter);
+  t.is(response.headers.get('X-Credits-Charged'), '0');
+}
+
+test.serial('a burst passes once, over all API processes together, and then fills up again', async (t) => {
+  const account = await makeAccount(stack, 100);
+  const began = performance.now();
+  const responses = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => ask(account.at(stack.baseUrls[i % 2] ?? ''))),
+  );
+  const refilled = Math.ceil(((performance.now() - began) / 1000) * RATE);
+  const passed = responses.filter(({ status }) => status === 422).length;
+  const refused = responses.filter(({ status }) => status === 429);
+  t.is(passed + refused.length, 40);
+  t.true(passed >= BURST && passed <= BURST + refilled, `${passed} passed, at most ${BURST} + ${refilled}`);
+  for (const response of responses)
+    t.is(response.headers.get('RateLimit-Policy'), `"account";q=${BURST};w=${BURST / RATE}`);
+  for (const response of refused) {
+    isLimited(t, response, '1');
+    t.like(await response.json(), { code: 'rate_limited' });
+    // Not always r=0: the bucket of the key may have been the empty one.
+    t.regex(response.headers.get('RateLimit') ?? '', /^"account";r=\d;t=[0-2]$/);
+  }
+  await store.buckets.updateMany({}, [{ $set: { at: { $subtract: ['$$NOW', 1000] } } }]);
+  t.is((await ask(account)).status, 422);
+  t.is((await accountOf(store, account.accountId)).balance, 100);
+  t.is((await callsOf(store, account.accountId)).length, 0);
+});
+
+test.serial('the headers say what is left and when it is full again', async (t) => {
+  const account = await makeAccount(stack, 100);
+  const first = await account.call('hash-text', { text: 'first' });
+  t.is(first.status, 200);
+  t.is(first.headers.get('RateLimit'), '"account";r=9;t=1');
+  t.is(first.headers.get('RateLimit-Policy'), '"account";q=10;w=2');
+
+  const bucket = `account:${account.accountId}`;
+  for (const [tokens, status, limit] of [
+    [10, 422, '"account";r=9;t=1'],
+    [6.5, 422, '"account";r=5;t=1'],
+    [5.9, 422, '"account";r=4;t=2'],
+    [1, 422, '"account";r=0;t=2'],
+    [0.9, 429, '"account";r=0;t=2'],
+  ] as const) {
+    await fill(bucket, tokens);
+    const response = await ask(account);
+    t.is(response.status, status, String(tokens));
+    t.is(response.headers.get('RateLimit'), limit, String(tokens));
+    t.is(response.headers.get('Retry-After'), status === 429 ? '1' : null);
+  }
+  // Nobody is told anything about an account before it is known whose it is.
+  const stranger = await fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, { method: 'POST' });
+  t.is(stranger.status, 401);
+  t.is(stranger.headers.get('RateLimit'), null);
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial(
+  'a key has a bucket of its own, and who is refused by one takes nothing from the other',
+  async (t) => {
+    const account = await makeAccount(stack, 100);
+    const other = await account.addKey({});
+    const withOther = { Authorization: `Bearer ${other.key}` };
+    await ask(account);
+    const keys = await store.apiKeys.find({ accountId: account.accountId, scope: 'tools' }).toArray();
+    const first = keys.find(({ _id }) => _id !== other.id)?._id ?? '';
+
+    await fill(`account:${account.accountId}`, BURST);
+    await fill(`key:${first}`, 0);
+    isLimited(t, await ask(account), '1');
+    const kept = await ask(account, withOther);
+    t.is(kept.status, 422);
+    t.is(kept.headers.get('RateLimit'), '"account";r=9;t=1');
+
+    await fill(`account:${account.accountId}`, 0);
+    await fill(`key:${other.id}`, BURST);
+    isLimited(t, await ask(account, withOther), '1');
+    t.is((await store.buckets.findOne({ _id: `key:${other.id}` }))?.tokens, BURST);
+  },
+);
+
+test.serial('an address that keeps presenting bad keys is held up, a good key from it is not', async (t) => {
+  const account = await makeAccount(stack, 100);
+  const bad = () => ask(account, { Authorization: 'Bearer ut_nonsense' });
+  const statuses: number[] = [];
+  let last = await bad();
+  for (let i = 0; last.status === 401 && i <= MOST_FAILURES; i++) {
+    statuses.push(last.status);
+    last = await bad();
+  }
+  t.true(statuses.length > 0 && statuses.length <= MOST_FAILURES);
+  t.is(last.status, 429);
+  t.true(Number(last.headers.get('Retry-After')) >= 1);
+  t.is(
+    (await account.at(stack.baseUrls[1] ?? '').call('hash-text', {}, { Authorization: 'Bearer no' })).status,
+    429,
+  );
+  const good = await account.call('hash-text', { text: 'good' });
+  t.is(good.status, 200);
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('by default twenty calls a second and forty at once', async (t) => {
+  const plain = await startStack({ env: { RATE_LIMIT: '' } });
+  try {
+    const response = await ask(await makeAccount(plain, 1));
+    t.is(response.headers.get('RateLimit-Policy'), '"account";q=40;w=2');
+    t.is(response.headers.get('RateLimit'), '"account";r=39;t=1');
+  } finally {
+    await plain.stop();
+  }
+});
+
+test.serial(
+  'an account runs so many calls in a pool, whatever its rate, and keeps nobody else out',
+  async (t) => {
+    const wide = await startStack({ apis: 2, env: { RATE_LIMIT: '1000:1000', POOL_WAIT: '80s' } });
+    const books = await openStore(wide.mongodbUri);
+    try {
+      const [busy, other] = await Promise.all([makeAccount(wide, 200), makeAccount(wide, 5)]);
+      await wide.kill('cpu');
+      const fills = Array.from({ length: MOST_RUNNING + 6 }, (_, i) =>
+        busy.at(wide.baseUrls[i % 2] ?? '').call('hash-text', { text: `${i}` }),
+      );
+      await untilHeld(books, busy.accountId, MOST_RUNNING);
+      const beyond = await busy.call('hash-text', { text: 'beyond' }, { 'Idempotency-Key': 'k' });
+      isLimited(t, beyond, '1');
+      t.like(await beyond.json(), { code: 'rate_limited' });
+      const elsewhere = other.call('hash-text', { text: 'mine' });
+      const inOtherPool = await busy.call('dns-lookup', { hostname: 'internal.local' });
+      t.is(inOtherPool.status, 422);
+      await untilHeld(books, other.accountId, 1);
+      await wide.restart('cpu');
+
+      const statuses = (await Promise.all(fills)).map(({ status }) => status);
+      t.is(statuses.filter((status) => status === 200).length, MOST_RUNNING);
+      t.is(statuses.filter((status) => status === 429).length, 6);
+      t.is((await elsewhere).status, 200);
+      const retried = await busy.call('hash-text', { text: 'beyond' }, { 'Idempotency-Key': 'k' });
+      t.is(retried.status, 200);
+      t.is(retried.headers.get('Idempotent-Replayed'), null);
+      t.deepEqual(await closeBooks(books), []);
+      t.is((await accountOf(books, busy.accountId)).balance, 200 - MOST_RUNNING - 1);
+    } finally {
+      await books.close();
+      await wide.stop();
+    }
+  },
+);

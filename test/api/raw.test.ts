@@ -1,0 +1,122 @@
+import test from 'ava';
+import { PNG } from 'pngjs';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { accountOf, closeBooks } from '../helpers/books.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const SIZE = 97;
+const BODY = { text: 'https://example.com/?q=grüße', size: SIZE };
+const CREDITS = 100;
+
+let stack: Stack;
+let store: Store;
+let account: TestAccount;
+
+test.before(async () => {
+  stack = await startStack();
+  store = await openStore(stack.mongodbUri);
+  account = await makeAccount(stack, CREDITS);
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+});
+
+async function draw(accept: string | null, headers: Record<string, string> = {}) {
+  // fetch sends */* where nothing else is said.
+  const response = await account.call('qr-generate', BODY, {
+    ...(accept === null ? {} : { Accept: accept }),
+    ...headers,
+  });
+  return {
+    status: response.status,
+    type: response.headers.get('Content-Type'),
+    headers: response.headers,
+    bytes: Buffer.from(await response.arrayBuffer()),
+  };
+}
+
+const RAW = [
+  'image/png',
+  'IMAGE/PNG',
+  'image/*',
+  'image/png, application/json;q=0.9',
+  'application/json;q=0.5, image/*',
+  'application/json;q=0.5, image/png;q=0.6, */*;q=0.1',
+  'image/png;q=0.5, application/json;q=0',
+  'image/png, */*;q=0.1',
+  'text/html, image/png;q=0.2',
+];
+
+const JSON_IS_MEANT = [
+  null,
+  '',
+  '*/*',
+  'application/json',
+  'application/json, image/png',
+  'image/png, application/json',
+  'image/png;q=0.5, application/json',
+  'image/png;q=0.5, */*',
+  'image/png;q=0, */*;q=0.1',
+  'image/*;q=0.3, application/*;q=0.3',
+  'text/html',
+  'image/jpeg',
+  'application/pdf',
+  'image/png;q=0',
+  'image/png;q=2',
+  'image/png;q=high',
+  ';;;,,,q=1',
+  'image',
+  '/',
+];
+
+test.serial('Accept that ranks the image first gets its bytes', async (t) => {
+  const { bytes } = await draw('application/json');
+  const output = JSON.parse(bytes.toString());
+  const image = Buffer.from(output.imageBase64, 'base64');
+  for (const accept of RAW) {
+    const raw = await draw(accept);
+    t.is(raw.status, 200, accept);
+    t.is(raw.type, 'image/png', accept);
+    t.true(raw.bytes.equals(image), accept);
+    t.is(raw.headers.get('Content-Length'), String(image.length));
+    t.is(raw.headers.get('Content-Disposition'), 'inline; filename="qr-generate.png"');
+    t.is(raw.headers.get('X-Result-Size'), String(SIZE));
+    t.is(raw.headers.get('X-Result-Mime-Type'), encodeURIComponent('image/png'));
+    t.is(raw.headers.get('X-Result-Image-Base64'), null);
+    t.is(raw.headers.get('X-Credits-Charged'), '1');
+    t.regex(raw.headers.get('Vary') ?? '', /\bAccept\b/);
+  }
+  t.is(PNG.sync.read(image).width, SIZE);
+});
+
+test.serial('anything else gets JSON, and never 406', async (t) => {
+  for (const accept of JSON_IS_MEANT) {
+    const { status, type, bytes, headers } = await draw(accept);
+    t.is(status, 200, accept ?? 'none');
+    t.regex(type ?? '', /^application\/json\b/, accept ?? 'none');
+    t.is(headers.get('X-Result-Size'), null);
+    t.deepEqual(Object.keys(JSON.parse(bytes.toString())).sort(), ['imageBase64', 'mimeType', 'size']);
+  }
+});
+
+test.serial('one stored result is replayed in either form', async (t) => {
+  const key = { 'Idempotency-Key': 'either' };
+  const raw = await draw('image/png', key);
+  const json = await draw('application/json', key);
+  t.is(json.headers.get('Idempotent-Replayed'), 'true');
+  t.true(raw.bytes.equals(Buffer.from(JSON.parse(json.bytes.toString()).imageBase64, 'base64')));
+  const again = await draw('image/png', key);
+  t.is(again.headers.get('X-Credits-Charged'), '0');
+  t.true(again.bytes.equals(raw.bytes));
+});
+
+test.serial('a refusal is a problem whatever was accepted', async (t) => {
+  const response = await account.call('qr-generate', { text: '' }, { Accept: 'image/png' });
+  t.is(response.status, 422);
+  t.regex(response.headers.get('Content-Type') ?? '', /^application\/problem\+json\b/);
+  t.deepEqual(await closeBooks(store), []);
+  const calls = 1 + RAW.length + JSON_IS_MEANT.length + 1;
+  t.is((await accountOf(store, account.accountId)).balance, CREDITS - calls);
+});

@@ -1,0 +1,195 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { VARIABLES } from '../schemas/env.ts';
+import { loadRegistry } from '../schemas/registry.ts';
+import { loadWorkflowBundle } from '../workers/bundle.ts';
+import { PRICES } from './helpers/prices.ts';
+
+const ROOMS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
+type Room = (typeof ROOMS)[number];
+
+/** What a room may import beside itself. */
+const MAY_IMPORT: Record<Room, readonly Room[]> = {
+  schemas: [],
+  store: ['schemas'],
+  egress: ['schemas'],
+  // The shapes of what is passed between them, and no code: see below.
+  activities: ['schemas', 'store', 'egress', 'workflows'],
+  api: ['schemas', 'store', 'egress', 'workflows'],
+  workflows: ['schemas', 'store'],
+  workers: ['schemas', 'store', 'egress', 'activities', 'workflows', 'api'],
+  dev: ['schemas', 'store', 'egress', 'activities', 'workflows', 'api', 'workers'],
+};
+/** Where processes are put together. */
+const COMPOSITION_ROOTS = /^api\/(server\.ts|cli\/)/;
+/** Modules that can reach another machine. */
+const NETWORK = ['net', 'tls', 'dgram', 'dns', 'dns/promises', 'http', 'https', 'http2', 'undici'];
+/** Listen, and connect to nothing. */
+const LISTENERS = ['api/server.ts', 'api/internal.ts'];
+/** The SDK has it load its failures from a file of its own, whose base class only this package exports. */
+const CONVERTER = { file: 'workflows/failureConverter.ts', from: '@temporalio/common' };
+/** Reaches the API's own internal port, never a caller's target. */
+const OWN_CALLS = ['workers/vaultClient.ts'];
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+interface Import {
+  file: string;
+  room: Room;
+  /** As written. */
+  from: string;
+  /** Path within the project, or null for packages and built-in modules. */
+  target: string | null;
+  typesOnly: boolean;
+}
+
+/** Statements stand at the start of a line: the formatter sees to that. */
+const STATEMENT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?'([^']+)'/gm;
+const DYNAMIC = /\bimport\(\s*'([^']+)'/g;
+
+function importsOf(room: Room, file: string): Import[] {
+  const text = read(file);
+  const found = [
+    ...[...text.matchAll(STATEMENT)].map(([, type, from = '']) => ({ from, typesOnly: type !== undefined })),
+    ...[...text.matchAll(DYNAMIC)].map(([, from = '']) => ({ from, typesOnly: false })),
+  ];
+  return found.map((it) => ({
+    ...it,
+    file,
+    room,
+    target: it.from.startsWith('.') ? join(dirname(file), it.from) : null,
+  }));
+}
+
+const files = ROOMS.flatMap((room) =>
+  readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.m?[tj]s$/.test(name) && !/(^|\/)\./.test(name))
+    .map((name) => ({ room, file: `${room}/${name}` })),
+);
+const imports = files.flatMap(({ room, file }) => importsOf(room, file));
+const show = ({ file, from }: Import): string => `${file}: ${from}`;
+const roomOf = (target: string): Room | undefined => ROOMS.find((room) => target.startsWith(`${room}/`));
+
+test('every import of a file is seen', (t) => {
+  t.true(imports.length > 300);
+  // Wherever a line begins an import, one was read.
+  for (const { room, file } of files) {
+    const lines = read(file).match(/^import\s/gm) ?? [];
+    const seen = importsOf(room, file).filter(({ from }) => from !== '');
+    t.true(seen.length >= lines.length, file);
+  }
+});
+
+test('imports go one way', (t) => {
+  const wrong = imports.filter(({ file, room, target }) => {
+    if (target === null) return false;
+    const to = roomOf(target);
+    if (to === undefined) return !target.startsWith('package.json');
+    if (to === room || MAY_IMPORT[room].includes(to)) return false;
+    return !(to === 'workers' && COMPOSITION_ROOTS.test(file));
+  });
+  t.deepEqual(wrong.map(show), []);
+});
+
+test('of workflows others know the types, and workflows know the SDK, each other and types', (t) => {
+  const into = imports.filter(
+    ({ room, target, typesOnly }) =>
+      (room === 'api' || room === 'activities') && target?.startsWith('workflows/') && !typesOnly,
+  );
+  t.deepEqual(into.map(show), []);
+  const outOf = imports.filter(
+    ({ file, room, from, typesOnly }) =>
+      room === 'workflows' &&
+      !typesOnly &&
+      from !== '@temporalio/workflow' &&
+      !from.startsWith('./') &&
+      !(file === CONVERTER.file && from === CONVERTER.from),
+  );
+  t.deepEqual(outOf.map(show), []);
+});
+
+test('the schemas need nothing outside their folder but Node and types', (t) => {
+  const wrong = imports.filter(
+    ({ room, from, target, typesOnly }) =>
+      room === 'schemas' &&
+      !typesOnly &&
+      (target === null ? !isBuiltin(from) : !target.startsWith('schemas/')),
+  );
+  t.deepEqual(wrong.map(show), []);
+});
+
+test('only egress/ reaches other machines', (t) => {
+  const wrong = imports.filter(
+    ({ file, room, from, typesOnly }) =>
+      ['activities', 'store', 'workflows', 'api'].includes(room) &&
+      !typesOnly &&
+      NETWORK.includes(from.replace(/^node:/, '')) &&
+      !LISTENERS.includes(file),
+  );
+  t.deepEqual(wrong.map(show), []);
+  const fetching = files.filter(
+    ({ room, file }) =>
+      room !== 'egress' &&
+      room !== 'dev' &&
+      !OWN_CALLS.includes(file) &&
+      /(?<![.\w])fetch\(/.test(read(file)),
+  );
+  t.deepEqual(
+    fetching.map(({ file }) => file),
+    [],
+  );
+});
+
+test('only schemas/env.ts reads the environment', (t) => {
+  const reading = files.filter(
+    ({ room, file }) =>
+      room !== 'dev' &&
+      file !== 'schemas/env.ts' &&
+      /process\.env|\benv\b.*from 'node:process'/.test(read(file)),
+  );
+  t.deepEqual(
+    reading.map(({ file }) => file),
+    [],
+  );
+});
+
+test('the workflow bundle stays small: every worker compiles it at its start', async (t) => {
+  const { code } = await loadWorkflowBundle((error) => t.log(error));
+  const withoutMap = code.replace(/^\/\/# sourceMappingURL=.*$/m, '');
+  t.true(withoutMap.length > 10_000);
+  t.true(Buffer.byteLength(withoutMap) <= 600_000, `${Buffer.byteLength(withoutMap)} bytes`);
+});
+
+/** The first two columns of the table under a heading of the README, without their back-ticks. */
+function tableUnder(heading: string): string[][] {
+  const [, section = ''] = read('README.md').split(`\n## ${heading}\n`);
+  return (
+    section
+      .split(/\n## /)[0]
+      ?.split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) =>
+        line
+          .split('|')
+          .slice(1, 3)
+          .map((cell) => cell.replaceAll('`', '').trim()),
+      ) ?? []
+  );
+}
+
+test('the README names every variable of the environment, and no other', (t) => {
+  t.deepEqual(
+    tableUnder('Environment').map(([name]) => name),
+    Object.keys(VARIABLES),
+  );
+});
+
+test('the README has the tools of the specification with their prices', async (t) => {
+  const registry = await loadRegistry();
+  const specified = [...registry.values()].filter(({ name }) => Object.hasOwn(PRICES, name));
+  t.deepEqual(tableUnder('Tools').sort(), specified.map(({ name, price }) => [name, String(price)]).sort());
+});

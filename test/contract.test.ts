@@ -1,0 +1,220 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import test from 'ava';
+import { EVENTS } from '../schemas/events.ts';
+import { loadRegistry } from '../schemas/registry.ts';
+import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
+import { openStore, type Store } from '../store/mongo.ts';
+import { makeAccount, type TestAccount } from './helpers/account.ts';
+import { closeBooks, until } from './helpers/books.ts';
+import { isRecord, type Json, recordAt, recordsAt } from './helpers/json.ts';
+import { PRICES } from './helpers/prices.ts';
+import { type Stack, startStack } from './helpers/stack.ts';
+import { startWorld, type World } from './helpers/world.ts';
+
+/** Tools that answer the same input differently each time, so that their example only shows the shape. */
+const NOT_REPEATABLE = new Set(['bcrypt-hash']);
+/** 1 MB, in powers of two, where a tool sets no limit. */
+const BODY_BYTES = 1_048_576;
+const CREDITS = 10_000;
+
+const registry = await loadRegistry();
+const tools = [...registry.values()];
+
+let world: World;
+let stack: Stack;
+let store: Store;
+let account: TestAccount;
+
+test.before(async () => {
+  world = await startWorld();
+  stack = await startStack({ env: world.env });
+  store = await openStore(stack.mongodbUri);
+  account = await makeAccount(stack, CREDITS);
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+  await world?.close();
+});
+
+/** Neither defaults nor conversions: what is asked here is whether a value fits as it is. */
+const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false });
+addFormats.default(ajv);
+const fits = (schema: object, value: unknown): string | null =>
+  ajv.validate(schema, value) ? null : ajv.errorsText();
+
+const exampleOf = ({ examples: [first], name }: ToolDefinition) => {
+  if (first === undefined) throw new Error(`${name} has no example`);
+  return first;
+};
+
+async function refusalOf(response: Response): Promise<Json> {
+  const body: unknown = await response.json();
+  return { status: response.status, ...(isRecord(body) ? body : {}) };
+}
+const pointers = (refusal: Json): unknown[] => recordsAt(refusal.errors).map(({ pointer }) => pointer);
+
+/** Values that a lenient parser would turn into the type that is wanted. */
+const LOOKALIKES = ['4', 'true', '', 4, 1, true, null, ['a'], { a: 1 }];
+const wrongValues = (schema: object): unknown[] => LOOKALIKES.filter((value) => fits(schema, value) !== null);
+
+/** Every object schema within a schema, itself included. */
+function objectSchemas(schema: unknown): Json[] {
+  if (Array.isArray(schema)) return schema.flatMap(objectSchemas);
+  if (!isRecord(schema)) return [];
+  const inner = Object.values(schema).flatMap(objectSchemas);
+  return schema.type === 'object' && isRecord(schema.properties) ? [schema, ...inner] : inner;
+}
+
+for (const tool of tools) {
+  const { name, price } = tool;
+
+  test(`${name}: the definition is complete`, (t) => {
+    t.is(PRICES[name] ?? price, price);
+    t.true(tool.title.length > 0 && tool.description.length > 40);
+    for (const schema of [tool.input, tool.output].flatMap(objectSchemas)) {
+      t.is(schema.additionalProperties, false);
+      for (const [field, property] of Object.entries(recordAt(schema.properties)))
+        t.is(typeof recordAt(property).description, 'string', field);
+    }
+    for (const schema of objectSchemas(tool.output))
+      t.deepEqual([...[schema.required].flat()].sort(), Object.keys(recordAt(schema.properties)).sort());
+    t.true(tool.examples.length > 0);
+    for (const { input, output } of tool.examples) {
+      t.is(fits(tool.input, input), null);
+      t.is(fits(tool.output, output), null);
+    }
+  });
+
+  test.serial(`${name}: each example gives what it says, for its price`, async (t) => {
+    for (const { input, output } of tool.examples) {
+      const before = await store.accounts.findOne({ _id: account.accountId });
+      const response = await account.call(name, input);
+      t.is(response.status, 200);
+      t.regex(response.headers.get('Content-Type') ?? '', /^application\/json\b/);
+      const { headers } = response;
+      t.is(headers.get('X-Credits-Cost'), String(price));
+      t.is(headers.get('X-Credits-Charged'), String(price));
+      t.is(headers.get('X-Credits-Remaining'), String((before?.balance ?? 0) - price));
+      const body = await response.json();
+      t.is(fits(tool.output, body), null);
+      if (!NOT_REPEATABLE.has(name)) t.deepEqual(body, output);
+    }
+  });
+
+  test.serial(`${name}: the price is the same wherever it stands`, async (t) => {
+    const own = await makeAccount(stack, price);
+    const response = await own.call(name, exampleOf(tool).input);
+    t.is(response.headers.get('X-Credits-Charged'), String(price));
+    const catalogue = await (await fetch(`${stack.baseUrl}/api/v1/tools`)).json();
+    const listed = recordsAt(recordAt(catalogue).items).find((item) => item.name === name);
+    t.is(listed?.price, price);
+    const spec = await (await fetch(`${stack.baseUrl}/openapi.json`)).json();
+    t.is(recordAt(spec, 'paths', `/api/v1/tools/${name}`, 'post')['x-price'], price);
+    const entry = await until('the line of the statement', () =>
+      store.entries.findOne({ accountId: own.accountId, type: 'charge' }),
+    );
+    t.like(entry, { amount: -price, tool: name, balanceAfter: 0 });
+    const call = await until('the row of the call', () =>
+      store.calls.findOne({ accountId: own.accountId, state: 'charged' }),
+    );
+    t.like(call, { cost: price, charged: price, tool: name });
+    const refused = await refusalOf(await own.call(name, exampleOf(tool).input));
+    t.like(refused, { status: 402, code: 'insufficient_credits', available: 0, cost: price });
+  });
+
+  test(`${name}: unknown, missing and mistyped fields are all named at once`, async (t) => {
+    const { input } = exampleOf(tool);
+    const unknown = await refusalOf(await account.call(name, { ...input, 'no/such~field': 1 }));
+    t.like(unknown, { status: 422, code: 'invalid_input' });
+    t.deepEqual(pointers(unknown), ['/no~1such~0field']);
+
+    for (const field of tool.input.required) {
+      const { [field]: _left, ...rest } = input;
+      const missing = await refusalOf(await account.call(name, rest));
+      t.is(missing.status, 422);
+      t.true(pointers(missing).includes(`/${field}`), field);
+    }
+
+    const wrong = Object.entries(tool.input.properties).map(([field, schema]) => ({
+      field,
+      values: wrongValues(schema),
+    }));
+    for (const { field, values } of wrong)
+      for (const value of values) {
+        const refused = await refusalOf(await account.call(name, { ...input, [field]: value }));
+        t.is(refused.status, 422, `${field}: ${JSON.stringify(value)}`);
+        t.true(pointers(refused).includes(`/${field}`), `${field}: ${JSON.stringify(value)}`);
+      }
+
+    const everything = Object.fromEntries(wrong.map(({ field, values }) => [field, values[0]]));
+    const refused = await refusalOf(await account.call(name, { ...everything, extra: 1 }));
+    const named = [...new Set(pointers(refused))];
+    t.deepEqual(named.sort(), ['/extra', ...wrong.map(({ field }) => `/${field}`)].sort());
+  });
+
+  const optional = Object.entries(tool.input.properties).filter(([, schema]) => 'default' in schema);
+  if (optional.length > 0 && secretFields(tool).length === 0)
+    test(`${name}: what is left out is the default`, async (t) => {
+      const defaults = Object.fromEntries(optional.map(([field, schema]) => [field, schema.default]));
+      const rest = Object.entries(exampleOf(tool).input).filter(([field]) => !(field in defaults));
+      const bare = Object.fromEntries(rest);
+      const key = { 'Idempotency-Key': `defaults-${name}` };
+      const first = await account.call(name, bare, key);
+      const second = await account.call(name, { ...bare, ...defaults }, key);
+      // A key knows its request by the input after the defaults: another one would be a mismatch.
+      t.is(second.headers.get('Idempotent-Replayed'), 'true');
+      t.is(await second.text(), await first.text());
+    });
+
+  test(`${name}: takes one JSON object by POST, and only with a key`, async (t) => {
+    const url = `${stack.baseUrl}/api/v1/tools/${name}`;
+    for (const body of ['', '[]', 'null', '"text"', '1', '{', '{"a":1}x', '\u{feff}{']) {
+      const refused = await refusalOf(await account.call(name, body));
+      t.like(refused, { status: 400, code: 'malformed_json' }, body);
+    }
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json; charset=latin1',
+    ]) {
+      const refused = await refusalOf(await account.call(name, '{}', { 'Content-Type': type }));
+      t.like(refused, { status: 415, code: 'unsupported_media_type' }, type);
+    }
+    for (const method of ['GET', 'PUT', 'DELETE', 'PROPFIND']) {
+      const response = await fetch(url, { method });
+      t.is(response.headers.get('Allow'), 'POST', method);
+      t.like(await refusalOf(response), { status: 405, code: 'method_not_allowed' }, method);
+    }
+    const anonymous = await fetch(url, { method: 'POST' });
+    t.is(anonymous.headers.get('WWW-Authenticate'), 'Bearer');
+    t.like(await refusalOf(anonymous), { status: 401, code: 'missing_api_key' });
+  });
+
+  test(`${name}: the body limit is to the byte`, async (t) => {
+    const limit = tool.limits.bodyBytes ?? BODY_BYTES;
+    // White space before a body that is refused for what it says, not for its size.
+    const body = (bytes: number) => `${' '.repeat(bytes - 1)}[`;
+    t.like(await refusalOf(await account.call(name, body(limit))), { code: 'malformed_json' });
+    t.like(await refusalOf(await account.call(name, body(limit + 1))), {
+      status: 413,
+      code: 'body_too_large',
+    });
+  });
+}
+
+test('a tool that does not exist is not found', async (t) => {
+  const refused = await refusalOf(await account.call('no-such-tool', {}));
+  t.like(refused, { status: 404, code: 'unknown_tool' });
+});
+
+test.serial('what the calls have fired fits the reference, and the books are right', async (t) => {
+  const own = await makeAccount(stack, 25);
+  for (let left = 25; left > 0; left--) t.is((await own.call('hash-text', { text: `${left}` })).status, 200);
+  t.deepEqual(await closeBooks(store), []);
+  const events = await store.events.find().toArray();
+  for (const { event, data } of events) t.is(fits(EVENTS[event].data, data), null, event);
+  const fired = events.filter(({ accountId }) => accountId === own.accountId).map(({ event }) => event);
+  t.deepEqual(fired.sort(), ['api_key.created', 'api_key.created', 'credits.exhausted', 'credits.low']);
+});

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { HOSTILE_PATHS, startHostile } from '../helpers/http.ts';
+
+/** How each server's download ends; whatever is not named is the server's failure. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  '/gzip-bomb': 'source_too_large',
+  '/br-bomb': 'source_too_large',
+  '/zstd-bomb': 'source_too_large',
+  '/nested-bomb': 'source_too_large',
+  '/empty-members': 'source_too_large',
+  '/10-gb': 'source_too_large',
+  '/announced-10-gb': 'source_too_large',
+  '/drip': 'target_timeout',
+  '/drip-headers': 'target_timeout',
+  '/silent': 'target_timeout',
+};
+const MEMORY = 64 * 1024 * 1024;
+
+interface Download {
+  path: string;
+  outcome: string;
+  growth: number;
+}
+
+/** Downloads them one after the other in a process of its own. */
+async function downloads(
+  port: number,
+  limits: { milliseconds: number; maxBytes: number },
+  paths: readonly string[],
+): Promise<Download[]> {
+  const script = fileURLToPath(new URL('../helpers/fetch-child.ts', import.meta.url));
+  const numbers = [port, limits.milliseconds, limits.maxBytes].map(String);
+  const { stdout } = await promisify(execFile)(process.execPath, [script, ...numbers, ...paths]);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+test('hostile servers end by their deadline, with the right code, in little memory', async (t) => {
+  const server = await startHostile();
+  t.teardown(server.close);
+  const results = await downloads(server.port, { milliseconds: 2_000, maxBytes: 5_000_000 }, HOSTILE_PATHS);
+  t.is(results.length, HOSTILE_PATHS.length);
+  for (const { path, outcome, growth } of results) {
+    t.log(path, outcome, `${Math.round(growth / 1e6)} MB`);
+    t.is(outcome, OUTCOMES[path] ?? 'target_failed', path);
+    t.true(growth < MEMORY, `${path}: ${growth} bytes`);
+  }
+});
+
+test('the largest downloads are held once', async (t) => {
+  const server = await startHostile();
+  t.teardown(server.close);
+  for (const path of ['/10-gb', '/50-mb', '/gzip-bomb']) {
+    const [result] = await downloads(server.port, { milliseconds: 60_000, maxBytes: 50_000_000 }, [path]);
+    t.log(path, result?.outcome, `${Math.round((result?.growth ?? 0) / 1e6)} MB`);
+    t.is(result?.outcome, path === '/50-mb' ? 'ok 50000000' : 'source_too_large', path);
+    t.true((result?.growth ?? Infinity) < 50_000_000 + MEMORY, path);
+  }
+});

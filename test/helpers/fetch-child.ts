@@ -1,0 +1,43 @@
+import { createGuard } from '../../egress/guard.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+
+/**
+ * Run as a process of its own: downloads `http://127.0.0.1:<port><path>` for each path given, and prints a line of JSON
+ * for each: the code it ended with, and the most memory that the process had beyond that at its start.
+ */
+const [port = '', milliseconds = '', maxBytes = '', ...paths] = process.argv.slice(2);
+const guard = createGuard({
+  resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
+  allow: [parseAllow(`127.0.0.1:${port}`)],
+  ownPorts: [],
+});
+const { signal } = new AbortController();
+
+async function download(path: string): Promise<string> {
+  const deadline = Date.now() + Number(milliseconds);
+  const target = guard.parseTarget(`http://127.0.0.1:${port}${path}`, { kind: 'url', pointer: '/url' });
+  try {
+    using response = await guard.fetch(target, { signal, deadline, maxBytes: Number(maxBytes) });
+    const body = await response.bytes();
+    return `ok ${body.length}`;
+  } catch (error) {
+    if (error instanceof ServiceError) return error.code;
+    throw error;
+  }
+}
+
+/** Everything is loaded, and the heap has its size. */
+await download('/warm-up');
+const start = process.memoryUsage.rss();
+for (const path of paths) {
+  let peak = start;
+  const look = (): void => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  };
+  const sample = setInterval(look, 5);
+  const outcome = await download(path);
+  clearInterval(sample);
+  look();
+  process.stdout.write(`${JSON.stringify({ path, outcome, growth: Math.max(0, peak - start) })}\n`);
+}

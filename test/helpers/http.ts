@@ -1,0 +1,237 @@
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliCompressSync, constants, createZstdCompress, gzipSync, zstdCompressSync } from 'node:zlib';
+import { listen } from './egress.ts';
+
+/** What a server sends; it ends early when the other side hangs up. */
+export type Script = (path: string) => Iterable<string | Buffer> | AsyncIterable<string | Buffer>;
+
+const ZEROS = Buffer.alloc(16_000_000);
+const lazy = <T>(make: () => T): (() => T) => {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+};
+const gzipped = lazy(() => gzipSync(ZEROS));
+const brotli = lazy(() => brotliCompressSync(ZEROS, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }));
+const zstd = lazy(() => zstdCompressSync(ZEROS));
+const text = Buffer.from('All work and no play makes Jack a dull boy.\n'.repeat(100));
+
+function* repeat<T>(item: T, times = Infinity): Generator<T> {
+  for (let index = 0; index < times; index++) yield item;
+}
+
+const chunk = (bytes: string | Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), Buffer.from(bytes), Buffer.from('\r\n')]);
+
+/** A zstd frame that asks for a window of 128 MB to be kept. */
+async function wideFrame(): Promise<Buffer> {
+  const compress = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
+  compress.write(text);
+  compress.end(text);
+  return Buffer.concat(await compress.toArray());
+}
+
+const head = (...lines: string[]): string => `${['HTTP/1.1 200 OK', ...lines].join('\r\n')}\r\n\r\n`;
+const coded = (coding: string): string => head(`Content-Encoding: ${coding}`);
+
+/** Ways to hurt a client, by path. Each server closes the connection after what it sends. */
+const SCRIPTS: Readonly<Record<string, Script>> = {
+  *'/gzip-bomb'() {
+    yield coded('gzip');
+    yield* repeat(gzipped());
+  },
+  *'/br-bomb'() {
+    yield coded('br');
+    yield brotli();
+  },
+  *'/zstd-bomb'() {
+    yield coded('zstd');
+    yield* repeat(zstd());
+  },
+  *'/nested-bomb'() {
+    yield coded('gzip, gzip, gzip');
+    yield gzipSync(gzipSync(Buffer.concat(Array.from({ length: 20 }, gzipped))));
+  },
+  *'/empty-members'() {
+    yield coded('gzip');
+    yield* repeat(Buffer.concat(Array.from({ length: 1000 }, () => gzipSync(''))));
+  },
+  async *'/wide-zstd'() {
+    yield coded('zstd');
+    yield await wideFrame();
+  },
+  *'/many-codings'() {
+    yield coded('gzip, gzip, gzip, gzip');
+    yield gzipSync(gzipSync(gzipSync(gzipSync(text))));
+  },
+  async *'/drip'() {
+    yield head('Content-Length: 100000');
+    for (const byte of repeat('x')) {
+      yield byte;
+      await sleep(100);
+    }
+  },
+  async *'/drip-headers'() {
+    yield 'HTTP/1.1 200 OK\r\n';
+    for (const line of repeat('X-A: b\r\n')) {
+      yield line;
+      await sleep(100);
+    }
+  },
+  async *'/silent'() {
+    await sleep(600_000, undefined, { ref: false });
+    yield head();
+  },
+  *'/endless-103'() {
+    yield* repeat('HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n');
+  },
+  *'/redirect-loop'() {
+    yield 'HTTP/1.1 302 Found\r\nLocation: /redirect-loop\r\nContent-Length: 0\r\n\r\n';
+  },
+  *'/half'() {
+    yield head('Content-Length: 1000');
+    yield 'half of it';
+  },
+  *'/half-chunked'() {
+    yield head('Transfer-Encoding: chunked');
+    yield chunk('half of it');
+  },
+  *'/10-gb'() {
+    yield head('Transfer-Encoding: chunked');
+    yield* repeat(chunk(ZEROS.subarray(0, 1_000_000)), 10_000);
+  },
+  *'/announced-10-gb'() {
+    yield head('Content-Length: 10000000000');
+    yield* repeat(ZEROS, 625);
+  },
+  *'/10000-headers'() {
+    yield head(...repeat('A: b', 10_000));
+  },
+  *'/1000-headers'() {
+    yield head(...repeat('A: b', 1_000));
+  },
+  *'/giant-header'() {
+    yield 'HTTP/1.1 200 OK\r\nX-Giant: ';
+    yield* repeat('x'.repeat(10_000));
+  },
+  *'/giant-status'() {
+    yield 'HTTP/1.1 200 ';
+    yield* repeat('x'.repeat(10_000));
+  },
+  *'/giant-trailer'() {
+    yield head('Transfer-Encoding: chunked');
+    yield '0\r\n';
+    yield* repeat(`X-A: ${'x'.repeat(1000)}\r\n`);
+  },
+  *'/giant-chunk-extension'() {
+    yield head('Transfer-Encoding: chunked');
+    yield '5;a=';
+    yield* repeat('x'.repeat(10_000));
+  },
+  *'/truncated-gzip'() {
+    yield coded('gzip');
+    yield gzipSync(text).subarray(0, -9);
+  },
+  *'/truncated-br'() {
+    yield coded('br');
+    yield brotliCompressSync(text).subarray(0, -3);
+  },
+  *'/truncated-zstd'() {
+    yield coded('zstd');
+    yield zstdCompressSync(text).subarray(0, -3);
+  },
+  *'/not-gzip'() {
+    yield coded('gzip');
+    yield text;
+  },
+  *'/not-http'() {
+    yield '220 mail.example.com ESMTP\r\n';
+  },
+  *'/nothing'() {},
+  *'/two-lengths'() {
+    yield head('Content-Length: 5', 'Content-Length: 6');
+    yield 'hello!';
+  },
+  *'/upgrade'() {
+    yield 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n';
+  },
+};
+
+const PLAIN: Readonly<Record<string, Script>> = {
+  *'/50-mb'() {
+    yield head('Transfer-Encoding: chunked');
+    yield* repeat(chunk(ZEROS.subarray(0, 1_000_000)), 50);
+    yield '0\r\n\r\n';
+  },
+};
+
+/** Paths of the scripts. */
+export const HOSTILE_PATHS = Object.keys(SCRIPTS);
+
+export interface RawServer {
+  port: number;
+  /** Requests, as they came. */
+  requests: string[];
+  /** Connections that are open now. */
+  open(): number;
+  close(): void;
+}
+
+async function send(socket: Socket, parts: ReturnType<Script>): Promise<void> {
+  const gone = new AbortController();
+  socket.once('close', () => gone.abort());
+  for await (const part of parts) {
+    if (gone.signal.aborted) return;
+    if (socket.write(part)) continue;
+    try {
+      await once(socket, 'drain', { signal: gone.signal });
+    } catch {
+      return;
+    }
+  }
+  socket.end();
+}
+
+/** A server on loopback that answers the first request of a connection, once its headers are there, with a script. */
+export async function startRaw(script: Script): Promise<RawServer> {
+  const sockets = new Set<Socket>();
+  const requests: string[] = [];
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    // Whoever was hurt hangs up.
+    socket.on('error', () => socket.destroy());
+    let request = '';
+    const read = (bytes: Buffer): void => {
+      request += bytes.toString('latin1');
+      if (!request.includes('\r\n\r\n')) return;
+      socket.off('data', read);
+      socket.resume();
+      requests.push(request);
+      const [, path = ''] = request.split(' ');
+      void send(socket, script(path));
+    };
+    socket.on('data', read);
+  });
+  const port = await listen(server);
+  return {
+    port,
+    requests,
+    open: () => sockets.size,
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** A server on loopback that is hostile in the way that the path says. */
+export const startHostile = (): Promise<RawServer> =>
+  startRaw(
+    (path) =>
+      (SCRIPTS[path] ?? PLAIN[path])?.(path) ?? ['HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'],
+  );

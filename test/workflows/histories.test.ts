@@ -1,0 +1,51 @@
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import test from 'ava';
+import { loadWorkflowBundle } from '../../workers/bundle.ts';
+import { dataConverter } from '../../workers/temporal.ts';
+import { recordAt } from '../helpers/json.ts';
+import { KEYRING, recordings } from './orchestra.ts';
+
+test.before(() => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+});
+
+/**
+ * What ran under an earlier version of the workflow must go on under this one. Recordings are made by
+ * `TEST_RECORD=1 ava test/workflows/callTool.test.ts`; after a change of the workflow that they do not survive, the
+ * change is wrong unless it is behind `patched()`.
+ */
+for (const { name, workflowId, history } of recordings())
+  test(`the recorded history "${name}" replays`, async (t) => {
+    const workflowBundle = await loadWorkflowBundle((error) => t.log(error));
+    const options = { workflowBundle, dataConverter: dataConverter(KEYRING) };
+    await t.notThrowsAsync(Worker.runReplayHistory(options, history, workflowId));
+  });
+
+const NAMES = [
+  ...['success', 'insufficient', 'host_not_found', 'cancelled', 'pool-busy', 'heartbeat-timeout'],
+  'settle-retried',
+];
+
+test('the endings that matter are recorded, sealed', (t) => {
+  const found = recordings();
+  t.deepEqual(
+    NAMES.filter((name) => !found.some((recording) => recording.name === name)),
+    [],
+  );
+  for (const { name, text } of found) {
+    t.false(text.includes(Buffer.from('made up').toString('base64').slice(0, 8)), name);
+    t.true(text.includes(Buffer.from('binary/encrypted').toString('base64')), name);
+  }
+});
+
+test('a workflow that does otherwise than the recording is noticed', async (t) => {
+  const recording = recordings().find(({ name }) => name === 'success');
+  if (recording === undefined) return t.fail('not recorded');
+  const workflowBundle = await loadWorkflowBundle((error) => t.log(error));
+  const otherwise: unknown = JSON.parse(recording.text.replaceAll('"name": "tool"', '"name": "other"'));
+  const { history } = recordAt({ otherwise }, 'otherwise');
+  const options = { workflowBundle, dataConverter: dataConverter(KEYRING) };
+  await t.throwsAsync(Worker.runReplayHistory(options, history, recording.workflowId), {
+    name: 'DeterminismViolationError',
+  });
+});
