@@ -11,10 +11,11 @@ export interface Threads {
 
 const IDLE_MS = 60_000;
 
-export function createThreads(): Threads {
+/** @param warm threads that are there before the first task */
+export function createThreads(warm: number): Threads {
   const pool = new Piscina<ThreadTask, ThreadAnswer>({
     filename: new URL('./thread.ts', import.meta.url).href,
-    minThreads: 1,
+    minThreads: warm,
     maxThreads: availableParallelism(),
     idleTimeout: IDLE_MS,
   });

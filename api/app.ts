@@ -13,6 +13,7 @@ import type { Results } from '../store/results.ts';
 import type { Auth } from './auth.ts';
 import { type CallRunner, MAX_RUNNING } from './calls.ts';
 import type { State } from './context.ts';
+import type { Checks } from './health.ts';
 import { createAttemptLimit } from './middleware/attemptLimit.ts';
 import { createAuthenticate } from './middleware/authenticate.ts';
 import { createFailureLimit } from './middleware/failureLimit.ts';
@@ -20,8 +21,9 @@ import { problems } from './middleware/problem.ts';
 import { createRateLimit } from './middleware/rateLimit.ts';
 import { createSessions } from './middleware/session.ts';
 import { accountRoutes } from './routes/account.ts';
-import { authRoutes } from './routes/auth.ts';
+import { authRoutes, createAskAuth } from './routes/auth.ts';
 import { codecRoutes } from './routes/codec.ts';
+import { dashboardRoutes } from './routes/dashboard.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { createServe } from './routes/operation.ts';
@@ -38,6 +40,8 @@ export interface AppDependencies {
   results: Results;
   runner: CallRunner;
   auth: Auth;
+  /** What /readyz asks. */
+  checks: Checks;
   /** Of the payloads in Temporal. */
   codec: PayloadCodec;
 }
@@ -63,7 +67,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const keysAlone = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
   const rateLimit = createRateLimit(store, env.RATE_LIMIT);
 
-  metaRoutes(router, registry, env.PUBLIC_URL);
+  metaRoutes(router, registry, env.PUBLIC_URL, deps.checks);
   docsRoutes(router, env.PUBLIC_URL);
   toolRoutes(router, {
     registry,
@@ -78,7 +82,9 @@ export function createApp(deps: AppDependencies): Koa<State> {
     rateLimit,
   });
   accountRoutes(serve, { lists: createLists(store), apiKeys, registry });
-  authRoutes(router, { auth, limit: createAttemptLimit(store, env.RATE_LIMIT) });
+  const askAuth = createAskAuth(auth, createAttemptLimit(store, env.RATE_LIMIT));
+  authRoutes(router, askAuth);
+  dashboardRoutes(router, { askAuth, sessions, accounts, env });
   codecRoutes(router, { sessions, codec: deps.codec, env });
 
   app.use(problems(log));

@@ -1,14 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../schemas/errors.ts';
 
-const MEDIA_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
+const CHARSET = '\\s*(?:;\\s*charset\\s*=\\s*"?utf-?8"?\\s*)?$';
+const JSON_TYPE = new RegExp(`^application/json${CHARSET}`, 'i');
+const FORM_TYPE = new RegExp(`^application/x-www-form-urlencoded${CHARSET}`, 'i');
 /** A body that trickles in slower than this whole is not waited for. */
 const BODY_TIMEOUT_MS = 30_000;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const isOfType = ({ headers }: IncomingMessage, type: RegExp): boolean =>
+  type.test(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity';
+
 async function readAll(request: IncomingMessage, limit: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > limit)
+    throw new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
   const chunks: Buffer[] = [];
   let size = 0;
   const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
@@ -38,14 +45,7 @@ async function readAll(request: IncomingMessage, limit: number): Promise<Buffer>
  * @throws ServiceError unsupported_media_type, body_too_large, malformed_json
  */
 export async function readJson(request: IncomingMessage, limit: number): Promise<Record<string, unknown>> {
-  const { headers } = request;
-  if (
-    !MEDIA_TYPE.test(headers['content-type'] ?? '') ||
-    (headers['content-encoding'] ?? 'identity') !== 'identity'
-  )
-    throw new ServiceError('unsupported_media_type');
-  if (Number(headers['content-length'] ?? 0) > limit)
-    throw new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
+  if (!isOfType(request, JSON_TYPE)) throw new ServiceError('unsupported_media_type');
   const bytes = await readAll(request, limit);
   let value: unknown;
   try {
@@ -55,4 +55,18 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   }
   if (!isObject(value)) throw new ServiceError('malformed_json');
   return value;
+}
+
+/**
+ * The fields of a form that a browser sent.
+ *
+ * @param limit bytes
+ * @throws ServiceError unsupported_media_type, body_too_large
+ */
+export async function readForm(request: IncomingMessage, limit: number): Promise<URLSearchParams> {
+  if (!isOfType(request, FORM_TYPE))
+    throw new ServiceError('unsupported_media_type', {
+      detail: 'Send the form as application/x-www-form-urlencoded, in UTF-8.',
+    });
+  return new URLSearchParams((await readAll(request, limit)).toString());
 }

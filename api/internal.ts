@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Vault } from '../store/vault.ts';
+import { answerHealth, type Checks } from './health.ts';
 
 /** A vault request names a call and a token; it is never larger. */
 const REQUEST_BYTES = 4096;
@@ -17,10 +18,11 @@ async function answerVault(vault: Vault, request: IncomingMessage, response: Ser
   response.end(reply ?? '');
 }
 
-/** What only our own processes reach: the vault. */
-export function createInternalServer(vault: Vault): Server {
+/** What only our own processes and probes reach: health, and where there is one the vault. */
+export function createInternalServer(checks: Checks, vault: Vault | null): Server {
   return createServer((request, response) => {
-    if (request.method === 'POST' && request.url === '/vault') {
+    if (answerHealth(checks, request, response)) return;
+    if (vault !== null && request.method === 'POST' && request.url === '/vault') {
       answerVault(vault, request, response).catch(() => response.destroy());
       return;
     }

@@ -1,7 +1,6 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { EnvError, readEnv } from '../schemas/env.ts';
-import { loadRegistry } from '../schemas/registry.ts';
+import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 import { createAccounts } from '../store/accounts.ts';
 import { createApiKeys } from '../store/apiKeys.ts';
 import { createCalls } from '../store/calls.ts';
@@ -11,40 +10,19 @@ import { ensureIndexes, openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { createVault } from '../store/vault.ts';
 import { createCodec } from '../workers/codec.ts';
+import { mongodbCheck, temporalChecks } from '../workers/health.ts';
 import { createLog } from '../workers/log.ts';
 import { connectClient } from '../workers/temporal.ts';
 import { createApp } from './app.ts';
 import { createAuth } from './auth.ts';
 import { createCallRunner } from './calls.ts';
 import { createInternalServer } from './internal.ts';
+import { drain, listen } from './listen.ts';
 
 /** Connections that say nothing are closed after these; a running call may take its 100 s. */
 const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 65_000;
-
-function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') reject(new Error('no address'));
-      else resolve(address);
-    });
-  });
-}
-
-/** Stops listening and waits for the answers under way. */
-const drain = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-    // Those that are busy now are not kept for a next request once they have their answer.
-    server.keepAliveTimeout = 1;
-  });
-
-const url = ({ address, family, port }: AddressInfo): string =>
-  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
 /** Resolves when somebody wants the process to end: a signal, or the parent that is gone. */
 const toldToStop = (): Promise<void> =>
@@ -72,8 +50,10 @@ async function main(): Promise<void> {
   const apiKeys = open.adopt(createApiKeys(store, onError), (it) => it.flush());
   const vault = createVault(keyring);
 
-  const internal = open.adopt(createInternalServer(vault), drain);
-  const internalUrl = url(await listen(internal, env.HOST, env.INTERNAL_PORT));
+  const queues = ['orchestrator', ...poolsInUse(registry).map((pool) => `tools-${pool}`)];
+  const checks = { ...mongodbCheck(store), ...temporalChecks(client, queues) };
+  const internal = open.adopt(createInternalServer(checks, vault), drain);
+  const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   const accounts = createAccounts(store);
   const app = createApp({
     env,
@@ -83,6 +63,7 @@ async function main(): Promise<void> {
     accounts,
     apiKeys,
     results: createResults(store, keyring),
+    checks,
     auth: createAuth({ env, store, accounts, keyring, log }),
     codec: createCodec(keyring),
     runner: createCallRunner({
@@ -107,7 +88,7 @@ async function main(): Promise<void> {
     ),
     drain,
   );
-  const baseUrl = url(await listen(server, env.HOST, env.PORT));
+  const baseUrl = await listen(server, env.HOST, env.PORT);
   log.info({ baseUrl, internalUrl }, 'listening');
   process.send?.({ type: 'ready', baseUrl, internalUrl });
   await stop;

@@ -132,7 +132,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const frontends: OwnedProcess<Ready>[] = [];
   await using owned = new AsyncDisposableStack();
   const ownPorts = [common.env.OWN_PORTS ?? ''];
-  const workerEnv = () => ({ ...common.env, OWN_PORTS: ownPorts.join(',') });
+  const workerEnv = () => ({ ...common.env, INTERNAL_PORT: '0', OWN_PORTS: ownPorts.join(',') });
   const workers = pools.map((pool) =>
     createProcess(pool, ['workers/main.ts', '--pool', pool], workerEnv, common),
   );

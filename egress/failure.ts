@@ -14,7 +14,7 @@ export type FailureKind =
 
 const DETAILS: Record<FailureKind, string> = {
   refused: 'The target refused the connection.',
-  reset: 'The target closed the connection before it had answered.',
+  reset: 'The target closed the connection too early.',
   unreachable: 'The target cannot be reached.',
   tls: 'The TLS handshake with the target failed.',
   certificate: 'The certificate of the target is not valid.',

@@ -7,6 +7,7 @@ import { exchange, type RequestOptions, writeHeaders } from './exchange.ts';
 import { type FetchOptions, fetchFollowing } from './fetch.ts';
 import { createOwnAddresses, type IsOwn } from './own.ts';
 import { createPolicy } from './policy.ts';
+import { type FilteringProxy, type ProxyOptions, startProxy } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 import { type GuardedResponse, readResponse, type Trail } from './response.ts';
 import { parseTarget, type Target, type TargetKind } from './target.ts';
@@ -37,6 +38,8 @@ export interface Guard {
   request(target: Target, options: RequestOptions): Promise<GuardedResponse>;
   /** Sends one HTTP request and follows its redirects. @throws as `request`; `target_refused` for any hop */
   fetch(target: Target, options: FetchOptions): Promise<GuardedResponse>;
+  /** Starts an HTTP proxy that lets through what `request` would. @throws the signal's reason; `target_timeout` */
+  proxy(options: ProxyOptions): Promise<FilteringProxy>;
 }
 
 export interface GuardOptions {
@@ -104,5 +107,10 @@ export function createGuard({
     startTls: (socket, vetted, options) => startTls(socket, vetted, ca, options),
     request: (target, options) => send(target, options, { startedAt: performance.now(), redirects: [] }),
     fetch: (target, options) => fetchFollowing(send, policy, target, options),
+    proxy: (options) =>
+      startProxy(async (url, limits) => {
+        const target = parseTarget(url, { kind: 'url', pointer: '' }, policy);
+        return connect(await vet(target, policy, resolver, limits), dial, limits);
+      }, options),
   };
 }

@@ -78,11 +78,10 @@ export function createLedger(
   const { accounts, calls, entries, events } = store;
   const pulls = new Map<string, Set<string>>();
   let pullTimer: NodeJS.Timeout | undefined;
+  let pulling = Promise.resolve();
   const tidying = new Set<string>();
 
-  async function flush(): Promise<void> {
-    clearTimeout(pullTimer);
-    pullTimer = undefined;
+  async function pull(): Promise<void> {
     const due = [...pulls];
     pulls.clear();
     if (due.length === 0) return;
@@ -93,6 +92,14 @@ export function createLedger(
       })),
       { ordered: false, writeConcern: { w: 1 } },
     );
+  }
+
+  /** One after the other, so that who waits for the last has waited for all. */
+  function flush(): Promise<void> {
+    clearTimeout(pullTimer);
+    pullTimer = undefined;
+    pulling = pulling.then(pull, pull);
+    return pulling;
   }
 
   function pullLater(accountId: string, entryId: string): void {

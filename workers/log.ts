@@ -21,10 +21,13 @@ export function createLog(env: Pick<Env, 'LOG_LEVEL'>, name: string, registry: R
   });
 }
 
+/** Warnings of the SDK that are none to us: refused calls end as failed workflows, and tool workers run no workflows. */
+const EXPECTED = new Set(['Workflow failed', 'No workflows registered, not polling for workflow tasks']);
+
 /** The Temporal SDK's own lines, in the same form; what it calls info is debug to us (polling, state changes). */
 export function sdkLog(log: Logger): SdkLogger {
   const write = (level: 'trace' | 'debug' | 'warn' | 'error') => (message: string, meta?: object) =>
-    log[level]({ ...meta }, message);
+    log[EXPECTED.has(message) ? 'debug' : level]({ ...meta }, message);
   const logger = {
     trace: write('trace'),
     debug: write('trace'),

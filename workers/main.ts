@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createThreads } from '../activities/threads.ts';
+import { createInternalServer } from '../api/internal.ts';
+import { drain, listen } from '../api/listen.ts';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
@@ -10,6 +12,7 @@ import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
 import { ensureIndexes, openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
+import { mongodbCheck } from './health.ts';
 import { createLog, sdkLog } from './log.ts';
 import {
   ensureSweepSchedule,
@@ -59,21 +62,26 @@ async function main(): Promise<void> {
     return toolWorker(pool, registry, {
       results: createResults(store, keyring),
       openVault: createVaultClient(keyring),
-      threads: open.adopt(createThreads(), (it) => it.close()),
+      threads: open.adopt(createThreads(pool === 'cpu' ? 1 : 0), (it) => it.close()),
       context: { resolver, egress },
     });
   })();
 
-  const worker = await Worker.create({
+  const worker: Worker = await Worker.create({
     ...options,
     connection,
     namespace: env.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(keyring),
   });
+  const polls = async () => {
+    if (worker.getState() !== 'RUNNING') throw new Error('not polling');
+  };
+  const internal = open.adopt(createInternalServer({ ...mongodbCheck(store), worker: polls }, null), drain);
+  const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   process.once('disconnect', () => {
     if (worker.getState() === 'RUNNING') worker.shutdown(); // whoever started us is gone
   });
-  log.info({ queue: options.taskQueue }, 'worker is ready');
+  log.info({ queue: options.taskQueue, internalUrl }, 'worker is ready');
   const running = worker.run();
   process.send?.({ type: 'ready' });
   await running;

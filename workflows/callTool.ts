@@ -6,6 +6,7 @@ import {
   proxyActivities,
   proxyLocalActivities,
   TimeoutFailure,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { ReserveResult } from '../store/ledger.ts';
 import type {
@@ -50,6 +51,8 @@ const refusal = (code: string, detail: string, more: Partial<Refusal> = {}): Ref
 
 const INTERNAL = refusal('internal', 'The fault is ours and has been logged.');
 
+const DEADLINE = refusal('deadline_exceeded', 'The work ran out of time; nothing was charged.');
+
 const isCallFailure = (value: unknown): value is CallFailure =>
   typeof value === 'object' && value !== null && 'members' in value && 'retryAfter' in value;
 
@@ -58,14 +61,15 @@ function explain(error: unknown): Refusal {
   if (isCancellation(error)) return refusal('cancelled', 'The caller hung up.');
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) {
-    // A later attempt that waits in vain says so too, but carries what ended the attempt before it.
-    if (cause.timeoutType === 'SCHEDULE_TO_START' && cause.cause === undefined)
+    const { timeoutType, failure } = cause;
+    // A later attempt that waits in vain says so too; what ended the one before it is there, but only in the raw failure.
+    if (timeoutType === 'SCHEDULE_TO_START' && failure?.cause == null)
       return refusal('pool_busy', 'No worker was free in time; nothing ran.', {
         began: false,
         retryAfter: 5,
       });
-    if (cause.timeoutType === 'HEARTBEAT') return INTERNAL;
-    return refusal('deadline_exceeded', 'The work ran out of time; nothing was charged.');
+    if (timeoutType === 'SCHEDULE_TO_START' || timeoutType === 'HEARTBEAT') return INTERNAL;
+    return DEADLINE;
   }
   if (cause instanceof ApplicationFailure && cause.nonRetryable && cause.type) {
     const details = cause.details?.[0];
@@ -104,7 +108,7 @@ function whyNotReserved(held: Exclude<ReserveResult, { status: 'held' }>, price:
 }
 
 /** Ends the workflow as failed: operators filter by status, and the code is the failure's type. */
-const failure = ({ code, detail, members, retryAfter, available }: Refusal): ApplicationFailure =>
+const asFailure = ({ code, detail, members, retryAfter, available }: Refusal): ApplicationFailure =>
   ApplicationFailure.create({
     type: code,
     message: detail,
@@ -113,12 +117,12 @@ const failure = ({ code, detail, members, retryAfter, available }: Refusal): App
     details: [{ members, retryAfter, available } satisfies CallFailure],
   });
 
-async function runTool({ policy, ...call }: CallRequest): Promise<ToolResult> {
+async function runTool({ policy, ...call }: CallRequest, leftMs: number): Promise<ToolResult> {
   const tool = proxyActivities<ToolActivities>({
     taskQueue: `tools-${policy.pool}`,
     scheduleToStartTimeout: policy.queueMs,
     startToCloseTimeout: policy.attemptMs + ATTEMPT_GRACE_MS,
-    scheduleToCloseTimeout: policy.deadlineMs,
+    scheduleToCloseTimeout: leftMs,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: 'TRY_CANCEL',
     retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
@@ -145,7 +149,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
     const settled = await CancellationScope.nonCancellable(() =>
       settle({ callId, accountId, wanted: 'refunded', code: why.code, release }),
     );
-    return failure({ ...why, available: settled.available });
+    return asFailure({ ...why, available: settled.available });
   };
 
   const { reserve } = proxyLocalActivities<LedgerActivities>({
@@ -160,10 +164,13 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
     throw await refund({ ...explain(error), began: false });
   }
   if (held.status !== 'held') throw await refund(whyNotReserved(held, price));
+  // Workflow time is some seconds behind while a local activity is tried again; `reserve` itself looks at its clock too.
+  const leftMs = policy.deadlineMs - (Date.now() - workflowInfo().startTime.getTime());
+  if (leftMs <= 0) throw await refund({ ...DEADLINE, began: false });
 
   let result: ToolResult;
   try {
-    result = await runTool(call);
+    result = await runTool(call, leftMs);
   } catch (error) {
     throw await refund(explain(error));
   }
@@ -172,6 +179,6 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
     settle({ callId, accountId, wanted: 'charged', nonce }),
   );
   if (settled.state !== 'charged')
-    throw failure(refusal('deadline_exceeded', 'The call was given up before it was done.', settled));
+    throw asFailure(refusal('deadline_exceeded', 'The call was given up before it was done.', settled));
   return { result, available: settled.available };
 }

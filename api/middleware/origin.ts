@@ -11,10 +11,11 @@ export const ownOrigin = (ctx: Context): string | null => originOf(`${ctx.protoc
 
 /**
  * False when a browser says that a page of another origin sent this. SameSite=Lax is not enough for that: a page on
- * another port or subdomain is of the same site. Who sends no Origin is no browser, or not sending across origins.
+ * another port or subdomain is of the same site. A browser that sends no Origin may say it by Sec-Fetch-Site (W3C Fetch
+ * Metadata); who sends neither is no browser.
  */
 export function isSameOrigin(ctx: Context, publicUrl: string | null): boolean {
   const origin = ctx.get('Origin');
-  if (origin === '') return true;
+  if (origin === '') return !['same-site', 'cross-site'].includes(ctx.get('Sec-Fetch-Site'));
   return origin === ownOrigin(ctx) || (publicUrl !== null && origin === originOf(publicUrl));
 }

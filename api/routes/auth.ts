@@ -26,27 +26,58 @@ const PATHS = {
 } as const;
 type Path = (typeof PATHS)['get' | 'post'][number];
 
-const SAYS_WHERE_FROM = ['origin', 'referer', 'sec-fetch-site'];
-
 type Body = Record<string, unknown>;
+
+interface AuthRequest {
+  /** With its `?`. */
+  search?: string;
+  body: Body | null;
+}
+
+/**
+ * Has better-auth answer one of its paths, within the limits for attempts, for whoever sent the request at hand.
+ *
+ * @throws ServiceError rate_limited, invalid_header
+ */
+export type AskAuth = (ctx: Context, path: Path, request: AuthRequest) => Promise<Response>;
 
 const hasBody = ({ req }: Context): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 
+/** Who says nothing of where this comes from is a program, not a browser, and nobody's cookies are abused by it. */
+const isOwn = (headers: Headers): boolean =>
+  !headers.has('origin') &&
+  !headers.has('referer') &&
+  [null, 'same-origin'].includes(headers.get('sec-fetch-site'));
+
 /** The request as better-auth reads it: its URL has our own origin, its address is the one that Koa found. */
-function asRequest(ctx: Context, body: Body | null): Request {
+function asRequest(ctx: Context, path: Path, { search = '', body }: AuthRequest): Request {
   const origin = ownOrigin(ctx);
   if (origin === null) throw new ServiceError('invalid_header', { detail: 'Host: not a host.' });
   const headers = fromNodeHeaders(ctx.req.headers);
-  for (const name of ['content-length', 'transfer-encoding', 'connection', 'expect']) headers.delete(name);
+  for (const name of ['content-length', 'content-type', 'transfer-encoding', 'connection', 'expect'])
+    headers.delete(name);
   headers.set(ADDRESS_HEADER, ctx.ip);
-  // Who says nothing of where this comes from is a program, not a browser, and nobody's cookies are abused by it.
-  if (!SAYS_WHERE_FROM.some((name) => headers.has(name))) headers.set('origin', origin);
-  const init = { method: ctx.method, headers };
-  return new Request(
-    origin + ctx.path + ctx.search,
-    body === null ? init : { ...init, body: JSON.stringify(body) },
-  );
+  if (isOwn(headers)) headers.set('origin', origin);
+  const url = `${origin}/api/auth/${path}${search}`;
+  if (body === null) return new Request(url, { method: ctx.method, headers });
+  headers.set('content-type', 'application/json');
+  return new Request(url, { method: ctx.method, headers, body: JSON.stringify(body) });
+}
+
+/** Wrong passwords count, right ones do not. */
+export function createAskAuth(auth: Auth, limit: AttemptLimit): AskAuth {
+  return async (ctx, path, request) => {
+    if (path === 'sign-up/email') await limit.signUp(ctx.ip);
+    if (path !== 'sign-in/email' && path !== 'change-password')
+      return auth.handler(asRequest(ctx, path, request));
+    const email = request.body?.email;
+    const attempt = { address: ctx.ip, email: typeof email === 'string' ? email : null };
+    await limit.guess(attempt);
+    const response = await auth.handler(asRequest(ctx, path, request));
+    if (response.ok) await limit.forgive(attempt);
+    return response;
+  };
 }
 
 async function send(ctx: Context, response: Response): Promise<void> {
@@ -58,24 +89,10 @@ async function send(ctx: Context, response: Response): Promise<void> {
 }
 
 /** Sign-up, sign-in and the rest by better-auth, which answers errors in its own form, `{ code, message }`. */
-export function authRoutes(
-  router: Router<State>,
-  { auth, limit }: { auth: Auth; limit: AttemptLimit },
-): void {
-  /** Wrong passwords count, right ones do not. */
-  async function limited(path: Path, ctx: Context, body: Body | null): Promise<Response> {
-    if (path === 'sign-up/email') await limit.signUp(ctx.ip);
-    if (path !== 'sign-in/email' && path !== 'change-password') return auth.handler(asRequest(ctx, body));
-    const attempt = { address: ctx.ip, email: typeof body?.email === 'string' ? body.email : null };
-    await limit.guess(attempt);
-    const response = await auth.handler(asRequest(ctx, body));
-    if (response.ok) await limit.forgive(attempt);
-    return response;
-  }
-
+export function authRoutes(router: Router<State>, askAuth: AskAuth): void {
   const route = (path: Path) => async (ctx: Context) => {
     const body = hasBody(ctx) ? await readJson(ctx.req, BODY_BYTES) : null;
-    await send(ctx, await limited(path, ctx, body));
+    await send(ctx, await askAuth(ctx, path, { search: ctx.search, body }));
   };
   for (const path of PATHS.get) router.get(`/api/auth/${path}`, route(path));
   for (const path of PATHS.post) router.post(`/api/auth/${path}`, route(path));

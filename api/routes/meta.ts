@@ -4,6 +4,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { Context, State } from '../context.ts';
 import { openApiDocument } from '../derive/openapi.ts';
 import { createDocument, sendDocument } from '../document.ts';
+import { type Checks, readiness } from '../health.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -12,7 +13,12 @@ const JSON_TYPE = 'application/json';
  *
  * @param serverUrl where users reach the API; null: where they have the document from
  */
-export function metaRoutes(router: Router<State>, registry: Registry, serverUrl: string | null): void {
+export function metaRoutes(
+  router: Router<State>,
+  registry: Registry,
+  serverUrl: string | null,
+  checks: Checks,
+): void {
   const items = [...registry.values()].map(({ name, title, description, price, pool, input, output }) => ({
     name,
     title,
@@ -32,5 +38,11 @@ export function metaRoutes(router: Router<State>, registry: Registry, serverUrl:
   router.get('/livez', (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     ctx.body = { status: 'ok' };
+  });
+  router.get('/readyz', async (ctx) => {
+    const result = await readiness(checks);
+    ctx.set('Cache-Control', 'no-store');
+    ctx.status = result.status === 'ready' ? 200 : 503;
+    ctx.body = result;
   });
 }

@@ -2,8 +2,7 @@ import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import test from 'ava';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { dataConverter } from '../../workers/temporal.ts';
-import { recordAt } from '../helpers/json.ts';
-import { KEYRING, recordings } from './orchestra.ts';
+import { KEYRING, readRecording, recordings } from './orchestra.ts';
 
 test.before(() => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -39,13 +38,12 @@ test('the endings that matter are recorded, sealed', (t) => {
 });
 
 test('a workflow that does otherwise than the recording is noticed', async (t) => {
-  const recording = recordings().find(({ name }) => name === 'success');
-  if (recording === undefined) return t.fail('not recorded');
+  const { history, workflowId } = readRecording('success', (text) =>
+    text.replaceAll('"name": "tool"', '"name": "other"'),
+  );
   const workflowBundle = await loadWorkflowBundle((error) => t.log(error));
-  const otherwise: unknown = JSON.parse(recording.text.replaceAll('"name": "tool"', '"name": "other"'));
-  const { history } = recordAt({ otherwise }, 'otherwise');
   const options = { workflowBundle, dataConverter: dataConverter(KEYRING) };
-  await t.throwsAsync(Worker.runReplayHistory(options, history, recording.workflowId), {
+  await t.throwsAsync(Worker.runReplayHistory(options, history, workflowId), {
     name: 'DeterminismViolationError',
   });
 });

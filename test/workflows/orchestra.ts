@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import proto from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
+import { createLedgerActivities } from '../../activities/ledger.ts';
 import { parseMasterKeys } from '../../schemas/env.ts';
 import { createKeyring } from '../../store/keyring.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { connectClient, dataConverter } from '../../workers/temporal.ts';
 import type {
@@ -93,7 +95,7 @@ export async function startOrchestra(): Promise<Orchestra> {
     if (found === undefined) throw new Error(`no part for ${callId}`);
     return found;
   };
-  const ledger: LedgerActivities = {
+  const ledger: Pick<Ledger, 'reserve' | 'settle'> = {
     reserve(call) {
       const { part, money } = partOf(call.callId);
       money.push('reserve');
@@ -129,7 +131,8 @@ export async function startOrchestra(): Promise<Orchestra> {
       },
     };
   };
-  const conduct = (taskQueue: string) => work({ taskQueue, workflowBundle, activities: { ...ledger } });
+  const conduct = (taskQueue: string) =>
+    work({ taskQueue, workflowBundle, activities: { ...createLedgerActivities(ledger) } });
   const play = (pool: string) => work({ taskQueue: `tools-${pool}`, activities: tools });
   open.use(await conduct('orchestrator'));
   open.use(await play('cpu'));
@@ -162,26 +165,43 @@ export async function startOrchestra(): Promise<Orchestra> {
   };
 }
 
+const { History } = proto.temporal.api.history.v1;
+type History = proto.temporal.api.history.v1.IHistory;
+
+/** As JSON: the SDK's own `historyToJSON` fails where more than one copy of protobufjs is installed. */
+export const toJson = (history: History): unknown =>
+  JSON.parse(
+    JSON.stringify(
+      History.toObject(History.fromObject(history), { longs: String, enums: String, bytes: String }),
+    ),
+  );
+
 /** Keeps the history of a call for the replay test when `TEST_RECORD=1`. */
 export async function record(name: string, { callId, handle }: Call): Promise<void> {
   if (process.env.TEST_RECORD !== '1') return;
-  const history: unknown = JSON.parse(historyToJSON(await handle.fetchHistory()));
-  writeFileSync(
-    new URL(`${name}.json`, FOLDER),
-    `${JSON.stringify({ workflowId: callId, history }, null, 1)}\n`,
-  );
+  const recording = { workflowId: callId, history: toJson(await handle.fetchHistory()) };
+  const text = JSON.stringify(recording, null, 2).replace(/"\d+@[^"]*"/g, `"${identity}"`);
+  writeFileSync(new URL(`${name}.json`, FOLDER), `${text}\n`);
 }
 
-/** The recorded histories, by name. */
-export function recordings(): { name: string; workflowId: string; history: unknown; text: string }[] {
-  return readdirSync(FOLDER)
-    .filter((file) => file.endsWith('.json'))
-    .map((file) => {
-      const text = readFileSync(new URL(file, FOLDER), 'utf8');
-      const { workflowId, history }: { workflowId: string; history: unknown } = JSON.parse(text);
-      return { name: file.replace(/\.json$/, ''), workflowId, history, text };
-    });
+export interface Recording {
+  name: string;
+  workflowId: string;
+  history: History;
+  text: string;
 }
+
+/** A recorded history, perhaps with changes made to its text. */
+export function readRecording(name: string, change = (text: string) => text): Recording {
+  const text = change(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
+  const parsed: { workflowId: string; history: Record<string, unknown> } = JSON.parse(text);
+  return { name, text, workflowId: parsed.workflowId, history: History.fromObject(parsed.history) };
+}
+
+export const recordings = (): Recording[] =>
+  readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => readRecording(file.replace(/\.json$/, '')));
 
 /** Waits until something has happened elsewhere. */
 export async function until(condition: () => boolean): Promise<void> {

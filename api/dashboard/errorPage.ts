@@ -1,0 +1,17 @@
+import { html } from './html.ts';
+import { layout } from './layout.ts';
+
+interface Failure {
+  title: string;
+  detail: string;
+  requestId: string;
+}
+
+/** What a browser shows when a page cannot be had. */
+export const errorPage = ({ title, detail, requestId }: Failure): string =>
+  layout({
+    title,
+    main: html`<p>${detail}</p>
+<p class="request">Request <code>${requestId}</code></p>
+<p><a href="/dashboard">Back to the dashboard</a></p>`,
+  });

@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** What must work for a process to be of use, by name; a check that throws or takes too long has failed. */
+export type Checks = Readonly<Record<string, (signal: AbortSignal) => Promise<unknown>>>;
+
+export interface Readiness {
+  status: 'ready' | 'unready';
+  checks: Record<string, 'ok' | 'failed'>;
+}
+
+/** Load balancers ask every few seconds and wait about as long. */
+const CHECK_TIMEOUT_MS = 2000;
+
+const timeout = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+
+/** Runs all checks at once. */
+export async function readiness(checks: Checks): Promise<Readiness> {
+  const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => {
+      const ok = await Promise.race([check(signal), timeout(signal)]).then(
+        () => true,
+        () => false,
+      );
+      return [name, ok ? 'ok' : 'failed'] as const;
+    }),
+  );
+  const ready = results.every(([, result]) => result === 'ok');
+  return { status: ready ? 'ready' : 'unready', checks: Object.fromEntries(results) };
+}
+
+/** Answers /livez and /readyz of a process's internal port. @returns false when the request was for something else */
+export function answerHealth(checks: Checks, request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.url !== '/livez' && request.url !== '/readyz') return false;
+  const send = (status: number, body: object) =>
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+  if (request.url === '/livez') send(200, { status: 'ok' });
+  else
+    readiness(checks).then(
+      (result) => send(result.status === 'ready' ? 200 : 503, result),
+      () => response.destroy(),
+    );
+  return true;
+}

@@ -1,0 +1,178 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse, request as startRequest } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ServiceError } from '../schemas/errors.ts';
+import { type Limits, startClock } from './clock.ts';
+import { HEADER_BYTES } from './limits.ts';
+
+export interface ProxyOptions extends Limits {
+  /** A Unix socket for it, which nobody else can reach. Default: a free port of 127.0.0.1. */
+  path?: string;
+  /** Connections to the outside at once. */
+  tunnels: number;
+  /** Bytes that may come in over all of them together; then the proxy closes. */
+  bytes: number;
+  /** Milliseconds that a connection may be silent. */
+  idleMs: number;
+}
+
+/** An HTTP proxy for one job of a program that makes its own connections. It ends with `close` or its limits. */
+export interface FilteringProxy extends Disposable {
+  /** 0 for a Unix socket. */
+  port: number;
+  /** How many requests to each host were refused, in the order of the first. */
+  refused: ReadonlyMap<string, number>;
+  /** All bytes that were let in were used up. */
+  readonly exhausted: boolean;
+  close(): void;
+}
+
+/** Opens a vetted connection for a URL. @throws ServiceError */
+export type Open = (url: string, limits: Limits) => Promise<Socket>;
+
+/** What concerns one connection only (RFC 9110 section 7.6.1). */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+function endToEnd(raw: readonly string[]): string[] {
+  const pairs = Array.from({ length: raw.length / 2 }, (_, index) => raw.slice(2 * index, 2 * index + 2));
+  return pairs.filter(([name = '']) => !HOP_BY_HOP.has(name.toLowerCase())).flat();
+}
+
+const hostOf = (url: string): string => URL.parse(url)?.hostname ?? url;
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ServiceError && (error.code === 'target_refused' || error.code === 'invalid_input');
+/** The status that tells a browser about it. */
+const statusOf = (error: unknown): number => {
+  if (isRefusal(error)) return 403;
+  return error instanceof ServiceError && error.code === 'target_timeout' ? 504 : 502;
+};
+
+/** Starts the proxy. TLS goes through it end to end: of such a tunnel it sees host and port, no more. */
+export async function startProxy(open: Open, options: ProxyOptions): Promise<FilteringProxy> {
+  const clock = startClock(options);
+  const refused = new Map<string, number>();
+  const sockets = new Set<Duplex>();
+  const server = createServer({ maxHeaderSize: HEADER_BYTES });
+  let tunnels = 0;
+  let left = options.bytes;
+
+  const close = (): void => {
+    clock[Symbol.dispose]();
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  const own = <T extends Duplex>(socket: T): T => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    // Whoever reads or writes sees it; the other end is closed with it.
+    socket.on('error', () => socket.destroy());
+    return socket;
+  };
+
+  /** Opens the way out, counts what comes in over it, and ends it when it is silent. */
+  async function connect(url: string): Promise<Socket> {
+    if (tunnels >= options.tunnels) throw new ServiceError('target_failed');
+    tunnels += 1;
+    try {
+      const socket = own(await open(url, clock));
+      socket.setTimeout(options.idleMs, () => socket.destroy());
+      socket.once('close', () => {
+        tunnels -= 1;
+      });
+      return socket;
+    } catch (error) {
+      tunnels -= 1;
+      if (isRefusal(error)) refused.set(hostOf(url), (refused.get(hostOf(url)) ?? 0) + 1);
+      throw error;
+    }
+  }
+  async function* counted(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of source) {
+      left -= chunk.length;
+      if (left < 0) {
+        close();
+        return;
+      }
+      yield chunk;
+    }
+  }
+
+  async function tunnel(request: IncomingMessage, near: Duplex, first: Buffer): Promise<void> {
+    own(near);
+    let far: Socket | undefined;
+    try {
+      // Whatever is not host and port would be read as another part of a URL.
+      if (!/^[^/?#@\\\s]+:\d{1,5}$/.test(request.url ?? '')) throw new ServiceError('target_refused');
+      far = await connect(`http://${request.url}/`);
+      near.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      far.write(first);
+    } catch (error) {
+      near.end(`HTTP/1.1 ${statusOf(error)} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      return;
+    }
+    await Promise.allSettled([pipeline(near, far), pipeline(far, counted, near)]);
+    far.destroy();
+    near.destroy();
+  }
+
+  async function forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const url = incoming.url ?? '';
+    try {
+      if (!url.startsWith('http://')) throw new ServiceError('target_refused');
+      const socket = await connect(url);
+      const { pathname, search } = new URL(url);
+      const request = startRequest({
+        createConnection: () => socket,
+        method: incoming.method ?? 'GET',
+        path: pathname + search,
+        headers: [...endToEnd(incoming.rawHeaders), 'Connection', 'close'],
+        maxHeaderSize: HEADER_BYTES,
+        insecureHTTPParser: true, // as in exchange.ts
+      });
+      const response = once(request, 'response');
+      // Its failure is the response's.
+      pipeline(incoming, request).catch(() => socket.destroy());
+      const [message]: IncomingMessage[] = await response;
+      if (message === undefined) throw new ServiceError('target_failed');
+      outgoing.writeHead(message.statusCode ?? 502, endToEnd(message.rawHeaders));
+      await pipeline(message, counted, outgoing);
+    } catch (error) {
+      if (outgoing.headersSent) outgoing.destroy();
+      else outgoing.writeHead(statusOf(error), { Connection: 'close' }).end();
+    }
+  }
+
+  server.on('connection', own);
+  server.on('connect', (request, socket, first) => void tunnel(request, socket, first));
+  server.on('request', (incoming, outgoing) => void forward(incoming, outgoing));
+  clock.onEnd(close);
+  server.listen(options.path === undefined ? { host: '127.0.0.1', port: 0 } : { path: options.path });
+  try {
+    await once(server, 'listening', { signal: clock.signal });
+  } catch (error) {
+    close();
+    throw clock.explain(error);
+  }
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    refused,
+    get exhausted() {
+      return left < 0;
+    },
+    close,
+    [Symbol.dispose]: close,
+  };
+}

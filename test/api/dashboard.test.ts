@@ -1,0 +1,306 @@
+import test, { type ExecutionContext } from 'ava';
+import { type DefaultTreeAdapterMap, parse } from 'parse5';
+import { withStore } from '../helpers/account.ts';
+import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const UI_URL = 'http://127.0.0.1:1/?a=1&copy=2';
+const PUBLIC_URL = 'http://tools.example';
+
+let stack: Stack;
+let owner: Credentials;
+let operator: Credentials;
+
+test.before(async () => {
+  const env = { RATE_LIMIT: '20:40', TRUST_PROXY: 'true', TEMPORAL_UI_URL: UI_URL, PUBLIC_URL };
+  stack = await startStack({ pools: [], env });
+  [owner, operator] = await Promise.all([makeUser(stack, 'owner'), makeUser(stack, 'operator')]);
+});
+test.after.always(() => stack?.stop());
+
+type Headers = Record<string, string>;
+
+const get = (path: string, headers: Headers = {}) =>
+  fetch(`${stack.baseUrl}${path}`, { headers, redirect: 'manual' });
+
+/** What a browser sends when a form of ours is submitted. */
+const fromOurPage = (): Headers => ({
+  Origin: stack.baseUrl,
+  'Sec-Fetch-Site': 'same-origin',
+  'Sec-Fetch-Mode': 'navigate',
+  'Sec-Fetch-Dest': 'document',
+});
+
+const post = (path: string, fields: Record<string, string>, headers: Headers = fromOurPage()) =>
+  fetch(`${stack.baseUrl}/dashboard/${path}`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers,
+    body: new URLSearchParams(fields),
+  });
+
+const submit = ({ email, password }: Credentials, headers?: Headers) =>
+  post('sign-in', { email, password }, headers);
+
+type Element = DefaultTreeAdapterMap['element'];
+
+function elementsOf(node: DefaultTreeAdapterMap['node']): Element[] {
+  const below = 'childNodes' in node ? node.childNodes.flatMap(elementsOf) : [];
+  return 'tagName' in node ? [node, ...below] : below;
+}
+
+const attribute = ({ attrs }: Element, name: string): string | undefined =>
+  attrs.find((it) => it.name === name)?.value;
+
+const textOf = (node: DefaultTreeAdapterMap['node']): string =>
+  'value' in node ? node.value : 'childNodes' in node ? node.childNodes.map(textOf).join('') : '';
+
+/** The elements of a page that is valid, and that may run and style nothing in place. */
+async function pageOf(t: ExecutionContext, response: Response): Promise<Element[]> {
+  t.is(response.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.is(response.headers.get('cache-control'), 'no-store');
+  t.is(
+    response.headers.get('content-security-policy'),
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  );
+  const faults: string[] = [];
+  const onParseError = ({ code, startLine }: { code: string; startLine: number }) =>
+    faults.push(`${code} in line ${startLine}`);
+  const elements = elementsOf(parse(await response.text(), { onParseError }));
+  t.deepEqual(faults, []);
+  t.deepEqual(
+    elements.filter(({ tagName }) => ['script', 'style'].includes(tagName)),
+    [],
+  );
+  const names = elements.flatMap(({ attrs }) => attrs.map(({ name }) => name));
+  t.deepEqual(
+    names.filter((name) => name === 'style' || name.startsWith('on')),
+    [],
+  );
+  const ids = elements.flatMap((element) => attribute(element, 'id') ?? []);
+  t.is(new Set(ids).size, ids.length);
+  for (const element of elements.filter(({ tagName }) => tagName === 'label'))
+    t.true(ids.includes(attribute(element, 'for') ?? ''));
+  return elements;
+}
+
+const shape = (elements: Element[]) =>
+  elements.map(({ tagName, attrs }) => [tagName, ...attrs.map(({ name }) => name)].join(' '));
+
+const linksOf = (elements: Element[]) => elements.flatMap((element) => attribute(element, 'href') ?? []);
+
+function shownEmail(elements: Element[]): string | undefined {
+  const field = elements.find((element) => attribute(element, 'name') === 'email');
+  return field && attribute(field, 'value');
+}
+
+test('who is not signed in is sent to the form', async (t) => {
+  for (const Cookie of ['', 'utility-tools.session_token=made.up']) {
+    const response = await get('/dashboard', { Cookie });
+    t.is(response.status, 303);
+    t.is(response.headers.get('location'), '/dashboard/sign-in');
+    t.is(response.headers.get('cache-control'), 'no-store');
+  }
+  const form = await get('/dashboard/sign-in');
+  t.is(form.status, 200);
+  const elements = await pageOf(t, form);
+  const fields = elements.filter(({ tagName }) => tagName === 'input');
+  t.deepEqual(
+    fields.map((field) => [attribute(field, 'name'), attribute(field, 'type')]),
+    [
+      ['email', 'email'],
+      ['password', 'password'],
+    ],
+  );
+});
+
+test('an owner signs in, sees the account, and signs out', async (t) => {
+  const signedIn = await submit(owner);
+  t.is(signedIn.status, 303);
+  t.is(signedIn.headers.get('location'), '/dashboard');
+  t.is(signedIn.headers.get('cache-control'), 'no-store');
+  const flags = signedIn.headers.getSetCookie().find((it) => it.includes('session_token=')) ?? '';
+  for (const flag of [/; HttpOnly(;|$)/, /; SameSite=Lax(;|$)/, /; Path=\/(;|$)/]) t.regex(flags, flag);
+
+  const Cookie = cookieOf(signedIn);
+  const overview = await get('/dashboard', { Cookie });
+  t.is(overview.status, 200);
+  const elements = await pageOf(t, overview);
+  const [main] = elements.filter(({ tagName }) => tagName === 'main');
+  const text = main === undefined ? '' : textOf(main).replaceAll(/\s+/g, ' ');
+  for (const shown of [
+    `${owner.email} owner`,
+    'Available 100',
+    'Balance 100',
+    'Reserved 0',
+    'Low threshold 25',
+  ])
+    t.true(text.includes(shown), shown);
+  t.deepEqual(linksOf(elements), ['data:,', '/dashboard/style.css', '/dashboard', '/docs']);
+  t.is((await get('/dashboard/sign-in', { Cookie })).headers.get('location'), '/dashboard');
+
+  const out = await post('sign-out', {}, { ...fromOurPage(), Cookie });
+  t.is(out.status, 303);
+  t.is(out.headers.get('location'), '/dashboard/sign-in');
+  t.true(out.headers.getSetCookie().some((it) => /session_token=;.*Max-Age=0/.test(it)));
+  t.is((await get('/dashboard', { Cookie })).status, 303);
+  t.is((await post('sign-out', {})).status, 303);
+});
+
+test('an operator sees the Temporal UI, and reads payloads with the cookie from the form', async (t) => {
+  const Cookie = cookieOf(await submit(operator));
+  t.true(linksOf(await pageOf(t, await get('/dashboard', { Cookie }))).includes(UI_URL));
+  const payload = { metadata: { encoding: btoa('json/plain') }, data: btoa('"a"') };
+  const decode = (headers: Headers) =>
+    fetch(`${stack.baseUrl}/codec/decode`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify({ payloads: [payload] }),
+    });
+  const decoded = await decode({ Cookie });
+  t.is(decoded.status, 200);
+  t.deepEqual(await decoded.json(), { payloads: [payload] });
+  t.is((await decode({})).status, 401);
+  t.is((await decode({ Cookie: cookieOf(await submit(owner)) })).status, 403);
+});
+
+test('every link and style of the pages is there', async (t) => {
+  const Cookie = cookieOf(await submit(owner));
+  const own = linksOf(await pageOf(t, await get('/dashboard', { Cookie }))).filter((it) =>
+    it.startsWith('/'),
+  );
+  for (const path of own) t.is((await get(path, { Cookie })).status, 200, path);
+  t.is((await get('/dashboard/style.css')).headers.get('content-type'), 'text/css; charset=utf-8');
+});
+
+test('a wrong e-mail and a wrong password are told alike, and open nothing', async (t) => {
+  const alerts = new Set<string>();
+  for (const who of [
+    { ...owner, password: 'wrong' },
+    freshCredentials(),
+    { email: '', password: '' },
+    { email: 'no e-mail', password: 'x' },
+  ]) {
+    const response = await submit(who, { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.1' });
+    t.is(response.status, 401);
+    t.deepEqual(response.headers.getSetCookie(), []);
+    const elements = await pageOf(t, response);
+    const alert = elements.find((element) => attribute(element, 'role') === 'alert');
+    alerts.add(alert === undefined ? '' : textOf(alert));
+    t.is(shownEmail(elements), who.email);
+  }
+  t.deepEqual([...alerts], ['The e-mail or the password is wrong.']);
+});
+
+test('who guesses is stopped, on the page as on /api/auth', async (t) => {
+  const who = await makeUser(stack, 'owner');
+  const headers = { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.2' };
+  let response = await submit({ ...who, password: 'wrong' }, headers);
+  for (let i = 0; i < 30 && response.status === 401; i++)
+    response = await submit({ ...who, password: 'wrong' }, headers);
+  t.is(response.status, 429);
+  t.true(Number(response.headers.get('retry-after')) > 0);
+  t.regex((await pageOf(t, response)).map(textOf).join(), /Too many attempts\. Try again in/);
+  t.is((await submit(who, headers)).status, 429);
+  t.is((await postAuth(stack.baseUrl, 'sign-in/email', who)).status, 429);
+});
+
+test('what a page of another origin sends is refused', async (t) => {
+  const Cookie = cookieOf(await submit(owner));
+  const foreign: Headers[] = [
+    { Origin: 'https://evil.example' },
+    { Origin: 'http://127.0.0.1:1', 'Sec-Fetch-Site': 'same-site' },
+    { Origin: 'null' },
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'navigate' },
+  ];
+  for (const headers of foreign) {
+    const login = await submit(owner, headers);
+    t.is(login.status, 403);
+    t.deepEqual(login.headers.getSetCookie(), []);
+    t.is((await pageOf(t, login)).filter(({ tagName }) => tagName === 'h1').length, 1);
+    t.is((await post('sign-out', {}, { ...headers, Cookie })).status, 403);
+  }
+  t.is((await get('/dashboard', { Cookie })).status, 200);
+});
+
+test('our own pages are known by whatever the browser says, and programs need say nothing', async (t) => {
+  const own: Headers[] = [
+    {},
+    { Origin: stack.baseUrl },
+    { Origin: PUBLIC_URL },
+    { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'navigate' },
+  ];
+  for (const headers of own) {
+    const signedIn = await submit(owner, headers);
+    t.is(signedIn.status, 303, JSON.stringify(headers));
+    const out = await post('sign-out', {}, { ...headers, Cookie: cookieOf(signedIn) });
+    t.is(out.status, 303, JSON.stringify(headers));
+  }
+});
+
+test('browsers are told to name the origin with our forms, and to other sites nothing', async (t) => {
+  t.is((await get('/dashboard/sign-in')).headers.get('referrer-policy'), 'same-origin');
+});
+
+test('nothing in the request says where a sign-in leads', async (t) => {
+  const evil = 'https://evil.example/';
+  const query = `?${new URLSearchParams({ callbackURL: evil, next: evil, redirect: evil })}`;
+  const fields = { ...owner, callbackURL: evil, next: evil };
+  for (const path of ['sign-in', `sign-in${query}`]) {
+    const response = await post(path, fields);
+    t.is(response.headers.get('location'), '/dashboard');
+  }
+  const response = await get(`/dashboard${query}`, { 'X-Forwarded-Host': 'evil.example' });
+  t.is(response.headers.get('location'), '/dashboard/sign-in');
+});
+
+const HOSTILE = [
+  '"><script>alert(1)</script>',
+  '" autofocus onfocus="alert(1)',
+  "' onfocus='alert(1)",
+  '</title></form><img src=x onerror=alert(1)>',
+  '<!--',
+  '&quot;&lt;&#60;',
+  'ünï\u{1f600}',
+];
+
+test('markup in the e-mail stays text in the form', async (t) => {
+  const headers = { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.3' };
+  const plain = await pageOf(t, await submit({ email: 'plain', password: 'x' }, headers));
+  for (const email of HOSTILE) {
+    const elements = await pageOf(t, await submit({ email, password: 'x' }, headers));
+    t.deepEqual(shape(elements), shape(plain));
+    t.is(shownEmail(elements), email);
+  }
+});
+
+test('markup in the e-mail stays text in the overview', async (t) => {
+  const who = await makeUser(stack, 'owner');
+  const Cookie = cookieOf(await submit(who));
+  const plain = await pageOf(t, await get('/dashboard', { Cookie }));
+  let { email } = who;
+  for (const hostile of HOSTILE) {
+    await withStore(stack, ({ db }) =>
+      db.collection('users').updateOne({ email }, { $set: { email: hostile } }),
+    );
+    email = hostile;
+    const elements = await pageOf(t, await get('/dashboard', { Cookie }));
+    t.deepEqual(shape(elements), shape(plain));
+    t.true(elements.some((element) => element.tagName === 'span' && textOf(element) === hostile));
+  }
+});
+
+test('what is no form of ours, or too long for one, is refused with a page', async (t) => {
+  const long = await submit({ email: 'a'.repeat(17_000), password: 'x' });
+  t.is(long.status, 413);
+  await pageOf(t, long);
+  const json = await fetch(`${stack.baseUrl}/dashboard/sign-in`, {
+    method: 'POST',
+    headers: { ...fromOurPage(), 'Content-Type': 'application/json' },
+    body: JSON.stringify(owner),
+  });
+  t.is(json.status, 415);
+  await pageOf(t, json);
+  t.is((await get('/dashboard/sign-out')).status, 405);
+});

@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import type { FilteringProxy, ProxyOptions } from '../../egress/proxy.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
+import { type StubNetwork, soon, stubNetwork } from '../helpers/egress.ts';
+
+type StubOptions = Parameters<typeof stubNetwork>[0];
+
+async function proxied(
+  t: ExecutionContext,
+  options: Partial<ProxyOptions> = {},
+  stub: StubOptions = {},
+): Promise<{ proxy: FilteringProxy; network: StubNetwork }> {
+  const network = await stubNetwork(stub);
+  const limits = { tunnels: 10, bytes: 1_000_000, idleMs: 60_000 };
+  const proxy = await network.guard.proxy({ ...soon(), ...limits, ...options });
+  t.teardown(() => {
+    proxy.close();
+    network.close();
+  });
+  return { proxy, network };
+}
+
+/** What curl says through the proxy: the body, and the status (of CONNECT when it was refused). */
+async function curl(proxy: string, ...args: string[]): Promise<{ body: string; status: number }> {
+  const format = '\n%{http_code} %{http_connect}';
+  const command = ['--silent', '--proxy', proxy, '--max-time', '60', '--write-out', format, ...args];
+  const stdout = await promisify(execFile)('curl', command, { env: {} }).then(
+    (result) => result.stdout,
+    (error: { stdout: string }) => error.stdout,
+  );
+  const [, body = '', code, tunnel] = /^(.*)\n(\d+) (\d+)$/s.exec(stdout) ?? [];
+  return { body, status: Number(code) || Number(tunnel) };
+}
+
+const at = ({ port }: FilteringProxy): string => `http://127.0.0.1:${port}`;
+
+test('plain requests and tunnels reach public hosts', async (t) => {
+  const certificate = await makeCertificate(['DNS:a.example.com']);
+  const { proxy, network } = await proxied(
+    t,
+    {},
+    {
+      certificate,
+      handle: async (request, response) => {
+        const body = Buffer.concat(await request.toArray()).toString();
+        const seen = [
+          request.method,
+          request.url,
+          request.headers.host,
+          request.headers['proxy-connection'],
+          body,
+        ];
+        response.end(JSON.stringify(seen));
+      },
+    },
+  );
+  const plain = await curl(at(proxy), '--data', 'payload', 'http://a.example.com:8080/x?y');
+  t.deepEqual(plain, { body: '["POST","/x?y","a.example.com:8080",null,"payload"]', status: 200 });
+  const secure = await curl(at(proxy), '--insecure', 'https://a.example.com/x');
+  t.deepEqual(secure, { body: '["GET","/x","a.example.com",null,""]', status: 200 });
+  t.deepEqual(network.dialled, ['93.184.215.14:8080', '93.184.215.14:443']);
+  t.is(proxy.refused.size, 0);
+});
+
+test('what must not be reached is refused, and counted by its host', async (t) => {
+  const { proxy, network } = await proxied(
+    t,
+    {},
+    {
+      resolve: (name) => ({ addresses: [name === 'in.example.com' ? '10.0.0.1' : '8.8.8.8'], chain: [] }),
+    },
+  );
+  const urls = [
+    '127.0.0.1:1',
+    '[::1]',
+    '169.254.169.254',
+    'db.internal',
+    'in.example.com',
+    'a.example.com:25',
+  ];
+  for (const host of urls)
+    for (const scheme of ['http', 'https']) {
+      const { status } = await curl(at(proxy), `${scheme}://${host}/`);
+      t.is(status, 403, `${scheme}://${host}/`);
+    }
+  t.deepEqual(network.dialled, []);
+  t.deepEqual(
+    [...proxy.refused],
+    ['127.0.0.1', '[::1]', '169.254.169.254', 'db.internal', 'in.example.com', 'a.example.com'].map(
+      (host) => [host, 2],
+    ),
+  );
+});
+
+test('what is no request to a proxy is refused', async (t) => {
+  const { proxy, network } = await proxied(t);
+  for (const line of [
+    'GET / HTTP/1.1',
+    'GET https://a.example.com/ HTTP/1.1',
+    'CONNECT a@b.example.com:443 HTTP/1.1',
+    'CONNECT a.example.com HTTP/1.1',
+    'CONNECT a.example.com/x:80 HTTP/1.1',
+  ]) {
+    const socket = connect(proxy.port, '127.0.0.1');
+    socket.end(`${line}\r\nHost: a.example.com\r\n\r\n`);
+    t.regex(Buffer.concat(await socket.toArray()).toString(), /^HTTP\/1.1 40[03] /, line);
+  }
+  t.deepEqual(network.dialled, []);
+});
+
+test('it may listen on a Unix socket', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'proxy-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'socket');
+  await proxied(t, { path });
+  const socket = connect(path);
+  socket.write('GET http://a.example.com/ HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\n\r\n');
+  t.regex(Buffer.concat(await socket.toArray()).toString(), /^HTTP\/1.1 200 OK\r\n.*hello/s);
+});
+
+/** A tunnel through the proxy, open. */
+async function openTunnel({
+  port,
+}: FilteringProxy): Promise<{ socket: ReturnType<typeof connect>; status: string }> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => socket.destroy());
+  socket.write('CONNECT a.example.com:80 HTTP/1.1\r\nHost: a.example.com:80\r\n\r\n');
+  const [bytes] = await once(socket, 'data');
+  return { socket, status: String(bytes).slice(9, 12) };
+}
+
+test('tunnels are limited, and a closed one makes room', async (t) => {
+  const { proxy } = await proxied(t, { tunnels: 2 });
+  const first = await openTunnel(proxy);
+  await openTunnel(proxy);
+  t.is((await openTunnel(proxy)).status, '502');
+  first.socket.destroy();
+  let status = '';
+  while (status !== '200') {
+    await sleep(20);
+    ({ status } = await openTunnel(proxy));
+  }
+  t.is(status, '200');
+});
+
+test('bytes are limited over all connections, and then everything ends', async (t) => {
+  const { proxy } = await proxied(
+    t,
+    { bytes: 100_000 },
+    {
+      handle: (_, response) => response.end('x'.repeat(60_000)),
+    },
+  );
+  t.is((await curl(at(proxy), 'http://a.example.com/')).body.length, 60_000);
+  t.false(proxy.exhausted);
+  t.true((await curl(at(proxy), 'http://a.example.com/')).body.length < 60_000);
+  t.true(proxy.exhausted);
+});
+
+test('silent tunnels end, and at the deadline or an abort all do', async (t) => {
+  const ended = async (options: Partial<ProxyOptions>): Promise<void> => {
+    const { proxy } = await proxied(t, options);
+    const { socket, status } = await openTunnel(proxy);
+    t.is(status, '200');
+    if (!socket.closed) await once(socket.resume(), 'close');
+  };
+  await ended({ idleMs: 500 });
+  await ended({ deadline: Date.now() + 2_000 });
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), 1_000);
+  await ended({ signal: controller.signal });
+  t.pass();
+});

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import { open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { Db, MongoClient } from 'mongodb';
+
+/** A text that is nowhere by accident, and the ways in which it could lie about. */
+export interface Marker {
+  text: string;
+  needles: readonly Buffer[];
+}
+
+/** The part of a text's base64 that is the same whatever stands before and after it. */
+function base64Core(text: string, offset: number): string {
+  const encoded = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).toString('base64');
+  return encoded.slice(Math.ceil((offset * 4) / 3) + (offset === 0 ? 0 : 1), -4);
+}
+
+export function createMarker(): Marker {
+  const word = randomBytes(12)
+    .toString('hex')
+    .replace(/[0-9]/g, (digit) => 'ghijkmnpqr'.charAt(Number(digit)));
+  // Characters that JSON, URLs and base64 write in other ways, and after them nothing that they could change.
+  const text = `${word}é"+/%`;
+  const base64 = [0, 1, 2].map((offset) => base64Core(word, offset));
+  const spellings = [
+    word,
+    ...base64,
+    ...base64.map((it) => it.replaceAll('+', '-').replaceAll('/', '_')),
+    Buffer.from(word).toString('hex'),
+    Buffer.from(word).toString('hex').toUpperCase(),
+    encodeURIComponent(text),
+    [...Buffer.from(word)].map((byte) => `%${byte.toString(16)}`).join(''),
+  ];
+  return {
+    text,
+    needles: [...new Set(spellings)].map((it) => Buffer.from(it)).concat(Buffer.from(word, 'utf16le')),
+  };
+}
+
+export const holds = (bytes: Uint8Array, { needles }: Marker): boolean => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return needles.some((needle) => buffer.includes(needle));
+};
+
+const CHUNK = 8 * 1024 * 1024;
+/** Longer than any needle, so that none is lost between two chunks. */
+const OVERLAP = 512;
+
+async function fileHolds(path: string, marker: Marker): Promise<boolean> {
+  await using file = await open(path);
+  const chunk = Buffer.alloc(CHUNK + OVERLAP);
+  for (let at = 0; ; at += CHUNK) {
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
+    if (holds(chunk.subarray(0, bytesRead), marker)) return true;
+    if (bytesRead < chunk.length) return false;
+  }
+}
+
+/** Files below the folder that hold the marker, and how many bytes were looked at. */
+export async function searchFiles(
+  folder: string,
+  marker: Marker,
+): Promise<{ found: string[]; bytes: number; files: number }> {
+  const result = { found: [] as string[], bytes: 0, files: 0 };
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    result.files++;
+    result.bytes += (await stat(path)).size;
+    if (await fileHolds(path, marker)) result.found.push(path);
+  }
+  return result;
+}
+
+async function collectionHolds(db: Db, name: string, marker: Marker): Promise<number> {
+  let found = 0;
+  // Raw BSON: strings, keys and binary data alike.
+  for await (const document of db.collection(name).find({}, { raw: true }))
+    if (document instanceof Uint8Array && holds(document, marker)) found++;
+  return found;
+}
+
+/** Documents that hold the marker, by `<database>.<collection>`, of every collection of the server, the oplog included. */
+export async function searchMongodb(
+  client: MongoClient,
+  marker: Marker,
+): Promise<{ found: Record<string, number>; collections: string[] }> {
+  const found: Record<string, number> = {};
+  const collections: string[] = [];
+  const { databases } = await client.db().admin().listDatabases();
+  for (const { name: database } of databases) {
+    const db = client.db(database);
+    for (const { name } of await db.listCollections({}, { nameOnly: true }).toArray()) {
+      collections.push(`${database}.${name}`);
+      const count = await collectionHolds(db, name, marker);
+      if (count > 0) found[`${database}.${name}`] = count;
+    }
+  }
+  return { found, collections };
+}
+
+const isPayload = (value: object): value is Payload =>
+  'metadata' in value && 'data' in value && value.data instanceof Uint8Array;
+
+/** Every string and all bytes of a message, and of each payload in it also what the codec makes of it. */
+async function* contents(
+  value: unknown,
+  codec: PayloadCodec,
+): AsyncGenerator<{ bytes: Uint8Array; decoded: boolean }> {
+  if (typeof value === 'string') yield { bytes: Buffer.from(value), decoded: false };
+  else if (value instanceof Uint8Array) yield { bytes: value, decoded: false };
+  else if (typeof value === 'object' && value !== null) {
+    if (isPayload(value))
+      for (const { data } of await codec.decode([value])) if (data) yield { bytes: data, decoded: true };
+    for (const [key, member] of Object.entries(value)) {
+      yield { bytes: Buffer.from(key), decoded: false };
+      yield* contents(member, codec);
+    }
+  }
+}
+
+export interface TemporalTraces {
+  workflows: number;
+  payloads: number;
+  /** Ids of workflows that hold the marker as the server sees them. */
+  plain: string[];
+  /** Ids of workflows that hold it for who has the key. */
+  decoded: string[];
+}
+
+/** Looks through every workflow of the client's namespace: its description and all of its history. */
+export async function searchTemporal(
+  client: Client,
+  codec: PayloadCodec,
+  marker: Marker,
+): Promise<TemporalTraces> {
+  const result: TemporalTraces = { workflows: 0, payloads: 0, plain: [], decoded: [] };
+  for await (const { workflowId, runId } of client.workflow.list()) {
+    result.workflows++;
+    const handle = client.workflow.getHandle(workflowId, runId);
+    const [history, { raw }] = await Promise.all([handle.fetchHistory(), handle.describe()]);
+    for await (const { bytes, decoded } of contents([history, raw], codec)) {
+      if (decoded) result.payloads++;
+      if (holds(bytes, marker)) result[decoded ? 'decoded' : 'plain'].push(workflowId);
+    }
+  }
+  return result;
+}

@@ -1,0 +1,30 @@
+import test from 'ava';
+import { readEnv } from '../../schemas/env.ts';
+import { loadKeyring } from '../../store/keyring.ts';
+import { connectClient } from '../../workers/temporal.ts';
+import { makeAccount, withStore } from '../helpers/account.ts';
+import { callsOf } from '../helpers/books.ts';
+import { startStack } from '../helpers/stack.ts';
+
+/** What each call costs the Temporal server: local activities keep it this low. */
+const MOST_EVENTS = 13;
+
+test('a call that fires no event and is neither cancelled nor retried leaves 13 events', async (t) => {
+  t.timeout(180_000);
+  await using open = new AsyncDisposableStack();
+  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'cpu'] }), (it) => it.stop());
+  const { accountId, call } = await makeAccount(stack, 100);
+  const env = readEnv(stack.env);
+  const client = await connectClient(env, loadKeyring(env));
+  open.defer(() => client.connection.close());
+
+  t.is((await call('hash-text', { text: 'abc' })).status, 200);
+  t.is((await call('hash-text', { text: 'abc' }, { 'Idempotency-Key': 'k' })).status, 200);
+  const calls = await withStore(stack, (store) => callsOf(store, accountId));
+  t.is(calls.length, 2);
+  for (const { _id } of calls) {
+    const { events } = await client.workflow.getHandle(_id).fetchHistory();
+    t.log(`${events?.length} events`);
+    t.true((events?.length ?? Number.NaN) <= MOST_EVENTS);
+  }
+});

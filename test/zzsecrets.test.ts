@@ -1,0 +1,299 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import test from 'ava';
+import { type Servers, startServers } from '../dev/stack.ts';
+import { readEnv } from '../schemas/env.ts';
+import { loadRegistry } from '../schemas/registry.ts';
+import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
+import { audit } from '../store/audit.ts';
+import { type Keyring, loadKeyring } from '../store/keyring.ts';
+import { openStore, type Store } from '../store/mongo.ts';
+import { askVault } from '../store/vault.ts';
+import { createCodec } from '../workers/codec.ts';
+import { connectClient } from '../workers/temporal.ts';
+import { makeAccount, type TestAccount } from './helpers/account.ts';
+import { accountOf, callsOf, closeBooks, until } from './helpers/books.ts';
+import { recordAt } from './helpers/json.ts';
+import { type Stack, startStack } from './helpers/stack.ts';
+import { createMarker, type Marker, searchFiles, searchMongodb, searchTemporal } from './helpers/traces.ts';
+
+/** Short, so that calls for which there is no worker end soon. */
+const POOL_WAIT = '4s';
+const CREDITS = 10_000;
+
+interface Scene {
+  folder: string;
+  servers: Servers;
+  stack: Stack;
+  store: Store;
+  client: Client;
+  keyring: Keyring;
+  tools: ToolDefinition[];
+  account: TestAccount;
+}
+
+const secret: Marker = createMarker();
+/** Sent where it may be kept, to show that the search would find the other. */
+const control: Marker = createMarker();
+const open = new AsyncDisposableStack();
+let scene: Scene;
+
+test.before(async (t) => {
+  t.timeout(300_000);
+  const folder = open.adopt(await mkdtemp(join(tmpdir(), 'secrets-')), (it) =>
+    rm(it, { recursive: true, force: true }),
+  );
+  const log = (line: string) => t.log(line);
+  const servers = open.adopt(await startServers({ dataDir: folder, log }), (it) => it.stop());
+  const tools = [...(await loadRegistry()).values()].filter((tool) => secretFields(tool).length > 0);
+  const pools = ['orchestrator', ...new Set([...tools.map(({ pool }) => pool), 'cpu'])];
+  const env = { LOG_LEVEL: 'trace', POOL_WAIT };
+  const stack = open.adopt(await startStack({ servers, pools, env }), (it) => it.stop());
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const read = readEnv(stack.env);
+  const keyring = loadKeyring(read);
+  const client = await connectClient(read, keyring);
+  open.defer(() => client.connection.close());
+  const account = await makeAccount(stack, CREDITS);
+  scene = { folder, servers, stack, store, client, keyring, tools, account };
+});
+test.after.always(() => open.disposeAsync());
+
+/** The tool's first example with the marker for a secret. */
+function inputOf(tool: ToolDefinition, text = secret.text): Record<string, unknown> {
+  const secrets = Object.fromEntries(secretFields(tool).map((field) => [field, text]));
+  return { ...tool.examples[0]?.input, ...secrets };
+}
+
+const find = (name: string): ToolDefinition => {
+  const tool = scene.tools.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw new Error(`${name} has no secrets`);
+  return tool;
+};
+
+/** A call long enough to do something to it. */
+const slow = () => ({ tool: 'bcrypt-hash', input: { ...inputOf(find('bcrypt-hash')), workFactor: 14 } });
+
+/** The id of the account's newest call, once it has been accepted. */
+async function newest(account: TestAccount, count: number): Promise<string> {
+  const rows = await until('the call is accepted', async () => {
+    const found = await callsOf(scene.store, account.accountId);
+    return found.length >= count && found;
+  });
+  return rows.at(-1)?._id ?? '';
+}
+
+/** The vault reference that the call's workflow carries. */
+async function vaultOf(callId: string): Promise<{ url: string; token: string }> {
+  const { client, keyring } = scene;
+  const history = await until('the workflow has begun', () =>
+    client.workflow
+      .getHandle(callId)
+      .fetchHistory()
+      .catch(() => null),
+  );
+  const input = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  const [payload] = await createCodec(keyring).decode([...input]);
+  const request: unknown = JSON.parse(Buffer.from(payload?.data ?? []).toString('utf8'));
+  const { url, token } = recordAt({ request }, 'request', 'vault');
+  return { url: String(url), token: String(token) };
+}
+
+/** What the vault answers to who has the token and the master key; null when it has nothing. */
+async function ask(callId: string, { url, token }: { url: string; token: string }) {
+  const exchange = askVault(scene.keyring, callId, token);
+  const response = await fetch(`${url}/vault`, { method: 'POST', body: new Uint8Array(exchange.request) });
+  return response.ok ? exchange.open(new Uint8Array(await response.arrayBuffer())) : null;
+}
+
+test.serial('there are tools with secrets', (t) => {
+  t.log(scene.tools.map(({ name }) => name).join(', '));
+  t.true(scene.tools.length >= 3);
+});
+
+test.serial('secrets are sent in every way that works or is refused', async (t) => {
+  t.timeout(180_000);
+  const { account, tools } = scene;
+  const poor = await makeAccount(scene.stack, 0);
+  for (const tool of tools) {
+    const { name } = tool;
+    const input = inputOf(tool);
+    const [field = ''] = secretFields(tool);
+    const answers: [string, Response, number[]][] = [
+      ['as it should be', await account.call(name, input), [200, 422, 502, 504]],
+      ['with a key', await account.call(name, input, { 'Idempotency-Key': name }), [200, 422, 502, 504]],
+      ['without credits', await poor.call(name, input), [402]],
+      ['too dear', await account.call(name, input, { 'X-Max-Credits': '0' }), [402]],
+      ['unknown field', await account.call(name, { ...input, [secret.text]: secret.text }), [422]],
+      ['wrong type', await account.call(name, { ...input, [field]: [secret.text] }), [422]],
+      ['too long', await account.call(name, { ...input, [field]: secret.text.repeat(50_000) }), [413]],
+      ['no JSON', await account.call(name, `{"${field}": "${secret.text.slice(0, 20)}`), [400]],
+      ['bad header', await account.call(name, input, { 'Idempotency-Key': 'ä' }), [400]],
+      ['no key', await account.call(name, input, { Authorization: 'Bearer nobody' }), [401]],
+      ['wrong tool', await account.call(`${name}x`, input), [404]],
+      ['wrong type of body', await account.call(name, secret.text, { 'Content-Type': 'text/plain' }), [415]],
+    ];
+    if (tool.input.properties.hash !== undefined)
+      answers.push(['no hash', await account.call(name, { ...input, hash: secret.text }), [422]]);
+    for (const [what, response, statuses] of answers) {
+      const body = await response.text();
+      t.true(statuses.includes(response.status), `${name} ${what}: ${response.status} ${body.slice(0, 300)}`);
+    }
+  }
+});
+
+test.serial('a key that was used with secrets is not used again', async (t) => {
+  const { account, tools } = scene;
+  for (const tool of tools) {
+    const again = await account.call(tool.name, inputOf(tool), { 'Idempotency-Key': `${tool.name}` });
+    // A refused call may have set its key free.
+    t.true([409, 502, 504].includes(again.status), `${tool.name}: ${again.status}`);
+  }
+});
+
+test.serial('while a call runs its token opens its secrets, afterwards nothing does', async (t) => {
+  t.timeout(120_000);
+  const { account } = scene;
+  const before = (await callsOf(scene.store, account.accountId)).length;
+  const { tool, input } = slow();
+  const answer = account.call(tool, input);
+  const callId = await newest(account, before + 1);
+  const vault = await vaultOf(callId);
+  t.deepEqual(await ask(callId, vault), { password: secret.text }, 'the proof that it can be asked');
+  t.is(await ask(callId, { ...vault, token: `${vault.token}x` }), null);
+  t.is((await answer).status, 200);
+  t.is(await ask(callId, vault), null);
+});
+
+test.serial('a caller who hangs up, with and without a key, leaves nothing in the vault', async (t) => {
+  t.timeout(120_000);
+  const { account, store, stack } = scene;
+  for (const headers of [{}, { 'Idempotency-Key': 'hung-up' }]) {
+    const before = (await callsOf(store, account.accountId)).length;
+    const { tool, input } = slow();
+    const hangup = new AbortController();
+    const answer = fetch(`${stack.baseUrl}/api/v1/tools/${tool}`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${account.toolsKey}`,
+        'Content-Type': 'application/json',
+        ...headers,
+      },
+      body: JSON.stringify(input),
+      signal: hangup.signal,
+    });
+    const callId = await newest(account, before + 1);
+    const vault = await vaultOf(callId);
+    hangup.abort();
+    await t.throwsAsync(answer);
+    const row = await until('the call has ended', async () => {
+      const found = await store.calls.findOne({ _id: callId });
+      return found !== null && found.state !== 'running' && found;
+    });
+    t.true(['charged', 'refunded'].includes(row.state));
+    await until('the vault is empty', async () => (await ask(callId, vault)) === null);
+  }
+});
+
+test.serial('a call that no worker takes, and one whose worker is killed half way', async (t) => {
+  t.timeout(180_000);
+  const { account, stack, store } = scene;
+  const { tool, input } = slow();
+
+  await stack.kill('cpu');
+  const refused = await account.call(tool, input);
+  t.is(recordAt({ body: await refused.json() }, 'body').code, 'pool_busy');
+  await stack.restart('cpu');
+
+  const before = (await callsOf(store, account.accountId)).length;
+  const answer = account.call(tool, input);
+  const callId = await newest(account, before + 1);
+  const { client } = scene;
+  await until('a worker has it', async () => {
+    const { raw } = await client.workflow.getHandle(callId).describe();
+    return (raw.pendingActivities ?? []).some(({ lastStartedTime }) => lastStartedTime != null);
+  });
+  await stack.kill('cpu');
+  await stack.restart('cpu');
+  const { status } = await answer;
+  t.is(status, 200, 'another attempt fetched the secrets again');
+});
+
+test.serial('when the API that holds the secrets is gone, the call fails and is refunded', async (t) => {
+  t.timeout(180_000);
+  const { account, stack, store } = scene;
+  await closeBooks(store);
+  const { balance } = await accountOf(store, account.accountId);
+  const before = (await callsOf(store, account.accountId)).length;
+  const { tool, input } = slow();
+  await stack.kill('cpu');
+  const answer = account.call(tool, input).catch(() => null);
+  const callId = await newest(account, before + 1);
+  await vaultOf(callId);
+  await stack.kill('api');
+  t.is(await answer, null);
+  await stack.restart('cpu');
+  const row = await until('the call has ended', async () => {
+    const found = await store.calls.findOne({ _id: callId });
+    return found !== null && found.state !== 'running' && found;
+  });
+  t.like(row, { state: 'refunded', code: 'internal', charged: 0 });
+  await stack.restart('api');
+  t.deepEqual(await closeBooks(store), []);
+  t.is((await accountOf(store, account.accountId)).balance, balance);
+  const n = (await callsOf(store, account.accountId)).length;
+  t.is((await account.call(tool, input)).status, 200, 'the same call to the API that came back');
+  const id = await newest(account, n+1);
+  try { await scene.client.workflow.getHandle(id).result(); } catch (e) { let c = e; while (c) { console.log(String(c?.stack).slice(0,600), c?.type); c = c?.cause; } }
+  const h = await scene.client.workflow.getHandle(id).fetchHistory();
+  for (const e of h.events ?? []) { const f = e.activityTaskFailedEventAttributes; if (f) { const walk = async (x) => { while (x) { if (x.encodedAttributes) { const [p] = await createCodec(scene.keyring).decode([x.encodedAttributes]); console.log(Buffer.from(p.data).toString()); } x = x.cause; } }; await walk(f.failure); } }
+
+});
+
+test.serial('the secrets are in no document of MongoDB, the oplog included', async (t) => {
+  t.timeout(120_000);
+  const { store } = scene;
+  await store.db.collection('control').insertOne({ text: control.text });
+  const base64 = { text: Buffer.from(`x${control.text}`).toString('base64') };
+  await store.db.collection('control').insertOne(base64);
+  const { found, collections } = await searchMongodb(store.client, control);
+  t.log(`${collections.length} collections`);
+  t.is(found[`${store.db.databaseName}.control`], 2, 'the search finds what is there, also in base64');
+  t.is(found['local.oplog.rs'], 2);
+  t.deepEqual((await searchMongodb(store.client, secret)).found, {});
+});
+
+test.serial('the secrets are in nothing that Temporal keeps, decoded or not', async (t) => {
+  t.timeout(120_000);
+  const { account, client, keyring } = scene;
+  t.is((await account.call('hash-text', { text: control.text })).status, 200);
+  const codec = createCodec(keyring);
+  const sent = await until('the visibility store knows it', async () => {
+    const traces = await searchTemporal(client, codec, control);
+    return traces.decoded.length > 0 && traces;
+  });
+  t.log(`${sent.workflows} workflows, ${sent.payloads} payloads`);
+  t.deepEqual(sent.plain, [], 'an input is encrypted');
+  const traces = await searchTemporal(client, codec, secret);
+  t.deepEqual([traces.plain, traces.decoded], [[], []]);
+  const rows = await scene.store.calls.countDocuments();
+  t.true(traces.workflows >= rows - 1, `${traces.workflows} workflows for ${rows} calls`);
+});
+
+test.serial('the secrets are in no file: databases, logs, data folders', async (t) => {
+  t.timeout(180_000);
+  const { folder, stack, store } = scene;
+  t.deepEqual((await audit(store)).drift, []);
+  await sleep(500);
+  await store.client.db('admin').command({ fsync: 1 });
+  const here = await searchFiles(folder, control);
+  t.log(`${here.files} files, ${here.bytes} bytes`);
+  t.true(here.found.length > 0, 'the control document is found in the files of MongoDB');
+  for (const place of [folder, stack.dataDir])
+    t.deepEqual((await searchFiles(place, secret)).found, [], place);
+  const logs = await searchFiles(stack.dataDir, { text: '', needles: [Buffer.from('"name":"api"')] });
+  t.true(logs.found.length > 0, 'the logs are among them');
+});
