@@ -50,7 +50,7 @@ export async function install(root, run) {
   try {
     if (isInstalled(root)) return;
     console.log('Installing the packages of package-lock.json, a few minutes, once …');
-    const code = await run('npm', ['install', '--no-save', '--no-audit', '--no-fund']);
+    const code = await run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
     if (code !== 0) throw new Error(`npm install failed (exit code ${code}); its messages are above`);
   } finally {
     await lock.release();

@@ -197,7 +197,7 @@ export const VARIABLES = {
   }),
   POOL_WAIT: variable({
     parse: parseDuration,
-    fallback: 30_000,
+    fallback: 60_000,
     about: 'How long a call may wait for a free worker before it is answered pool_busy.',
   }),
   EGRESS_ALLOW: variable({

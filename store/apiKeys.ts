@@ -62,10 +62,9 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
   const { apiKeys, events } = store;
   const used = new Map<string, Date>();
   let timer: NodeJS.Timeout | undefined;
+  let writing = Promise.resolve();
 
-  async function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
+  async function write(): Promise<void> {
     const due = [...used];
     used.clear();
     if (due.length === 0) return;
@@ -73,6 +72,14 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
       due.map(([_id, at]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt: at } } } })),
       { ordered: false },
     );
+  }
+
+  /** One after the other, so that who waits for the last has waited for all. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing.then(write, write);
+    return writing;
   }
 
   const event = (row: ApiKeyDoc, kind: 'api_key.created' | 'api_key.revoked') => ({
