@@ -4,6 +4,11 @@ import { ServiceError } from '../schemas/errors.ts';
 const CHARSET = '\\s*(?:;\\s*charset\\s*=\\s*"?utf-?8"?\\s*)?$';
 const JSON_TYPE = new RegExp(`^application/json${CHARSET}`, 'i');
 const FORM_TYPE = new RegExp(`^application/x-www-form-urlencoded${CHARSET}`, 'i');
+/**
+ * So many bytes beyond the limit are read and thrown away: a client that is still sending does not look for an answer,
+ * and would see a broken connection instead of the refusal.
+ */
+const DISCARDED_BYTES = 16 * 1024 * 1024;
 /** A body that trickles in slower than this whole is not waited for. */
 const BODY_TIMEOUT_MS = 30_000;
 
@@ -14,8 +19,8 @@ const isOfType = ({ headers }: IncomingMessage, type: RegExp): boolean =>
   type.test(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity';
 
 async function readAll(request: IncomingMessage, limit: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > limit)
-    throw new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
+  const tooLarge = new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
+  if (Number(request.headers['content-length'] ?? 0) > limit + DISCARDED_BYTES) throw tooLarge;
   const chunks: Buffer[] = [];
   let size = 0;
   const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
@@ -23,9 +28,8 @@ async function readAll(request: IncomingMessage, limit: number): Promise<Buffer>
     for await (const chunk of request) {
       if (!Buffer.isBuffer(chunk)) throw new TypeError('the request stream gave no bytes');
       size += chunk.length;
-      if (size > limit)
-        throw new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
-      chunks.push(chunk);
+      if (size > limit + DISCARDED_BYTES) break;
+      if (size <= limit) chunks.push(chunk);
     }
   } catch (error) {
     // The caller hung up: nobody reads the answer, and it is no fault of ours.
@@ -35,6 +39,7 @@ async function readAll(request: IncomingMessage, limit: number): Promise<Buffer>
   } finally {
     clearTimeout(timeout);
   }
+  if (size > limit) throw tooLarge;
   return Buffer.concat(chunks);
 }
 

@@ -1,12 +1,11 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
+import { escapePointer } from '../../schemas/formats/pointer.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
 
 /** Fills in defaults and answers the value. @throws ServiceError invalid_input with every fault */
 export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
-
-const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** A fault in words that name the place and the rule, never the value: it may be a secret. */
 function asFault({ keyword, instancePath, message, params }: ErrorObject): Fault {
