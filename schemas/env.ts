@@ -138,13 +138,13 @@ export const VARIABLES = {
     parse: port,
     fallback: 0,
     about:
-      'Port for metrics and for the pools to fetch one-call secrets from; never expose it. 0 picks a free one.',
+      'Port for health checks and for the pools to fetch one-call secrets from; never expose it. 0 picks one.',
   }),
   INTERNAL_ADVERTISE: variable({
     parse: (text) => webUrl(`http://${text}`),
     fallback: null,
     about:
-      "host:port under which the pools reach this API replica's internal port. Default: 127.0.0.1 and that port.",
+      "host:port under which the pools reach this API replica's internal port. Default: where it listens.",
   }),
   PUBLIC_URL: variable({
     parse: webUrl,
