@@ -39,5 +39,9 @@ ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "cpu"]
 
 FROM base AS network
+# For ICMP; without it ping times TCP handshakes.
+USER root
+RUN apt-get update && apt-get install -y --no-install-recommends iputils-ping && rm -rf /var/lib/apt/lists/*
+USER node
 ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "network"]

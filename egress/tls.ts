@@ -7,9 +7,14 @@ import type { Vetted } from './vet.ts';
 
 export interface TlsOptions
   extends Limits,
-    Pick<ConnectionOptions, 'minVersion' | 'maxVersion' | 'ciphers' | 'ALPNProtocols'> {
+    Pick<
+      ConnectionOptions,
+      'minVersion' | 'maxVersion' | 'ciphers' | 'ALPNProtocols' | 'minDHSize' | 'secureOptions'
+    > {
   /** `enforce` fails on a certificate that is not valid for the host, `report` leaves the judgement to the caller. */
   verify?: 'enforce' | 'report';
+  /** Gets the socket before the handshake, to listen to what happens in it. */
+  observe?: (socket: TLSSocket) => void;
 }
 
 const hostOf = ({ target: { host } }: Vetted): string => (host.kind === 'name' ? host.name : host.address);
@@ -41,7 +46,7 @@ export async function startTls(
   socket: Socket,
   vetted: Vetted,
   ca: readonly string[] | undefined,
-  { verify = 'enforce', signal, deadline, ...tls }: TlsOptions,
+  { verify = 'enforce', observe, signal, deadline, ...tls }: TlsOptions,
 ): Promise<TLSSocket> {
   using clock = startClock({ signal, deadline });
   const { kind } = vetted.target.host;
@@ -57,6 +62,7 @@ export async function startTls(
   });
   // An error that nobody waits for must not end the process.
   secure.on('error', () => undefined);
+  observe?.(secure);
   try {
     await once(secure, 'secureConnect', { signal: clock.signal });
     return secure;

@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb';
 import { type EventKind, LOW_CREDITS } from '../schemas/events.ts';
-import type { AccountDoc, EntryDoc, GrantDoc, Store } from './mongo.ts';
+import type { AccountDoc, EntryDoc, GrantDoc, JournalEntry, Store } from './mongo.ts';
 
 /** One thing that does not add up. */
 export interface Drift {
@@ -68,11 +68,16 @@ async function findOrphans({ entries }: Store, snapshot: Snapshot): Promise<Drif
   }));
 }
 
+/** What else the journal holds moves no credits: a refund that came again may stand there long after the charge. */
+const chargesInJournal = ({ journal }: AccountDoc): JournalEntry[] =>
+  journal.filter((entry) => entry.state === 'charged');
+
 async function readBooks(store: Store, snapshot: Snapshot, account: AccountDoc): Promise<Books> {
-  const { _id: accountId, journal } = account;
+  const { _id: accountId } = account;
+  const charges = chargesInJournal(account);
   const pending = {
-    calls: journal.map((entry) => entry.callId),
-    events: journal.flatMap((entry) => entry.events.map((event) => event.id)),
+    calls: charges.map((entry) => entry.callId),
+    events: charges.flatMap((entry) => entry.events.map((event) => event.id)),
   };
   const charged = store.calls.find(
     { accountId, state: 'charged', _id: { $nin: pending.calls } },
@@ -106,11 +111,11 @@ export function check(account: AccountDoc, { entries, charged, grants, fired }: 
   const known = new Set(entries.map((entry) => entry._id));
   const lines = [
     ...entries,
-    ...account.journal
-      .filter((entry) => entry.state === 'charged' && !known.has(entry.id))
+    ...chargesInJournal(account)
+      .filter((entry) => !known.has(entry.id))
       .map((entry) => ({ ...entry, amount: -entry.cost, type: 'charge' })),
   ].sort((a, b) => a.seq - b.seq);
-  const inJournal = new Set(account.journal.map((entry) => entry.callId));
+  const inJournal = new Set(chargesInJournal(account).map((entry) => entry.callId));
 
   let balance = 0;
   const crossings = { low: 0, exhausted: 0 };

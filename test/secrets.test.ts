@@ -21,7 +21,7 @@ import { type Stack, startStack } from './helpers/stack.ts';
 import { createMarker, type Marker, searchFiles, searchMongodb, searchTemporal } from './helpers/traces.ts';
 
 /** Short, so that calls for which there is no worker end soon. */
-const POOL_WAIT = '4s';
+const POOL_WAIT = '15s';
 const CREDITS = 10_000;
 
 interface Scene {

@@ -11,7 +11,7 @@ import { insertCall, openLanes } from './books.ts';
 import { type Intercept, interceptStore } from './intercept.ts';
 import { ModelAccount } from './ledger.model.ts';
 
-const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 8000);
+const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 4000);
 const LANES = 12;
 const ACCOUNTS = 240;
 const POOLS: readonly Pool[] = ['cpu', 'network'];

@@ -9,8 +9,8 @@ import { openCall, openLanes, readBooks } from './books.ts';
 import { interceptStore } from './intercept.ts';
 import { Turns } from './turns.ts';
 
-const SCHEDULES = Number(process.env.TEST_SCHEDULES ?? 3000);
-const LANES = 16;
+const SCHEDULES = Number(process.env.TEST_SCHEDULES ?? 1000);
+const LANES = 8;
 const PRICE = 10;
 /** Never by itself: each process flushes when the schedule says so. */
 const NEVER_MS = 2 ** 31 - 1;
@@ -71,16 +71,12 @@ async function playCall(store: Store, call: Reservation, random: Random): Promis
   const charges = chance(75);
   const givesUp = chance(40);
   const sweeps = chance(50);
-  const mortal = [
-    ...Array.from({ length: reserves }, (_, i) => i + 1)
-      .filter((i) => i !== heardReserve)
-      .map((i) => `reserve ${i}`),
-    ...Array.from({ length: settles }, (_, i) => i + 1)
-      .filter((i) => i !== heardSettle)
-      .map((i) => `settle ${i}`),
-    'sweeper',
-  ];
-  if (chance(50)) turns.killAfter(random.pick(mortal), random.integer(1, 12));
+  const numbered = (name: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${name} ${i + 1}`);
+  const victim = chance(60)
+    ? random.pick([...numbered('reserve', reserves), ...numbered('settle', settles), 'api', 'sweeper'])
+    : null;
+  if (victim !== null) turns.killAfter(victim, random.integer(1, 12));
 
   let heard: ReserveResult | null = null;
   const settle = (held: ReserveResult) => {
@@ -139,7 +135,9 @@ async function playCall(store: Store, call: Reservation, random: Random): Promis
       }),
     );
   await turns.play();
-  return { told, heard, turns, undisturbed: charges && !givesUp && !sweptEarly };
+  // Who dies unheard does not matter; the death of who was to be heard is that of the workflow.
+  const mourned = victim === `reserve ${heardReserve}` || victim === `settle ${heardSettle}`;
+  return { told, heard, turns, undisturbed: charges && !givesUp && !sweptEarly && !mourned };
 }
 
 /** Everything that must hold whatever the order was. @returns what does not */
@@ -207,6 +205,7 @@ test('one call, its zombies, its retries, the API that gives up and the sweeper,
       : [Number(replay)];
   await using lanes = await openLanes(Math.min(LANES, seeds.length));
   const started = performance.now();
+  const count = seeds.length;
   let failed = 0;
   await Promise.all(
     lanes.stores.map(async (store) => {
@@ -215,6 +214,6 @@ test('one call, its zombies, its retries, the API that gives up and the sweeper,
     }),
   );
   const seconds = (performance.now() - started) / 1000;
-  t.log(`${SCHEDULES - seeds.length} schedules in ${seconds.toFixed(1)} s`);
+  t.log(`${count - seeds.length} schedules in ${seconds.toFixed(1)} s`);
   t.is(failed, 0);
 });

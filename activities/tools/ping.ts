@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { failureKind } from '../../egress/failure.ts';
+import type { Guard } from '../../egress/guard.ts';
+import { createEcho, type Echo } from '../../egress/icmp.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import type definition from '../../schemas/tools/ping.ts';
+import type { NetworkContext } from '../context.ts';
+
+type Input = ToolInput<typeof definition>;
+type Output = ToolOutput<typeof definition>;
+type Status = Output['attempts'][number]['status'];
+type Vetted = Awaited<ReturnType<Guard['vet']>>;
+
+/** What became of a probe; `ms` is null when nothing came back. */
+interface Outcome {
+  status: Status;
+  ms: number | null;
+}
+/** null: this kind of probe is not possible here. */
+type Probe = (signal: AbortSignal) => Promise<Outcome | null>;
+
+const INTERVAL_MS = 250;
+const LOOKUP_MS = 10_000;
+/** So that a slow look-up is answered as such before the attempt itself is out of time. */
+const RESERVE_MS = 200;
+
+/** Milliseconds and percent to three decimals, as ping prints them. */
+const round = (value: number): number => Math.round(value * 1000) / 1000;
+const mean = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : round(values.reduce((sum, value) => sum + value, 0) / values.length);
+
+const tcpProbe =
+  (egress: Guard, vetted: Vetted, address: string, timeoutMs: number): Probe =>
+  async (signal) => {
+    const startedAt = performance.now();
+    try {
+      const socket = await egress.connect(vetted, { address, signal, deadline: Date.now() + timeoutMs });
+      socket.destroy();
+      return { status: 'ok', ms: round(performance.now() - startedAt) };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (error instanceof ServiceError && error.code === 'target_timeout')
+        return { status: 'timeout', ms: null };
+      const kind = failureKind(error);
+      // A reset is as much of a reply as an acknowledgement.
+      if (kind === 'refused' || kind === 'reset')
+        return { status: 'refused', ms: round(performance.now() - startedAt) };
+      if (kind === 'unreachable') return { status: 'unreachable', ms: null };
+      throw error;
+    }
+  };
+
+const icmpProbe =
+  (echo: Echo, vetted: Vetted, address: string, timeoutMs: number): Probe =>
+  async (signal) => {
+    const answer = await echo(vetted, { address, timeoutMs, signal });
+    return answer && { status: answer.status, ms: answer.status === 'ok' ? round(answer.ms) : null };
+  };
+
+/** Sends the probes an interval apart, without waiting for replies. null, at once, when they are not possible. */
+async function probeAll(probe: Probe, count: number, signal: AbortSignal): Promise<Outcome[] | null> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const impossible = new Error('this kind of probe is not possible here');
+  const probes = Array.from({ length: count }, async (_, index) => {
+    await sleep(index * INTERVAL_MS, undefined, { signal: either });
+    const outcome = await probe(either);
+    if (outcome === null) throw impossible;
+    return outcome;
+  });
+  try {
+    return await Promise.all(probes);
+  } catch (error) {
+    stop.abort();
+    await Promise.allSettled(probes);
+    signal.throwIfAborted();
+    if (error === impossible) return null;
+    throw error;
+  }
+}
+
+/**
+ * Probes a host by ICMP where this process may, else by TCP.
+ *
+ * @param echo how ICMP is sent
+ */
+export async function run(
+  { host, count, port, timeoutMs }: Input,
+  { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
+  echo: Echo = createEcho('ping'),
+): Promise<Output> {
+  const target = egress.parseTarget(host, { kind: 'hostOrUrl', port, pointer: '/host' });
+  const lookup = { signal, deadline: Math.min(deadline - RESERVE_MS, Date.now() + LOOKUP_MS) };
+  const vetted = await egress.vet(target, lookup);
+  const [address = ''] = vetted.addresses;
+
+  const echoed = await probeAll(icmpProbe(echo, vetted, address, timeoutMs), count, signal);
+  const outcomes = echoed ?? (await probeAll(tcpProbe(egress, vetted, address, timeoutMs), count, signal));
+  if (outcomes === null) throw new TypeError('a TCP probe always has an outcome');
+
+  const latencies = outcomes.flatMap(({ ms }) => ms ?? []);
+  const replied = latencies.length > 0;
+  return {
+    resolvedIp: address,
+    method: echoed === null ? 'tcp' : 'icmp',
+    sent: outcomes.length,
+    received: latencies.length,
+    packetLossPercent: round((1 - latencies.length / outcomes.length) * 100),
+    minMs: replied ? Math.min(...latencies) : null,
+    avgMs: mean(latencies),
+    maxMs: replied ? Math.max(...latencies) : null,
+    jitter: mean(latencies.slice(1).map((ms, index) => Math.abs(ms - (latencies[index] ?? ms)))),
+    attempts: outcomes.map(({ status, ms }, index) => ({
+      sequence: index + 1,
+      success: ms !== null,
+      latency: ms,
+      status,
+    })),
+  };
+}

@@ -1,0 +1,89 @@
+import { X509Certificate } from 'node:crypto';
+import { AsnConvert } from '@peculiar/asn1-schema';
+import { Certificate, id_ce_subjectAltName, SubjectAlternativeName } from '@peculiar/asn1-x509';
+import { probeTls } from '../../egress/probe.ts';
+import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { parseHostPort } from '../../schemas/formats/hostPort.ts';
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import definition, { HTTPS_PORT } from '../../schemas/tools/ssl-check.ts';
+import type { NetworkContext } from '../context.ts';
+import { weakness } from '../weakness.ts';
+
+type Output = ToolOutput<typeof definition>;
+
+const DAY_MS = 86_400_000;
+/** So that a slow target is answered as such before the attempt itself is out of time. */
+const RESERVE_MS = 200;
+
+/**
+ * The DNS names and addresses a certificate is for, from its DER: in the text forms of OpenSSL and Node a comma within
+ * a name looks like the end of it.
+ */
+function alternativeNames(der: Buffer): string[] {
+  const { extensions = [] } = AsnConvert.parse(der, Certificate).tbsCertificate;
+  const extension = extensions.find(({ extnID }) => extnID === id_ce_subjectAltName);
+  if (extension === undefined) return [];
+  const names = AsnConvert.parse(extension.extnValue.buffer, SubjectAlternativeName);
+  return [...names].flatMap(({ dNSName, iPAddress }) => dNSName ?? iPAddress ?? []);
+}
+
+/**
+ * RFC 4514: the most specific part first.
+ *
+ * @param text of X509Certificate: a part a line in the order of the certificate, with the characters of RFC 2253
+ *   escaped and control characters too, so that a line break always is the end of a part. undefined when it is empty
+ */
+const distinguishedName = (text: string | undefined): string =>
+  (text ?? '')
+    .split('\n')
+    .map((part) => part.split(' + ').reverse().join('+'))
+    .reverse()
+    .join(',');
+
+const describe = (certificate: X509Certificate) => ({
+  issuer: distinguishedName(certificate.issuer),
+  subject: distinguishedName(certificate.subject),
+  validFrom: certificate.validFromDate.toISOString(),
+  validTo: certificate.validToDate.toISOString(),
+  serialNumber: certificate.serialNumber,
+  fingerprint256: certificate.fingerprint256,
+});
+
+function readCertificates(chain: readonly Buffer[]) {
+  try {
+    const [leaf, ...issuers] = chain.map((der) => new X509Certificate(der));
+    if (leaf === undefined) throw new RangeError('no certificate');
+    return { leaf, issuers, names: alternativeNames(leaf.raw) };
+  } catch (cause) {
+    throw new ServiceError('target_failed', { detail: 'The certificate cannot be read.', cause });
+  }
+}
+
+/** Speaks TLS with the host and reports what it presents. */
+export async function run(
+  { host: input }: ToolInput<typeof definition>,
+  { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
+): Promise<Output> {
+  const parsed = parseHostPort(input, HTTPS_PORT);
+  if (parsed.kind === 'invalid') throw invalidInput([{ pointer: '/host', message: parsed.message }]);
+  const { text, port, host } = parsed;
+  const target = egress.parseTarget(text, { kind: 'host', port, pointer: '/host' });
+  const limits = {
+    signal,
+    deadline: Math.min(deadline, Date.now() + definition.limits.workMs) - RESERVE_MS,
+  };
+  const presented = await probeTls(egress, await egress.vet(target, limits), limits);
+  const { leaf, issuers, names } = readCertificates(presented.chain);
+  const chainError = presented.chainError ?? weakness([leaf, ...issuers]);
+  return {
+    host: host.kind === 'name' ? host.name : host.address,
+    ...describe(leaf),
+    daysRemaining: Math.floor((leaf.validToDate.getTime() - Date.now()) / DAY_MS),
+    subjectAlternativeNames: names,
+    chainValid: chainError === null,
+    chainError,
+    hostnameMatches: presented.hostnameMatches,
+    protocol: presented.protocol,
+    chain: issuers.map(describe),
+  };
+}

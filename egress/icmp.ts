@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import type { Vetted } from './vet.ts';
+
+export interface EchoOptions {
+  /** One of the vetted addresses. */
+  address: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** One ICMP echo request: how it went, or null where this process may not send any. */
+export type Echo = (
+  vetted: Vetted,
+  options: EchoOptions,
+) => Promise<{ status: 'ok'; ms: number } | { status: 'timeout' | 'unreachable' } | null>;
+
+/** Exit codes of iputils' ping. */
+const NO_REPLY = 1;
+/** What the program gets to start and end, beyond the wait for a reply. */
+const GRACE_MS = 1000;
+
+/**
+ * Sends ICMP by iputils' ping, which has the capability or the unprivileged socket that Node lacks. One process a probe,
+ * because over several it ends a while after the first reply, whatever its `-W`.
+ *
+ * @param program name or path; a name is looked for in /usr/bin and /bin alone
+ */
+export function createEcho(program: string): Echo {
+  return ({ addresses }, { address, timeoutMs, signal }) => {
+    if (!addresses.includes(address)) throw new RangeError('not a vetted address');
+    const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Echo>>>();
+    execFile(
+      program,
+      ['-n', '-c', '1', '-W', String(timeoutMs / 1000), '--', address],
+      { signal, killSignal: 'SIGKILL', timeout: timeoutMs + GRACE_MS, env: { LC_ALL: 'C' } },
+      (error, stdout) => {
+        if (signal.aborted) return reject(signal.reason);
+        const [, time] = /\btime[=<]([\d.]+) ms/.exec(stdout) ?? [];
+        if (time !== undefined) {
+          const ms = Number(time);
+          return resolve(ms <= timeoutMs ? { status: 'ok', ms } : { status: 'timeout' });
+        }
+        if (error?.killed) return resolve({ status: 'timeout' });
+        if (error?.code !== NO_REPLY) return resolve(null);
+        resolve({ status: /unreachable|prohibited|filtered/i.test(stdout) ? 'unreachable' : 'timeout' });
+      },
+    );
+    return promise;
+  };
+}

@@ -1,0 +1,158 @@
+import { parseHostPort } from '../formats/hostPort.ts';
+import { defineTool } from '../tool.ts';
+
+export const HTTPS_PORT = 443;
+
+const certificate = {
+  issuer: {
+    type: 'string',
+    description: "Distinguished name of the issuer as in RFC 4514, `CN=R11,O=Let's Encrypt,C=US`.",
+  },
+  subject: {
+    type: 'string',
+    description: 'Distinguished name of the subject, written likewise; empty when it has none.',
+  },
+  validFrom: { type: 'string', format: 'date-time', description: 'Start of validity, ISO 8601.' },
+  validTo: { type: 'string', format: 'date-time', description: 'End of validity, ISO 8601.' },
+  serialNumber: { type: 'string', description: 'Serial number, hexadecimal.' },
+  fingerprint256: {
+    type: 'string',
+    description: 'SHA-256 of the whole certificate, hexadecimal bytes with colons between.',
+  },
+} as const;
+
+const leaf = {
+  issuer: 'CN=Example CA,O=Example,C=US',
+  subject: 'CN=example.com',
+  validFrom: '2026-01-15T00:00:00.000Z',
+  validTo: '2027-01-15T23:59:59.000Z',
+  serialNumber: '0AD893BAFA68B0B7FB7A404F06ECAF9A',
+  fingerprint256:
+    '45:5E:FA:0B:D8:2A:26:6E:65:C8:7C:22:E4:46:7E:4A:A6:F4:65:BA:E3:01:B1:2C:4B:2F:D5:50:85:E0:6D:D0',
+};
+const root = {
+  issuer: 'CN=Example CA,O=Example,C=US',
+  subject: 'CN=Example CA,O=Example,C=US',
+  validFrom: '2020-01-01T00:00:00.000Z',
+  validTo: '2040-01-01T00:00:00.000Z',
+  serialNumber: '33AF1E6A711A9A0BB2864B11D09FAE5E',
+  fingerprint256:
+    'CB:3C:CB:B7:60:31:E5:E0:13:8F:8D:D3:9A:23:F9:DE:47:FF:C3:5E:43:C1:14:4C:EA:27:D4:6A:5A:B1:CB:5F',
+};
+
+export default defineTool({
+  name: 'ssl-check',
+  title: 'TLS certificate check',
+  description:
+    'Opens a TLS connection to a public host and reports the certificate that is presented, valid or not: an expired, ' +
+    'self-signed or wrongly named certificate is a result (`chainValid`, `chainError`, `hostnameMatches`), not an ' +
+    'error. Versions from TLS 1.0 and weak ciphers are accepted, because it is the certificate that is asked about. The ' +
+    'name is sent as SNI; an IP address is not. A chain whose signatures (MD5, SHA-1) or RSA keys (below 2048 bits) are ' +
+    'too weak is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
+    '`target_failed`, one that takes longer than 10 s `target_timeout`. Nothing is sent after the handshake.',
+  price: 2,
+  pool: 'network',
+  limits: { workMs: 10_000 },
+  input: {
+    type: 'object',
+    properties: {
+      host: {
+        type: 'string',
+        minLength: 1,
+        // A name of 253 characters with a trailing dot, and a port.
+        maxLength: 260,
+        description:
+          'Host name or IP address without a scheme, `example.com`; with a port where that is not 443, ' +
+          '`example.com:8443`, `[2001:db8::1]:8443`.',
+      },
+    },
+    required: ['host'],
+    additionalProperties: false,
+  },
+  output: {
+    type: 'object',
+    properties: {
+      host: {
+        type: 'string',
+        description:
+          'Host that was checked: lower case, internationalised labels as `xn--…`, without the port.',
+      },
+      ...certificate,
+      daysRemaining: {
+        type: 'integer',
+        description: 'Whole days until the certificate expires, rounded down; negative when it has expired.',
+      },
+      subjectAlternativeNames: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Every DNS name and IP address the certificate covers, in its order.',
+      },
+      chainValid: {
+        type: 'boolean',
+        description:
+          'Whether the certificate is in its time and leads to a trusted root. Says nothing about the host name.',
+      },
+      chainError: {
+        type: ['string', 'null'],
+        description:
+          'Why not, by the name of the X509_V_ERR code of OpenSSL: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, ' +
+          '`SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null when it is valid.',
+      },
+      hostnameMatches: {
+        type: 'boolean',
+        description: 'Whether the certificate is for this host (RFC 6125).',
+      },
+      protocol: { type: 'string', description: 'Version that was agreed on: `TLSv1` to `TLSv1.3`.' },
+      chain: {
+        type: 'array',
+        description:
+          'Issuers above the certificate, each signing the one before it, as far as the server presents them; a ' +
+          'trusted root that it leaves out is added.',
+        items: {
+          type: 'object',
+          properties: certificate,
+          required: ['issuer', 'subject', 'validFrom', 'validTo', 'serialNumber', 'fingerprint256'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: [
+      'host',
+      'issuer',
+      'subject',
+      'validFrom',
+      'validTo',
+      'serialNumber',
+      'fingerprint256',
+      'daysRemaining',
+      'subjectAlternativeNames',
+      'chainValid',
+      'chainError',
+      'hostnameMatches',
+      'protocol',
+      'chain',
+    ],
+    additionalProperties: false,
+  },
+  examples: [
+    {
+      input: { host: 'example.com:8443' },
+      output: {
+        host: 'example.com',
+        ...leaf,
+        daysRemaining: 55,
+        subjectAlternativeNames: ['example.com', 'www.example.com'],
+        chainValid: true,
+        chainError: null,
+        hostnameMatches: true,
+        protocol: 'TLSv1.3',
+        chain: [root],
+      },
+    },
+  ],
+  errors: ['host_not_found', 'target_refused', 'target_failed', 'target_timeout'],
+  check({ host }) {
+    const parsed = parseHostPort(host, HTTPS_PORT);
+    return parsed.kind === 'invalid' ? [{ pointer: '/host', message: parsed.message }] : [];
+  },
+});

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Certificate } from './certificates.ts';
+
+const run = promisify(execFile);
+
+export interface Issue {
+  /** As `openssl req -subj` writes it; `/` is empty. */
+  subject: string;
+  /** Values of subjectAltName as openssl's configuration writes them, `DNS.1=example.com`. */
+  names?: readonly string[];
+  /** null for a certificate that signs itself. */
+  issuer: Certificate | null;
+  /** Of validity from now; 0 or -1 for one that has expired. */
+  days?: number;
+  authority?: boolean;
+  digest?: 'sha256' | 'sha1';
+  /** RSA key of so many bits; default an elliptic curve key. */
+  bits?: number;
+}
+
+/** Has openssl make a certificate; for one that signs itself and nothing else there is `makeCertificate`. */
+export async function issueCertificate({
+  subject,
+  names = [],
+  issuer,
+  days = 30,
+  authority = false,
+  digest = 'sha256',
+  bits,
+}: Issue): Promise<Certificate> {
+  const folder = await mkdtemp(join(tmpdir(), 'certificate-'));
+  const openssl = (...args: string[]) => run('openssl', args, { cwd: folder });
+  try {
+    const names_ = names.length === 0 ? '' : `subjectAltName=@names\n[names]\n${names.join('\n')}\n`;
+    await writeFile(
+      join(folder, 'config'),
+      `[req]\ndistinguished_name=dn\n[dn]\n[ext]\nbasicConstraints=CA:${authority}\n${names_}`,
+    );
+    if (bits === undefined)
+      await openssl('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'key');
+    else await openssl('genrsa', '-out', 'key', String(bits));
+    const request = ['-new', '-utf8', '-config', 'config', '-key', 'key', '-subj', subject];
+    await openssl('req', ...request, '-out', 'request');
+    const signer =
+      issuer === null ? ['-signkey', 'key'] : ['-CA', 'ca', '-CAkey', 'cakey', '-CAcreateserial'];
+    if (issuer !== null) {
+      await writeFile(join(folder, 'ca'), issuer.cert);
+      await writeFile(join(folder, 'cakey'), issuer.key);
+    }
+    const extensions = ['-extfile', 'config', '-extensions', 'ext'];
+    const signing = ['-req', '-in', 'request', '-days', `${days}`, `-${digest}`, '-out', 'cert'];
+    await openssl('x509', ...signing, ...signer, ...extensions);
+    const read = (name: string) => readFile(join(folder, name), 'utf8');
+    return { cert: await read('cert'), key: await read('key') };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,121 @@
+import test from 'ava';
+import type { Fault } from '../../schemas/errors.ts';
+import { codeOf, stubNetwork } from '../helpers/egress.ts';
+import { casesOf } from '../helpers/ssrf.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('http-request');
+const url = 'http://example.com/';
+
+const pointersOf = (faults: Fault[]): string[] => faults.map(({ pointer }) => pointer);
+
+test('headers that are not for the caller to set are faults at their names, all at once', async (t) => {
+  const bad: Record<string, string> = {
+    Connection: 'close',
+    'content-length': '5',
+    'Keep-Alive': 'timeout=5',
+    'Proxy-Authorization': 'Basic eDp5',
+    'proxy-connection': 'close',
+    TE: 'trailers',
+    Trailer: 'X-A',
+    'Transfer-Encoding': 'chunked',
+    Upgrade: 'h2c',
+    Host: 'example.org',
+    'X-LF': 'a\nX-B: c',
+    'X-CR': 'a\rX-B: c',
+    'X-CRLF': 'a\r\n\r\nGET / HTTP/1.1',
+    'X-NUL': 'a\0',
+    'X-NEL': 'a\u0085b',
+    'X-Half': '\ud800',
+    'X A': 'b',
+    'X-A:': 'b',
+    'X/A': 'b',
+    'X-Ä': 'b',
+    'X-A\r\nX-B': 'c',
+    ':authority': 'example.org',
+    '': 'b',
+  };
+  const headers = { ...bad, 'X-Good': 'tab\tand ümlaut', Accept: '*/*' };
+  const expected = Object.keys(bad).map((name) => `/headers/${name.replaceAll('/', '~1')}`);
+  t.deepEqual(pointersOf(await faultsOf(tool, { url, headers })), expected);
+  const inText = await faultsOf(tool, { url, headers: JSON.stringify(headers) });
+  t.deepEqual(new Set(pointersOf(inText)), new Set(['/headers']));
+  t.is(inText.length, expected.length);
+  for (const { message } of inText) t.notRegex(message, /example\.org|Basic/);
+});
+
+test('Host may say what the URL says', async (t) => {
+  const faults = async (href: string, host: string | string[]) => {
+    const input = { url: href, headers: { host } };
+    return codeOf(() => tool.validate(input));
+  };
+  t.is(await faults('http://example.com/', 'Example.com'), 'ok');
+  t.is(await faults('http://example.com/', 'example.com:80'), 'ok');
+  t.is(await faults('https://example.com/', 'example.com:443'), 'ok');
+  t.is(await faults('http://example.com:8080/', 'example.com:8080'), 'ok');
+  t.is(await faults('http://[2606:4700::1]/', '[2606:4700::1]'), 'ok');
+  t.is(await faults('http://example.com:8080/', 'example.com'), 'invalid_input');
+  t.is(await faults('https://example.com/', 'example.com:80'), 'invalid_input');
+  t.is(await faults('http://example.com/', ''), 'invalid_input');
+  t.is(await faults('http://example.com/', 'x@example.com'), 'invalid_input');
+  t.is(await faults('http://example.com/', ['example.com', 'internal']), 'invalid_input');
+});
+
+test('what is no object of headers is a fault, within its bounds none', async (t) => {
+  const values = [
+    ...['', '{', '[]', 'null', '"a"', 'a: b', '{"A":1}', '{"A":null}', '{"A":["b",1]}', '{"A":{}}'],
+    ...[{ A: 1 }, { A: null }, { A: [1] }, { A: {} }, [], null, 1],
+  ];
+  for (const headers of values)
+    for (const pointer of pointersOf(await faultsOf(tool, { url, headers })))
+      t.regex(pointer, /^\/headers(\/A(\/0)?)?$/, JSON.stringify(headers));
+  const many = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, '']));
+  const long = (bytes: number) => ({ X: 'a'.repeat(bytes - 5) });
+  for (const headers of [many(100), { A: Array(100).fill('b') }, long(32_768), {}]) {
+    t.notThrows(() => tool.validate({ url, headers }));
+    t.notThrows(() => tool.validate({ url, headers: JSON.stringify(headers) }));
+  }
+  for (const headers of [many(101), { A: Array(101).fill('b') }, long(32_769), { X: 'ü'.repeat(16_384) }]) {
+    t.true(pointersOf(await faultsOf(tool, { url, headers })).includes('/headers'));
+    t.true(pointersOf(await faultsOf(tool, { url, headers: JSON.stringify(headers) })).includes('/headers'));
+  }
+});
+
+test('URLs and bodies have their bounds too', async (t) => {
+  const bad: [Record<string, unknown>, string[]][] = [
+    ...[
+      ...['', '/path', 'example.com', 'ftp://example.com/', 'http://', 'http://user@example.com/'],
+      ...['http://a..b/', 'file:///etc/passwd', `http://example.com/${'a'.repeat(8_174)}`],
+      ...[`http://example.com/${'ü'.repeat(4_087)}`, 'http://example.com/\ud800', 'javascript:alert(1)'],
+    ].map((text): [Record<string, unknown>, string[]] => [{ url: text }, ['/url']]),
+    [{ url, body: 'a' }, ['/body']],
+    [{ url, body: 'a', method: 'HEAD' }, ['/body']],
+    [{ url, body: '\udc00', method: 'POST' }, ['/body']],
+    [{ url, body: 'a'.repeat(1_000_001), method: 'POST' }, ['/body']],
+    [{ url, method: 'get' }, ['/method']],
+    [{ url, method: 'TRACE' }, ['/method']],
+    [{ url, method: 'CONNECT' }, ['/method']],
+    [{ url: 'x', body: 'a', headers: '{' }, ['/url', '/headers', '/body']],
+  ];
+  for (const [input, pointers] of bad)
+    t.deepEqual([...new Set(pointersOf(await faultsOf(tool, input)))], pointers, JSON.stringify(input));
+  t.notThrows(() => tool.validate({ url: `http://example.com/${'a'.repeat(8_173)}` }));
+  t.notThrows(() => tool.validate({ url, body: '' }));
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+    t.notThrows(() => tool.validate({ url, method, body: 'a'.repeat(1_000_000) }));
+});
+
+test('targets that are not public are refused, unasked', async (t) => {
+  const network = await stubNetwork({});
+  t.teardown(network.close);
+  for (const { input, why } of casesOf('url').filter(({ verdict }) => verdict === 'refuse')) {
+    const code = await codeOf(() => tool.call({ url: input }, { egress: network.guard }));
+    t.true(['target_refused', 'invalid_input'].includes(code), `${input}: ${why}: ${code}`);
+  }
+  for (const port of [22, 25, 6667]) {
+    const target = { url: `http://example.com:${port}/` };
+    t.is(await codeOf(() => tool.call(target, { egress: network.guard })), 'target_refused');
+  }
+  t.deepEqual(network.dialled, []);
+});

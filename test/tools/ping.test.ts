@@ -1,0 +1,269 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { run } from '../../activities/tools/ping.ts';
+import { type Dial, dialTcp } from '../../egress/connect.ts';
+import { createGuard } from '../../egress/guard.ts';
+import { createEcho } from '../../egress/icmp.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+import { codeOf, listen, soon, stubNetwork } from '../helpers/egress.ts';
+import { recordsAt } from '../helpers/json.ts';
+import { casesOf } from '../helpers/ssrf.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('ping');
+const execute = promisify(execFile);
+
+/** As on a machine without the program, so that TCP is used. */
+const noEcho = createEcho('no-such-program');
+
+function guardFor(addresses: readonly string[], dial: Dial = dialTcp) {
+  const allow = [parseAllow('127.0.0.0/8'), parseAllow('::1/128')];
+  const resolver = { addresses: async () => ({ addresses: [...addresses], chain: [] }) };
+  return createGuard({ resolver, allow, ownPorts: [], dial });
+}
+const egress = guardFor(['127.0.0.1']);
+
+const probe = (
+  fields: { host?: string; count?: number; port?: number; timeoutMs?: number },
+  guard = egress,
+) =>
+  run(
+    { host: 'example.com', count: 4, port: 443, timeoutMs: 2000, ...fields },
+    { egress: guard, ...soon() },
+    noEcho,
+  );
+
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  server.close();
+  return port;
+}
+
+async function withServer<T>(server: Server, work: (port: number) => Promise<T>): Promise<T> {
+  try {
+    return await work(await listen(server));
+  } finally {
+    server.close();
+  }
+}
+
+/** Runs the work with a shell script in the place of ping, in a folder of its own. */
+async function withProgram<T>(script: string, work: (program: string, folder: string) => Promise<T>) {
+  const folder = await mkdtemp(join(tmpdir(), 'ping-'));
+  try {
+    const program = join(folder, 'ping');
+    await writeFile(program, `#!/bin/sh\ncd ${folder}\n${script}\n`);
+    await chmod(program, 0o700);
+    return await work(program, folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+for (const address of ['127.0.0.1', '::1'])
+  test(`ICMP to ${address} is answered, as fping says`, async (t) => {
+    const guard = guardFor([address]);
+    const output = await tool.call({ host: 'example.com', count: 3 }, { egress: guard });
+    t.like(output, { resolvedIp: address, method: 'icmp', sent: 3 });
+    // Its summary goes to the standard error.
+    const { stderr } = await execute('fping', ['-q', '-c', '3', '-p', '250', address]);
+    t.true(stderr.includes(`= ${output.sent}/${output.received}/${output.packetLossPercent}%`), stderr);
+    for (const { success, latency, status } of recordsAt(output.attempts)) {
+      t.true(success === true && status === 'ok');
+      t.true(typeof latency === 'number' && latency > 0 && latency < 2000);
+    }
+  });
+
+test('the statistics are those of the replies, of ping as it prints them', async (t) => {
+  // In the words of iputils 20221126, times apart.
+  const script = `
+n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; echo "$LC_ALL $*" >> args
+echo 'PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.'
+reply() { echo "64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=$1 ms"; exit 0; }
+case $n in
+  0) reply 10.0 ;; 1) reply 14.25 ;;
+  2) echo; echo '1 packets transmitted, 0 received, 100% packet loss, time 0ms'; exit 1 ;;
+  3) echo 'From 127.0.0.2 icmp_seq=1 Destination Host Unreachable'; exit 1 ;;
+  4) reply 0.093 ;; *) reply 2500 ;;
+esac`;
+  await withProgram(script, async (program, folder) => {
+    const input = { host: 'example.com', count: 6, port: 443, timeoutMs: 2000 };
+    const output = await run(input, { egress, ...soon() }, createEcho(program));
+    t.deepEqual(output, {
+      resolvedIp: '127.0.0.1',
+      method: 'icmp',
+      sent: 6,
+      received: 3,
+      packetLossPercent: 50,
+      minMs: 0.093,
+      avgMs: 8.114,
+      maxMs: 14.25,
+      jitter: 9.204,
+      attempts: [
+        { sequence: 1, success: true, latency: 10, status: 'ok' },
+        { sequence: 2, success: true, latency: 14.25, status: 'ok' },
+        { sequence: 3, success: false, latency: null, status: 'timeout' },
+        { sequence: 4, success: false, latency: null, status: 'unreachable' },
+        { sequence: 5, success: true, latency: 0.093, status: 'ok' },
+        { sequence: 6, success: false, latency: null, status: 'timeout' },
+      ],
+    });
+    const calls = (await readFile(join(folder, 'args'), 'utf8')).trim().split('\n');
+    t.deepEqual([...new Set(calls)], ['C -n -c 1 -W 2 -- 127.0.0.1']);
+  });
+});
+
+test('a program that may not send is replaced by TCP', async (t) => {
+  const script = "echo 'ping: socktype: SOCK_RAW' >&2; echo 'Operation not permitted' >&2; exit 2";
+  const port = await closedPort();
+  await withProgram(script, async (program) => {
+    const input = { host: 'example.com', count: 2, port, timeoutMs: 2000 };
+    const output = await run(input, { egress, ...soon() }, createEcho(program));
+    t.like(output, { method: 'tcp', sent: 2, received: 2 });
+  });
+});
+
+test('a program that hangs is ended, by its time or by a cancel', async (t) => {
+  await withProgram('echo $$ > pid; exec sleep 600', async (program, folder) => {
+    const gone = async () => {
+      const pid = Number(await readFile(join(folder, 'pid'), 'utf8'));
+      return t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+    };
+    const input = { host: 'example.com', count: 1, port: 443, timeoutMs: 100 };
+    const output = await run(input, { egress, ...soon() }, createEcho(program));
+    t.like(output, { method: 'icmp', received: 0, attempts: [{ status: 'timeout' }] });
+    await gone();
+
+    const cancel = new AbortController();
+    const context = { egress, signal: cancel.signal, deadline: Date.now() + 60_000 };
+    const work = run({ ...input, count: 10, timeoutMs: 5000 }, context, createEcho(program));
+    setTimeout(() => cancel.abort(new Error('cancelled')), 400);
+    await t.throwsAsync(work, { message: 'cancelled' });
+  });
+});
+
+test('TCP: an open port replies, a closed one too', async (t) => {
+  const open = await withServer(createServer(), (port) => probe({ port, count: 3 }));
+  t.like(open, { method: 'tcp', resolvedIp: '127.0.0.1', sent: 3, received: 3, packetLossPercent: 0 });
+  t.deepEqual([...new Set(open.attempts.map(({ status }) => status))], ['ok']);
+  const latencies = open.attempts.map(({ latency }) => latency ?? Number.NaN);
+  t.is(open.minMs, Math.min(...latencies));
+  t.is(open.maxMs, Math.max(...latencies));
+
+  const closed = await probe({ port: await closedPort(), count: 2 });
+  t.like(closed, { method: 'tcp', received: 2, packetLossPercent: 0 });
+  t.deepEqual(
+    closed.attempts.map(({ success, status }) => [success, status]),
+    [
+      [true, 'refused'],
+      [true, 'refused'],
+    ],
+  );
+});
+
+test('nothing comes back: 100 % and no statistics, with the probes side by side', async (t) => {
+  const events: string[] = [];
+  const guard = guardFor(['127.0.0.1'], () => {
+    events.push('start');
+    return new Socket().on('close', () => events.push('end'));
+  });
+  const output = await probe({ count: 3, timeoutMs: 1500 }, guard);
+  const lost = { success: false, latency: null, status: 'timeout' } as const;
+  t.deepEqual(output, {
+    resolvedIp: '127.0.0.1',
+    method: 'tcp',
+    sent: 3,
+    received: 0,
+    packetLossPercent: 100,
+    minMs: null,
+    avgMs: null,
+    maxMs: null,
+    jitter: null,
+    attempts: [1, 2, 3].map((sequence) => ({ sequence, ...lost })),
+  });
+  t.deepEqual(events.slice(0, 3), ['start', 'start', 'start']);
+});
+
+test('one reply has no jitter', async (t) => {
+  let dials = 0;
+  const guard = guardFor(['127.0.0.1'], (address, port) =>
+    dials++ === 1 ? dialTcp(address, port) : new Socket(),
+  );
+  const output = await withServer(createServer(), (port) => probe({ port, count: 3, timeoutMs: 500 }, guard));
+  t.like(output, { sent: 3, received: 1, packetLossPercent: 66.667, jitter: null });
+  t.is(output.avgMs, output.attempts[1]?.latency ?? null);
+  t.not(output.avgMs, null);
+});
+
+test('a network that cannot get there', async (t) => {
+  const dial: Dial = () => {
+    const socket = new Socket();
+    const error = Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' });
+    return socket.destroy(error);
+  };
+  const output = await probe({ count: 1 }, guardFor(['127.0.0.1'], dial));
+  t.like(output, { received: 0, attempts: [{ status: 'unreachable', latency: null }] });
+});
+
+test('a cancel ends the probes', async (t) => {
+  const cancel = new AbortController();
+  const guard = guardFor(['127.0.0.1'], () => new Socket());
+  const input = { host: 'example.com', count: 10, port: 443, timeoutMs: 5000 };
+  const work = run(input, { egress: guard, signal: cancel.signal, deadline: Date.now() + 60_000 }, noEcho);
+  setTimeout(() => cancel.abort(new Error('cancelled')), 300);
+  await t.throwsAsync(work, { message: 'cancelled' });
+});
+
+test('a host in any spelling, and of a URL the host alone', async (t) => {
+  const port = await closedPort();
+  for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '①②⑦.0.0.1', 'https://127.1:8443/a?b#c'])
+    t.like(await probe({ host, port, count: 1 }), { resolvedIp: '127.0.0.1', received: 1 }, host);
+  for (const host of ['[::1]', '::1', 'http://[::1]/'])
+    t.like(await probe({ host, port, count: 1 }), { resolvedIp: '::1', received: 1 }, host);
+  t.like(await probe({ port, count: 1 }, guardFor(['::1'])), { resolvedIp: '::1', received: 1 });
+  t.like(await probe({ port, count: 1 }, guardFor(['::1', '127.0.0.1'])), { resolvedIp: '127.0.0.1' });
+});
+
+test('what is no public host is refused, and nothing is sent', async (t) => {
+  // A URL is a host here; what it names is judged.
+  const rows = casesOf('host').filter(
+    ({ input, verdict }) => verdict === 'refuse' && input !== 'http://example.com',
+  );
+  const urls = ['http://127.0.0.1/', 'https://[::1]:8443/', 'http://localhost/', 'http://user@example.com/'];
+  for (const host of [...rows.map(({ input }) => input), ...urls, 'ftp://example.com/', '//example.com']) {
+    const network = await stubNetwork({});
+    const code = await codeOf(() => tool.call({ host }, { egress: network.guard }));
+    network.close();
+    t.true(['invalid_input', 'target_refused'].includes(code), `${host}: ${code}`);
+    t.deepEqual(network.dialled, [], host);
+  }
+});
+
+test('a name that does not exist', async (t) => {
+  t.is(await codeOf(() => probe({}, guardFor([]))), 'host_not_found');
+});
+
+test('the bounds of the numbers', async (t) => {
+  for (const [field, low, high] of [
+    ['count', 1, 10],
+    ['port', 1, 65_535],
+    ['timeoutMs', 100, 5000],
+  ] as const) {
+    for (const value of [low, high])
+      t.is(tool.validate({ host: 'example.com', [field]: value })[field], value);
+    for (const value of [low - 1, high + 1, low + 0.5]) {
+      const faults = await faultsOf(tool, { host: 'example.com', [field]: value });
+      t.deepEqual(
+        faults.map(({ pointer }) => pointer),
+        [`/${field}`],
+      );
+    }
+  }
+  t.like(tool.validate({ host: 'example.com' }), { count: 4, port: 443, timeoutMs: 2000 });
+});

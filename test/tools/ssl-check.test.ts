@@ -1,0 +1,315 @@
+import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createTcpServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer, type TlsOptions } from 'node:tls';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { createGuard } from '../../egress/guard.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+import type { Certificate } from '../helpers/certificates.ts';
+import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
+import { recordsAt } from '../helpers/json.ts';
+import { issueCertificate } from '../helpers/pki.ts';
+import { casesOf } from '../helpers/ssrf.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('ssl-check');
+const run = promisify(execFile);
+
+const root = await issueCertificate({ subject: '/C=US/O=Test/CN=Root', issuer: null, authority: true });
+const between = await issueCertificate({ subject: '/CN=Intermediate', issuer: root, authority: true });
+const unknownRoot = await issueCertificate({ subject: '/CN=Unknown', issuer: null, authority: true });
+const names = ['DNS.1=example.com', 'DNS.2=*.example.com', 'IP.1=127.0.0.1', 'IP.2=::1'];
+const site = { subject: '/CN=example.com', names, issuer: root };
+const good = await issueCertificate(site);
+
+const resolver = { addresses: async () => ({ addresses: ['127.0.0.1'], chain: [] }) };
+const egress = createGuard({
+  resolver,
+  allow: [parseAllow('127.0.0.0/8')],
+  ownPorts: [],
+  ca: [root.cert],
+});
+
+/** Runs the work against a server on loopback that ends with it. */
+async function withServer<T>(server: Server, work: (port: number) => Promise<T>): Promise<T> {
+  const sockets = new Set<{ destroy(): unknown }>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  try {
+    return await work(await listen(server));
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+}
+
+/** A server that takes and gives whatever OpenSSL can. */
+const tlsServer = ({ cert, key }: Certificate, options: TlsOptions = {}): Server =>
+  createServer({ cert, key, minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0', ...options });
+
+const check = (host: string, ms = 60_000) => tool.call({ host }, { egress, deadline: Date.now() + ms });
+const checkServer = (server: Server, name = 'example.com') =>
+  withServer(server, (port) => check(`${name}:${port}`));
+
+/** Names of OpenSSL's codes (x509_vfy.h). */
+const CODES: Readonly<Record<string, string | null>> = {
+  0: null,
+  10: 'CERT_HAS_EXPIRED',
+  18: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+  19: 'SELF_SIGNED_CERT_IN_CHAIN',
+  20: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  21: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  66: 'EE_KEY_TOO_SMALL',
+  67: 'CA_KEY_TOO_SMALL',
+  68: 'CA_MD_TOO_WEAK',
+};
+
+/** What `openssl s_client` says of the server with its usual security level. */
+async function askOpenssl(port: number, name: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'roots-'));
+  try {
+    const roots = join(folder, 'roots');
+    await writeFile(roots, root.cert);
+    const connection = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', name];
+    const trust = ['-CAfile', roots, '-no-CApath', '-no-CAstore', '-cipher', 'DEFAULT@SECLEVEL=2'];
+    const client = run('openssl', [...connection, ...trust], { timeout: 20_000 });
+    client.child.stdin?.end();
+    const { stdout } = await client;
+    const [, code = ''] = /Verify return code: (\d+)/.exec(stdout) ?? [];
+    const [, protocol = ''] = /^\s*(?:New, )?(TLSv[\d.]+), Cipher is/m.exec(stdout) ?? [];
+    return { code: CODES[code], protocol };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const withChain = (own: Certificate, ...issuers: Certificate[]): Certificate => ({
+  key: own.key,
+  cert: [own, ...issuers].map(({ cert }) => cert).join(''),
+});
+
+const chained = await issueCertificate({ ...site, issuer: between });
+const weakIssuer = await issueCertificate({
+  subject: '/CN=SHA-1 intermediate',
+  issuer: root,
+  authority: true,
+  digest: 'sha1',
+});
+const shortIssuer = await issueCertificate({
+  subject: '/CN=Short',
+  issuer: root,
+  authority: true,
+  bits: 1024,
+});
+const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null; issuers: number }>> = {
+  valid: { own: good, error: null, issuers: 1 },
+  'with an intermediate': { own: withChain(chained, between), error: null, issuers: 2 },
+  'with its root': { own: withChain(chained, between, root), error: null, issuers: 2 },
+  'incomplete chain': { own: chained, error: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', issuers: 0 },
+  expired: { own: await issueCertificate({ ...site, days: -1 }), error: 'CERT_HAS_EXPIRED', issuers: 1 },
+  'self-signed': {
+    own: await issueCertificate({ ...site, issuer: null }),
+    error: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+    issuers: 0,
+  },
+  'untrusted root': {
+    own: withChain(await issueCertificate({ ...site, issuer: unknownRoot }), unknownRoot),
+    error: 'SELF_SIGNED_CERT_IN_CHAIN',
+    issuers: 1,
+  },
+  'SHA-1': { own: await issueCertificate({ ...site, digest: 'sha1' }), error: 'CA_MD_TOO_WEAK', issuers: 1 },
+  'SHA-1 intermediate': {
+    own: withChain(await issueCertificate({ ...site, issuer: weakIssuer }), weakIssuer),
+    error: 'CA_MD_TOO_WEAK',
+    issuers: 2,
+  },
+  'short key': {
+    own: await issueCertificate({ ...site, bits: 1024 }),
+    error: 'EE_KEY_TOO_SMALL',
+    issuers: 1,
+  },
+  'short key of an intermediate': {
+    own: withChain(await issueCertificate({ ...site, issuer: shortIssuer }), shortIssuer),
+    error: 'CA_KEY_TOO_SMALL',
+    issuers: 2,
+  },
+};
+
+for (const [name, { own, error, issuers }] of Object.entries(SERVERS))
+  test(`${name}: judged as openssl does`, async (t) => {
+    await withServer(tlsServer(own), async (port) => {
+      const output = await check(`example.com:${port}`);
+      t.like(output, { chainError: error, chainValid: error === null, hostnameMatches: true });
+      t.is(recordsAt(output.chain).length, issuers);
+      const openssl = await askOpenssl(port, 'example.com');
+      t.is(openssl.code, error);
+      t.is(output.protocol, openssl.protocol);
+    });
+  });
+
+test('the fields are those of the certificate', async (t) => {
+  const own = await issueCertificate({
+    ...site,
+    subject: '/C=DE/O=Müller\\, "Söhne"+OU=Ä\\+B/CN=example.com',
+    days: 90,
+  });
+  const output = await checkServer(tlsServer(own));
+  const certificate = new X509Certificate(own.cert);
+  const reading = run('openssl', ['x509', '-noout', '-subject', '-issuer', '-nameopt', 'RFC2253,-esc_msb']);
+  reading.child.stdin?.end(own.cert);
+  const { stdout } = await reading;
+  t.is(stdout, `subject=${output.subject}\nissuer=${output.issuer}\n`);
+  t.like(output, {
+    host: 'example.com',
+    validFrom: new Date(certificate.validFrom).toISOString(),
+    validTo: new Date(certificate.validTo).toISOString(),
+    daysRemaining: 89,
+    serialNumber: certificate.serialNumber,
+    fingerprint256: certificate.fingerprint256,
+    subjectAlternativeNames: ['example.com', '*.example.com', '127.0.0.1', '::1'],
+    protocol: 'TLSv1.3',
+  });
+  const [issuer] = recordsAt(output.chain);
+  t.like(issuer, { subject: 'CN=Root,O=Test,C=US', issuer: 'CN=Root,O=Test,C=US' });
+});
+
+test('days remaining are rounded down, below zero too', async (t) => {
+  const days = async (validity: number) => {
+    const own = await issueCertificate({ ...site, days: validity });
+    return (await checkServer(tlsServer(own))).daysRemaining;
+  };
+  t.is(await days(1), 0);
+  t.is(await days(0), -1);
+  t.is(await days(-1), -2);
+});
+
+test('a certificate for another host', async (t) => {
+  const output = await checkServer(tlsServer(good), 'a.b.example.com');
+  t.like(output, { host: 'a.b.example.com', chainValid: true, hostnameMatches: false });
+  t.true((await checkServer(tlsServer(good), 'WWW.example.com.')).hostnameMatches);
+  t.true((await checkServer(tlsServer(good), '127.0.0.1')).hostnameMatches);
+  const named = await issueCertificate({ ...site, names: ['DNS.1=example.com', 'DNS.2=127.0.0.1'] });
+  t.false((await checkServer(tlsServer(named), '127.0.0.1')).hostnameMatches);
+});
+
+test('a comma within a name is no separator', async (t) => {
+  const own = await issueCertificate({
+    subject: '/CN=spoof',
+    names: ['DNS.1="localhost, DNS:example.com"', 'DNS.2=other.example', 'email.1=a@example.com'],
+    issuer: root,
+  });
+  const output = await checkServer(tlsServer(own));
+  t.deepEqual(output.subjectAlternativeNames, ['localhost, DNS:example.com', 'other.example']);
+  t.false(output.hostnameMatches);
+});
+
+test('a certificate without a subject, and one without alternative names', async (t) => {
+  const nameless = await issueCertificate({ ...site, subject: '/' });
+  t.like(await checkServer(tlsServer(nameless)), { subject: '', hostnameMatches: true });
+  const old = await issueCertificate({ ...site, names: [] });
+  t.like(await checkServer(tlsServer(old)), { subject: 'CN=example.com', subjectAlternativeNames: [] });
+});
+
+test('the name goes out as SNI, an address does not', async (t) => {
+  const asked: (string | false | null)[] = [];
+  const server = () =>
+    tlsServer(good, { maxVersion: 'TLSv1.2' }).on(
+      'secureConnection',
+      ({ servername }: { servername: string | false | null }) => asked.push(servername),
+    );
+  await checkServer(server(), 'Bücher.example.com');
+  await checkServer(server(), '127.0.0.1');
+  t.deepEqual(asked, ['xn--bcher-kva.example.com', false]);
+});
+
+for (const version of ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)
+  test(`a server that speaks ${version} alone`, async (t) => {
+    const output = await checkServer(tlsServer(good, { minVersion: version, maxVersion: version }));
+    t.like(output, { protocol: version, chainValid: true });
+  });
+
+test('weak ciphers are reported all the same', async (t) => {
+  const own = await issueCertificate({ ...site, bits: 2048 });
+  for (const ciphers of ['AES128-SHA', 'DHE-RSA-AES128-SHA']) {
+    const weak = { maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0`, dhparam: 'auto' } as const;
+    t.like(await checkServer(tlsServer(own, weak)), { protocol: 'TLSv1.2', chainValid: true });
+  }
+});
+
+for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
+  for (const rejectUnauthorized of [true, false])
+    test(`${version}, a client certificate ${rejectUnauthorized ? 'required' : 'wanted'}`, async (t) => {
+      for (const [own, error] of [
+        [good, null],
+        [chained, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+      ] as const) {
+        const server = tlsServer(own, { maxVersion: version, requestCert: true, rejectUnauthorized });
+        const output = await checkServer(server);
+        t.like(output, { protocol: version, chainError: error, hostnameMatches: true });
+        t.is(output.fingerprint256, new X509Certificate(own.cert).fingerprint256);
+      }
+    });
+
+test('what is not TLS at all fails', async (t) => {
+  const server = createTcpServer((socket) => socket.end('220 mail.example.com ESMTP\r\n'));
+  t.is(await codeOf(() => checkServer(server)), 'target_failed');
+  const mute = createTcpServer((socket) => socket.destroy());
+  t.is(await codeOf(() => checkServer(mute)), 'target_failed');
+});
+
+test('a refused connection fails, a silent server times out', async (t) => {
+  const port = await withServer(createTcpServer(), async (closed) => closed);
+  t.is(await codeOf(() => check(`example.com:${port}`)), 'target_failed');
+  const silent = createTcpServer();
+  t.is(await codeOf(() => withServer(silent, (open) => check(`example.com:${open}`, 700))), 'target_timeout');
+});
+
+test('the time is the same for a server that drips', async (t) => {
+  let timer: NodeJS.Timeout | undefined;
+  // The header of a handshake record of 16 kB, of which a byte comes at a time.
+  const drip = createTcpServer((socket) => {
+    socket.write(Buffer.from([22, 3, 3, 0x40, 0]));
+    timer = setInterval(() => socket.write(Buffer.alloc(1)), 20);
+  });
+  t.is(await codeOf(() => withServer(drip, (open) => check(`example.com:${open}`, 900))), 'target_timeout');
+  clearInterval(timer);
+});
+
+test('what is no public host is refused, and nothing is sent', async (t) => {
+  for (const { input, verdict, why } of casesOf('host').filter((row) => row.verdict === 'refuse')) {
+    const network = await stubNetwork({});
+    const code = await codeOf(() => tool.call({ host: input }, { egress: network.guard }));
+    network.close();
+    t.true(['invalid_input', 'target_refused'].includes(code), `${input} ${verdict}: ${why}: ${code}`);
+    t.deepEqual(network.dialled, [], input);
+  }
+});
+
+test('hosts with a port', async (t) => {
+  const dialled = async (host: string) => {
+    const network = await stubNetwork({ certificate: good });
+    try {
+      await tool.call({ host }, { egress: network.guard });
+    } finally {
+      network.close();
+    }
+    return network.dialled;
+  };
+  t.deepEqual(await dialled('example.com'), ['93.184.215.14:443']);
+  t.deepEqual(await dialled('example.com:8443'), ['93.184.215.14:8443']);
+  t.deepEqual(await dialled('8.8.8.8:08443'), ['8.8.8.8:8443']);
+  t.deepEqual(await dialled('2606:4700:4700::1111'), ['2606:4700:4700::1111:443']);
+  t.deepEqual(await dialled('[2606:4700:4700::1111]:8443'), ['2606:4700:4700::1111:8443']);
+  for (const host of ['example.com:', 'example.com:0', 'example.com:65536', 'example.com:x', ':443', 'a:1:2'])
+    t.deepEqual(
+      (await faultsOf(tool, { host })).map(({ pointer }) => pointer),
+      ['/host'],
+      host,
+    );
+});
