@@ -4,11 +4,6 @@ import { ServiceError } from '../schemas/errors.ts';
 const CHARSET = '\\s*(?:;\\s*charset\\s*=\\s*"?utf-?8"?\\s*)?$';
 const JSON_TYPE = new RegExp(`^application/json${CHARSET}`, 'i');
 const FORM_TYPE = new RegExp(`^application/x-www-form-urlencoded${CHARSET}`, 'i');
-/**
- * So many bytes beyond the limit are read and thrown away: a client that is still sending does not look for an answer,
- * and would see a broken connection instead of the refusal.
- */
-const DISCARDED_BYTES = 16 * 1024 * 1024;
 /** A body that trickles in slower than this whole is not waited for. */
 const BODY_TIMEOUT_MS = 30_000;
 
@@ -20,16 +15,18 @@ const isOfType = ({ headers }: IncomingMessage, type: RegExp): boolean =>
 
 async function readAll(request: IncomingMessage, limit: number): Promise<Buffer> {
   const tooLarge = new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
-  if (Number(request.headers['content-length'] ?? 0) > limit + DISCARDED_BYTES) throw tooLarge;
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
   const chunks: Buffer[] = [];
   let size = 0;
   const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
   try {
-    for await (const chunk of request) {
+    // What is left of a body that was refused is not cut off but read and thrown away (by Node, when the answer is out,
+    // until the request's time is over): a client that is still sending would see a broken connection and no answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       if (!Buffer.isBuffer(chunk)) throw new TypeError('the request stream gave no bytes');
       size += chunk.length;
-      if (size > limit + DISCARDED_BYTES) break;
-      if (size <= limit) chunks.push(chunk);
+      if (size > limit) throw tooLarge;
+      chunks.push(chunk);
     }
   } catch (error) {
     // The caller hung up: nobody reads the answer, and it is no fault of ours.
@@ -39,7 +36,6 @@ async function readAll(request: IncomingMessage, limit: number): Promise<Buffer>
   } finally {
     clearTimeout(timeout);
   }
-  if (size > limit) throw tooLarge;
   return Buffer.concat(chunks);
 }
 

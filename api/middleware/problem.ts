@@ -25,8 +25,6 @@ export function sendProblem(ctx: Context, error: ServiceError, requestId: string
   ctx.type = 'application/problem+json';
   if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter));
   if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
-  // What is left of a body that was refused for its size is not read: the connection ends instead.
-  if (error.code === 'body_too_large') ctx.set('Connection', 'close');
 }
 
 /** The outermost layer: gives the request its id, logs how it ended, and turns every error into a problem. */
