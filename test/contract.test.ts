@@ -90,7 +90,7 @@ for (const tool of tools) {
   test.serial(`${name}: each example gives what it says, for its price`, async (t) => {
     for (const { input, output } of tool.examples) {
       const before = await store.accounts.findOne({ _id: account.accountId });
-      const response = await account.call(name, world.localise(input));
+      const response = await account.call(name, world.localise(tool.pool, input));
       t.is(response.status, 200);
       t.regex(response.headers.get('Content-Type') ?? '', /^application\/json\b/);
       const { headers } = response;
@@ -105,7 +105,7 @@ for (const tool of tools) {
 
   test.serial(`${name}: the price is the same wherever it stands`, async (t) => {
     const own = await makeAccount(stack, price);
-    const response = await own.call(name, world.localise(exampleOf(tool).input));
+    const response = await own.call(name, world.localise(tool.pool, exampleOf(tool).input));
     t.is(response.headers.get('X-Credits-Charged'), String(price));
     const catalogue = await (await fetch(`${stack.baseUrl}/api/v1/tools`)).json();
     const listed = recordsAt(recordAt(catalogue).items).find((item) => item.name === name);
@@ -158,7 +158,7 @@ for (const tool of tools) {
   if (optional.length > 0 && secretFields(tool).length === 0)
     test(`${name}: what is left out is the default`, async (t) => {
       const defaults = Object.fromEntries(optional.map(([field, schema]) => [field, schema.default]));
-      const rest = Object.entries(world.localise(exampleOf(tool).input)).filter(
+      const rest = Object.entries(world.localise(tool.pool, exampleOf(tool).input)).filter(
         ([field]) => !(field in defaults),
       );
       const bare = Object.fromEntries(rest);

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:tls';
+import type { Pool } from '../../schemas/tool.ts';
 import { makeCertificate } from './certificates.ts';
 import { type Received, reply, soa, startDns } from './dns.ts';
 import { listen } from './egress.ts';
@@ -8,8 +9,8 @@ import { listen } from './egress.ts';
 export interface World {
   /** For the stack. */
   env: Record<string, string>;
-  /** An example's input, with the web server of this machine in place of the one it names. */
-  localise(input: Record<string, unknown>): Record<string, unknown>;
+  /** An example's input; of tools that connect to what it names, with a server of this machine in its place. */
+  localise(pool: Pool, input: Record<string, unknown>): Record<string, unknown>;
   close(): Promise<void>;
 }
 
@@ -44,11 +45,11 @@ export async function startWorld(): Promise<World> {
       DNS_SERVERS: `${dns.address}:${dns.port}`,
       EGRESS_ALLOW: ['example.com:443', ...[port, securePort].map((open) => `127.0.0.1:${open}`)].join(),
     },
-    localise: (input) =>
+    localise: (pool, input) =>
       Object.fromEntries(
         Object.entries(input).map(([field, value]) => [
           field,
-          typeof value === 'string'
+          pool !== 'cpu' && typeof value === 'string'
             ? value
                 .replace(/^https:\/\/example\.com\//, `http://127.0.0.1:${port}/`)
                 .replace(/^example\.com:8443$/, `127.0.0.1:${securePort}`)
