@@ -18,6 +18,7 @@ import { createAuth } from './auth.ts';
 import { createCallRunner } from './calls.ts';
 import { createInternalServer } from './internal.ts';
 import { drain, listen } from './listen.ts';
+import { runMain } from './runMain.ts';
 
 /** Connections that say nothing are closed after these; a running call may take its 100 s. */
 const HEADERS_TIMEOUT_MS = 20_000;
@@ -95,13 +96,4 @@ async function main(): Promise<void> {
   log.info('draining');
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof EnvError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-} finally {
-  // The channel to whoever started us would keep the process alive.
-  if (process.connected) process.disconnect();
-}
+await runMain(main);

@@ -3,6 +3,7 @@ import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createThreads } from '../activities/threads.ts';
 import { createInternalServer } from '../api/internal.ts';
 import { drain, listen } from '../api/listen.ts';
+import { runMain } from '../api/runMain.ts';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
@@ -87,13 +88,4 @@ async function main(): Promise<void> {
   await running;
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof EnvError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-} finally {
-  // The channel to whoever started us would keep the process alive.
-  if (process.connected) process.disconnect();
-}
+await runMain(main);

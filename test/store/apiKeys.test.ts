@@ -33,13 +33,14 @@ test('every single wrong character is detected', (t) => {
 });
 
 test('neighbours that changed places are detected', (t) => {
+  const missed: string[] = [];
   for (const key of vectors.keys)
     for (let at = 3; at + 1 < key.length; at++) {
       if (key[at] === key[at + 1]) continue;
       const wrong = key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2);
-      if (isWellFormedKey(wrong)) t.fail(wrong);
+      if (isWellFormedKey(wrong)) missed.push(wrong);
     }
-  t.pass();
+  t.deepEqual(missed, []);
 });
 
 test('what only looks like a key is none', (t) => {
