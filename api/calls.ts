@@ -65,6 +65,8 @@ interface Dependencies {
 const LONGEST_CALL_MS = 100_000;
 /** What the API adds to the work's own time before it gives a call up: two money steps and the way to and fro. */
 const OVERHEAD_MS = 5000;
+/** What workflows may wait for each other when very many begin at once; a call that can still be done is not given up. */
+const CROWD_MS = 20_000;
 /** For the result of a call that was charged in the moment in which it was given up. */
 const LAST_LOOK_MS = 3000;
 /** Results without an Idempotency-Key are fetched at once or never. */
@@ -87,7 +89,8 @@ export function policyOf(
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>,
 ): CallPolicy {
   const { workMs, attemptMs = workMs, attempts = DEFAULT_ATTEMPTS } = tool.limits;
-  const queueMs = Math.min(limits.POOL_WAIT, LONGEST_CALL_MS - OVERHEAD_MS - workMs);
+  const longest = LONGEST_CALL_MS - OVERHEAD_MS;
+  const queueMs = Math.min(limits.POOL_WAIT, longest - workMs);
   return {
     tool: tool.name,
     pool: tool.pool,
@@ -96,7 +99,7 @@ export function policyOf(
     attempts: actsOnWorld ? 1 : attempts,
     queueMs,
     attemptMs,
-    deadlineMs: queueMs + workMs,
+    deadlineMs: Math.min(longest, queueMs + workMs + CROWD_MS),
     actsOnWorld,
     finalCodes: FINAL_CODES,
   };
