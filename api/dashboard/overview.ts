@@ -1,6 +1,6 @@
 import type { AccountRow } from '../../schemas/accountRows.ts';
 import type { User } from '../auth.ts';
-import { html } from './html.ts';
+import { html } from '../html.ts';
 import { layout } from './layout.ts';
 
 interface Overview {

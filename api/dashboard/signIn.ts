@@ -1,4 +1,4 @@
-import { html } from './html.ts';
+import { html } from '../html.ts';
 import { layout } from './layout.ts';
 
 /** What went wrong the last time, and the e-mail that it went wrong with. */

@@ -1,24 +1,21 @@
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
+import { type Html, html } from '../html.ts';
 import { CODES } from './problems.ts';
 import { REMEDIES } from './remedies.ts';
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '');
-
-const row = (code: ErrorCode): string => {
+const row = (code: ErrorCode): Html => {
   const { status, title, detail } = ERRORS[code];
-  return `<tr id="${code}">
+  return html`<tr id="${code}">
 <td class="status">${status}</td>
-<td><a href="#${code}"><code>${code}</code></a><span class="title">${escapeHtml(title)}</span></td>
-<td><p>${escapeHtml(detail)}</p><p class="remedy">${escapeHtml(REMEDIES[code])}</p></td>
+<td><a href="#${code}"><code>${code}</code></a><span class="title">${title}</span></td>
+<td><p>${detail}</p><p class="remedy">${REMEDIES[code]}</p></td>
 </tr>`;
 };
 
 /** The page that the `type` of every problem points into: one row a code, with the code as its id. */
 export function errorPage(): string {
   const codes = [...CODES].sort((a, b) => ERRORS[a].status - ERRORS[b].status);
-  return `<!doctype html>
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -38,11 +35,11 @@ A call that ends in an error is never charged.</p>
 <table>
 <thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning, and what to do</th></tr></thead>
 <tbody>
-${codes.map(row).join('\n')}
+${codes.map(row)}
 </tbody>
 </table>
 </main>
 </body>
 </html>
-`;
+`.markup;
 }
