@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Document } from 'mongodb';
-import { balanceEventData, LOW_CREDITS } from '../schemas/events.ts';
+import { LOW_CREDITS } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
-import { type AccountDoc, insertOnce, type JournalEntry, type Store } from './mongo.ts';
+import type { AccountDoc, JournalEntry, Store } from './mongo.ts';
+import { createProjection } from './projection.ts';
 
 /** What a reservation needs to know of a call. */
 export interface Reservation {
@@ -45,9 +46,9 @@ export interface Ledger {
 
 /** An account with so many unprojected journal entries takes no new hold until they are copied. */
 const JOURNAL_LIMIT = 2000;
-/** Entries are pulled from the journal in batches: a hot account is then written twice a call, not three times. */
-const PULL_AFTER_MS = 25;
-/** An entry that is older than this was left by a process that died between the step and its projection. */
+/** How long an entry may wait to be copied together with others. */
+const COPY_AFTER_MS = 25;
+/** An entry that is older than this was left by a process that died between the step and its copy. */
 const LEFTOVER_AFTER_MS = 5000;
 /** So many of them are copied with one settlement: on a slow day entries grow old by themselves, and many at once. */
 const LEFTOVER_BATCH = 20;
@@ -62,100 +63,22 @@ const leftovers = journalWhere({ $lt: ['$$entry.at', { $subtract: ['$$NOW', LEFT
 
 /**
  * The money steps. Each is one conditional update of the account's own document, so nothing is read and then written,
- * and the journal entry with its events appears in the same step; what follows (`project`) only copies, by id.
+ * and the journal entry with its events appears in the same step; what follows (projection.ts) only copies, by id.
  *
  * A hold ends exactly once: the step that removes it writes the entry, and a hold that is gone cannot be removed again.
  * A call that ends without one leaves an entry too. While that is in the journal no hold of the call is taken, and when
  * it leaves the journal the call's row is closed, so a reservation that lands late is told so or told nothing at all.
  *
- * @param pullAfterMs how long copied entries may wait in the journal to be pulled together
+ * @param copyAfterMs how long entries may wait to be copied together
  */
 export function createLedger(
   store: Store,
   onError: (error: unknown) => void,
-  pullAfterMs = PULL_AFTER_MS,
+  copyAfterMs = COPY_AFTER_MS,
 ): Ledger {
-  const { accounts, calls, entries, events } = store;
-  const pulls = new Map<string, Set<string>>();
-  let pullTimer: NodeJS.Timeout | undefined;
-  let pulling = Promise.resolve();
+  const { accounts, calls } = store;
+  const projection = createProjection(store, onError, copyAfterMs);
   const tidying = new Set<string>();
-
-  async function pull(): Promise<void> {
-    const due = [...pulls];
-    pulls.clear();
-    if (due.length === 0) return;
-    // Losing this write costs nothing: the entries are copied again, by id, and pulled with the next batch.
-    await accounts.bulkWrite(
-      due.map(([_id, ids]) => ({
-        updateOne: { filter: { _id }, update: { $pull: { journal: { id: { $in: [...ids] } } } } },
-      })),
-      { ordered: false, writeConcern: { w: 1 } },
-    );
-  }
-
-  /** One after the other, so that who waits for the last has waited for all. */
-  function flush(): Promise<void> {
-    clearTimeout(pullTimer);
-    pullTimer = undefined;
-    pulling = pulling.then(pull, pull);
-    return pulling;
-  }
-
-  function pullLater(accountId: string, entryId: string): void {
-    const ids = pulls.get(accountId) ?? new Set();
-    pulls.set(accountId, ids.add(entryId));
-    pullTimer ??= setTimeout(() => flush().catch(onError), pullAfterMs).unref();
-  }
-
-  /**
-   * Copies an entry to where it is looked for. May run any number of times, in any process. The call's row comes last:
-   * the sweeper returns to a row that still runs, so nothing is left uncopied for good.
-   */
-  async function project(accountId: string, entry: JournalEntry): Promise<void> {
-    await Promise.all([
-      entry.state === 'charged' &&
-        insertOnce(
-          entries.insertOne({
-            _id: entry.id,
-            accountId,
-            seq: entry.seq,
-            at: entry.at,
-            type: 'charge',
-            amount: -entry.cost,
-            balanceAfter: entry.balanceAfter,
-            callId: entry.callId,
-            tool: entry.tool,
-            source: null,
-            reference: null,
-          }),
-        ),
-      ...entry.events.map(({ id, event }) =>
-        insertOnce(
-          events.insertOne({
-            _id: id,
-            accountId,
-            event,
-            createdAt: entry.at,
-            data: balanceEventData(event, entry.balanceAfter),
-          }),
-        ),
-      ),
-    ]);
-    await calls.updateOne(
-      { _id: entry.callId, state: 'running' },
-      {
-        $set: {
-          state: entry.state,
-          charged: entry.state === 'charged' ? entry.cost : 0,
-          code: entry.code,
-          finishedAt: entry.at,
-        },
-        ...(entry.release ? { $unset: { idempotency: '' } } : {}),
-      },
-    );
-    pullLater(accountId, entry.id);
-  }
 
   /**
    * Ends a call: removes its hold, moves the balance when charged, and writes the entry, all in one step. Null when
@@ -236,14 +159,14 @@ export function createLedger(
     );
   }
 
-  /** Copies what a process that died between the step and its projection left behind; one at a time for an account. */
-  async function projectLeftovers(accountId: string, journal: readonly JournalEntry[]): Promise<void> {
+  /** Copies what a process that died between a step and its copy left behind; one at a time for an account. */
+  async function copyLeftovers(accountId: string, journal: readonly JournalEntry[]): Promise<void> {
     if (tidying.has(accountId)) return;
     tidying.add(accountId);
     try {
       const before = Date.now() - LEFTOVER_AFTER_MS;
       const old = journal.filter((entry) => entry.at.getTime() < before).slice(0, LEFTOVER_BATCH);
-      await Promise.all(old.map((entry) => project(accountId, entry)));
+      await projection.copy(old.map((entry) => ({ accountId, entry })));
     } finally {
       tidying.delete(accountId);
     }
@@ -277,13 +200,13 @@ export function createLedger(
     if (available < call.price) return { status: 'insufficient', available };
     if (call.maxRunning !== null && (account.running[call.pool] ?? 0) >= call.maxRunning)
       return { status: 'busy', available };
-    await projectLeftovers(account._id, account.journal);
-    await flush();
+    await copyLeftovers(account._id, account.journal);
+    await projection.flush();
     throw new Error('the account changed between two looks at it'); // the caller tries again
   }
 
   return {
-    flush,
+    flush: projection.flush,
     dropStrayHold,
 
     async reserve(call) {
@@ -331,8 +254,11 @@ export function createLedger(
       if (account === null) throw new Error(`no account ${accountId}`);
       const available = account.balance - account.reserved;
       const entry = account.journal.find((candidate) => candidate.callId === callId);
-      if (entry !== undefined) await project(accountId, entry);
-      await projectLeftovers(accountId, account.journal);
+      // A plain charge is on record in the account itself. A refund may set an Idempotency-Key free, and an event has to
+      // be there before it is handed over: their callers wait for the copy.
+      if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
+      else if (entry !== undefined) await projection.copy([{ accountId, entry }]);
+      await copyLeftovers(accountId, account.journal);
       if (entry?.state === 'charged') return { state: 'charged', available };
       // A refund that comes again, or that took a late reservation's hold, does not undo a charge.
       return { state: await recordedState(callId), available };

@@ -1,6 +1,7 @@
 import type { FindCursor } from 'mongodb';
 import type { AccountDoc, ApiKeyDoc, CallDoc, CallState, EntryDoc, EventDoc, Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
+import { copyJournal } from './projection.ts';
 
 export interface CallFilter {
   tool?: string | undefined;
@@ -16,16 +17,18 @@ export interface Lists {
   calls(accountId: string, filter: CallFilter, page: PageRequest): Promise<Page<CallDoc>>;
   entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
   /** The whole statement, to be read row by row. */
-  statement(accountId: string): FindCursor<EntryDoc>;
+  statement(accountId: string): Promise<FindCursor<EntryDoc>>;
   keys(accountId: string, page: PageRequest): Promise<Page<ApiKeyDoc>>;
   events(accountId: string, page: PageRequest): Promise<Page<EventDoc>>;
   /** For operators: every account, or the one with this e-mail address. */
   accounts(filter: { email?: string }, page: PageRequest): Promise<Page<AccountDoc>>;
 }
 
-export function createLists({ accounts, apiKeys, calls, entries, events }: Store): Lists {
+export function createLists(store: Store): Lists {
+  const { accounts, apiKeys, calls, entries, events } = store;
   return {
-    calls(accountId, { tool, state, from, to }, page) {
+    async calls(accountId, { tool, state, from, to }, page) {
+      await copyJournal(store, accountId);
       const conditions = [
         ...(from === undefined ? [] : [{ startedAt: { $gte: from } }]),
         ...(to === undefined ? [] : [{ startedAt: { $lt: to } }]),
@@ -44,10 +47,15 @@ export function createLists({ accounts, apiKeys, calls, entries, events }: Store
       );
     },
 
-    entries: (accountId, page) =>
-      pageByNumber('ledger', (condition) => entries.find({ accountId, ...condition }), page),
+    async entries(accountId, page) {
+      await copyJournal(store, accountId);
+      return pageByNumber('ledger', (condition) => entries.find({ accountId, ...condition }), page);
+    },
 
-    statement: (accountId) => entries.find({ accountId }).sort({ seq: -1 }),
+    async statement(accountId) {
+      await copyJournal(store, accountId);
+      return entries.find({ accountId }).sort({ seq: -1 });
+    },
 
     keys: (accountId, page) =>
       pageByTime('keys', (condition) => apiKeys.find({ accountId, ...condition }), 'createdAt', page),

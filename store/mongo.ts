@@ -1,4 +1,13 @@
-import { type ClientSession, type Collection, type Db, MongoClient, MongoServerError } from 'mongodb';
+import {
+  type ClientSession,
+  type Collection,
+  type Db,
+  type Document,
+  MongoBulkWriteError,
+  MongoClient,
+  MongoServerError,
+  type OptionalUnlessRequiredId,
+} from 'mongodb';
 import type { EventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
 
@@ -147,6 +156,27 @@ export interface BucketDoc {
   at: Date;
 }
 
+/** The last good value of a price or rate. */
+export interface StoredQuote {
+  /** A decimal number. */
+  value: string;
+  publishedAt: Date;
+  /** When its feed last said it, or a value near it. */
+  checkedAt: Date;
+  /** What the feed says instead, for how long and how many times, while that is not believed. */
+  doubted: { value: string; since: Date; times: number } | null;
+}
+
+/** A feed of quotes: what it said, by symbol, and which worker asks it now. */
+export interface QuoteFeedDoc {
+  _id: string;
+  quotes: Record<string, StoredQuote>;
+  holder: string | null;
+  leasedAt: Date;
+  leasedUntil: Date;
+  retryAt: Date;
+}
+
 /** An open connection: the collections, typed. */
 export interface Store {
   client: MongoClient;
@@ -159,6 +189,7 @@ export interface Store {
   events: Collection<EventDoc>;
   results: Collection<ResultPieceDoc>;
   buckets: Collection<BucketDoc>;
+  quotes: Collection<QuoteFeedDoc>;
   /** Runs the steps as one; they may be run again when another writer was faster. */
   transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -203,6 +234,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     events: db.collection('events'),
     results: db.collection('results'),
     buckets: db.collection('buckets'),
+    quotes: db.collection('quotes'),
     transaction: (steps) => client.withSession((session) => session.withTransaction(() => steps(session))),
     close: () => client.close(),
   };
@@ -232,15 +264,24 @@ export async function ensureIndexes(store: Store): Promise<void> {
   ]);
 }
 
+/** The server's code for a unique key that is taken. */
+export const DUPLICATE_KEY = 11000;
+
 /** Somebody else wrote a row with this unique key first. */
 export const isDuplicate = (error: unknown): boolean =>
-  error instanceof MongoServerError && error.code === 11000;
+  error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
-/** Inserts a row whose id makes it idempotent: one that is already there is left as it is. */
-export async function insertOnce(insert: Promise<unknown>): Promise<void> {
+/** Inserts rows whose ids make them idempotent: those that are there already are left as they are. */
+export async function insertAllOnce<T extends Document>(
+  collection: Collection<T>,
+  rows: readonly OptionalUnlessRequiredId<T>[],
+): Promise<void> {
+  if (rows.length === 0) return;
   try {
-    await insert;
+    await collection.insertMany(rows, { ordered: false });
   } catch (error) {
-    if (!isDuplicate(error)) throw error;
+    if (!(error instanceof MongoBulkWriteError)) throw error;
+    const faults = [error.writeErrors].flat();
+    if (faults.length === 0 || faults.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
   }
 }

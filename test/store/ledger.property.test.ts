@@ -70,7 +70,7 @@ class Lane {
     this.#random = random;
     this.#store = store;
     this.#mismatch = mismatch;
-    // A batch of pulls that is lost stays in the journal: that is no error.
+    // A batch that is lost stays in the journal: that is no error.
     this.#ledger = createLedger(crashes, () => undefined);
     this.#accounts = createAccounts(crashes);
   }
@@ -196,6 +196,7 @@ class Lane {
   /** Tells the model what was answered; lines of the statement in the order they got there. */
   async #tellInOrder(subject: Subject, tells: (() => void)[]): Promise<void> {
     for (const tell of tells) tell();
+    await this.flush();
     const { lines, events } = subject.model;
     const entries = await this.#store.entries.find({ accountId: subject.id }).sort({ seq: 1 }).toArray();
     const sorted = (list: { type: string; amount: number }[]) =>

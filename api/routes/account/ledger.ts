@@ -21,7 +21,7 @@ async function* statement(entries: AsyncIterable<EntryDoc>): AsyncGenerator<stri
 export function ledgerRoutes(serve: Serve, lists: Lists): void {
   serve(listLedger, async ({ caller, query, as }) => {
     if (as !== null)
-      return new Download('ledger.csv', Readable.from(statement(lists.statement(caller.account._id))));
+      return new Download('ledger.csv', Readable.from(statement(await lists.statement(caller.account._id))));
     const { items, nextCursor } = await lists.entries(caller.account._id, query);
     return { items: items.map(entryRow), nextCursor };
   });
