@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Env, type MasterKey, parseMasterKeys } from '../schemas/env.ts';
@@ -31,15 +39,16 @@ export interface Keyring {
 export function createKeyring(keys: readonly MasterKey[]): Keyring {
   const [current] = keys;
   if (current === undefined) throw new Error('a keyring needs a key');
-  const derived = new Map<string, Buffer>();
+  const derived = new Map<string, KeyObject>();
 
-  const keyFor = (purpose: Purpose, id: string): Buffer => {
+  const keyFor = (purpose: Purpose, id: string): KeyObject => {
     const name = `${purpose}/${id}`;
     const known = derived.get(name);
     if (known !== undefined) return known;
     const master = keys.find((key) => key.id === id);
     if (master === undefined) throw new Error(`master key "${id}" is not in the ring`);
-    const key = Buffer.from(hkdfSync('sha256', master.bytes, '', `utility-tools/${purpose}`, 32));
+    const bytes = hkdfSync('sha256', master.bytes, '', `utility-tools/${purpose}`, 32);
+    const key = createSecretKey(Buffer.from(bytes));
     derived.set(name, key);
     return key;
   };
@@ -50,7 +59,7 @@ export function createKeyring(keys: readonly MasterKey[]): Keyring {
   return {
     currentId: current.id,
     keyIdOf,
-    derive: (purpose) => keyFor(purpose, current.id),
+    derive: (purpose) => keyFor(purpose, current.id).export(),
     mac(purpose, data, keyId = current.id) {
       return `${keyId}:${createHmac('sha256', keyFor(purpose, keyId)).update(data).digest('base64url')}`;
     },

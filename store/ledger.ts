@@ -33,6 +33,8 @@ export type Settlement = { callId: string; accountId: string } & (
 export interface Settled {
   state: 'charged' | 'refunded';
   available: number;
+  /** It made events, which are to be handed over. Says so at least once for each; the sweeper finds the rest. */
+  fired?: true;
 }
 
 export interface Ledger {
@@ -46,8 +48,8 @@ export interface Ledger {
 
 /** An account with so many unprojected journal entries takes no new hold until they are copied. */
 const JOURNAL_LIMIT = 2000;
-/** How long an entry may wait to be copied together with others. */
-const COPY_AFTER_MS = 25;
+/** How long an entry may wait to be copied together with others; who reads the books copies what waits. */
+const COPY_AFTER_MS = 100;
 /** An entry that is older than this was left by a process that died between the step and its copy. */
 const LEFTOVER_AFTER_MS = 5000;
 /** So many of them are copied with one settlement: on a slow day entries grow old by themselves, and many at once. */
@@ -259,7 +261,8 @@ export function createLedger(
       if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
       else if (entry !== undefined) await projection.copy([{ accountId, entry }]);
       await copyLeftovers(accountId, account.journal);
-      if (entry?.state === 'charged') return { state: 'charged', available };
+      if (entry?.state === 'charged')
+        return { state: 'charged', available, ...(entry.events.length > 0 && { fired: true }) };
       // A refund that comes again, or that took a late reservation's hold, does not undo a charge.
       return { state: await recordedState(callId), available };
     },

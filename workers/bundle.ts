@@ -7,9 +7,14 @@ import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workflows = join(root, 'workflows');
 
+/**
+ * Run once instead of once a workflow, frozen and shared: what in the SDK keeps no state. (`@temporalio/workflow` does.)
+ */
+const PRELOAD = ['@temporalio/common', 'nexus-rpc'];
+
 /** Bundling takes seconds and its result depends on these files alone, so it is kept under their hash. */
 function fingerprint(): string {
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(PRELOAD.join());
   for (const file of readdirSync(workflows).sort())
     hash.update(file).update(readFileSync(join(workflows, file)));
   return hash
@@ -36,6 +41,7 @@ export async function loadWorkflowBundle(onCacheError: (error: unknown) => void)
   const bundle = await bundleWorkflowCode({
     workflowsPath: join(workflows, 'index.ts'),
     failureConverterPath: join(workflows, 'failureConverter.ts'),
+    preloadModules: PRELOAD,
   });
   try {
     keep(path, bundle.code);

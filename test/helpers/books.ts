@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audit, type Drift } from '../../store/audit.ts';
 import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
+import { copyJournal } from '../../store/projection.ts';
 
 /** The sweeper ends what was left open within a minute; a loaded machine gets somewhat more. */
 const SETTLED_WITHIN_MS = 90_000;
@@ -38,9 +39,11 @@ export async function accountOf({ accounts }: Store, accountId: string): Promise
   return account;
 }
 
-/** The account's calls, oldest first. */
-export const callsOf = ({ calls }: Store, accountId: string): Promise<CallDoc[]> =>
-  calls.find({ accountId }).sort({ startedAt: 1, _id: 1 }).toArray();
+/** The account's calls, oldest first, as their owner sees them. */
+export async function callsOf(store: Store, accountId: string): Promise<CallDoc[]> {
+  await copyJournal(store, accountId);
+  return store.calls.find({ accountId }).sort({ startedAt: 1, _id: 1 }).toArray();
+}
 
 /** Waits until the account holds credits for so many calls: their workflows have begun. */
 export const untilHeld = (store: Store, accountId: string, count: number): Promise<true> =>
