@@ -1,5 +1,7 @@
 import type { Guard } from '../egress/guard.ts';
 import type { Resolver } from '../egress/resolver.ts';
+import type { Quotes } from './gold/quotes.ts';
+import type { Offload } from './threads.ts';
 
 /** What every tool gets beside its input: `run(input, context)`. */
 export interface ToolContext {
@@ -10,10 +12,14 @@ export interface ToolContext {
   deadline: number;
 }
 
-/** What a tool of the network pool gets beside that. */
+/** What every tool gets that does not run on a thread as a whole. */
 export interface NetworkContext extends ToolContext {
+  /** Where hostile bytes are parsed and heavy work is done: on a thread that can be ended. */
+  offload: Offload;
   /** DNS as such; whatever is to be connected to goes through the guard. */
   resolver: Resolver;
   /** The way out to what a caller names. */
   egress: Guard;
+  /** Prices of metals and exchange rates, from feeds that the operator chose. */
+  quotes: Quotes;
 }

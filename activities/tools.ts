@@ -1,4 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Logger } from 'pino';
 import { ServiceError } from '../schemas/errors.ts';
 import type { ToolDefinition } from '../schemas/tool.ts';
 import type { Results } from '../store/results.ts';
@@ -11,20 +12,28 @@ import type {
 } from '../workflows/types.ts';
 import type { NetworkContext, ToolContext } from './context.ts';
 import { loadTool, type RunTool } from './load.ts';
+import type { Resources } from './resource.ts';
 import type { Threads } from './threads.ts';
+
+/** Told of every attempt: when it begins, and by what it answers, how it ended (`ok`, or a code). */
+export type Observe = (tool: string) => (outcome: string) => void;
 
 /** What the tools of a pool run with. */
 export interface ToolServices {
   results: Results;
   /** Fetches the secrets of a call from the API replica that holds them. */
   openVault(reference: VaultReference, callId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
-  /** Where the tools of the cpu pool run. */
   threads: Threads;
+  resources: Resources;
+  observe: Observe;
+  log: Logger;
   /** What a tool outside the threads gets beyond ToolContext. */
-  context: Omit<NetworkContext, keyof ToolContext>;
+  context: Omit<NetworkContext, keyof ToolContext | 'offload'>;
 }
 
 type Run = RunTool<NetworkContext>;
+/** For tools that keep something between calls: what their `resource` was opened to. */
+type ResourceContext = NetworkContext & { resource: unknown };
 
 /** A result up to this size travels in the workflow's payload. */
 const INLINE_BYTES = 64 * 1024;
@@ -52,15 +61,47 @@ export async function createToolActivities(
   services: ToolServices,
 ): Promise<ToolActivities> {
   const activities: ToolActivities = {};
-  for (const { name, pool } of tools) {
-    const run: Run =
-      pool === 'cpu'
-        ? (input, { callId, deadline, signal }) =>
-            services.threads.run({ tool: name, input, callId, deadline }, signal)
-        : await loadTool(name);
-    activities[name] = (call) => runActivity(run, call, services);
+  for (const { name, pool, thread = pool === 'cpu' } of tools) {
+    const run: Run = thread
+      ? (input, { callId, deadline, signal }) =>
+          services.threads.runTool({ tool: name, input, callId, deadline }, signal)
+      : withResource(await loadTool<ResourceContext>(name), () => services.resources.of(name));
+    activities[name] = (call) => watch(name, call, services, () => runActivity(run, call, services));
   }
   return activities;
+}
+
+const withResource =
+  (run: RunTool<ResourceContext>, resource: () => unknown): Run =>
+  (input, context) =>
+    run(input, { ...context, resource: resource() });
+
+/** One line in the log for each attempt, under the id of the request that it is for. */
+async function watch(
+  tool: string,
+  { callId, requestId }: ToolCall,
+  { observe, log }: ToolServices,
+  work: () => Promise<ToolResult>,
+): Promise<ToolResult> {
+  const { info, cancellationSignal } = Context.current();
+  const started = performance.now();
+  const ended = observe(tool);
+  const end = (outcome: string, error?: unknown) => {
+    ended(outcome);
+    const ms = Math.round(performance.now() - started);
+    const line = { requestId, callId, tool, attempt: info.attempt, outcome, ms };
+    if (outcome === 'internal') log.error({ ...line, err: error }, 'tool');
+    else log.info(line, 'tool');
+  };
+  try {
+    const result = await work();
+    end('ok');
+    return result;
+  } catch (error) {
+    if (error instanceof ApplicationFailure) end(error.type ?? 'internal', error);
+    else end(cancellationSignal.aborted ? 'cancelled' : 'internal', error);
+    throw error;
+  }
 }
 
 async function runActivity(run: Run, call: ToolCall, services: ToolServices): Promise<ToolResult> {
@@ -69,7 +110,8 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
   const deadline = Date.now() + call.attemptMs;
   const timeout = AbortSignal.timeout(call.attemptMs);
   const signal = AbortSignal.any([activity.cancellationSignal, timeout]);
-  const context: NetworkContext = { ...services.context, callId, deadline, signal };
+  const { offload } = services.threads;
+  const context: NetworkContext = { ...services.context, offload, callId, deadline, signal };
   const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_EVERY_MS);
   try {
     const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);

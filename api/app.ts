@@ -7,13 +7,15 @@ import { ServiceError } from '../schemas/errors.ts';
 import type { Registry } from '../schemas/registry.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { ApiKeys } from '../store/apiKeys.ts';
-import { createLists } from '../store/lists.ts';
+import type { Lists } from '../store/lists.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Results } from '../store/results.ts';
 import type { Auth } from './auth.ts';
 import { type CallRunner, MAX_RUNNING } from './calls.ts';
 import type { State } from './context.ts';
+import type { HandOver } from './handOver.ts';
 import type { Checks } from './health.ts';
+import type { ApiMetrics } from './metrics.ts';
 import { createAttemptLimit } from './middleware/attemptLimit.ts';
 import { createAuthenticate } from './middleware/authenticate.ts';
 import { createFailureLimit } from './middleware/failureLimit.ts';
@@ -28,6 +30,7 @@ import { docsRoutes } from './routes/docs.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { createServe } from './routes/operation.ts';
 import { toolRoutes } from './routes/tools.ts';
+import type { Webhooks } from './webhooks.ts';
 
 /** Everything the API needs from outside; see server.ts for how it is made. */
 export interface AppDependencies {
@@ -38,10 +41,14 @@ export interface AppDependencies {
   accounts: Accounts;
   apiKeys: ApiKeys;
   results: Results;
+  lists: Lists;
+  handOver: HandOver;
+  webhooks: Webhooks;
   runner: CallRunner;
   auth: Auth;
   /** What /readyz asks. */
   checks: Checks;
+  metrics: ApiMetrics;
   /** Of the payloads in Temporal. */
   codec: PayloadCodec;
 }
@@ -73,6 +80,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     registry,
     runner: deps.runner,
     results: deps.results,
+    metrics: deps.metrics,
     authenticate: createAuthenticate(keysAlone),
     rateLimit,
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
@@ -81,13 +89,19 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate({ ...keysAlone, session: sessions.callerFromSession }),
     rateLimit,
   });
-  accountRoutes(serve, { lists: createLists(store), apiKeys, registry });
+  accountRoutes(serve, {
+    lists: deps.lists,
+    apiKeys,
+    registry,
+    handOver: deps.handOver,
+    webhooks: deps.webhooks,
+  });
   const askAuth = createAskAuth(auth, createAttemptLimit(store, env.RATE_LIMIT));
   authRoutes(router, askAuth);
   dashboardRoutes(router, { askAuth, sessions, accounts, env });
   codecRoutes(router, { sessions, codec: deps.codec, env });
 
-  app.use(problems(log));
+  app.use(problems(log, deps.metrics));
   app.use(methodNotAllowed(router));
   app.use(router.routes());
   app.on('error', (error) => log.debug({ err: error }, 'connection'));

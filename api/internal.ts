@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Registry } from 'prom-client';
 import type { Vault } from '../store/vault.ts';
 import { answerHealth, type Checks } from './health.ts';
 
@@ -18,10 +19,25 @@ async function answerVault(vault: Vault, request: IncomingMessage, response: Ser
   response.end(reply ?? '');
 }
 
-/** What only our own processes and probes reach: health, and where there is one the vault. */
-export function createInternalServer(checks: Checks, vault: Vault | null): Server {
+interface Internal {
+  /** What /readyz asks. */
+  checks: Checks;
+  /** In Prometheus's text format. */
+  metrics(): Promise<string>;
+  vault: Vault | null;
+}
+
+/** What only our own processes and probes reach: health, metrics, and where there is one the vault. */
+export function createInternalServer({ checks, metrics, vault }: Internal): Server {
   return createServer((request, response) => {
     if (answerHealth(checks, request, response)) return;
+    if (request.url === '/metrics') {
+      metrics().then(
+        (text) => response.writeHead(200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text),
+        () => response.writeHead(500).end(),
+      );
+      return;
+    }
     if (vault !== null && request.method === 'POST' && request.url === '/vault') {
       answerVault(vault, request, response).catch(() => response.destroy());
       return;

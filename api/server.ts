@@ -1,24 +1,35 @@
 import { createServer } from 'node:http';
+import { createGuard } from '../egress/guard.ts';
+import { ownPorts } from '../egress/own.ts';
+import { createResolver } from '../egress/resolver.ts';
 import { EnvError, readEnv } from '../schemas/env.ts';
-import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
+import { allowHost } from '../schemas/formats/allow.ts';
+import { loadRegistry } from '../schemas/registry.ts';
 import { createAccounts } from '../store/accounts.ts';
 import { createApiKeys } from '../store/apiKeys.ts';
 import { createCalls } from '../store/calls.ts';
+import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
+import { createLists } from '../store/lists.ts';
 import { ensureIndexes, openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { createVault } from '../store/vault.ts';
+import { createWebhookEndpoints } from '../store/webhookEndpoints.ts';
 import { createCodec } from '../workers/codec.ts';
-import { mongodbCheck, temporalChecks } from '../workers/health.ts';
+import { mongodbCheck, queuesOf, temporalChecks } from '../workers/health.ts';
 import { createLog } from '../workers/log.ts';
 import { connectClient } from '../workers/temporal.ts';
 import { createApp } from './app.ts';
 import { createAuth } from './auth.ts';
 import { createCallRunner } from './calls.ts';
+import { createHandOver } from './handOver.ts';
 import { createInternalServer } from './internal.ts';
 import { drain, listen } from './listen.ts';
+import { createApiMetrics, createRegistry } from './metrics.ts';
 import { runMain } from './runMain.ts';
+import { createWebhooks } from './webhooks.ts';
+import { createWebhookWorkflow } from './webhookWorkflow.ts';
 
 /** Connections that say nothing are closed after these; a running call may take its 100 s. */
 const HEADERS_TIMEOUT_MS = 20_000;
@@ -50,12 +61,19 @@ async function main(): Promise<void> {
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const apiKeys = open.adopt(createApiKeys(store, onError), (it) => it.flush());
   const vault = createVault(keyring);
+  const metrics = createRegistry('api');
 
-  const queues = ['orchestrator', ...poolsInUse(registry).map((pool) => `tools-${pool}`)];
-  const checks = { ...mongodbCheck(store), ...temporalChecks(client, queues) };
-  const internal = open.adopt(createInternalServer(checks, vault), drain);
+  const checks = { ...mongodbCheck(store), ...temporalChecks(client, queuesOf(registry)) };
+  const internal = open.adopt(
+    createInternalServer({ checks, vault, metrics: () => metrics.metrics() }),
+    drain,
+  );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   const accounts = createAccounts(store);
+  const lists = createLists(store);
+  // Filled in below: which port PORT=0 becomes is known only then.
+  const closedPorts = [...ownPorts(env), Number(new URL(internalUrl).port)];
+  const resolver = createResolver({ servers: env.DNS_SERVERS });
   const app = createApp({
     env,
     log,
@@ -64,7 +82,22 @@ async function main(): Promise<void> {
     accounts,
     apiKeys,
     results: createResults(store, keyring),
+    lists,
+    handOver: createHandOver(client, (error) => log.warn({ err: error }, 'events wait for the sweeper')),
+    webhooks: createWebhooks({
+      endpoints: createWebhookEndpoints(store, keyring),
+      attempts: createDeliveryAttempts(store),
+      lists,
+      workflow: createWebhookWorkflow(client),
+      egress: createGuard({
+        resolver,
+        allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
+        ownPorts: closedPorts,
+      }),
+      onError,
+    }),
     checks,
+    metrics: createApiMetrics(metrics),
     auth: createAuth({ env, store, accounts, keyring, log }),
     codec: createCodec(keyring),
     runner: createCallRunner({
@@ -90,6 +123,7 @@ async function main(): Promise<void> {
     drain,
   );
   const baseUrl = await listen(server, env.HOST, env.PORT);
+  closedPorts.push(Number(new URL(baseUrl).port));
   log.info({ baseUrl, internalUrl }, 'listening');
   process.send?.({ type: 'ready', baseUrl, internalUrl });
   await stop;

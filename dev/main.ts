@@ -11,6 +11,7 @@ import { serviceEnv } from './host.mjs';
 import { takeLock } from './lock.mjs';
 import { prepareNamespace } from './namespace.ts';
 import { tryPort } from './ports.ts';
+import { installToolPrograms } from './programs/tools.ts';
 import { defaultPools, type Servers, startServers, startService } from './stack.ts';
 import { StartError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -95,6 +96,7 @@ async function main(signal: AbortSignal): Promise<void> {
       `!! EGRESS_ALLOW lets callers reach ${env.EGRESS_ALLOW.map(({ text }) => text).join(', ')} through this service !!`,
     );
 
+  await installToolPrograms(env, log, signal);
   const common = { log, signal, supervise: true };
   const servers = owned.adopt(
     await startServers({

@@ -47,9 +47,9 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** The orchestrator and every pool that has a tool. */
+/** The orchestrator, webhook deliveries, and every pool that has a tool. */
 export async function defaultPools(): Promise<string[]> {
-  return ['orchestrator', ...poolsInUse(await loadRegistry())];
+  return ['orchestrator', 'delivery', ...poolsInUse(await loadRegistry())];
 }
 
 const text = (message: object, key: 'baseUrl' | 'internalUrl'): string | undefined => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { clientEnv } from './host.mjs';
 import { ensurePrograms } from './programs/debian.ts';
+import { TOOL_PROGRAMS } from './programs/tools.ts';
 import { startServers } from './stack.ts';
 import { StartError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -65,7 +66,7 @@ async function main(signal: AbortSignal): Promise<void> {
 
   const list: unknown = JSON.parse(await readFile('test/programs.json', 'utf8'));
   if (!Array.isArray(list)) throw new StartError('test/programs.json is not a list');
-  await ensurePrograms(list, log, signal);
+  await ensurePrograms([...TOOL_PROGRAMS, ...list], log, signal);
   await using owned = new AsyncDisposableStack();
   const folder = owned.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),

@@ -229,13 +229,25 @@ export const VARIABLES = {
   }),
   FX_FEED_URL: variable({
     parse: webUrl,
-    fallback: null,
+    fallback: 'https://api.frankfurter.dev/v2/rates?base=USD',
     about: 'Feed of exchange rates, fetched as given.',
   }),
   CHROMIUM_PATH: variable({
     parse: String,
     fallback: null,
     about: 'Chromium to use instead of the one found.',
+  }),
+  CHROMIUM_UNCONFINED: variable({
+    parse: boolean,
+    fallback: false,
+    about:
+      'Run Chromium in production also where the kernel allows it no network namespace or no sandbox of its own.',
+  }),
+  FILTER_LISTS: variable({
+    parse: String,
+    fallback: null,
+    about:
+      "Folder of filter lists (*.txt) that name ads and trackers. Default: those of Debian's webext-ublock-origin-chromium.",
   }),
   SOFFICE_PATH: variable({
     parse: String,
@@ -325,6 +337,8 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     GOLD_FEED_URL: read('GOLD_FEED_URL', v.GOLD_FEED_URL, source),
     FX_FEED_URL: read('FX_FEED_URL', v.FX_FEED_URL, source),
     CHROMIUM_PATH: read('CHROMIUM_PATH', v.CHROMIUM_PATH, source),
+    CHROMIUM_UNCONFINED: read('CHROMIUM_UNCONFINED', v.CHROMIUM_UNCONFINED, source),
+    FILTER_LISTS: read('FILTER_LISTS', v.FILTER_LISTS, source),
     SOFFICE_PATH: read('SOFFICE_PATH', v.SOFFICE_PATH, source),
     SMTP_URL: read('SMTP_URL', v.SMTP_URL, source),
     STRIPE_SECRET_KEY: read('STRIPE_SECRET_KEY', v.STRIPE_SECRET_KEY, source),

@@ -36,6 +36,11 @@ export interface ToolDefinition<
   /** Credits, charged exactly when a result is settled. */
   price: number;
   pool: Pool;
+  /**
+   * Whether the whole of it runs on a thread, which keeps the worker free but reaches nothing outside. Default: the
+   * tools of the cpu pool do.
+   */
+  thread?: boolean;
   limits: {
     /**
      * Milliseconds the work may take in all, every attempt of it included; the wait for a free worker comes on

@@ -7,8 +7,6 @@ export interface Sweep {
   ended: number;
   /** Holds given back that a late reservation had left. */
   strayHolds: number;
-  /** Holds older than ten minutes that stay because their workflow still runs: somebody should look. */
-  oldHolds: number;
 }
 
 /** Younger calls are left alone: their workflow may not have begun yet. */
@@ -25,7 +23,7 @@ export async function sweep(
   ledger: Ledger,
   isOver: (callId: string) => Promise<boolean>,
 ): Promise<Sweep> {
-  const result: Sweep = { ended: 0, strayHolds: 0, oldHolds: 0 };
+  const result: Sweep = { ended: 0, strayHolds: 0 };
   const before = new Date(Date.now() - LEAVE_ALONE_MS);
 
   const running = store.calls.find({ state: 'running', touchedAt: { $lt: before } }).limit(BATCH);
@@ -51,8 +49,22 @@ export async function sweep(
       if (stray) {
         await ledger.dropStrayHold(accountId, callId, hold.nonce);
         result.strayHolds++;
-      } else if (hold.at.getTime() < Date.now() - OLD_HOLD_MS) result.oldHolds++;
+      }
     }
   }
   return result;
+}
+
+/** Holds older than ten minutes: their workflows still run, and somebody should look why. */
+export async function countOldHolds({ accounts }: Store): Promise<number> {
+  const before = new Date(Date.now() - OLD_HOLD_MS);
+  const isOld = { $lt: ['$$hold.v.at', before] };
+  const holds = { $filter: { input: { $objectToArray: '$holds' }, as: 'hold', cond: isOld } };
+  const [sum] = await accounts
+    .aggregate<{ old: number }>([
+      { $match: { reserved: { $gt: 0 } } },
+      { $group: { _id: null, old: { $sum: { $size: holds } } } },
+    ])
+    .toArray();
+  return sum?.old ?? 0;
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,8 +31,8 @@ const NETWORK = ['net', 'tls', 'dgram', 'dns', 'dns/promises', 'http', 'https', 
 const LISTENERS = ['api/server.ts', 'api/internal.ts'];
 /** The SDK has it load its failures from a file of its own, whose base class only this package exports. */
 const CONVERTER = { file: 'workflows/failureConverter.ts', from: '@temporalio/common' };
-/** Reaches the API's own internal port, never a caller's target. */
-const OWN_CALLS = ['workers/vaultClient.ts'];
+/** Reach the API itself, or run on the machine of who says where to: never a caller's target. */
+const OWN_CALLS = ['workers/vaultClient.ts', 'api/cli/eventFeed.ts', 'api/cli/listen.ts'];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -192,4 +192,13 @@ test('the README has the tools of the specification with their prices', async (t
   const registry = await loadRegistry();
   const specified = [...registry.values()].filter(({ name }) => Object.hasOwn(PRICES, name));
   t.deepEqual(tableUnder('Tools').sort(), specified.map(({ name, price }) => [name, String(price)]).sort());
+});
+
+test('what the threat model says is held by a file or a test has that file', (t) => {
+  const named = [...read('THREAT_MODEL.md').matchAll(/`([a-z]+\/[\w./-]*)`/gi)].map(([, path = '']) => path);
+  t.true(named.length > 30);
+  t.deepEqual(
+    named.filter((path) => !existsSync(join(root, path))),
+    [],
+  );
 });

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { Checks } from '../api/health.ts';
+import { poolsInUse, type Registry } from '../schemas/registry.ts';
 import type { Store } from '../store/mongo.ts';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;
@@ -10,8 +11,16 @@ const DEADLINE_MS = 2000;
 
 export const mongodbCheck = (store: Store): Checks => ({ mongodb: () => store.db.command({ ping: 1 }) });
 
-async function assertPolled(client: Client, queue: string): Promise<void> {
-  const { pollers } = await client.connection.withDeadline(Date.now() + DEADLINE_MS, () =>
+/** The queues that must have workers for the service to be whole. */
+export const queuesOf = (registry: Registry): string[] => [
+  'orchestrator',
+  'delivery',
+  ...poolsInUse(registry).map((pool) => `tools-${pool}`),
+];
+
+/** The orchestrator's queue has workflow tasks, every other one activities. */
+const describe = (client: Client, queue: string) =>
+  client.connection.withDeadline(Date.now() + DEADLINE_MS, () =>
     client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
       taskQueue: { name: queue },
@@ -19,13 +28,23 @@ async function assertPolled(client: Client, queue: string): Promise<void> {
         queue === 'orchestrator'
           ? TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW
           : TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+      reportStats: true,
     }),
   );
+
+async function assertPolled(client: Client, queue: string): Promise<void> {
+  const { pollers } = await describe(client, queue);
   const last = Math.max(
     0,
     ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000),
   );
   if (Date.now() - last > POLLED_WITHIN_MS) throw new Error(`nobody polls ${queue}`);
+}
+
+/** Tasks of a queue that no worker has taken, as Temporal estimates them. */
+export async function queueLength(client: Client, queue: string): Promise<number> {
+  const { stats } = await describe(client, queue);
+  return Number(stats?.approximateBacklogCount ?? 0);
 }
 
 /** Temporal answers, and every queue has a worker that asked it for work lately. */

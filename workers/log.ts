@@ -24,6 +24,10 @@ export function createLog(env: Pick<Env, 'LOG_LEVEL'>, name: string, registry: R
 /** Warnings of the SDK that are none to us: refused calls end as failed workflows, and tool workers run no workflows. */
 const EXPECTED = new Set(['Workflow failed', 'No workflows registered, not polling for workflow tasks']);
 
+/** A line that one of our workflows wrote, and not the SDK about it. */
+const isOfWorkflow = (meta: object | undefined): boolean =>
+  meta !== undefined && 'sdkComponent' in meta && meta.sdkComponent === 'workflow';
+
 /** The Temporal SDK's own lines, in the same form; what it calls info is debug to us (polling, state changes). */
 export function sdkLog(log: Logger): SdkLogger {
   const write = (level: 'trace' | 'debug' | 'warn' | 'error') => (message: string, meta?: object) =>
@@ -31,7 +35,8 @@ export function sdkLog(log: Logger): SdkLogger {
   const logger = {
     trace: write('trace'),
     debug: write('trace'),
-    info: write('debug'),
+    info: (message: string, meta?: object) =>
+      log[isOfWorkflow(meta) ? 'info' : 'debug']({ ...meta }, message),
     warn: write('warn'),
     error: write('error'),
   };

@@ -1,27 +1,37 @@
 import { parseArgs } from 'node:util';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { openResources } from '../activities/resource.ts';
 import { createThreads } from '../activities/threads.ts';
 import { createInternalServer } from '../api/internal.ts';
 import { drain, listen } from '../api/listen.ts';
+import { createRegistry } from '../api/metrics.ts';
 import { runMain } from '../api/runMain.ts';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
 import { EnvError, readEnv } from '../schemas/env.ts';
+import { allowHost } from '../schemas/formats/allow.ts';
 import { loadRegistry } from '../schemas/registry.ts';
+import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
 import { ensureIndexes, openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
-import { mongodbCheck } from './health.ts';
+import { countOldHolds } from '../store/sweeper.ts';
+import { mongodbCheck, queuesOf } from './health.ts';
 import { createLog, sdkLog } from './log.ts';
+import { freePort, observeService, observeTools, withSdkMetrics } from './metrics.ts';
 import {
+  deliveryWorker,
   ensureSweepSchedule,
   orchestratorWorker,
+  postsToLocalhost,
+  SLOTS,
   toolWorker,
   WORKER_POOLS,
   type WorkerPool,
 } from './pools.ts';
+import { openQuotes } from './quotes.ts';
 import { connectClient, dataConverter, temporalAddress } from './temporal.ts';
 import { createVaultClient } from './vaultClient.ts';
 
@@ -39,7 +49,16 @@ async function main(): Promise<void> {
   const registry = await loadRegistry();
   const log = createLog(env, pool, registry);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
-  Runtime.install({ shutdownSignals: ['SIGINT', 'SIGTERM'], logger: sdkLog(log) });
+  const metrics = createRegistry(pool);
+  const sdkPort = await freePort();
+  Runtime.install({
+    shutdownSignals: ['SIGINT', 'SIGTERM'],
+    logger: sdkLog(log),
+    telemetryOptions: {
+      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
+      metrics: { prometheus: { bindAddress: `127.0.0.1:${sdkPort}` } },
+    },
+  });
 
   await using open = new AsyncDisposableStack();
   const keyring = loadKeyring(env);
@@ -56,15 +75,36 @@ async function main(): Promise<void> {
       const client = await connectClient(env, keyring);
       open.defer(() => client.connection.close());
       await ensureSweepSchedule(client);
-      return orchestratorWorker(store, ledger, client, onError);
+      const onSweep = observeService(
+        metrics,
+        client,
+        queuesOf(registry),
+        () => countOldHolds(store),
+        onError,
+      );
+      return orchestratorWorker(store, ledger, client, env, onSweep, onError);
     }
     const resolver = createResolver({ servers: env.DNS_SERVERS });
+    if (pool === 'delivery') {
+      const localhost = postsToLocalhost(env);
+      const allow = [...(localhost ? [allowHost('localhost', null)] : []), ...env.EGRESS_ALLOW];
+      const egress = createGuard({ resolver, allow, ownPorts: ownPorts(env) });
+      return deliveryWorker({ store, keyring, attempts: createDeliveryAttempts(store), egress, localhost });
+    }
     const egress = createGuard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: ownPorts(env) });
+    const quotes = openQuotes(env, store, resolver, (feed, error) =>
+      log.warn({ feed, err: error }, 'a quote could not be refreshed'),
+    );
+    const tools = [...registry.values()].filter((tool) => tool.pool === pool).map(({ name }) => name);
+    const operator = { env, log: (line: string) => log.warn(line) };
     return toolWorker(pool, registry, {
+      observe: observeTools(metrics, SLOTS[pool]),
+      log,
       results: createResults(store, keyring),
       openVault: createVaultClient(keyring),
+      resources: open.use(await openResources(tools, operator)),
       threads: open.adopt(createThreads(pool === 'cpu' ? 1 : 0), (it) => it.close()),
-      context: { resolver, egress },
+      context: { resolver, egress, quotes: open.adopt(quotes, (it) => it.close()) },
     });
   })();
 
@@ -77,7 +117,14 @@ async function main(): Promise<void> {
   const polls = async () => {
     if (worker.getState() !== 'RUNNING') throw new Error('not polling');
   };
-  const internal = open.adopt(createInternalServer({ ...mongodbCheck(store), worker: polls }, null), drain);
+  const internal = open.adopt(
+    createInternalServer({
+      checks: { ...mongodbCheck(store), worker: polls },
+      metrics: () => withSdkMetrics(metrics, sdkPort),
+      vault: null,
+    }),
+    drain,
+  );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   process.once('disconnect', () => {
     if (worker.getState() === 'RUNNING') worker.shutdown(); // whoever started us is gone

@@ -1,26 +1,34 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { WorkerOptions } from '@temporalio/worker';
+import { BROWSERS } from '../activities/browser/resource.ts';
+import { createDeliveryActivities, type DeliveryServices } from '../activities/deliver.ts';
+import { createChannel, createEndpointActivities } from '../activities/endpoints.ts';
 import { createLedgerActivities } from '../activities/ledger.ts';
 import { createMaintenanceActivities } from '../activities/maintenance.ts';
 import { createToolActivities, type ToolServices } from '../activities/tools.ts';
+import type { Env } from '../schemas/env.ts';
 import type { Registry } from '../schemas/registry.ts';
 import { POOLS, type Pool } from '../schemas/tool.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Store } from '../store/mongo.ts';
+import type { Sweep } from '../store/sweeper.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
-/** Every kind of worker process: the pools of tools, and the orchestrator of workflows and money. */
-export const WORKER_POOLS = ['orchestrator', ...POOLS] as const;
+/** Every kind of worker process: the orchestrator of workflows and money, webhook deliveries, and the pools of tools. */
+export const WORKER_POOLS = ['orchestrator', 'delivery', ...POOLS] as const;
 export type WorkerPool = (typeof WORKER_POOLS)[number];
 
 /** Calls a worker of each pool runs at once: what it really has, cores for the one, sockets for the other. */
-const SLOTS: Record<Pool, number> = {
-  browser: 2,
+export const SLOTS: Record<Pool, number> = {
+  browser: BROWSERS,
   cpu: availableParallelism(),
   network: 100,
   heavy: Math.max(1, Math.floor(availableParallelism() / 2)),
 };
+
+/** Attempts wait for receivers nearly all of their time, and hanging ones must not keep others waiting. */
+const DELIVERY_SLOTS = 400;
 
 /** Longer than any tool may take, so that a worker which is told to stop finishes what it has. */
 const SHUTDOWN_GRACE = '110s';
@@ -43,22 +51,41 @@ export async function toolWorker(
   };
 }
 
+/** In production `localhost` would be a machine of ours, and nobody's who registers an endpoint. */
+export const postsToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean => NODE_ENV !== 'production';
+
 /** The worker that runs the workflows, and the money steps as their local activities. */
 export async function orchestratorWorker(
   store: Store,
   ledger: Ledger,
   client: Client,
+  env: Pick<Env, 'NODE_ENV' | 'WEBHOOK_RETRY_SCHEDULE'>,
+  onSweep: (sweep: Sweep) => void,
   onError: (error: unknown) => void,
 ): Promise<PoolOptions> {
+  const channel = createChannel(client, postsToLocalhost(env));
   return {
     taskQueue: 'orchestrator',
     workflowBundle: await loadWorkflowBundle(onError),
-    activities: { ...createLedgerActivities(ledger), ...createMaintenanceActivities(store, ledger, client) },
+    activities: {
+      ...createLedgerActivities(ledger),
+      ...createEndpointActivities(store, channel, env.WEBHOOK_RETRY_SCHEDULE),
+      ...createMaintenanceActivities(store, ledger, client, channel, onSweep),
+    },
     maxConcurrentWorkflowTaskExecutions: 40,
     maxConcurrentLocalActivityExecutions: 100,
     shutdownGraceTime: '20s',
   };
 }
+
+/** The worker that posts to webhook endpoints. */
+export const deliveryWorker = (services: DeliveryServices): PoolOptions => ({
+  taskQueue: 'delivery',
+  activities: createDeliveryActivities(services),
+  maxConcurrentActivityTaskExecutions: DELIVERY_SLOTS,
+  // An attempt takes 10 s at most.
+  shutdownGraceTime: '20s',
+});
 
 /** The schedule that sweeps; made once a namespace, by whichever orchestrator comes first. */
 export async function ensureSweepSchedule(client: Client): Promise<void> {

@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
 import type { Context, State } from '../context.ts';
+import type { ApiMetrics } from '../metrics.ts';
 
 /** The body of RFC 9457 for an error of the table. */
 export function problemBody(error: ServiceError, requestId: string): Record<string, unknown> {
@@ -27,8 +28,8 @@ export function sendProblem(ctx: Context, error: ServiceError, requestId: string
   if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
 }
 
-/** The outermost layer: gives the request its id, logs how it ended, and turns every error into a problem. */
-export function problems(log: Logger): Middleware<State> {
+/** The outermost layer: gives the request its id, logs and counts how it ended, and turns every error into a problem. */
+export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Middleware<State> {
   return async (ctx, next) => {
     const started = performance.now();
     ctx.state.requestId = `req_${randomUUID()}`;
@@ -43,13 +44,15 @@ export function problems(log: Logger): Middleware<State> {
         log.error({ err: known.cause ?? known, requestId: ctx.state.requestId }, 'internal');
       sendProblem(ctx, known, ctx.state.requestId);
     }
+    const ms = performance.now() - started;
+    metrics.request(ctx, ms / 1000);
     log.info(
       {
         requestId: ctx.state.requestId,
         method: ctx.method,
         path: ctx.path,
         status: ctx.status,
-        ms: Math.round(performance.now() - started),
+        ms: Math.round(ms),
       },
       'request',
     );

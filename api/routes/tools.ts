@@ -7,6 +7,7 @@ import { readJson } from '../body.ts';
 import type { CallRunner, Outcome } from '../calls.ts';
 import type { Context, State } from '../context.ts';
 import { createValidator } from '../derive/validator.ts';
+import type { ApiMetrics } from '../metrics.ts';
 import { sendProblem } from '../middleware/problem.ts';
 import { sendResult } from '../sendResult.ts';
 
@@ -17,6 +18,7 @@ interface Dependencies {
   registry: Registry;
   runner: CallRunner;
   results: Results;
+  metrics: Pick<ApiMetrics, 'call'>;
   authenticate(ctx: Context): Promise<void>;
   rateLimit(ctx: Context): Promise<void>;
   /** Calls of an account that may run in one pool at once; null: any number. */
@@ -43,7 +45,7 @@ function maxCredits(ctx: Context): number {
 
 /** One route for every tool: what differs between tools is in their definitions. */
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, runner, results, authenticate, rateLimit, maxRunning } = deps;
+  const { registry, runner, results, metrics, authenticate, rateLimit, maxRunning } = deps;
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input)]));
 
@@ -79,6 +81,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   async function answer(ctx: Context, tool: ToolDefinition, outcome: Outcome): Promise<void> {
     const { ending, available, replayed } = outcome;
     const charged = 'result' in ending && !replayed ? tool.price : 0;
+    if (!replayed) metrics.call(tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
     ctx.set('X-Credits-Charged', String(charged));
     if (available !== null) ctx.set('X-Credits-Remaining', String(available));
     if (replayed) ctx.set('Idempotent-Replayed', 'true');

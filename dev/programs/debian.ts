@@ -7,6 +7,7 @@ import { run } from './run.ts';
 
 /** A program, and the Debian package that brings it. */
 export interface DebianProgram {
+  /** Its name on PATH; or, of a package without one, the path of a file in it. */
   program: string;
   package: string;
 }
@@ -30,8 +31,12 @@ async function apt(args: string[], signal: AbortSignal | undefined): Promise<voi
 }
 
 async function missingOf(programs: readonly DebianProgram[]): Promise<DebianProgram[]> {
-  const found = await Promise.all(programs.map(({ program }) => onPath(program)));
-  return programs.filter((_, index) => found[index] === null);
+  const found = await Promise.all(
+    programs.map(async ({ program }) =>
+      program.startsWith('/') ? existsSync(program) : (await onPath(program)) !== null,
+    ),
+  );
+  return programs.filter((_, index) => !found[index]);
 }
 
 /**
@@ -39,14 +44,19 @@ async function missingOf(programs: readonly DebianProgram[]): Promise<DebianProg
  *
  * @throws StartError that names them where that cannot be done
  */
-export async function ensurePrograms(programs: readonly DebianProgram[], log: Log, signal?: AbortSignal) {
+export async function ensurePrograms(
+  programs: readonly DebianProgram[],
+  log: Log,
+  signal?: AbortSignal,
+  whoNeeds = 'The tests need',
+) {
   const missing = await missingOf(programs);
   if (missing.length === 0) return;
   const packages = [...new Set(missing.map((item) => item.package))];
   const names = missing.map(({ program }) => program).join(', ');
   const command = `apt-get install --no-install-recommends ${packages.join(' ')}`;
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0)
-    throw new StartError(`The tests need ${names}. Install them (Debian, as root: ${command})`);
+    throw new StartError(`${whoNeeds} ${names}. Install them (Debian, as root: ${command})`);
   log(`Installing ${packages.join(', ')}, once …`);
   try {
     await apt(['update', '-q'], signal);

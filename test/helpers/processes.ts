@@ -41,3 +41,21 @@ export function pidOf(text: string, command: RegExp): number {
   if (found.length !== 1) throw new Error(`${found.length} processes match ${command}: ${found.join('; ')}`);
   return Number.parseInt(found[0] ?? '', 10);
 }
+
+/** A dead process whose exit code nobody has asked for yet is not alive. */
+export const isAlive = (pid: number): boolean => {
+  const status = read(`/proc/${pid}/status`);
+  return status !== '' && !/^State:\s+Z/m.test(status);
+};
+
+/** Every process that descends from one and whose command line matches. */
+export function childrenOf(pid: number, command: RegExp): number[] {
+  const parents = new Map(
+    pids().map((it) => [it, Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${it}/status`))?.[1])]),
+  );
+  const descends = (it: number | undefined): boolean =>
+    it !== undefined && (it === pid || descends(parents.get(it)));
+  return [...parents.keys()].filter(
+    (it) => it !== pid && descends(parents.get(it)) && command.test(read(`/proc/${it}/cmdline`)),
+  );
+}

@@ -32,13 +32,19 @@ const log = (line: string) => process.stderr.write(`${line}\n`);
 // The test run was killed: end, so that the channels to the processes we started close, and they end too.
 process.once('disconnect', () => process.exit(1));
 
-const makeFolder = () => mkdtemp(join(tmpdir(), 'utility-tools-test-'));
+const makeFolder = (parent = tmpdir()) => mkdtemp(join(parent, 'utility-tools-test-'));
 const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true });
 
-/** A MongoDB and a Temporal for one test alone, which may kill and start them. */
-export async function startOwnServers(): Promise<Servers & { mongod: Server; temporal: Server }> {
+/**
+ * A MongoDB and a Temporal for one test alone, which may kill and start them.
+ *
+ * @param parent folder for their data. Default: that of temporary files
+ */
+export async function startOwnServers(
+  parent?: string,
+): Promise<Servers & { mongod: Server; temporal: Server }> {
   await using owned = new AsyncDisposableStack();
-  const dataDir = owned.adopt(await makeFolder(), removeFolder);
+  const dataDir = owned.adopt(await makeFolder(parent), removeFolder);
   const servers = owned.adopt(await startServers({ dataDir, log }), (it) => it.stop());
   const { mongod, temporal } = servers;
   if (mongod === null || temporal === null) throw new Error('startServers was given no address');
@@ -140,6 +146,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     MONGODB_URI: mongodbUri,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_NAMESPACE: namespace,
+    // No test reaches the Internet: nothing listens here.
+    GOLD_FEED_URL: 'http://127.0.0.1:9',
+    FX_FEED_URL: 'http://127.0.0.1:9',
     ...options.env,
   };
   const pools = options.pools ?? (await defaultPools());

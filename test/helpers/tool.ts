@@ -1,4 +1,5 @@
 import type { NetworkContext, ToolContext } from '../../activities/context.ts';
+import { createThreads, type Offload, type Threads } from '../../activities/threads.ts';
 import { createValidator } from '../../api/derive/validator.ts';
 import { type Fault, invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
@@ -16,13 +17,21 @@ export interface LoadedTool {
    *
    * @throws ServiceError invalid_input with its faults, or what the tool throws
    */
-  call(body: Fields, context?: Partial<NetworkContext>): Promise<Fields>;
+  call(body: Fields, context?: Partial<NetworkContext> & { resource?: unknown }): Promise<Fields>;
 }
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
 type Run = (input: Fields, context: Partial<NetworkContext> & ToolContext) => Promise<unknown>;
 const isRun = (value: unknown): value is Run => typeof value === 'function';
+
+let threads: Threads | undefined;
+
+/** The threads of this test process, made when a tool first wants one. */
+const offload: Offload = (job, input, options) => {
+  threads ??= createThreads(0);
+  return threads.offload(job, input, options);
+};
 
 /** Loads a tool by name. Its context is never aborted and has 100 s, unless a call says otherwise. */
 export async function loadTool(name: string): Promise<LoadedTool> {
@@ -49,6 +58,7 @@ export async function loadTool(name: string): Promise<LoadedTool> {
         callId: '00000000-0000-4000-8000-000000000000',
         signal: new AbortController().signal,
         deadline: Date.now() + 100_000,
+        offload,
         ...context,
       });
       if (!isFields(result)) throw new Error('the output is no object');

@@ -31,7 +31,7 @@ const isInternal = (error: unknown) => error instanceof ServiceError && error.co
 
 test('a worker fetches the secrets of a call while it runs, and not afterwards', async (t) => {
   const vault = createVault(keyring);
-  await using server = await listen(createInternalServer({}, vault));
+  await using server = await listen(createInternalServer({ checks: {}, metrics: async () => '', vault }));
   const token = vault.put('call-1', SECRETS);
   const reference = { url: server.url, token };
   t.deepEqual(await fetchSecrets(reference, 'call-1', never), SECRETS);

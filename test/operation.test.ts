@@ -1,0 +1,161 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
+import test from 'ava';
+import { openStore, type Store } from '../store/mongo.ts';
+import { makeAccount, type TestAccount } from './helpers/account.ts';
+import { closeBooks, until } from './helpers/books.ts';
+import { type Stack, startStack } from './helpers/stack.ts';
+
+type Line = Record<string, unknown>;
+
+let stack: Stack;
+let store: Store;
+let account: TestAccount;
+
+test.before(async () => {
+  stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { LOG_LEVEL: 'info' } });
+  store = await openStore(stack.mongodbUri);
+  account = await makeAccount(stack, 20);
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+});
+
+/** The log of a process, line by line. */
+async function logOf(name: string): Promise<Line[]> {
+  const text = await readFile(join(stack.dataDir, 'logs', `${name}.log`), 'utf8');
+  return stripVTControlCharacters(text)
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line): Line => JSON.parse(line));
+}
+
+/** The internal port of a worker is in its log. */
+async function internalUrlOf(worker: string): Promise<string> {
+  const url = (await logOf(worker)).find((line) => line.msg === 'worker is ready')?.internalUrl;
+  if (typeof url !== 'string') throw new Error(`${worker} did not say where it listens`);
+  return url;
+}
+
+/** Samples of an exposition, read by Prometheus's own parser for Python: `name{labels}` to value. */
+async function scrape(internalUrl: string): Promise<Map<string, number>> {
+  const response = await fetch(`${internalUrl}/metrics`);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${response.status} ${text}`);
+  const parse = `
+import json, sys
+from prometheus_client.parser import text_string_to_metric_families
+print(json.dumps([[s.name, s.labels, s.value] for f in text_string_to_metric_families(sys.stdin.read()) for s in f.samples if s.value == s.value and abs(s.value) != float('inf')]))`;
+  const { stdout, stderr, status } = spawnSync('/usr/bin/python3', ['-c', parse], {
+    input: text,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stderr);
+  const samples: [string, Record<string, string>, number][] = JSON.parse(stdout);
+  return new Map(
+    samples.map(([name, labels, value]) => {
+      const text = Object.entries(labels)
+        .filter(([label]) => label !== 'process')
+        .map(([label, of]) => `${label}=${of}`)
+        .sort();
+      return [`${name}{${text}}`, value];
+    }),
+  );
+}
+
+test.serial('the metrics of every process count what a caller saw', async (t) => {
+  const before = await scrape(stack.internalUrl);
+  for (const algorithm of ['sha256', 'sha512']) {
+    const response = await account.call('hash-text', { text: 'count me', algorithm });
+    t.is(response.status, 200);
+  }
+  t.is((await account.call('hash-text', {})).status, 422);
+  t.is((await account.call('bcrypt-verify', { password: 'x', hash: 'y' })).status, 422);
+  t.is((await fetch(`${stack.baseUrl}/api/v1/account/keys/none/at/all`)).status, 404);
+
+  const api = await scrape(stack.internalUrl);
+  const more = (name: string) => (api.get(name) ?? 0) - (before.get(name) ?? 0);
+  const route = 'route=/api/v1/tools/:tool';
+  t.is(more(`utility_tools_http_request_seconds_count{method=POST,${route},status=200}`), 2);
+  t.is(more(`utility_tools_http_request_seconds_count{method=POST,${route},status=422}`), 2);
+  t.is(more('utility_tools_http_request_seconds_count{method=GET,route=none,status=404}'), 1);
+  t.is(more('utility_tools_calls_total{outcome=ok,tool=hash-text}'), 2);
+  t.is(more('utility_tools_credits_charged_total{tool=hash-text}'), 2);
+  t.true((api.get('process_cpu_seconds_total{}') ?? 0) > 0);
+
+  const cpu = await scrape(await internalUrlOf('cpu'));
+  t.is(cpu.get('utility_tools_tool_seconds_count{outcome=ok,tool=hash-text}'), 2);
+  t.true((cpu.get('utility_tools_pool_slots{}') ?? 0) >= 1);
+  t.is(cpu.get('utility_tools_pool_busy{}'), 0);
+  t.true(
+    [...cpu.keys()].some((name) => name.startsWith('temporal_')),
+    'the SDK has metrics of its own',
+  );
+
+  const orchestrator = await scrape(await internalUrlOf('orchestrator'));
+  t.is(orchestrator.get('utility_tools_old_holds{}'), 0);
+  t.is(orchestrator.get('utility_tools_queue_length{queue=tools-cpu}'), 0);
+});
+
+test.serial('a pool that is behind, and a hold that is old, show', async (t) => {
+  const orchestrator = await internalUrlOf('orchestrator');
+  const poor = await makeAccount(stack, 3);
+  await stack.kill('cpu', 'SIGKILL');
+  const waiting = poor.call('hash-text', { text: 'wait' });
+  await until('the queue shows the call', async () => {
+    const samples = await scrape(orchestrator);
+    return samples.get('utility_tools_queue_length{queue=tools-cpu}') === 1;
+  });
+  const [callId] = Object.keys((await store.accounts.findOne({ _id: poor.accountId }))?.holds ?? {});
+  const old = new Date(Date.now() - 601_000);
+  await store.accounts.updateOne({ _id: poor.accountId }, { $set: { [`holds.${callId}.at`]: old } });
+  t.is((await scrape(orchestrator)).get('utility_tools_old_holds{}'), 1);
+  await stack.restart('cpu');
+  t.is((await waiting).status, 200);
+  t.is((await scrape(orchestrator)).get('utility_tools_old_holds{}'), 0);
+  t.deepEqual(await closeBooks(store), []);
+});
+
+test.serial('one request id leads through the logs of API, workflow and tool', async (t) => {
+  const response = await account.call('hash-text', { text: 'follow me' });
+  const requestId = response.headers.get('X-Request-Id');
+  for (const [name, message] of [
+    ['api', 'request'],
+    ['cpu', 'tool'],
+    ['orchestrator', 'call ended'],
+  ] as const)
+    await until(`${name} has written it`, async () =>
+      (await logOf(name)).some((line) => line.msg === message && line.requestId === requestId),
+    );
+  const lines = (await Promise.all(['api', 'cpu', 'orchestrator'].map(logOf))).flat();
+  t.false(JSON.stringify(lines).includes('follow me'), 'inputs are not logged');
+});
+
+test.serial('operators find a call by tool and account, and a refused one by its code', async (t) => {
+  const poor = await makeAccount(stack, 1);
+  await Promise.all([poor.call('hash-text', { text: 'a' }), poor.call('hash-text', { text: 'b' })]);
+  const connection = await Connection.connect({ address: stack.temporalAddress });
+  const client = new Client({ connection, namespace: stack.namespace });
+  try {
+    const query = `Tool = "hash-text" AND AccountId = "${poor.accountId}"`;
+    const found = await until('both are listed as closed', async () => {
+      const list: WorkflowExecutionInfo[] = [];
+      for await (const execution of client.workflow.list({
+        query: `${query} AND ExecutionStatus != "Running"`,
+      }))
+        list.push(execution);
+      return list.length === 2 && list;
+    });
+    t.deepEqual(found.map(({ status }) => status.name).sort(), ['COMPLETED', 'FAILED']);
+    const failed = found.find(({ status }) => status.name === 'FAILED');
+    const history = await client.workflow.getHandle(failed?.workflowId ?? '').fetchHistory();
+    const end = history.events?.at(-1)?.workflowExecutionFailedEventAttributes?.failure;
+    t.is(end?.applicationFailureInfo?.type, 'insufficient_credits');
+  } finally {
+    await connection.close();
+  }
+});

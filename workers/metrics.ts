@@ -1,0 +1,106 @@
+import { createServer } from 'node:net';
+import type { Client } from '@temporalio/client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Observe } from '../activities/tools.ts';
+import { PREFIX, SECONDS } from '../api/metrics.ts';
+import type { Sweep } from '../store/sweeper.ts';
+import { queueLength } from './health.ts';
+
+/** Slots, and what the tools do with them. */
+export function observeTools(registry: Registry, slots: number): Observe {
+  const registers = [registry];
+  new Gauge({ name: `${PREFIX}pool_slots`, help: 'Calls that this worker runs at once.', registers }).set(
+    slots,
+  );
+  const busy = new Gauge({
+    name: `${PREFIX}pool_busy`,
+    help: 'Calls that run on this worker now.',
+    registers,
+  });
+  const attempts = new Histogram({
+    name: `${PREFIX}tool_seconds`,
+    help: 'Attempts at a tool by outcome (ok, or the code of the error), and their seconds on the worker.',
+    labelNames: ['tool', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  return (tool) => {
+    busy.inc();
+    const started = performance.now();
+    return (outcome) => {
+      busy.dec();
+      attempts.observe({ tool, outcome }, (performance.now() - started) / 1000);
+    };
+  };
+}
+
+/** What the orchestrator knows: how long the queues are, and what the sweeper found. @returns to be told of each sweep */
+export function observeService(
+  registry: Registry,
+  client: Client,
+  queues: readonly string[],
+  countOldHolds: () => Promise<number>,
+  onError: (error: unknown) => void,
+): (sweep: Sweep) => void {
+  const registers = [registry];
+  new Gauge({
+    name: `${PREFIX}queue_length`,
+    help: 'Tasks that wait for a worker, about, by queue.',
+    labelNames: ['queue'],
+    registers,
+    async collect() {
+      for (const queue of queues)
+        try {
+          this.set({ queue }, await queueLength(client, queue));
+        } catch (error) {
+          this.remove({ queue });
+          onError(error);
+        }
+    },
+  });
+  new Gauge({
+    name: `${PREFIX}old_holds`,
+    help: 'Holds older than 10 minutes. Above 0: look at their workflows.',
+    registers,
+    async collect() {
+      try {
+        this.set(await countOldHolds());
+      } catch (error) {
+        this.reset();
+        onError(error);
+      }
+    },
+  });
+  const swept = new Counter({
+    name: `${PREFIX}swept_total`,
+    help: 'What sweeps had to end: calls whose workflow was gone, and holds that nobody owned.',
+    labelNames: ['what'],
+    registers,
+  });
+  return ({ ended, strayHolds }) => {
+    swept.inc({ what: 'calls' }, ended);
+    swept.inc({ what: 'holds' }, strayHolds);
+  };
+}
+
+/** A port of loopback that was free a moment ago: the SDK serves its metrics on one of its own, and cannot say which. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+const SDK_DEADLINE_MS = 1000;
+
+/** The process's own metrics followed by the SDK's. */
+export async function withSdkMetrics(registry: Registry, sdkPort: number): Promise<string> {
+  const signal = AbortSignal.timeout(SDK_DEADLINE_MS);
+  const sdk = fetch(`http://127.0.0.1:${sdkPort}/metrics`, { signal }).then((response) => response.text());
+  const [own, theirs] = await Promise.all([registry.metrics(), sdk]);
+  return `${own}\n${theirs}`;
+}

@@ -1,0 +1,34 @@
+import { createFeeds } from '../activities/gold/feeds.ts';
+import { createQuotes, type Quotes } from '../activities/gold/quotes.ts';
+import { createGuard } from '../egress/guard.ts';
+import { ownPorts } from '../egress/own.ts';
+import type { Resolver } from '../egress/resolver.ts';
+import type { Env } from '../schemas/env.ts';
+import { type AllowEntry, allowHost } from '../schemas/formats/allow.ts';
+import type { Store } from '../store/mongo.ts';
+import { createQuoteStore } from '../store/quotes.ts';
+
+function allowUrl(text: string): AllowEntry {
+  const { protocol, hostname, port } = new URL(text);
+  return allowHost(hostname, Number(port || (protocol === 'https:' ? 443 : 80)));
+}
+
+/**
+ * The quotes of the configured feeds. These may be on a private address, so they have a guard of their own, which no
+ * caller's target goes through.
+ */
+export function openQuotes(
+  env: Env,
+  store: Store,
+  resolver: Resolver,
+  onFault: (feed: string, error: unknown) => void,
+): Quotes {
+  const { GOLD_FEED_URL: goldFeedUrl, FX_FEED_URL: fxFeedUrl } = env;
+  const egress = createGuard({
+    resolver,
+    allow: [allowUrl(goldFeedUrl), allowUrl(fxFeedUrl)],
+    ownPorts: ownPorts(env),
+  });
+  const ask = createFeeds({ egress, goldFeedUrl, fxFeedUrl });
+  return createQuotes({ store: createQuoteStore(store), ask, onFault });
+}
