@@ -10,6 +10,7 @@ import {
 } from 'mongodb';
 import type { EventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
+import type { DeliveryAttemptDoc, DeliveryDoc, ResponseBodyDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
 /** Credits held for a call that runs. The nonce names the reservation attempt, so that only its own can be charged. */
 export interface Hold {
@@ -56,6 +57,8 @@ export interface AccountDoc {
   grantedAt?: Date;
   /** Keys ever made; see `ApiKeys.create`. */
   keysMade: number;
+  /** Webhook endpoints ever made; see `WebhookEndpoints.create`. */
+  endpointsMade?: number;
   /** Holds by pool. */
   running: Partial<Record<Pool, number>>;
   holds: Record<string, Hold>;
@@ -141,6 +144,8 @@ export interface EventDoc {
   event: EventKind;
   createdAt: Date;
   data: Record<string, unknown>;
+  /** Its deliveries may not have been made yet. */
+  pending?: true;
 }
 
 export interface ResultPieceDoc {
@@ -189,6 +194,10 @@ export interface Store {
   events: Collection<EventDoc>;
   results: Collection<ResultPieceDoc>;
   buckets: Collection<BucketDoc>;
+  webhookEndpoints: Collection<WebhookEndpointDoc>;
+  deliveries: Collection<DeliveryDoc>;
+  deliveryAttempts: Collection<DeliveryAttemptDoc>;
+  responseBodies: Collection<ResponseBodyDoc>;
   quotes: Collection<QuoteFeedDoc>;
   /** Runs the steps as one; they may be run again when another writer was faster. */
   transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
@@ -234,6 +243,10 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     events: db.collection('events'),
     results: db.collection('results'),
     buckets: db.collection('buckets'),
+    webhookEndpoints: db.collection('webhookEndpoints'),
+    deliveries: db.collection('deliveries'),
+    deliveryAttempts: db.collection('deliveryAttempts'),
+    responseBodies: db.collection('responseBodies'),
     quotes: db.collection('quotes'),
     transaction: (steps) => client.withSession((session) => session.withTransaction(() => steps(session))),
     close: () => client.close(),
@@ -256,6 +269,13 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.entries.createIndex({ accountId: 1, seq: -1 }, { unique: true }),
     store.grants.createIndex({ accountId: 1, at: -1 }),
     store.events.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
+    store.events.createIndex({ createdAt: 1 }, { partialFilterExpression: { pending: true } }),
+    store.webhookEndpoints.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
+    store.deliveries.createIndex({ eventId: 1 }),
+    store.deliveries.createIndex({ endpointId: 1, state: 1, nextAt: 1 }),
+    store.deliveries.createIndex({ nextAt: 1 }, { partialFilterExpression: { state: 'pending' } }),
+    store.deliveryAttempts.createIndex({ endpointId: 1, at: -1, _id: -1 }),
+    store.responseBodies.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
     store.results.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
     store.buckets.createIndex({ at: 1 }, { expireAfterSeconds: 3600 }),
     // better-auth would make the first by itself, under this name, but only after it has begun to work.

@@ -1,0 +1,36 @@
+import { Big } from 'big.js';
+
+/** Prices of one purity, in one currency. */
+export interface Prices {
+  pricePerGram: number;
+  pricePerTola: number;
+  pricePerOunce: number;
+}
+
+/** Exactly: 480 grains of 64.79891 mg. */
+const GRAMS_PER_OUNCE = '31.1034768';
+const GRAMS_PER_TOLA = '11.6638';
+const FINE = 24;
+export const KARATS = [24, 22, 21, 20, 18, 16, 14, 10] as const;
+
+/** Exact until its one division, which rounds half up to six decimals. */
+const Money = Big();
+Money.DP = 6;
+Money.RM = Big.roundHalfUp;
+
+/**
+ * @param ounce price of a troy ounce of fine metal
+ * @param rate units of the currency for one of the price's
+ * @param karat parts of fine metal in 24
+ */
+export function pricesOf(ounce: string, rate: string, karat: number = FINE): Prices {
+  const price = new Money(ounce).times(rate).times(karat);
+  return {
+    pricePerGram: price.div(new Money(FINE).times(GRAMS_PER_OUNCE)).toNumber(),
+    pricePerTola: price.times(GRAMS_PER_TOLA).div(new Money(FINE).times(GRAMS_PER_OUNCE)).toNumber(),
+    pricePerOunce: price.div(FINE).toNumber(),
+  };
+}
+
+/** Part of fine metal, six decimals. */
+export const purityOf = (karat: number): number => new Money(karat).div(FINE).toNumber();

@@ -1,0 +1,35 @@
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import type definition from '../../schemas/tools/gold-price.ts';
+import type { NetworkContext } from '../context.ts';
+import { KARATS, pricesOf, purityOf } from '../gold/convert.ts';
+
+/** The dollar in dollars needs no feed, and is never old. */
+const DOLLAR = { value: '1', publishedAt: null, stale: false };
+
+/** Price of a metal by the last good quotes. */
+export async function run(
+  { metal, currency }: ToolInput<typeof definition>,
+  { quotes, signal }: Pick<NetworkContext, 'quotes' | 'signal'>,
+): Promise<ToolOutput<typeof definition>> {
+  const symbol = metal === 'gold' ? 'XAU' : 'XAG';
+  const [ounce, rate] = await Promise.all([
+    quotes.latest(symbol, symbol, signal),
+    currency === 'USD' ? DOLLAR : quotes.latest('FX', currency, signal),
+  ]);
+  const published = [ounce.publishedAt, rate.publishedAt ?? ounce.publishedAt];
+  return {
+    metal,
+    currency,
+    ...pricesOf(ounce.value, rate.value),
+    karats:
+      metal === 'gold'
+        ? KARATS.map((karat) => ({
+            karat,
+            purity: purityOf(karat),
+            ...pricesOf(ounce.value, rate.value, karat),
+          }))
+        : [],
+    asOfUtc: new Date(Math.min(...published.map(Number))).toISOString(),
+    stale: ounce.stale || rate.stale,
+  };
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { CURRENCIES } from '../../schemas/tools/gold-price.ts';
+import { listen } from './egress.ts';
+
+/** What a path answers: a value as JSON, or whatever a function does. */
+export type Answer = object | ((request: IncomingMessage, response: ServerResponse) => void);
+
+/** Sources of prices and rates on loopback, which can be told to lie and can go away. */
+export interface Feed {
+  port: number;
+  /** For the service. */
+  env: { GOLD_FEED_URL: string; FX_FEED_URL: string };
+  /** Paths that were asked, in order. */
+  asked: string[];
+  /** The most requests that any one path had open at the same time. */
+  mostAtOnce(): number;
+  /** From now on. */
+  answer(path: string, answer: Answer): void;
+  /** Nobody listens any more, and open connections break. */
+  leave(): Promise<void>;
+  /** At the same port. */
+  comeBack(): Promise<void>;
+  close(): void;
+}
+
+export const GOLD = '/price/XAU';
+export const SILVER = '/price/XAG';
+export const FX = '/v2/rates?base=USD';
+
+const minuteAgo = (): string => new Date(Date.now() - 60_000).toISOString();
+
+/** As gold-api.com answers. */
+export const metalAnswer = (symbol: string, price: unknown, updatedAt: unknown = minuteAgo()) => ({
+  currency: 'USD',
+  currencySymbol: '$',
+  exchangeRate: 1,
+  name: symbol === 'XAU' ? 'Gold' : 'Silver',
+  price,
+  symbol,
+  updatedAt,
+  updatedAtReadable: 'a minute ago',
+});
+
+/** As api.frankfurter.dev/v2 answers, with a currency more than we have. */
+export const ratesAnswer = (rateOf: (currency: string) => unknown, date: unknown = '2025-01-15') =>
+  [...CURRENCIES.filter((currency) => currency !== 'USD'), 'VND'].map((quote) => ({
+    date,
+    base: 'USD',
+    quote,
+    rate: rateOf(quote),
+  }));
+
+export async function startFeed(): Promise<Feed> {
+  const answers = new Map<string, Answer>([
+    [GOLD, metalAnswer('XAU', 2700.5)],
+    [SILVER, metalAnswer('XAG', 31.25)],
+    [FX, ratesAnswer(() => 0.96)],
+  ]);
+  const asked: string[] = [];
+  const open = new Map<string, number>();
+  let most = 0;
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    asked.push(path);
+    const now = (open.get(path) ?? 0) + 1;
+    open.set(path, now);
+    most = Math.max(most, now);
+    response.on('close', () => open.set(path, (open.get(path) ?? 1) - 1));
+    const answer = answers.get(path);
+    if (answer === undefined) response.writeHead(404).end();
+    else if (typeof answer === 'function') answer(request, response);
+    else response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
+  });
+  const port = await listen(server);
+  return {
+    port,
+    env: { GOLD_FEED_URL: `http://127.0.0.1:${port}`, FX_FEED_URL: `http://127.0.0.1:${port}${FX}` },
+    asked,
+    mostAtOnce: () => most,
+    answer(path, answer) {
+      answers.set(path, answer);
+    },
+    async leave() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+    async comeBack() {
+      await once(server.listen(port, '127.0.0.1'), 'listening');
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
