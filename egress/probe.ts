@@ -21,7 +21,7 @@ export interface Presented {
 const MAX_CHAIN = 20;
 
 /** The oldest and weakest that this build of OpenSSL speaks: the answer is about the certificate, not the transport. */
-const ANYTHING = {
+export const ANYTHING = {
   verify: 'report',
   minVersion: 'TLSv1',
   // Anonymous ciphers present no certificate.
@@ -50,6 +50,10 @@ function read(socket: TLSSocket, vetted: Vetted, chainError: string | null): Pre
   const hostnameMatches = certificateFaults(socket, vetted).host === null;
   return { chain, chainError, hostnameMatches, protocol: socket.getProtocol() ?? '' };
 }
+
+/** What a server presented in a handshake that is done; null for what is no X.509 certificate. */
+export const presentedBy = (socket: TLSSocket, vetted: Vetted): Presented | null =>
+  read(socket, vetted, certificateFaults(socket, vetted).chain);
 
 /**
  * The result of OpenSSL's verification while the handshake still goes on, which Node publishes only at its end.
@@ -87,7 +91,7 @@ export async function probeTls(
   };
   try {
     const secure = await egress.startTls(socket, vetted, { ...ANYTHING, ...limits, observe });
-    const presented = read(secure, vetted, certificateFaults(secure, vetted).chain);
+    const presented = presentedBy(secure, vetted);
     if (presented === null)
       throw targetFailed('tls', { detail: 'The target presented no X.509 certificate.' });
     return presented;

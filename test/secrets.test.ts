@@ -17,8 +17,16 @@ import { connectClient } from '../workers/temporal.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
 import { accountOf, callsOf, closeBooks, until } from './helpers/books.ts';
 import { recordAt } from './helpers/json.ts';
+import { type Peer, type ScriptedSmtp, startSmtp } from './helpers/smtp.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
-import { createMarker, type Marker, searchFiles, searchMongodb, searchTemporal } from './helpers/traces.ts';
+import {
+  createMarker,
+  holds,
+  type Marker,
+  searchFiles,
+  searchMongodb,
+  searchTemporal,
+} from './helpers/traces.ts';
 
 /** Short, so that calls for which there is no worker end soon. */
 const POOL_WAIT = '15s';
@@ -33,6 +41,7 @@ interface Scene {
   keyring: Keyring;
   tools: ToolDefinition[];
   account: TestAccount;
+  mail: ScriptedSmtp;
 }
 
 const secret: Marker = createMarker();
@@ -40,6 +49,18 @@ const secret: Marker = createMarker();
 const control: Marker = createMarker();
 const open = new AsyncDisposableStack();
 let scene: Scene;
+
+/** A mail server that puts the secret, and whatever it is told, into all that it says. */
+async function repeat(peer: Peer): Promise<void> {
+  const base64 = Buffer.from(`The password is ${secret.text}.`).toString('base64');
+  const echo = `${secret.text} ${base64}`;
+  peer.say(`220 ${echo}\r\n`);
+  for (;;) {
+    const line = await peer.hear();
+    const code = line.startsWith('AUTH') ? 535 : 250;
+    peer.say(`${code}-${echo}\r\n${code}-X-ECHO ${line} ${echo}\r\n${code} AUTH PLAIN\r\n`);
+  }
+}
 
 test.before(async (t) => {
   t.timeout(300_000);
@@ -50,7 +71,8 @@ test.before(async (t) => {
   const servers = open.adopt(await startServers({ dataDir: folder, log }), (it) => it.stop());
   const tools = [...(await loadRegistry()).values()].filter((tool) => secretFields(tool).length > 0);
   const pools = ['orchestrator', ...new Set([...tools.map(({ pool }) => pool), 'cpu'])];
-  const env = { LOG_LEVEL: 'trace', POOL_WAIT };
+  const mail = open.adopt(await startSmtp(repeat), (it) => it.close());
+  const env = { LOG_LEVEL: 'trace', POOL_WAIT, EGRESS_ALLOW: `${mail.address}:${mail.port}` };
   const stack = open.adopt(await startStack({ servers, pools, env }), (it) => it.stop());
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const read = readEnv(stack.env);
@@ -58,14 +80,15 @@ test.before(async (t) => {
   const client = await connectClient(read, keyring);
   open.defer(() => client.connection.close());
   const account = await makeAccount(stack, CREDITS);
-  scene = { folder, servers, stack, store, client, keyring, tools, account };
+  scene = { folder, servers, stack, store, client, keyring, tools, account, mail };
 });
 test.after.always(() => open.disposeAsync());
 
 /** The tool's first example with the marker for a secret. */
 function inputOf(tool: ToolDefinition, text = secret.text): Record<string, unknown> {
   const secrets = Object.fromEntries(secretFields(tool).map((field) => [field, text]));
-  return { ...tool.examples[0]?.input, ...secrets };
+  const host = 'host' in tool.input.properties ? { host: scene.mail.address } : {};
+  return { ...tool.examples[0]?.input, ...host, ...secrets };
 }
 
 const find = (name: string): ToolDefinition => {
@@ -141,8 +164,10 @@ test.serial('secrets are sent in every way that works or is refused', async (t) 
     for (const [what, response, statuses] of answers) {
       const body = await response.text();
       t.true(statuses.includes(response.status), `${name} ${what}: ${response.status} ${body.slice(0, 300)}`);
+      if (name === 'smtp-test' && response.ok) t.false(holds(Buffer.from(body), secret), body);
     }
   }
+  t.true(scene.mail.heard.filter((line) => line.startsWith('AUTH PLAIN ')).length === 2);
 });
 
 test.serial('a key that was used with secrets is not used again', async (t) => {

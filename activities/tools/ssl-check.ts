@@ -7,6 +7,7 @@ import { parseHostPort } from '../../schemas/formats/hostPort.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition, { HTTPS_PORT } from '../../schemas/tools/ssl-check.ts';
 import type { NetworkContext } from '../context.ts';
+import { distinguishedName } from '../distinguishedName.ts';
 import { weakness } from '../weakness.ts';
 
 type Output = ToolOutput<typeof definition>;
@@ -26,19 +27,6 @@ function alternativeNames(der: Buffer): string[] {
   const names = AsnConvert.parse(extension.extnValue.buffer, SubjectAlternativeName);
   return [...names].flatMap(({ dNSName, iPAddress }) => dNSName ?? iPAddress ?? []);
 }
-
-/**
- * RFC 4514: the most specific part first.
- *
- * @param text of X509Certificate: a part a line in the order of the certificate, with the characters of RFC 2253
- *   escaped and control characters too, so that a line break always is the end of a part. undefined when it is empty
- */
-const distinguishedName = (text: string | undefined): string =>
-  (text ?? '')
-    .split('\n')
-    .map((part) => part.split(' + ').reverse().join('+'))
-    .reverse()
-    .join(',');
 
 const describe = (certificate: X509Certificate) => ({
   issuer: distinguishedName(certificate.issuer),

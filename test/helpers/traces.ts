@@ -113,7 +113,9 @@ async function* contents(
   else if (value instanceof Uint8Array) yield { bytes: value, decoded: false };
   else if (typeof value === 'object' && value !== null) {
     if (isPayload(value))
-      for (const { data } of await codec.decode([value])) if (data) yield { bytes: data, decoded: true };
+      // Without any it is an empty array of another kind.
+      for (const { data } of await codec.decode([value]))
+        if (data && data.length > 0) yield { bytes: data, decoded: true };
     for (const [key, member] of Object.entries(value)) {
       yield { bytes: Buffer.from(key), decoded: false };
       yield* contents(member, codec);

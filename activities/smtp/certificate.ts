@@ -1,0 +1,46 @@
+import { X509Certificate } from 'node:crypto';
+import { targetFailed } from '../../egress/failure.ts';
+import type { TLSSocket } from '../../egress/guard.ts';
+import { presentedBy } from '../../egress/probe.ts';
+import type { Vetted } from '../../egress/vet.ts';
+import { distinguishedName } from '../distinguishedName.ts';
+import { weakness } from '../weakness.ts';
+
+/** The certificate of a session; null where there is no TLS. */
+export interface CertificateReport {
+  certificateSubject: string | null;
+  certificateIssuer: string | null;
+  certificateExpiresUtc: string | null;
+  certificateValid: boolean | null;
+  certificateError: string | null;
+}
+
+export const NO_CERTIFICATE: CertificateReport = {
+  certificateSubject: null,
+  certificateIssuer: null,
+  certificateExpiresUtc: null,
+  certificateValid: null,
+  certificateError: null,
+};
+
+/** Reads and judges what the server presented. @throws ServiceError target_failed when it cannot be read */
+export function readCertificate(socket: TLSSocket, vetted: Vetted): CertificateReport {
+  try {
+    const presented = presentedBy(socket, vetted);
+    const [leaf, ...issuers] = (presented?.chain ?? []).map((der) => new X509Certificate(der));
+    if (presented === null || leaf === undefined) throw new RangeError('no certificate');
+    const error =
+      presented.chainError ??
+      weakness([leaf, ...issuers]) ??
+      (presented.hostnameMatches ? null : 'ERR_TLS_CERT_ALTNAME_INVALID');
+    return {
+      certificateSubject: distinguishedName(leaf.subject),
+      certificateIssuer: distinguishedName(leaf.issuer),
+      certificateExpiresUtc: leaf.validToDate.toISOString(),
+      certificateValid: error === null,
+      certificateError: error,
+    };
+  } catch (cause) {
+    throw targetFailed('tls', { detail: 'The certificate cannot be read.', cause });
+  }
+}

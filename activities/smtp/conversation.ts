@@ -1,0 +1,149 @@
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import type definition from '../../schemas/tools/smtp-test.ts';
+import { MECHANISMS } from '../../schemas/tools/smtp-test.ts';
+import { NO_CERTIFICATE } from './certificate.ts';
+import { NO_CAPABILITIES, readCapabilities } from './ehlo.ts';
+import { type Reply, textOf } from './reply.ts';
+import { type Credentials, chooseMechanism, createExchange } from './sasl.ts';
+import type { Session } from './session.ts';
+
+type Input = ToolInput<typeof definition>;
+/** What comes of a conversation, beside its steps. */
+export type Findings = Omit<ToolOutput<typeof definition>, 'steps'>;
+
+const IMPLICIT_TLS_PORT = 465;
+/** An address literal is valid without a name of ours (RFC 5321 section 4.1.4), and this one tells nothing about us. */
+const CLIENT = '[127.0.0.1]';
+/** RFC 5321 section 3.8: the server closes the connection after it. */
+const CLOSING = 421;
+/** Codes of a server that does not know EHLO (RFC 5321 section 3.2). */
+const UNKNOWN_COMMAND = [500, 502, 504];
+/** RFC 5321 section 4.5.3.1.4, without the line's end: a longer first response waits for a challenge (RFC 4954 section 4). */
+const COMMAND_BYTES = 510;
+const CHALLENGE = 334;
+const REDACTED = '***';
+
+export const newFindings = ({ username }: Input): Findings => ({
+  encryption: 'none',
+  authAttempted: username !== undefined,
+  authSucceeded: false,
+  ...NO_CERTIFICATE,
+  extensions: [],
+  authMechanisms: [],
+  flags: [],
+});
+
+interface Hello {
+  reply: Reply;
+  /** STARTTLS is offered. */
+  starttls: boolean;
+}
+
+/** Says hello, in the old way to a server that does not know the new one. */
+async function greet(session: Session, findings: Findings): Promise<Hello> {
+  const ehlo = await session.ask('ehlo', `EHLO ${CLIENT}`, 250);
+  const { starttls, ...capabilities } = ehlo.code === 250 ? readCapabilities(ehlo) : NO_CAPABILITIES;
+  Object.assign(findings, capabilities);
+  const unknown = UNKNOWN_COMMAND.includes(ehlo.code);
+  return { reply: unknown ? await session.ask('helo', `HELO ${CLIENT}`, 250) : ehlo, starttls };
+}
+
+/** Upgrades the connection. @returns the last reply, and why credentials must not follow it; null when they may */
+async function upgrade(
+  session: Session,
+  findings: Findings,
+  { reply: hello, starttls }: Hello,
+): Promise<{ reply: Reply; obstacle: string | null }> {
+  const obstacle = 'Not sent: the connection is not encrypted.';
+  if (!starttls) {
+    session.note('starttls', 'The server does not offer STARTTLS.');
+    return { reply: hello, obstacle };
+  }
+  const go = await session.ask('starttls', 'STARTTLS', 220);
+  if (go.code !== 220) return { reply: go, obstacle };
+  const injected = await session.drain();
+  if (injected) findings.flags.push('starttls_injection');
+  // What was said in clear no longer counts (RFC 3207 section 4.2).
+  Object.assign(findings, { extensions: [], authMechanisms: [] });
+  Object.assign(findings, await session.startTls(), { encryption: 'starttls' });
+  const { reply } = await greet(session, findings);
+  return { reply, obstacle: injected ? 'Not sent: plaintext followed the reply to STARTTLS.' : null };
+}
+
+/** Sends the credentials, once. @param sent gets each line that holds them */
+async function authenticate(
+  session: Session,
+  findings: Findings,
+  credentials: Credentials,
+  wanted: Input['authMechanism'],
+  sent: string[],
+): Promise<Reply | null> {
+  const { authMechanisms, encryption } = findings;
+  const mechanism = chooseMechanism(authMechanisms, wanted, encryption !== 'none');
+  if (mechanism === null) {
+    session.note('auth', `The server does not offer ${wanted ?? `any of ${MECHANISMS.join(', ')}`}.`);
+    return null;
+  }
+  const { responses, clientFirst } = createExchange(mechanism, credentials);
+  const respond = (challenge: Buffer): string | null => {
+    const response = responses.shift()?.(challenge);
+    if (response === undefined) return null;
+    const encoded = Buffer.from(response).toString('base64');
+    sent.push(encoded);
+    return encoded;
+  };
+
+  const command = `AUTH ${mechanism}`;
+  const wantedCodes = [235, CHALLENGE];
+  const initial = clientFirst ? respond(Buffer.alloc(0)) : null;
+  const fits = initial !== null && `${command} ${initial}`.length <= COMMAND_BYTES;
+  let reply = fits
+    ? await session.ask('auth', `${command} ${initial}`, wantedCodes, `${command} ${REDACTED}`)
+    : await session.ask('auth', command, wantedCodes);
+  let waiting = fits ? null : initial;
+  while (reply.code === CHALLENGE) {
+    const response = waiting ?? respond(Buffer.from(textOf(reply.lines.at(-1) ?? ''), 'base64'));
+    waiting = null;
+    // RFC 4954 section 4: an asterisk ends an exchange that leads nowhere.
+    if (response === null) return session.ask('auth', '*', 501);
+    reply = await session.ask('auth', response, wantedCodes, response === '' ? '' : REDACTED);
+  }
+  findings.authSucceeded = reply.code === 235;
+  return reply;
+}
+
+/**
+ * Goes through the whole conversation, QUIT included, and writes down what it finds as it finds it.
+ *
+ * @param sent gets each line that holds credentials
+ * @throws ServiceError target_failed, target_timeout when the server ends it otherwise; the signal's reason
+ */
+export async function converse(
+  session: Session,
+  { port, encryption, username, password, authMechanism }: Input,
+  findings: Findings,
+  sent: string[],
+): Promise<void> {
+  const quit = async ({ code }: Reply): Promise<void> => {
+    if (code !== CLOSING) await session.ask('quit', 'QUIT', 221);
+  };
+
+  const implicit = port === IMPLICIT_TLS_PORT || encryption === 'ssl';
+  if (implicit) Object.assign(findings, await session.startTls(), { encryption: 'implicit-tls' });
+  const banner = await session.ask('banner', null, 220);
+  if (banner.code !== 220) return quit(banner);
+  const hello = await greet(session, findings);
+  if (hello.reply.code !== 250) return quit(hello.reply);
+
+  const upgrades = !implicit && encryption === 'starttls';
+  const { reply, obstacle } = upgrades
+    ? await upgrade(session, findings, hello)
+    : { reply: hello.reply, obstacle: null };
+  if (username === undefined || password === undefined) return quit(reply);
+  if (obstacle !== null) {
+    session.note('auth', obstacle);
+    return quit(reply);
+  }
+  const last = await authenticate(session, findings, { username, password }, authMechanism, sent);
+  return quit(last ?? reply);
+}

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import type { Certificate } from './certificates.ts';
+
+/** An address of loopback that is nobody else's, so that the ports of mail are free on it. */
+export const ownLoopback = (): string => `127.${[1, 2, 3].map(() => randomInt(1, 255)).join('.')}`;
+
+/** A server's end of a connection. */
+export interface Peer {
+  say(text: string | Buffer): void;
+  /** The next line from the client. @throws when it has gone */
+  hear(): Promise<string>;
+  /** Speaks TLS from here on. @throws when the client has gone */
+  secure(certificate: Certificate): Promise<void>;
+  /** Ends with RST where the kernel can. */
+  reset(): void;
+}
+
+export interface ScriptedSmtp {
+  address: string;
+  port: number;
+  /** Lines that clients sent, over all connections. */
+  heard: string[];
+  connections: number;
+  close(): void;
+}
+
+function createPeer(tcp: Socket, heard: string[]): Peer {
+  let socket = tcp;
+  let buffer = '';
+  const collect = (): void => {
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      buffer += chunk.toString('latin1');
+      socket.emit('more');
+    });
+    socket.on('close', () => socket.emit('more'));
+  };
+  collect();
+  return {
+    say: (text) => socket.write(text),
+    async hear() {
+      while (!buffer.includes('\n')) {
+        if (socket.destroyed || socket.readableEnded) throw new Error('the client has gone');
+        await once(socket, 'more');
+      }
+      const end = buffer.indexOf('\n');
+      const line = buffer.slice(0, end).replace(/\r$/, '');
+      buffer = buffer.slice(end + 1);
+      heard.push(line);
+      return line;
+    },
+    async secure(certificate) {
+      tcp.removeAllListeners('data');
+      const secure = new TLSSocket(tcp, { isServer: true, ...certificate });
+      socket = secure;
+      collect();
+      await once(secure, 'secure');
+    },
+    reset: () => tcp.resetAndDestroy(),
+  };
+}
+
+/** A server that says what the script says, to each client anew, and closes the connection when it is through. */
+export async function startSmtp(
+  script: (peer: Peer) => Promise<void> | void,
+  port = 2525,
+): Promise<ScriptedSmtp> {
+  const address = ownLoopback();
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, async (socket) => {
+    sockets.add(socket);
+    state.connections++;
+    try {
+      await script(createPeer(socket, state.heard));
+    } catch {
+      // The client went away in the middle.
+    }
+    socket.end();
+  });
+  const state: ScriptedSmtp = {
+    address,
+    port,
+    heard: [],
+    connections: 0,
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+  await once(server.listen(port, address), 'listening');
+  return state;
+}
+
+/**
+ * Answers commands by their first word, as a decent server would, until QUIT.
+ *
+ * @param answers exceptions; after a command with null it returns without an answer
+ */
+export async function serve(peer: Peer, answers: Record<string, string | Buffer | null> = {}): Promise<void> {
+  const usual = {
+    EHLO: '250-mail\r\n250 AUTH PLAIN LOGIN\r\n',
+    AUTH: '235 2.7.0 OK\r\n',
+    QUIT: '221 Bye\r\n',
+  };
+  for (;;) {
+    const line = await peer.hear();
+    const [word = ''] = line.split(' ');
+    const answer = { ...usual, ...answers }[word.toUpperCase()];
+    if (answer === null) return;
+    peer.say(answer ?? '500 what?\r\n');
+    if (word === 'QUIT') return;
+  }
+}
+
+/** What `swaks` was told, in the terms of the tool. */
+export interface SwaksReport {
+  extensions: string[];
+  tls: boolean;
+  authSucceeded: boolean;
+  transcript: string;
+}
+
+/** Has swaks, the mail tester, hold the same conversation. It ends after AUTH, and does without the user's own settings. */
+export async function swaks(server: string, port: number, ...options: string[]): Promise<SwaksReport> {
+  const where = ['--server', server, '--port', `${port}`, '--timeout', '10', '--helo', '[127.0.0.1]'];
+  const args = [...where, ...options];
+  if (!options.includes('--quit-after')) args.push('--quit-after', 'AUTH');
+  const transcript = await promisify(execFile)('swaks', args, {
+    timeout: 30_000,
+    env: { PATH: process.env.PATH, HOME: '/nonexistent' },
+  }).then(
+    ({ stdout }) => stdout,
+    // It ends with a code when AUTH is refused.
+    (error: { stdout?: string }) => error.stdout ?? '',
+  );
+  const hellos = transcript.split(/^ [-~]> EHLO .*\n/m).slice(1);
+  const [, last = ''] = /^((?:<[-~]. 250.*\n)+)/m.exec(hellos.at(-1) ?? '') ?? [];
+  return {
+    extensions: [...last.matchAll(/^<.. {1,2}250[ -](.*)$/gm)].map(([, text = '']) => text).slice(1),
+    tls: transcript.includes('=== TLS started'),
+    authSucceeded: /^<.. {1,2}235/m.test(transcript),
+    transcript,
+  };
+}

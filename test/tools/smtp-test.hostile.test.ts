@@ -1,0 +1,390 @@
+import test from 'ava';
+import type { Certificate } from '../helpers/certificates.ts';
+import { codeOf } from '../helpers/egress.ts';
+import { recordsAt } from '../helpers/json.ts';
+import { good, probe, stepsOf } from '../helpers/mail.ts';
+import { type Peer, type ScriptedSmtp, serve, startSmtp } from '../helpers/smtp.ts';
+
+type Script = (peer: Peer) => Promise<void> | void;
+type Output = Record<string, unknown>;
+
+const credentials = { username: 'tester@example.com', password: 'correct horse' };
+
+/** Probes a server that follows the script. */
+async function against(script: Script, body: Output = {}, ms?: number) {
+  const server = await startSmtp(script);
+  try {
+    return { output: await probe(server, body, ms), heard: server.heard };
+  } finally {
+    server.close();
+  }
+}
+
+/** Every AUTH line that a server heard. */
+const authLines = ({ heard }: Pick<ScriptedSmtp, 'heard'>) => heard.filter((line) => /^AUTH/i.test(line));
+const replyOf = (output: Output, step: string) =>
+  recordsAt(output.steps).findLast((row) => row.step === step)?.reply;
+
+/** Greets, offers STARTTLS, and upgrades; `go` is said in clear before that. */
+async function upgrade(peer: Peer, go: string | Buffer = '220 go\r\n', certificate: Certificate = good) {
+  peer.say('220 mail\r\n');
+  await peer.hear();
+  peer.say('250-mail\r\n250 STARTTLS\r\n');
+  await peer.hear();
+  peer.say(go);
+  await peer.secure(certificate);
+}
+
+const HELLO = ['connect -', 'banner 220', 'ehlo 250'];
+const UPGRADED = [...HELLO, 'starttls 220', 'tls -', 'ehlo 250'];
+
+test('plaintext behind the reply to STARTTLS: flagged, dropped, and no credentials follow', async (t) => {
+  for (const injected of ['250-evil\r\n250 AUTH PLAIN\r\n', '2', 'x'.repeat(5000)]) {
+    const { output, heard } = await against(async (peer) => {
+      await upgrade(peer, `220 go\r\n${injected}`);
+      await serve(peer);
+    }, credentials);
+    t.like(output, { flags: ['starttls_injection'], encryption: 'starttls', certificateValid: true });
+    t.like(output, { authAttempted: true, authSucceeded: false, extensions: ['AUTH PLAIN LOGIN'] });
+    t.deepEqual(stepsOf(output), [...UPGRADED, 'auth - !', 'quit 221']);
+    t.deepEqual(authLines({ heard }), []);
+  }
+});
+
+test('plaintext in a packet of its own is seen as well', async (t) => {
+  const { output } = await against(async (peer) => {
+    peer.say('220 mail\r\n');
+    await peer.hear();
+    peer.say('250-mail\r\n250 STARTTLS\r\n');
+    await peer.hear();
+    peer.say('220 go\r\n');
+    await new Promise((sent) => setTimeout(sent, 10));
+    peer.say('250 evil\r\n');
+    await peer.secure(good);
+    await serve(peer);
+  });
+  t.like(output, { flags: ['starttls_injection'], encryption: 'starttls', extensions: ['AUTH PLAIN LOGIN'] });
+});
+
+test('what a server says before STARTTLS does not count after it', async (t) => {
+  const { output, heard } = await against(async (peer) => {
+    await upgrade(peer);
+    await serve(peer, { EHLO: '250 mail\r\n' });
+  }, credentials);
+  t.like(output, { flags: [], extensions: [], authMechanisms: [] });
+  t.deepEqual(stepsOf(output), [...UPGRADED, 'auth - !', 'quit 221']);
+  t.deepEqual(authLines({ heard }), []);
+});
+
+for (const code of [421, 454, 501, 554])
+  test(`STARTTLS refused by ${code}: no credentials in clear`, async (t) => {
+    const { output, heard } = await against(async (peer) => {
+      peer.say('220 mail\r\n');
+      await serve(peer, {
+        EHLO: '250-mail\r\n250-STARTTLS\r\n250 AUTH PLAIN\r\n',
+        STARTTLS: `${code} TLS not available\r\n`,
+      });
+    }, credentials);
+    t.like(output, { encryption: 'none', authSucceeded: false, extensions: ['STARTTLS', 'AUTH PLAIN'] });
+    const end = code === 421 ? [] : ['quit 221'];
+    t.deepEqual(stepsOf(output), [...HELLO, `starttls ${code} !`, 'auth - !', ...end]);
+    t.deepEqual(authLines({ heard }), []);
+  });
+
+test('a handshake that fails after STARTTLS is a result, and nothing more is said in clear', async (t) => {
+  for (const answer of ['no TLS here\r\n', Buffer.from([21, 3, 3, 0, 2, 2, 40])]) {
+    const { output, heard } = await against(async (peer) => {
+      peer.say('220 mail\r\n');
+      await serve(peer, { EHLO: '250-mail\r\n250 STARTTLS\r\n', STARTTLS: null });
+      peer.say('220 go\r\n');
+      await new Promise((sent) => setTimeout(sent, 200));
+      peer.say(answer);
+      for (;;) await peer.hear();
+    }, credentials);
+    t.deepEqual(stepsOf(output), [...HELLO, 'starttls 220', 'tls - !']);
+    t.like(output, { encryption: 'none', certificateValid: null, authSucceeded: false });
+    t.deepEqual(authLines({ heard }), []);
+  }
+});
+
+test('banners of several lines, and ones that refuse', async (t) => {
+  const banner = '220-mail.example.com ESMTP\r\n220-No spam.\r\n220 Go on.\r\n';
+  const { output } = await against(async (peer) => {
+    peer.say(banner);
+    await serve(peer);
+  });
+  t.is(replyOf(output, 'banner'), banner.replaceAll('\r\n', '\n').trimEnd());
+  for (const [refusal, steps] of [
+    ['421 4.3.2 Too busy', ['connect -', 'banner 421 !']],
+    ['554 5.7.1 You are listed', ['connect -', 'banner 554 !', 'quit 221']],
+  ] as const) {
+    const refused = await against(async (peer) => {
+      peer.say(`${refusal}\r\n`);
+      await serve(peer);
+    }, credentials);
+    t.deepEqual(stepsOf(refused.output), steps);
+    t.is(replyOf(refused.output, 'banner'), refusal);
+    t.like(refused.output, { encryption: 'none', authAttempted: true, authSucceeded: false, extensions: [] });
+    t.deepEqual(authLines(refused), []);
+  }
+});
+
+test('what is no SMTP banner gives no result', async (t) => {
+  for (const [banner, code] of [
+    ['SSH-2.0-OpenSSH_9.2\r\n', 'target_failed'],
+    ['* OK IMAP4rev1\r\n', 'target_failed'],
+    ['HTTP/1.1 400 Bad Request\r\n\r\n', 'target_failed'],
+    ['999 what\r\n', 'target_failed'],
+    ['220mail\r\n', 'target_failed'],
+    ['220-a\r\n221 b\r\n', 'target_failed'],
+    ['220-a\r\nb\r\n', 'target_failed'],
+    ['\r\n', 'target_failed'],
+    ['', 'target_failed'],
+    ['220 half', 'target_failed'],
+    [`220 ${'x'.repeat(2048)}\r\n`, 'target_failed'],
+    ['x'.repeat(3000), 'target_failed'],
+    [`${'220-x\r\n'.repeat(100)}220 x\r\n`, 'target_failed'],
+    [`220 ${'x'.repeat(2042)}\r\n`, 'ok'],
+    [`${'220-x\r\n'.repeat(99)}220 x\r\n`, 'ok'],
+    ['220\r\n', 'ok'],
+    ['220 bare line feed\n', 'ok'],
+  ] as const) {
+    const script: Script = async (peer) => {
+      peer.say(banner);
+      if (code === 'ok') await serve(peer);
+    };
+    t.is(await codeOf(() => against(script)), code, JSON.stringify(banner.slice(0, 40)));
+  }
+});
+
+test('once greeted, a reply that breaks the protocol is a result', async (t) => {
+  for (const [answer, why] of [
+    ['no code\r\n', 'The target does not answer in SMTP.'],
+    ['250-a\r\n251 b\r\n', 'The lines of a reply differ in their codes.'],
+    [`250 ${'x'.repeat(2048)}\r\n`, 'A line of the reply is longer than 2 KB.'],
+    ['x'.repeat(1_000_000), 'A line of the reply is longer than 2 KB.'],
+    ['250-x\r\n'.repeat(100_000), 'The reply has more than 100 lines.'],
+  ] as const) {
+    const { output } = await against(async (peer) => {
+      peer.say('220 mail\r\n');
+      await serve(peer, { EHLO: answer });
+    });
+    t.deepEqual(stepsOf(output), ['connect -', 'banner 220', 'ehlo - !']);
+    t.is(replyOf(output, 'ehlo'), why);
+  }
+});
+
+test('a server that floods ends the call, and not our memory', async (t) => {
+  const before = process.memoryUsage().rss;
+  const { output } = await against(async (peer) => {
+    const block = Buffer.alloc(1_000_000, '250-x\r\n');
+    for (let i = 0; i < 100; i++) peer.say(block);
+    await peer.hear();
+  }).catch((error: unknown) => ({ output: { error } }));
+  t.truthy(output.error, 'the banner alone has too many lines');
+  const line = `250-${'x'.repeat(2000)}\r\n`;
+  const long = `${line.repeat(99)}250 x\r\n`;
+  const many = await against(async (peer) => {
+    peer.say(`${`220-${'x'.repeat(2000)}\r\n`.repeat(99)}220 x\r\n`);
+    await serve(peer, { EHLO: long });
+  });
+  t.is(replyOf(many.output, 'ehlo'), 'The replies are longer than 256 KB.');
+  t.true(process.memoryUsage().rss - before < 400_000_000);
+});
+
+test('a server that knows no EHLO, or refuses it', async (t) => {
+  const old = await against(async (peer) => {
+    peer.say('220 mail\r\n');
+    await serve(peer, { EHLO: '502 5.5.1 no\r\n', HELO: '250 mail\r\n' });
+  }, credentials);
+  const helo = ['connect -', 'banner 220', 'ehlo 502 !', 'helo 250'];
+  t.deepEqual(stepsOf(old.output), [...helo, 'starttls - !', 'auth - !', 'quit 221']);
+  t.like(old.output, { encryption: 'none', extensions: [], authMechanisms: [] });
+  const refusing = await against(async (peer) => {
+    peer.say('220 mail\r\n');
+    await serve(peer, { EHLO: '550 5.7.1 go away\r\n' });
+  });
+  t.deepEqual(stepsOf(refusing.output), ['connect -', 'banner 220', 'ehlo 550 !', 'quit 221']);
+});
+
+test('extensions as they come, mechanisms from both spellings', async (t) => {
+  const { output } = await against(async (peer) => {
+    peer.say('220 mail\r\n');
+    await serve(peer, {
+      EHLO: '250-mail says hello\r\n250-size 1000\r\n250-AUTH=LOGIN\r\n250-\r\n250-auth plain  LOGIN\r\n250 X-Extra a b\r\n',
+    });
+  });
+  t.deepEqual(output.extensions, ['size 1000', 'AUTH=LOGIN', 'auth plain  LOGIN', 'X-Extra a b']);
+  t.deepEqual(output.authMechanisms, ['LOGIN', 'PLAIN']);
+});
+
+test('8-bit bytes and control characters in replies', async (t) => {
+  const { output } = await against(async (peer) => {
+    peer.say(Buffer.from('220-Grüße 邮\r\n220-\x1b[31mred\0\r\n220 a\tb\r\n'));
+    await serve(peer, { EHLO: Buffer.from('250-Gr\xfc\xdfe\r\n250 SIZE\r\n', 'latin1') });
+  });
+  t.is(replyOf(output, 'banner'), '220-Grüße 邮\n220-\ufffd[31mred\ufffd\n220 a\tb');
+  t.is(replyOf(output, 'ehlo'), '250-Grüße\n250 SIZE');
+});
+
+/** What a server does before it falls silent, breaks off or drips, and how far the conversation gets. */
+const STOPS: readonly [string, Script, string[] | null][] = [
+  ['at the banner', () => undefined, null],
+  ['within the banner', (peer) => peer.say('220-mail\r\n'), null],
+  [
+    'at EHLO',
+    async (peer) => {
+      peer.say('220 mail\r\n');
+      await serve(peer, { EHLO: null });
+    },
+    ['connect -', 'banner 220', 'ehlo - !'],
+  ],
+  [
+    'at STARTTLS',
+    async (peer) => {
+      peer.say('220 mail\r\n');
+      await serve(peer, { EHLO: '250-mail\r\n250 STARTTLS\r\n', STARTTLS: null });
+    },
+    [...HELLO, 'starttls - !'],
+  ],
+  [
+    'at the handshake',
+    async (peer) => {
+      peer.say('220 mail\r\n');
+      await serve(peer, { EHLO: '250-mail\r\n250 STARTTLS\r\n', STARTTLS: null });
+      peer.say('220 go\r\n');
+      await peer.hear();
+    },
+    [...HELLO, 'starttls 220', 'tls - !'],
+  ],
+  [
+    'after the handshake',
+    async (peer) => {
+      await upgrade(peer);
+      await serve(peer, { EHLO: null });
+    },
+    [...HELLO, 'starttls 220', 'tls -', 'ehlo - !'],
+  ],
+  [
+    'at AUTH',
+    async (peer) => {
+      await upgrade(peer);
+      await serve(peer, { AUTH: null });
+    },
+    [...UPGRADED, 'auth - !'],
+  ],
+  [
+    'within AUTH',
+    async (peer) => {
+      await upgrade(peer);
+      await serve(peer, { EHLO: '250-mail\r\n250 AUTH LOGIN\r\n', AUTH: null });
+      peer.say('334 VXNlcm5hbWU6\r\n');
+      await peer.hear();
+    },
+    [...UPGRADED, 'auth 334', 'auth - !'],
+  ],
+  [
+    'at QUIT',
+    async (peer) => {
+      await upgrade(peer);
+      await serve(peer, { QUIT: null });
+    },
+    [...UPGRADED, 'auth 235', 'quit - !'],
+  ],
+];
+const silent: Script = async (peer) => {
+  for (;;) await peer.hear();
+};
+const drip: Script = async (peer) => {
+  const timer = setInterval(() => peer.say('2'), 50);
+  try {
+    await silent(peer);
+  } finally {
+    clearInterval(timer);
+  }
+};
+const ENDINGS: readonly [string, Script, 'target_timeout' | 'target_failed'][] = [
+  ['is silent', silent, 'target_timeout'],
+  ['drips', drip, 'target_timeout'],
+  ['hangs up', () => undefined, 'target_failed'],
+  ['resets the connection', (peer) => peer.reset(), 'target_failed'],
+];
+
+for (const [how, ending, code] of ENDINGS)
+  for (const [where, script, steps] of STOPS) {
+    // Bytes that drip into a handshake are no TLS: they fail it at once, which is another test.
+    if (how === 'drips' && where === 'at the handshake') continue;
+    test(`a server that ${how} ${where}`, async (t) => {
+      const server = await startSmtp(async (peer) => {
+        await script(peer);
+        await ending(peer);
+      });
+      try {
+        // Time enough for all that goes well before.
+        const ms = code === 'target_timeout' ? 4000 : 60_000;
+        if (steps === null) t.is(await codeOf(() => probe(server, credentials, ms)), code);
+        else {
+          const output = await probe(server, credentials, ms);
+          t.deepEqual(stepsOf(output), steps);
+          t.is(output.authSucceeded, where === 'at QUIT');
+          t.true(authLines(server).length <= 1);
+        }
+        t.is(server.connections, 1);
+      } finally {
+        server.close();
+      }
+    });
+  }
+
+test('a step has ten seconds, however long the call has', async (t) => {
+  const began = performance.now();
+  const { output } = await against(async (peer) => {
+    peer.say('220 mail\r\n');
+    await drip(peer);
+  });
+  t.deepEqual(stepsOf(output), ['connect -', 'banner 220', 'ehlo - !']);
+  const took = Number(recordsAt(output.steps)[2]?.ms);
+  t.true(took >= 9_900 && took <= performance.now() - began);
+});
+
+test('an aborted call ends with its reason, in the middle of a step', async (t) => {
+  const reason = new Error('hung up');
+  const controller = new AbortController();
+  const server = await startSmtp(async (peer) => {
+    peer.say('220 mail\r\n');
+    await peer.hear();
+    controller.abort(reason);
+    await silent(peer);
+  });
+  try {
+    t.is(await t.throwsAsync(probe(server, {}, 60_000, controller.signal)), reason);
+  } finally {
+    server.close();
+  }
+});
+
+test('an exchange that leads nowhere is given up', async (t) => {
+  const { output, heard } = await against(async (peer) => {
+    await upgrade(peer);
+    await serve(peer, { AUTH: null });
+    for (;;) {
+      peer.say('334 more\r\n');
+      if ((await peer.hear()) === '*') break;
+    }
+    peer.say('501 cancelled\r\n');
+    await serve(peer);
+  }, credentials);
+  t.deepEqual(stepsOf(output), [...UPGRADED, 'auth 334', 'auth 501', 'quit 221']);
+  t.is(output.authSucceeded, false);
+  t.is(authLines({ heard }).length, 1);
+});
+
+test('a server that breaks off when it has refused AUTH', async (t) => {
+  const { output } = await against(async (peer) => {
+    await upgrade(peer);
+    await serve(peer, { AUTH: null });
+    peer.say('535 5.7.8 no\r\n');
+  }, credentials);
+  t.deepEqual(stepsOf(output), [...UPGRADED, 'auth 535 !', 'quit - !']);
+  t.is(output.authSucceeded, false);
+});

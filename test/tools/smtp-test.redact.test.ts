@@ -1,0 +1,174 @@
+import test from 'ava';
+import { createRedactor } from '../../activities/smtp/redact.ts';
+import { recordsAt } from '../helpers/json.ts';
+import { good, mailSite, probe, root } from '../helpers/mail.ts';
+import { issueCertificate } from '../helpers/pki.ts';
+import { seededRandom } from '../helpers/random.ts';
+import { type Peer, startSmtp } from '../helpers/smtp.ts';
+import { createMarker, holds } from '../helpers/traces.ts';
+
+const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64');
+
+/** Ways in which a server may say a text again. */
+const SPELLINGS: Record<string, (text: string) => string | Buffer> = {
+  'as it is': (text) => text,
+  'in capitals': (text) => text.toUpperCase(),
+  'within a word': (text) => `x${text}y`,
+  'in base64': base64,
+  'in base64 with something before it': (text) => base64(`u=${text};`),
+  'in base64 with more before it': (text) => base64(`user=${text};`),
+  'in URL-safe base64': (text) => base64(`~~~${text}???`).replaceAll('+', '-').replaceAll('/', '_'),
+  'in base64 of a whole sentence': (text) => base64(`The login of ${text} has failed.`),
+  'in hexadecimal': (text) => Buffer.from(text).toString('hex'),
+  'percent-encoded': (text) => encodeURIComponent(text),
+  'with spaces': (text) => [...text].join(' '),
+  'in UTF-16': (text) => Buffer.from(text, 'utf16le'),
+  'in Latin-1': (text) => Buffer.from(text, 'latin1'),
+  'with zero bytes': (text) => [...text].join('\0'),
+};
+
+const says = (...parts: (string | Buffer)[]): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part)));
+const half = (text: string) => [text.slice(0, text.length / 2), text.slice(text.length / 2)] as const;
+
+/** Follows a client through a session; `echo` is put into every reply. */
+async function repeat(peer: Peer, echo: string | Buffer): Promise<void> {
+  for (;;) {
+    const line = await peer.hear();
+    const [word = ''] = line.split(' ');
+    if (word === 'EHLO')
+      peer.say(says('250-mail ', echo, '\r\n250-X-ECHO ', echo, '\r\n250 AUTH PLAIN ', echo, '\r\n'));
+    else if (word === 'QUIT') {
+      peer.say(says('221-', echo, '\r\n221 ', echo, '\r\n'));
+      return;
+    } else peer.say(says('535-', echo, '\r\n535 5.7.8 ', echo, ' ', base64(line), '\r\n'));
+  }
+}
+
+for (const [how, spell] of Object.entries(SPELLINGS))
+  test(`a server that repeats the credentials ${how}`, async (t) => {
+    // One as the user name, one as the password.
+    const [name, word] = [createMarker(), createMarker()];
+    const server = await startSmtp(async (peer) => {
+      const echo = says(spell(name.text), ' and ', spell(word.text));
+      peer.say(says('220 ', echo, '\r\n'));
+      await repeat(peer, echo);
+    });
+    try {
+      const input = { encryption: 'none', username: name.text, password: word.text };
+      const output = await probe(server, input);
+      t.deepEqual(
+        recordsAt(output.steps).map(({ step, code }) => [step, code]),
+        [
+          ['connect', null],
+          ['banner', 220],
+          ['ehlo', 250],
+          ['auth', 535],
+          ['quit', 221],
+        ],
+      );
+      // Whatever parted the characters may be gone: without it nothing may come to light either.
+      const text = JSON.stringify(output);
+      for (const visible of [text, text.toLowerCase(), text.replaceAll(/\\ufffd|\ufffd|\s/g, '')])
+        for (const marker of [name, word]) t.false(holds(Buffer.from(visible), marker), visible);
+      t.regex(text, /\*\*\*/);
+    } finally {
+      server.close();
+    }
+  });
+
+test('credentials in parts over lines and replies, with the codes between', async (t) => {
+  const secret = createMarker();
+  const forms = [secret.text, base64(secret.text), base64(`\0tester@example.com\0${secret.text}`)];
+  for (const form of forms) {
+    const [first, second] = half(form);
+    const server = await startSmtp(async (peer) => {
+      peer.say('220 mail\r\n');
+      await peer.hear();
+      peer.say('250-mail\r\n250 AUTH PLAIN\r\n');
+      await peer.hear();
+      peer.say(
+        `535-5.7.8 not ${first}\r\n535-5.7.8 ${second} at all\r\n535-not ${first}\r\n535 ${second}\r\n`,
+      );
+      await peer.hear();
+      peer.say(`221-${first}\r\n221 ${second}\r\n`);
+    });
+    try {
+      const input = { encryption: 'none', username: 'tester@example.com', password: secret.text };
+      const { steps } = await probe(server, input);
+      const said = recordsAt(steps).map(({ reply }) => String(reply));
+      const joined = said.map((reply) => reply.replaceAll(/(^|\n)\d{3}[- ](\d\.\d\.\d )?/g, '')).join('');
+      t.false(holds(Buffer.from(joined), secret), joined);
+      t.false(said.join().includes(second), said.join());
+      t.regex(said[3] ?? '', /^535-5\.7\.8 not \*\*\* at all\n/);
+    } finally {
+      server.close();
+    }
+  }
+});
+
+test('a certificate that names them', async (t) => {
+  const secret = createMarker();
+  const word = secret.text.replaceAll(/[^a-z]/g, '');
+  const certificate = await issueCertificate({ ...mailSite, subject: `/CN=x-${word}`, issuer: root });
+  const server = await startSmtp(async (peer) => {
+    await peer.secure(certificate);
+    peer.say('220 mail\r\n');
+    await repeat(peer, '');
+  }, 465);
+  try {
+    const output = await probe(server, { username: 'tester@example.com', password: word });
+    t.is(output.certificateSubject, 'CN=x-***');
+  } finally {
+    server.close();
+  }
+});
+
+test('short credentials are cut out as words, and leave other words alone', async (t) => {
+  const server = await startSmtp(async (peer) => {
+    await peer.secure(good);
+    peer.say('220 me.example.com\r\n');
+    await peer.hear();
+    peer.say('250-mail\r\n250-8BITMIME\r\n250-SIZE\r\n250 AUTH PLAIN\r\n');
+    await peer.hear();
+    peer.say(`535 user=me pass=5; ${base64('me')} ${base64('\0me\x005')} 2.5\r\n`);
+    await peer.hear();
+    peer.say('221 Me too\r\n');
+  }, 465);
+  try {
+    const { extensions, steps } = await probe(server, { username: 'me', password: '5' });
+    t.deepEqual(extensions, ['8BITMIME', 'SIZE', 'AUTH PLAIN']);
+    t.deepEqual(
+      recordsAt(steps).flatMap(({ step, reply }) => (step === 'auth' || step === 'quit' ? [reply] : [])),
+      ['535 user=*** pass=***; *** *** 2.***', '221 *** too'],
+    );
+  } finally {
+    server.close();
+  }
+});
+
+test('whatever stands around it, a secret is cut out and the rest stays', (t) => {
+  const random = seededRandom(t.log);
+  const letters = 'abcXYZ019äß邮 .:-+/=%@';
+  const word = (least: number, most: number): string =>
+    Array.from({ length: random.integer(least, most) }, () =>
+      letters.charAt(random.integer(0, letters.length - 1)),
+    ).join('');
+  for (let round = 0; round < 2000; round++) {
+    const secret = `Q${word(4, 30)}Q`;
+    // Letters that are in no secret, whatever its spelling.
+    const [before, after] = ['♠'.repeat(random.integer(0, 9)), '♥'.repeat(random.integer(0, 9))];
+    const form = [secret, base64(secret), Buffer.from(secret).toString('hex')][random.integer(0, 2)] ?? '';
+    const [clean] = createRedactor([secret], [])([before + form + after]);
+    const tail = form.endsWith('=') ? /=*/ : /(?:)/;
+    t.is(clean?.replace(tail, ''), `${before}***${after}`, JSON.stringify({ secret, form }));
+  }
+});
+
+test('it takes no longer for texts that are made to make it slow', (t) => {
+  const text = `250-${'a'.repeat(2000)}\n`.repeat(128);
+  for (const password of ['a'.repeat(8192), `b${'a'.repeat(8191)}`, `${'a'.repeat(8191)}b`]) {
+    const [clean = ''] = createRedactor(['tester@example.com', password], [])([text]);
+    // What a search that begins anew at each character would take is minutes.
+    t.true(clean.length <= text.length);
+  }
+});

@@ -1,0 +1,302 @@
+import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { SMTPServer, type SMTPServerAuthentication, type SMTPServerOptions } from 'smtp-server';
+import type { Certificate } from '../helpers/certificates.ts';
+import { codeOf } from '../helpers/egress.ts';
+import { recordsAt } from '../helpers/json.ts';
+import { good, MAIL_HOST, mailSite, networkOf, probe, root, stepsOf } from '../helpers/mail.ts';
+import { issueCertificate } from '../helpers/pki.ts';
+import { type Postfix, startPostfix } from '../helpers/postfix.ts';
+import { ownLoopback, swaks } from '../helpers/smtp.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('smtp-test');
+
+const user = { name: 'tester', realm: MAIL_HOST, password: 'correct horse' };
+const username = `${user.name}@${user.realm}`;
+const { password } = user;
+const wrong = 'battery staple';
+
+const unknown = await issueCertificate({ subject: '/CN=Unknown', issuer: null, authority: true });
+const CERTIFICATES: Readonly<Record<string, [Certificate, string | null]>> = {
+  valid: [good, null],
+  expired: [await issueCertificate({ ...mailSite, days: -1 }), 'CERT_HAS_EXPIRED'],
+  'self-signed': [await issueCertificate({ ...mailSite, issuer: null }), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+  'of an unknown issuer': [
+    await issueCertificate({ ...mailSite, issuer: unknown }),
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ],
+  'for another host': [
+    await issueCertificate({ ...mailSite, names: ['DNS.1=www.example.com'] }),
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+  ],
+  'with a short key': [await issueCertificate({ ...mailSite, bits: 1024 }), 'EE_KEY_TOO_SMALL'],
+};
+
+let postfix: Postfix;
+test.before(async () => {
+  postfix = await startPostfix({ certificate: good, user });
+});
+test.after.always(() => postfix?.close());
+
+const HELLO = ['connect -', 'banner 220', 'ehlo 250'];
+const UPGRADED = [...HELLO, 'starttls 220', 'tls -', 'ehlo 250'];
+
+/** Holds the same conversation with swaks and compares what it found. @returns the tool's output */
+async function agreesWithSwaks(
+  t: ExecutionContext,
+  where: { address: string; port: number },
+  body: Record<string, unknown>,
+  options: string[],
+): Promise<Record<string, unknown>> {
+  const output = await probe(where, body);
+  const peer = await swaks(where.address, where.port, ...options);
+  t.true(peer.extensions.length > 0, peer.transcript);
+  t.deepEqual(output.extensions, peer.extensions);
+  t.is(output.encryption !== 'none', peer.tls, peer.transcript);
+  t.is(output.authSucceeded, peer.authSucceeded, peer.transcript);
+  return output;
+}
+
+test('Postfix: STARTTLS, seen as swaks sees it', async (t) => {
+  const output = await agreesWithSwaks(t, postfix, {}, ['-tls', '--quit-after', 'EHLO']);
+  t.deepEqual(stepsOf(output), [...UPGRADED, 'quit 221']);
+  t.like(output, {
+    encryption: 'starttls',
+    authAttempted: false,
+    authSucceeded: false,
+    certificateSubject: `CN=${MAIL_HOST},O=Mail`,
+    certificateIssuer: 'CN=Root,O=Test,C=US',
+    certificateExpiresUtc: new Date(new X509Certificate(good.cert).validTo).toISOString(),
+    certificateValid: true,
+    certificateError: null,
+    authMechanisms: ['PLAIN', 'LOGIN', 'CRAM-MD5'],
+    flags: [],
+  });
+  const [, banner, hello] = recordsAt(output.steps);
+  t.like(banner, { command: null, reply: `220 ${MAIL_HOST} ESMTP Postfix` });
+  t.regex(String(hello?.command), /^EHLO \S+$/);
+  t.regex(String(hello?.reply), /^250-mail\.example\.com\n(?:250-.+\n)*250 .+$/);
+});
+
+test('Postfix: TLS from the start on port 465, whatever is asked for', async (t) => {
+  const where = { ...postfix, port: 465 };
+  for (const encryption of ['starttls', 'ssl', 'none']) {
+    const options = ['-tlsc', '--quit-after', 'EHLO'];
+    const output = await agreesWithSwaks(t, where, { encryption }, options);
+    t.like(output, { encryption: 'implicit-tls', certificateValid: true });
+    t.deepEqual(stepsOf(output), ['connect -', 'tls -', 'banner 220', 'ehlo 250', 'quit 221']);
+  }
+});
+
+test('Postfix: AUTH by each mechanism, with a right and a wrong password', async (t) => {
+  for (const mechanism of ['PLAIN', 'LOGIN', 'CRAM-MD5'])
+    for (const given of [password, wrong]) {
+      const options = ['-tls', '-a', mechanism, '--auth-user', username, '--auth-password', given];
+      const body = { username, password: given, authMechanism: mechanism };
+      const output = await agreesWithSwaks(t, postfix, body, options);
+      t.like(output, { authAttempted: true, authSucceeded: given === password });
+      t.is(stepsOf(output).at(-2), given === password ? 'auth 235' : 'auth 535 !');
+      t.is(stepsOf(output).at(-1), 'quit 221');
+    }
+});
+
+test('Postfix: without STARTTLS nothing is sent, unless the caller wants it in clear', async (t) => {
+  const where = { ...postfix, port: 587 };
+  const kept = await probe(where, { username, password });
+  t.deepEqual(stepsOf(kept), [...HELLO, 'starttls - !', 'auth - !', 'quit 221']);
+  t.like(kept, { encryption: 'none', authAttempted: true, authSucceeded: false, certificateValid: null });
+  t.deepEqual(kept.authMechanisms, ['PLAIN', 'LOGIN', 'CRAM-MD5']);
+  const auth = recordsAt(kept.steps).find(({ step }) => step === 'auth');
+  t.like(auth, { command: null, reply: 'Not sent: the connection is not encrypted.' });
+
+  const options = ['-a', 'CRAM-MD5', '--auth-user', username, '--auth-password', password];
+  const clear = await agreesWithSwaks(t, where, { username, password, encryption: 'none' }, options);
+  t.deepEqual(stepsOf(clear), [...HELLO, 'auth 334', 'auth 235', 'quit 221']);
+  t.is(recordsAt(clear.steps)[3]?.command, 'AUTH CRAM-MD5', 'what does not show the password');
+});
+
+test('a closed port and a port of something else give no result', async (t) => {
+  const closed = { address: ownLoopback(), port: 2525 };
+  t.is(await codeOf(() => probe(closed)), 'target_failed');
+  t.is(await codeOf(() => probe(postfix, { encryption: 'ssl' })), 'target_failed', 'no TLS there');
+});
+
+type Answer = (auth: SMTPServerAuthentication) => boolean;
+
+/** Runs the work against the package smtp-server. */
+async function withServer<T>(
+  {
+    certificate = good,
+    accepts = () => false,
+    port = 2525,
+    ...options
+  }: SMTPServerOptions & {
+    certificate?: Certificate;
+    accepts?: Answer;
+    port?: number;
+  },
+  work: (where: { address: string; port: number }) => Promise<T>,
+): Promise<T> {
+  const server = new SMTPServer({
+    ...certificate,
+    name: MAIL_HOST,
+    authMethods: ['PLAIN', 'LOGIN', 'XOAUTH2', 'CRAM-MD5'],
+    authOptional: true,
+    disableReverseLookup: true,
+    ...options,
+    onAuth: (auth, _session, done) => {
+      if (accepts(auth)) done(null, { user: auth.username });
+      else if (auth.method === 'XOAUTH2') done(null, { data: { status: '401', scope: 'mail' } });
+      else done(new Error('Authentication Failed'));
+    },
+  });
+  server.on('error', () => undefined);
+  const address = ownLoopback();
+  server.listen(port, address);
+  await once(server.server, 'listening');
+  try {
+    return await work({ address, port });
+  } finally {
+    await new Promise<void>((closed) => server.close(() => closed()));
+  }
+}
+
+/** What the server understood of the credentials. */
+const known: Answer = (auth) =>
+  auth.method === 'CRAM-MD5'
+    ? auth.username === username && auth.validatePassword(password)
+    : auth.username === username && (auth.password ?? auth.accessToken) === password;
+
+test('smtp-server: AUTH by each mechanism', async (t) => {
+  const asked: string[] = [];
+  const accepts: Answer = (auth) => {
+    asked.push(auth.method);
+    return known(auth);
+  };
+  await withServer({ accepts }, async (where) => {
+    for (const authMechanism of ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2'])
+      for (const given of [password, wrong]) {
+        const output = await probe(where, { username, password: given, authMechanism });
+        t.is(output.authSucceeded, given === password, `${authMechanism} ${given}`);
+        t.is(stepsOf(output).at(-1), 'quit 221');
+      }
+  });
+  t.deepEqual(asked, ['PLAIN', 'PLAIN', 'LOGIN', 'LOGIN', 'CRAM-MD5', 'CRAM-MD5', 'XOAUTH2', 'XOAUTH2']);
+});
+
+test('smtp-server: credentials that are long, or in any script', async (t) => {
+  const own = { username: 'jürgen@пример.example', password: `пароль-${'x'.repeat(2000)} 🔑` };
+  const accepts: Answer = ({ username: name, password: word, accessToken }) =>
+    name === own.username && (word ?? accessToken) === own.password;
+  await withServer({ accepts }, async (where) => {
+    for (const authMechanism of ['PLAIN', 'LOGIN', 'XOAUTH2'])
+      t.true((await probe(where, { ...own, authMechanism })).authSucceeded === true, authMechanism);
+    // A command has 512 octets: what is longer waits for the server to ask.
+    const output = await probe(where, { ...own, authMechanism: 'PLAIN' });
+    t.deepEqual(stepsOf(output).slice(6), ['auth 334', 'auth 235', 'quit 221']);
+  });
+});
+
+test('the mechanism: the first that is known here and there, or the one that is asked for', async (t) => {
+  const used = async (authMethods: string[], body: Record<string, unknown> = {}) =>
+    withServer({ authMethods, accepts: known }, async (where) => {
+      const { steps } = await probe(where, { username, password, ...body });
+      const { command, reply } = recordsAt(steps).find(({ step }) => step === 'auth') ?? {};
+      return command ?? reply;
+    });
+  t.is(await used(['CRAM-MD5', 'XOAUTH2', 'LOGIN', 'PLAIN']), 'AUTH PLAIN ***');
+  t.is(await used(['XOAUTH2', 'CRAM-MD5', 'LOGIN']), 'AUTH LOGIN');
+  t.is(await used(['XOAUTH2', 'CRAM-MD5']), 'AUTH CRAM-MD5');
+  t.is(await used(['XOAUTH2']), 'AUTH XOAUTH2 ***');
+  t.is(await used(['PLAIN', 'XOAUTH2'], { authMechanism: 'XOAUTH2' }), 'AUTH XOAUTH2 ***');
+  t.is(await used(['PLAIN'], { authMechanism: 'XOAUTH2' }), 'The server does not offer XOAUTH2.');
+  t.is(await used(['GSSAPI']), 'The server does not offer any of PLAIN, LOGIN, CRAM-MD5, XOAUTH2.');
+});
+
+/** Names of OpenSSL's codes (x509_vfy.h), and ours for its number 62. */
+const CODES: Readonly<Record<string, string | null>> = {
+  0: null,
+  10: 'CERT_HAS_EXPIRED',
+  18: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+  21: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  62: 'ERR_TLS_CERT_ALTNAME_INVALID',
+  66: 'EE_KEY_TOO_SMALL',
+};
+
+/** What `openssl s_client` says of the server after STARTTLS. */
+async function askOpenssl({ address, port }: { address: string; port: number }) {
+  const folder = await mkdtemp(join(tmpdir(), 'roots-'));
+  try {
+    const roots = join(folder, 'roots');
+    await writeFile(roots, root.cert);
+    const connection = ['s_client', '-starttls', 'smtp', '-connect', `${address}:${port}`];
+    const trust = ['-CAfile', roots, '-no-CApath', '-no-CAstore', '-verify_hostname', MAIL_HOST];
+    const names = ['-nameopt', 'RFC2253', '-cipher', 'DEFAULT@SECLEVEL=2'];
+    const client = promisify(execFile)('openssl', [...connection, ...trust, ...names], { timeout: 20_000 });
+    client.child.stdin?.end('QUIT\r\n');
+    const { stdout } = await client;
+    const [, code = ''] = /Verify return code: (\d+)/.exec(stdout) ?? [];
+    const [, subject] = /^subject=(.*)$/m.exec(stdout) ?? [];
+    const [, issuer] = /^issuer=(.*)$/m.exec(stdout) ?? [];
+    return { certificateError: CODES[code], certificateSubject: subject, certificateIssuer: issuer };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+for (const [name, [certificate, error]] of Object.entries(CERTIFICATES))
+  test(`a certificate ${name}: judged as openssl does, and the session goes on`, async (t) => {
+    // Without it OpenSSL would not give out a short key itself.
+    const options = { certificate, accepts: known, ciphers: 'DEFAULT@SECLEVEL=0' };
+    await withServer(options, async (where) => {
+      const output = await probe(where, { username, password });
+      t.like(output, { encryption: 'starttls', certificateValid: error === null, certificateError: error });
+      t.true(output.authSucceeded === true);
+      t.like(output, await askOpenssl(where));
+      const { validTo } = new X509Certificate(certificate.cert);
+      t.is(output.certificateExpiresUtc, new Date(validTo).toISOString());
+    });
+  });
+
+test('what can be called', async (t) => {
+  const pointers = async (body: Record<string, unknown>) =>
+    (await faultsOf(tool, { host: MAIL_HOST, ...body })).map(({ pointer }) => pointer);
+  for (const port of [0, 24, 80, 26, 588, 2526, 65_536]) t.deepEqual(await pointers({ port }), ['/port']);
+  t.deepEqual(await pointers({ encryption: 'tls' }), ['/encryption']);
+  t.deepEqual(await pointers({ username }), ['/password']);
+  t.deepEqual(await pointers({ password }), ['/username']);
+  t.deepEqual(await pointers({ authMechanism: 'PLAIN' }), ['/authMechanism']);
+  t.deepEqual(await pointers({ username: 'a\0b', password: 'a\r\nb' }), ['/username', '/password']);
+  t.deepEqual(await pointers({ username: '\ud800', password: 'a' }), ['/username']);
+  for (const host of [
+    'mail.example.com\r\nQUIT',
+    'mail.example.com\n',
+    'mail.example.com:25',
+    'a b',
+    'smtp://a.b',
+  ])
+    t.deepEqual(await pointers({ host }), ['/host'], host);
+  t.like(tool.validate({ host: MAIL_HOST }), { port: 587, encryption: 'starttls' });
+  t.true(tool.definition.actsOnWorld?.(tool.validate({ host: MAIL_HOST, username, password })));
+  t.false(tool.definition.actsOnWorld?.(tool.validate({ host: MAIL_HOST })));
+});
+
+test('an address instead of a name', async (t) => {
+  const own = await issueCertificate({ ...mailSite, names: [`IP.1=${postfix.address}`] });
+  await withServer({ certificate: own }, async ({ address, port }) => {
+    const output = await tool.call({ host: address, port }, { egress: networkOf(address) });
+    t.like(output, { encryption: 'starttls', certificateError: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  });
+  const output = await tool.call(
+    { host: postfix.address, port: 2525 },
+    { egress: networkOf(postfix.address) },
+  );
+  t.is(output.encryption, 'starttls');
+});
