@@ -1,0 +1,39 @@
+import { legacyHookDecode } from '@exodus/bytes/encoding.js';
+import sniffEncoding from 'html-encoding-sniffer';
+import { decodeStrictly } from '../charset.ts';
+import { readContentType, XHTML_TYPE } from './contentType.ts';
+
+/** "How many bytes to look at": HTML Standard, section 13.2.3.2; the standard's own number. */
+const PRESCAN_BYTES = 1024;
+/** Browsers go on beyond it until the head ends; one of this size has no end worth waiting for. */
+const HEAD_BYTES = 64 * 1024;
+const HEAD_END = /<\/head|<body/i;
+/** What browsers take for a page that says nothing and is not UTF-8 (HTML Standard, section 13.2.3.2, step 9). */
+const FALLBACK = 'windows-1252';
+
+function prescanBytes(bytes: Uint8Array): number {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES));
+  return Math.max(PRESCAN_BYTES, head.toString('latin1').search(HEAD_END));
+}
+
+/**
+ * The text of a page by the HTML Standard's encoding sniffing algorithm: byte order mark, then Content-Type, then
+ * `<meta charset>`, its `http-equiv` form or an XML declaration. A page that says nothing is UTF-8 when it wholly is that,
+ * else windows-1252. What has no meaning in a declared encoding becomes U+FFFD, as in browsers.
+ *
+ * @param contentType value of the header; null when there is none
+ */
+export function decodePage(bytes: Uint8Array, contentType: string | null): string {
+  const { essence, charset } = readContentType(contentType);
+  const xml = essence === XHTML_TYPE;
+  const encoding = sniffEncoding(bytes, {
+    transportLayerEncodingLabel: charset ?? undefined,
+    defaultEncoding: xml ? 'UTF-8' : '',
+    ...(xml ? { xml } : { maxPrescanBytes: prescanBytes(bytes) }),
+  });
+  if (encoding !== '') return legacyHookDecode(bytes, encoding);
+  return (
+    decodeStrictly(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), 'utf-8') ??
+    legacyHookDecode(bytes, FALLBACK)
+  );
+}

@@ -1,0 +1,50 @@
+import type { Element } from 'domhandler';
+import { PART_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
+import type { LoadedPage } from './load.ts';
+import { elementText } from './text.ts';
+import { resolveUrl } from './urls.ts';
+
+/** One address that a page links to. */
+export interface Link {
+  /** Absolute, http or https, without fragment. */
+  url: string;
+  /** The first text that is not empty; empty when there is none. */
+  text: string;
+  /** To the host of the page, whatever the scheme, the port and a leading `www.` */
+  internal: boolean;
+  /** Every link to it says `rel=nofollow`. */
+  nofollow: boolean;
+}
+
+const siteOf = (url: URL): string => url.hostname.replace(/^www\./, '');
+
+const isNofollow = ({ attribs: { rel = '' } }: Element): boolean =>
+  rel.toLowerCase().split(/\s+/).includes('nofollow');
+
+/**
+ * The addresses that the `a` and `area` elements of a page lead to, each once, in the order of the document. What is
+ * neither http nor https, and what is no URL, is left out.
+ *
+ * @param limit links that are answered; `total` counts all of them
+ */
+export function findLinks(page: LoadedPage, limit: number): { total: number; links: Link[] } {
+  const site = siteOf(new URL(page.url));
+  const found = new Map<string, Link>();
+  const beyond = new Set<string>();
+  for (const element of page.elements) {
+    if (element.name !== 'a' && element.name !== 'area') continue;
+    const url = resolveUrl(element.attribs.href, page.base);
+    if (url === null) continue;
+    if (url.hash !== '' || url.href.endsWith('#')) url.hash = '';
+    const { href } = url;
+    const known = found.get(href);
+    if (known === undefined && found.size >= limit) {
+      beyond.add(href);
+      continue;
+    }
+    const text = known?.text || elementText(element, PART_CODE_POINTS);
+    const nofollow = (known?.nofollow ?? true) && isNofollow(element);
+    found.set(href, { url: href, text, internal: siteOf(url) === site, nofollow });
+  }
+  return { total: found.size + beyond.size, links: [...found.values()] };
+}

@@ -1,0 +1,60 @@
+import { PART_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
+import type { LoadedPage } from './load.ts';
+import { elementText } from './text.ts';
+import { resolveUrl } from './urls.ts';
+import { cutText } from './words.ts';
+
+export interface Heading {
+  level: number;
+  text: string;
+}
+
+export interface Image {
+  /** Absolute, http or https. */
+  url: string;
+  /** Null where there is no alternative text, empty where it says that none is needed. */
+  alt: string | null;
+  /** As declared, in CSS pixels; null where that is not so. */
+  width: number | null;
+  height: number | null;
+}
+
+/** The headings of a page in the order of the document. */
+export function findHeadings({ elements }: LoadedPage, limit: number): Heading[] {
+  return elements
+    .filter(({ name }) => /^h[1-6]$/.test(name))
+    .slice(0, limit)
+    .map((element) => ({
+      level: Number(element.name.slice(1)),
+      text: elementText(element, PART_CODE_POINTS),
+    }));
+}
+
+/** HTML Standard, "rules for parsing dimension values"; percentages say nothing about the image. */
+function dimension(text: string | undefined): number | null {
+  const [, digits, rest = ''] = /^[\t\n\f\r ]*(\d{1,9})(?:\.\d*)?(.?)/.exec(text ?? '') ?? [];
+  return digits === undefined || rest === '%' ? null : Number(digits);
+}
+
+/** The first candidate of a `srcset`, up to its descriptor. */
+const firstCandidate = (srcset: string | undefined): string | undefined =>
+  /^[\s,]*([^\s]*[^\s,])/.exec(srcset ?? '')?.[1];
+
+/** The images of a page in the order of the document. Those that the page holds itself (`data:`) have no address. */
+export function findImages({ elements, base }: LoadedPage, limit: number): Image[] {
+  const images: Image[] = [];
+  for (const { name, attribs } of elements) {
+    if (images.length >= limit) break;
+    if (name !== 'img') continue;
+    const url =
+      resolveUrl(attribs.src?.trim() || undefined, base) ?? resolveUrl(firstCandidate(attribs.srcset), base);
+    if (url === null) continue;
+    images.push({
+      url: url.href,
+      alt: attribs.alt === undefined ? null : cutText(attribs.alt, PART_CODE_POINTS),
+      width: dimension(attribs.width),
+      height: dimension(attribs.height),
+    });
+  }
+  return images;
+}

@@ -1,0 +1,74 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import { isCfb, readCfb } from '../office/cfb.ts';
+import { DOC, DOCX, type DocumentType, ODT, OLD_DOC, RTF } from '../office/types.ts';
+import { isZip, readZip } from '../office/zip.ts';
+
+const ENTRIES = 10_000;
+const UNPACKED_BYTES = 300_000_000;
+const DEPTH = 3;
+
+const CONTENT_TYPES = '[Content_Types].xml';
+const MIME_TYPE = 'mimetype';
+const MANIFEST = 'META-INF/manifest.xml';
+const ODT_TYPE = 'application/vnd.oasis.opendocument.text';
+const DOCX_TYPE = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
+
+/** [MS-DOC] 2.5.2: wIdent of Word 97 and later; of Word 6 and 95; fEncrypted of the flags at 10. */
+const WORD_97 = 0xa5ec;
+const WORD_6 = 0xa5dc;
+const ENCRYPTED = 0x0100;
+
+const unsupported = () =>
+  new ServiceError('unsupported_source', {
+    detail: 'The file is no Word (.doc, .docx), OpenDocument text (.odt) or RTF document.',
+  });
+const passwordProtected = () =>
+  new ServiceError('unsupported_source', { detail: 'The document is protected by a password.' });
+
+/** XML parts of packages are in UTF-8 or UTF-16. */
+const decode = (bytes: Buffer | undefined): string => {
+  if (bytes === undefined) return '';
+  const encoding =
+    bytes[0] === 0xff || bytes[1] === 0 ? 'utf-16le' : bytes[0] === 0xfe ? 'utf-16be' : 'utf-8';
+  return new TextDecoder(encoding).decode(bytes);
+};
+
+async function typeOfZip(bytes: Buffer): Promise<DocumentType> {
+  const budget = { entries: ENTRIES, bytes: UNPACKED_BYTES, depth: DEPTH };
+  const parts = await readZip(bytes, [CONTENT_TYPES, MIME_TYPE, MANIFEST], budget);
+  const manifest = decode(parts.get(MANIFEST));
+  if (decode(parts.get(MIME_TYPE)).trim() === ODT_TYPE) {
+    if (/<(?:[\w.-]+:)?encryption-data\b/.test(manifest)) throw passwordProtected();
+    return ODT;
+  }
+  const types = decode(parts.get(CONTENT_TYPES));
+  if (types.includes(`"${DOCX_TYPE}"`) || types.includes(`'${DOCX_TYPE}'`)) return DOCX;
+  throw unsupported();
+}
+
+function typeOfCfb(bytes: Buffer): DocumentType {
+  const streams = readCfb(bytes);
+  if (streams.has('EncryptedPackage')) throw passwordProtected();
+  const document = streams.get('WordDocument');
+  if (document === undefined) throw unsupported();
+  if (document.length < 12) throw new ServiceError('corrupt_source');
+  const version = document.readUInt16LE(0);
+  if (version !== WORD_97 && version !== WORD_6) throw new ServiceError('corrupt_source');
+  if ((document.readUInt16LE(10) & ENCRYPTED) !== 0) throw passwordProtected();
+  return version === WORD_97 ? DOC : OLD_DOC;
+}
+
+/**
+ * What kind of document a file is, by its bytes.
+ *
+ * @throws ServiceError unsupported_source for any other file and for one with a password; corrupt_source;
+ *   source_too_large for an archive of more than 10,000 entries or 300 MB unpacked
+ */
+export default async function inspectDocument(input: { bytes: Uint8Array }): Promise<DocumentType> {
+  const { buffer, byteOffset, byteLength } = input.bytes;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  if (isZip(bytes)) return typeOfZip(bytes);
+  if (isCfb(bytes)) return typeOfCfb(bytes);
+  if (bytes.toString('latin1', 0, 5) === '{\\rtf') return RTF;
+  throw unsupported();
+}

@@ -1,0 +1,60 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import { limitBytes } from '../pdf/ceiling.ts';
+import { type PdfMetadata, showText, UNPACKED_BYTES } from '../pdf/metadata.ts';
+import { quietly } from '../pdf/quietly.ts';
+import { hasHeader, linearizedPages, mayBePdf, type PdfSource, readSource } from '../pdf/source.ts';
+
+/** What pdf.js makes of a file. */
+export type PdfReading =
+  | { kind: 'read'; metadata: PdfMetadata }
+  /** It needs a password. */
+  | { kind: 'locked'; pageCount: number | null }
+  | { kind: 'unreadable' };
+
+const { getDocument, PasswordException, VerbosityLevel } = await quietly(
+  () => import('pdfjs-dist/legacy/build/pdf.mjs'),
+);
+
+async function read(data: Uint8Array<ArrayBuffer>): Promise<PdfMetadata> {
+  const task = getDocument({ data, verbosity: VerbosityLevel.ERRORS, useWorkerFetch: false });
+  try {
+    const document = await task.promise;
+    const { numPages } = document;
+    if (!Number.isInteger(numPages) || numPages < 0) throw new RangeError(`${numPages} pages`);
+    const { info } = await document.getMetadata();
+    const entries = new Map<string, unknown>(Object.entries(info));
+    return {
+      title: showText(entries.get('Title')),
+      author: showText(entries.get('Author')),
+      subject: showText(entries.get('Subject')),
+      producer: showText(entries.get('Producer')),
+      pageCount: numPages,
+      encrypted: typeof entries.get('EncryptFilterName') === 'string',
+    };
+  } finally {
+    await task.destroy();
+  }
+}
+
+/**
+ * Reads a PDF with pdf.js.
+ *
+ * @throws ServiceError unsupported_source; source_too_large when it unpacks to too much
+ */
+export default async function readPdf(source: PdfSource): Promise<PdfReading> {
+  const { bytes, start } = readSource(source);
+  if (!mayBePdf(start)) throw new ServiceError('unsupported_source');
+  using ceiling = limitBytes(UNPACKED_BYTES);
+  try {
+    return { kind: 'read', metadata: await quietly(() => read(bytes)) };
+  } catch (error) {
+    if (error instanceof PasswordException)
+      return { kind: 'locked', pageCount: linearizedPages(start, source.size) };
+    if (ceiling.hit)
+      throw new ServiceError('source_too_large', {
+        detail: 'The file unpacks to more than this tool takes.',
+      });
+    if (!hasHeader(start)) throw new ServiceError('unsupported_source');
+    return { kind: 'unreadable' };
+  }
+}

@@ -1,0 +1,79 @@
+import type { ToolInput } from '../../schemas/tool.ts';
+import type definition from '../../schemas/tools/watermark-image.ts';
+import { blend, type Stamp } from '../images/blend.ts';
+import { decodeImage } from '../images/decode.ts';
+import { encodeImage, type OutputType } from '../images/encode.ts';
+import type { ImageHeader } from '../images/header.ts';
+import { type Align, makeStamp } from '../images/stamp.ts';
+
+type Input = ToolInput<typeof definition>;
+
+export interface WatermarkJob extends Pick<Input, 'text' | 'opacity' | 'position'> {
+  bytes: Uint8Array;
+  header: ImageHeader;
+  type: OutputType;
+  /** Of all frames together. */
+  maxPixels: number;
+  /** Epoch milliseconds. */
+  deadline: number;
+}
+
+/** Of the picture's short side. */
+const FONT_SHARE = 0.05;
+/** Pixels that are still easy to read; a picture so small that a share of it is less gets this where it fits. */
+const READABLE = 12;
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+const alignmentOf = (position: Input['position']): Align =>
+  position.endsWith('left') ? 'left' : position.endsWith('right') ? 'right' : 'centre';
+
+/** Top left corners of the stamps. Tiles lie in rows like bricks, over the sides as well. */
+function* places(position: Input['position'], picture: Size, stamp: Size, font: number, margin: Size) {
+  const middle = {
+    left: Math.round((picture.width - stamp.width) / 2),
+    top: Math.round((picture.height - stamp.height) / 2),
+  };
+  if (position !== 'tile') {
+    const [vertical, horizontal] = position.split('-');
+    const right = picture.width - margin.width - stamp.width;
+    const bottom = picture.height - margin.height - stamp.height;
+    yield horizontal === undefined
+      ? middle
+      : {
+          left: horizontal === 'left' ? margin.width : right,
+          top: vertical === 'top' ? margin.height : bottom,
+        };
+    return;
+  }
+  const step = { x: stamp.width + Math.ceil(2 * font), y: stamp.height + Math.ceil(2 * font) };
+  const rows = Math.ceil(picture.height / step.y / 2);
+  const columns = Math.ceil(picture.width / step.x / 2) + 1;
+  for (let row = -rows; row <= rows; row++)
+    for (let column = -columns; column <= columns; column++)
+      yield {
+        left: middle.left + column * step.x + (row % 2 === 0 ? 0 : Math.round(step.x / 2)),
+        top: middle.top + row * step.y,
+      };
+}
+
+/** Decodes, draws the text and encodes in the same format. */
+export default async function watermark(job: WatermarkJob): Promise<Uint8Array> {
+  const { header, type, text, opacity, position, maxPixels, deadline } = job;
+  const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
+  const picture = await decodeImage(bytes, header, { pixels: maxPixels, deadline });
+  const { width, height } = picture;
+  const font = Math.max(READABLE, FONT_SHARE * Math.min(width, height));
+  const margin = {
+    width: Math.round(Math.min(font / 2, width / 20)),
+    height: Math.round(Math.min(font / 2, height / 20)),
+  };
+  const box = { width: width - 2 * margin.width, height: height - 2 * margin.height };
+  const stamp: Stamp = await makeStamp({ text, align: alignmentOf(position), size: font }, box);
+  for (const { left, top } of places(position, picture, stamp, font, margin))
+    blend(picture, stamp, left, top, opacity);
+  return encodeImage(picture, type, header, deadline);
+}

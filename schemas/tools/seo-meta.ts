@@ -1,0 +1,83 @@
+import {
+  headings,
+  openGraph,
+  PAGE_TEXT,
+  twitter,
+  VALUE_CODE_POINTS,
+  wordCount,
+} from '../formats/pageParts.ts';
+import { checkPageUrl, PAGE_ERRORS, pageUrl } from '../formats/pageUrl.ts';
+import { defineTool } from '../tool.ts';
+
+export default defineTool({
+  name: 'seo-meta',
+  title: 'SEO metadata',
+  description:
+    'Reads what a page tells search engines and those who link to it: raw values, as the page has them, and no score. ' +
+    PAGE_TEXT,
+  price: 2,
+  pool: 'network',
+  limits: { workMs: 15_000 },
+  input: {
+    type: 'object',
+    properties: { url: pageUrl },
+    required: ['url'],
+    additionalProperties: false,
+  },
+  output: {
+    type: 'object',
+    properties: {
+      url: { type: 'string', description: 'Address of the page after redirects, without fragment.' },
+      title: {
+        type: ['string', 'null'],
+        description: `Text of the first \`title\` element, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
+      },
+      description: {
+        type: ['string', 'null'],
+        description: `Meta description, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
+      },
+      canonical: {
+        type: ['string', 'null'],
+        description: 'Canonical URL that a `link` element declares, made absolute; null without one.',
+      },
+      robots: {
+        type: ['string', 'null'],
+        description: 'Robots directive of the `meta` element; several are joined by `, `; null without one.',
+      },
+      openGraph,
+      twitter,
+      headings,
+      wordCount,
+    },
+    required: [
+      'url',
+      'title',
+      'description',
+      'canonical',
+      'robots',
+      'openGraph',
+      'twitter',
+      'headings',
+      'wordCount',
+    ],
+    additionalProperties: false,
+  },
+  examples: [
+    {
+      input: { url: 'https://example.com/' },
+      output: {
+        url: 'https://example.com/',
+        title: 'Hi',
+        description: null,
+        canonical: null,
+        robots: null,
+        openGraph: {},
+        twitter: {},
+        headings: [],
+        wordCount: 0,
+      },
+    },
+  ],
+  errors: PAGE_ERRORS,
+  check: ({ url }) => checkPageUrl(url),
+});

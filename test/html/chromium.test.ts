@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { findLinks } from '../../activities/html/links.ts';
+import { type LoadedPage, loadPage } from '../../activities/html/load.ts';
+import { readMeta } from '../../activities/html/meta.ts';
+import { pageText } from '../../activities/html/text.ts';
+import { countWords } from '../../activities/html/words.ts';
+import { type Reader, type Served, startReader } from './chromium.ts';
+
+let reader: Reader;
+test.before(async () => {
+  reader = await startReader();
+});
+test.after.always(() => reader?.close());
+
+const HTML = 'text/html; charset=utf-8';
+const ours = ({ body, contentType = HTML }: Served): LoadedPage =>
+  loadPage({ url: reader.url, statusCode: 200, contentType, bytes: new Uint8Array(Buffer.from(body)) });
+
+async function innerText(served: Served): Promise<string> {
+  const page = await reader.open(served);
+  return String(await page.evaluate('document.documentElement.innerText'));
+}
+const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
+
+/** Pages of the Dijit widgets that their package ships; some lead elsewhere at once. */
+const CORPUS = join(import.meta.dirname, '../../node_modules/dijit');
+const pages = readdirSync(CORPUS, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.html') && !name.endsWith('runTests.html'))
+  .sort()
+  .slice(0, 120)
+  .map((name) => ({ name, bytes: readFileSync(join(CORPUS, name)) }));
+
+test.serial('real pages have about as many words as Chromium shows', async (t) => {
+  t.true(pages.length >= 100);
+  const off: string[] = [];
+  for (const { name, bytes } of pages) {
+    const served = { body: bytes, contentType: HTML };
+    const theirs = countWords(await innerText(served));
+    const found = countWords(pageText(ours(served)));
+    if (Math.abs(found - theirs) > theirs * 0.05) off.push(`${name}: ${found} words instead of ${theirs}`);
+  }
+  t.true(off.length <= pages.length * 0.05, off.join('\n'));
+});
+
+const SNIPPETS = [
+  'a<details><summary>S</summary>inner <p>para</p></details>z',
+  'a<details open><summary>S</summary>inner</details>z',
+  '<details><p>no summary</p></details>z',
+  'x<summary>s</summary>y',
+  'a<select><option>one<option>two</select>z',
+  'a<select><optgroup label=L><option>one</optgroup></select>z',
+  'a<datalist><option>one</datalist>z',
+  'a<textarea>foo bar</textarea>z',
+  'a<button>b c</button>z',
+  'a<input value=foo><input type=submit value=go>z',
+  'a<div hidden>foo</div>z',
+  'a<div hidden style="display:block">foo</div>z',
+  'a<div hidden=until-found>foo</div>z',
+  'a<div popover>foo</div>z',
+  'a<dialog>foo</dialog>z',
+  'a<dialog open>foo</dialog>z',
+  'a<object>fallback</object>z',
+  'a<video>fb</video><audio>fb</audio><canvas>fb</canvas><iframe>fb</iframe>z',
+  'a<svg><title>t</title><desc>d</desc><text>txt</text></svg>z',
+  'a<math><mn>2</mn><mo>=</mo><semantics><mn>1</mn><annotation>x</annotation></semantics></math>z',
+  '<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>',
+  'a<noscript>ns</noscript>z',
+  'foo<wbr>bar foo&shy;bar',
+  '<table><caption>c</caption><thead><tr><th>h1<th>h2</thead><tbody><tr><td>a<td>b</table>y',
+  'a<span style="display:inline-block">b</span>c',
+  'a<span style="display:block">b</span>c',
+  'a<span style="DISPLAY : None !important">b</span>c',
+  'a<div style="display:inline">b</div>c',
+  'a <span style="visibility:hidden">h</span> <b style="visibility:hidden">b<i style="visibility:visible">v</i></b> z',
+  'a<div style="content-visibility:hidden">h</div>z',
+  'a<div aria-hidden=true>h</div>z',
+  'a<img alt="alt text" src="x.png">b',
+  '<fieldset><legend>leg</legend>f</fieldset>',
+  'a<meter>fb</meter><progress>p</progress>z',
+  'a<marquee>m</marquee>z',
+  '<ul><li>a<li>b</ul><dl><dt>a<dd>b</dl><menu><li>c</menu>',
+  'a<xmp>x<b>y</xmp>z',
+  'a<noembed>x</noembed><noframes>y</noframes>z',
+  '<label>a</label><label>b</label> x<sub>1</sub>',
+  'a<span>b</span><em>c</em> d',
+  'a<center>b</center>c<br>d<hr>e<address>f</address>g',
+  'a<x-foo>b</x-foo>c<slot>d</slot>',
+  'a<template>t</template>z',
+  'a<search>b</search>c<hgroup>d</hgroup>e',
+  '<p>a<p>b <table><div>foster</div><tr><td>c</table>',
+  '<pre>one\n  two\n\nthree</pre>',
+  'non&nbsp;breaking   spaces \n and lines',
+  'a<script>s</script><style>s{}</style><title>t</title>b',
+  '<frameset><frame src=x></frameset>',
+];
+
+for (const snippet of SNIPPETS)
+  test.serial(`Chromium shows the same words: ${snippet}`, async (t) => {
+    const served = { body: `<!doctype html>${snippet}`, contentType: HTML };
+    t.deepEqual(words(pageText(ours(served))), words(await innerText(served)));
+  });
+
+test.serial('XHTML is read as XML has it', async (t) => {
+  const body = `<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title>T</title>
+    <script src="x.js"/></head><body><p>one <a id="x"/>two</p><div/><p>three<br/>four</p><textarea/><i/>five</body></html>`;
+  const served = { body, contentType: 'application/xhtml+xml' };
+  t.deepEqual(words(pageText(ours(served))), words(await innerText(served)));
+});
+
+const TITLES = [
+  '<title> a \n b </title>',
+  '<title>&lt;b&gt; <b>x</title>',
+  '<svg><title>s</title></svg><title>t</title>',
+];
+for (const title of TITLES)
+  test.serial(`Chromium has the same title: ${title}`, async (t) => {
+    const served = { body: `<!doctype html>${title}<p>x`, contentType: HTML };
+    const page = await reader.open(served);
+    t.is(readMeta(ours(served)).title, String(await page.evaluate('document.title')));
+  });
+
+const HREFS = [
+  'a',
+  '/a',
+  '../up',
+  '?q=1',
+  '#top',
+  '',
+  ' \n a b ',
+  'a#frag',
+  '//other.test/x',
+  'HTTP://Other.TEST:80/%7Ex',
+  'http://[::1',
+  'mailto:a@b',
+  'tel:1',
+  'javascript:void(0)',
+  'data:text/html,x',
+  'ftp://x/y',
+  'http:a',
+  'https:/x/y',
+  '\\\\x\\y',
+  'ä?ö',
+  'http://ä.test/',
+  'http://x:99999/',
+  'http://1.1/',
+  'http://user:pw@x.test/',
+  'a%zz',
+];
+for (const base of ['', '<base href="/other/">', '<base target=x><base href="sub/">'])
+  test.serial(`links lead where Chromium leads them: ${base}`, async (t) => {
+    const anchors = HREFS.map((href) => `<a href="${href}">x</a>`).join('');
+    const served = { body: `<!doctype html>${base}${anchors}`, contentType: HTML };
+    const page = await reader.open(served);
+    const theirs: unknown = await page.evaluate(
+      `[...document.links].map((a) => a.href.replace(/#.*/, '')).filter((href) => URL.canParse(href) && /^https?:/.test(href))`,
+    );
+    if (!Array.isArray(theirs)) throw new Error('no links');
+    const { total, links } = findLinks(ours(served), 1000);
+    t.deepEqual(
+      links.map(({ url }) => url),
+      [...new Set(theirs)],
+    );
+    t.is(total, links.length);
+  });

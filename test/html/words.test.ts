@@ -1,0 +1,38 @@
+import test from 'ava';
+import { isHtml } from '../../activities/html/sniff.ts';
+import { countWords, cutText } from '../../activities/html/words.ts';
+
+test('text is cut between words, by code points', (t) => {
+  t.is(cutText('one two three', 100), 'one two three');
+  t.is(cutText('one two three', 13), 'one two three');
+  t.is(cutText('one two three', 12), 'one two');
+  t.is(cutText('one two three', 7), 'one two');
+  t.is(cutText('one two three', 8), 'one two');
+  t.is(cutText('😀😀😀', 2), '😀😀');
+  t.is(cutText('abcdef', 3), 'abc');
+  t.is(cutText('', 3), '');
+});
+
+test('words are those of the Unicode rules', (t) => {
+  t.is(countWords("can't stop 3.14, e.g. — !?"), 4);
+  t.is(countWords('ภาษาไทย'), 2);
+  t.is(countWords(''), 0);
+});
+
+/** MIME Sniffing Standard, section 7.1, step 1: each of them, where a space or `>` follows. */
+const SIGNATURES =
+  '<!DOCTYPE HTML|<HTML|<HEAD|<SCRIPT|<IFRAME|<H1|<DIV|<FONT|<TABLE|<A|<STYLE|<TITLE|<B|<BODY|<BR|<P'.split(
+    '|',
+  );
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+test('the signatures of the standard are HTML, whatever it is called', (t) => {
+  for (const signature of SIGNATURES)
+    for (const text of [`${signature}>`, `${signature} x`, ` \t\r\n${signature.toLowerCase()}>`]) {
+      t.true(isHtml(bytesOf(text), null), text);
+      t.true(isHtml(bytesOf(text), 'image/png'), text);
+    }
+  for (const text of ['<!--', '<!-- x -->', '\u{feff}<html>']) t.true(isHtml(bytesOf(text), null), text);
+  for (const text of ['<px>', '<htmlx>', 'x<html>', '<?xml version="1.0"?><p>', '<?xml version="1.0"?><svg>'])
+    t.false(isHtml(bytesOf(text), null), text);
+});

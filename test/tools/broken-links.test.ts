@@ -1,0 +1,399 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { LinkChecker } from 'linkinator';
+import { createGuard } from '../../egress/guard.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
+import { codeOf, listen } from '../helpers/egress.ts';
+import { startHostile, startRaw } from '../helpers/http.ts';
+import { type Json, recordsAt } from '../helpers/json.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('broken-links');
+
+/** example.com is this machine, and there is nobody else. */
+const resolver = {
+  async addresses(name: string) {
+    if (name === 'slow.example.com') throw new ServiceError('target_failed', { detail: 'SERVFAIL' });
+    if (name !== 'example.com') throw new ServiceError('host_not_found');
+    return { addresses: ['127.0.0.1'], chain: [] };
+  },
+};
+const egress = createGuard({ resolver, allow: [parseAllow('127.0.0.0/8')], ownPorts: [] });
+
+const check = (url: string, input: Json = {}, ms = 60_000): Promise<Json> =>
+  tool.call({ url, ...input }, { egress, deadline: Date.now() + ms });
+
+type Route = (request: IncomingMessage, response: ServerResponse) => void;
+
+interface Site {
+  port: number;
+  origin: string;
+  /** Method and path of each request. */
+  requests: string[];
+  /** Most requests that were open at the same time. */
+  most(): number;
+  /** Bytes that went out. */
+  sent(): number;
+}
+
+/** A web server on loopback; what it has no route for is 404. */
+async function startSite(t: ExecutionContext, routes: Record<string, Route | string>): Promise<Site> {
+  const requests: string[] = [];
+  const sockets = new Set<Socket>();
+  let [open, most, sent] = [0, 0, 0];
+  const handle: RequestListener = (request, response) => {
+    const path = request.url ?? '';
+    requests.push(`${request.method} ${path}`);
+    open += 1;
+    most = Math.max(most, open);
+    response.on('close', () => {
+      open -= 1;
+    });
+    const route = routes[path];
+    if (typeof route === 'string') response.setHeader('Content-Type', 'text/html').end(route);
+    else if (route === undefined) response.writeHead(404).end();
+    else route(request, response);
+  };
+  const server = createServer(handle).on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => {
+      sent += socket.bytesWritten;
+    });
+  });
+  const port = await listen(server);
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { port, origin: `http://127.0.0.1:${port}`, requests, most: () => most, sent: () => sent };
+}
+
+const status =
+  (code: number, headers: Record<string, string> = {}): Route =>
+  (_, response) =>
+    response.writeHead(code, headers).end();
+const redirect = (location: string, code = 302): Route => status(code, { Location: location });
+const pageOf = (hrefs: readonly string[]): string =>
+  `<!doctype html><title>Links</title>${hrefs.map((href, index) => `<p><a href="${href}">Link ${index}</a>`).join('')}`;
+
+/** Reports by the path, or the whole, of their link. */
+const byPath = (origin: string, { links }: Json): Map<string, Json> =>
+  new Map(recordsAt(links).map((link) => [String(link.url).replace(origin, ''), link]));
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  '/ok': status(200),
+  '/empty': status(204),
+  '/not-modified': status(304),
+  '/choices': status(300),
+  '/moved': redirect('/ok', 301),
+  '/moved-away': redirect('/gone', 308),
+  '/gone': status(410),
+  '/bad': status(400),
+  '/teapot': status(418),
+  '/error': status(500),
+  '/unavailable': status(503),
+  '/odd': status(799),
+  '/unauthorised': status(401),
+  '/forbidden': status(403),
+  '/busy': status(429),
+  '/linkedin': status(999),
+  '/loop': redirect('/loop'),
+  '/5': redirect('/4'),
+  '/4': redirect('/3'),
+  '/3': redirect('/2'),
+  '/2': redirect('/1'),
+  '/1': redirect('/ok'),
+  '/6': redirect('/5'),
+  '/no-head': (request, response) => response.writeHead(request.method === 'HEAD' ? 405 : 200).end(),
+  '/head-hangs': (request, response) => {
+    if (request.method !== 'HEAD') response.end();
+  },
+  '/inside': redirect('http://10.0.0.1/'),
+};
+/** Status and reason of each; broken is whatever has a reason but `blocked`. */
+const EXPECTED: Readonly<
+  Record<string, [statusCode: number | null, reason: string | null, leadsTo?: string]>
+> = {
+  '/ok': [200, null],
+  '/empty': [204, null],
+  '/not-modified': [304, null],
+  '/choices': [300, null],
+  '/moved': [200, null, '/ok'],
+  '/moved-away': [410, 'status', '/gone'],
+  '/gone': [410, 'status'],
+  '/missing': [404, 'status'],
+  '/bad': [400, 'status'],
+  '/teapot': [418, 'status'],
+  '/error': [500, 'status'],
+  '/unavailable': [503, 'status'],
+  '/odd': [799, 'status'],
+  '/unauthorised': [401, 'blocked'],
+  '/forbidden': [403, 'blocked'],
+  '/busy': [429, 'blocked'],
+  '/linkedin': [999, 'blocked'],
+  '/loop': [null, 'redirects'],
+  '/5': [200, null, '/ok'],
+  '/6': [null, 'redirects'],
+  '/no-head': [200, null],
+  '/head-hangs': [200, null],
+  '/inside': [null, 'refused'],
+};
+
+test('each kind of answer has its verdict, and each link one GET', async (t) => {
+  const paths = Object.keys(EXPECTED);
+  const site = await startSite(t, { '/': pageOf(paths), ...ROUTES });
+  const output = await check(`${site.origin}/`);
+  t.like(output, { url: `${site.origin}/`, totalFound: paths.length, checked: paths.length });
+  t.true(Number.isInteger(output.elapsedMs));
+  t.deepEqual(
+    recordsAt(output.links).map(({ ms: _, ...rest }) => rest),
+    Object.entries(EXPECTED).map(([path, [statusCode, reason, leadsTo]], index) => ({
+      url: site.origin + path,
+      text: `Link ${index}`,
+      statusCode,
+      broken: reason !== null && reason !== 'blocked',
+      reason,
+      finalUrl: statusCode === null ? null : site.origin + (leadsTo ?? path),
+    })),
+  );
+  t.true(site.requests.every((request) => request.startsWith('GET ')));
+  t.is(site.requests.filter((request) => request === 'GET /error').length, 1);
+  t.true(site.most() <= 5);
+});
+
+/** What linkinator sees otherwise, and why we do not. */
+const DIFFERENCES: Readonly<Record<string, string>> = {
+  '/not-modified': 'it counts 304 as broken',
+  '/unauthorised': 'it counts 401 as broken',
+  '/forbidden': 'it counts 403 as broken',
+  '/busy': 'it counts 429 as broken',
+  '/6': 'it follows 20 redirects',
+};
+
+test('the same links are broken as linkinator says', async (t) => {
+  // These it would ask for on other machines, or wait for too long.
+  const paths = Object.keys(EXPECTED).filter((path) => path !== '/inside' && path !== '/head-hangs');
+  const site = await startSite(t, { '/': pageOf(paths), ...ROUTES });
+  const ours = byPath(site.origin, await check(`${site.origin}/`));
+  const { links } = await new LinkChecker().check({ path: `${site.origin}/`, concurrency: 5 });
+  const theirs = new Map(links.map(({ url, state }) => [url.replace(site.origin, ''), state === 'BROKEN']));
+  const different = paths.filter((path) => ours.get(path)?.broken !== theirs.get(path));
+  t.deepEqual(different, Object.keys(DIFFERENCES));
+});
+
+test('what counts as a link', async (t) => {
+  const site = await startSite(t, {
+    '/dir/page': `<!doctype html><html><head><base href="/base/">
+      <meta http-equiv="refresh" content="5; url=/refresh"><link rel="stylesheet" href="/style.css">
+      <link rel="canonical" href="/canonical"></head><body>
+      <a href="relative"> Relative <b>one</b> </a> <a href="/root">Root</a> <a href="/root#part">Root again</a>
+      <a href="#top">Up</a> <a href="mailto:a@example.com">Mail</a> <a href="tel:123">Call</a>
+      <a href="javascript:void 0">Script</a> <a href="data:text/html,x">Data</a> <a href="ftp://127.0.0.1/f">FTP</a>
+      <a name="anchor">No link</a> <a href="http://[">Malformed</a> <a href="http://a b/">Malformed</a>
+      <img src="/picture.png" srcset="/picture-2x.png 2x"> <script src="/script.js"></script> <iframe src="/frame"></iframe>
+      <map><area href="/area" alt="Area"></map> <a href="">Empty</a>
+      </body></html>`,
+  });
+  const { links, totalFound } = await check(`${site.origin}/dir/page`);
+  t.deepEqual(
+    recordsAt(links).map(({ url }) => String(url).replace(site.origin, '')),
+    ['/base/relative', '/root', '/base/', '/area'],
+  );
+  t.is(totalFound, 4);
+  const asked = site.requests.slice(1).sort();
+  t.deepEqual(asked, ['GET /area', 'GET /base/', 'GET /base/relative', 'GET /root']);
+});
+
+test('the page is where its redirects lead, and a page with an error is a page', async (t) => {
+  const site = await startSite(t, {
+    '/old': redirect('/new/page'),
+    '/new/page': (_, response) =>
+      response.writeHead(404, { 'Content-Type': 'text/html' }).end(pageOf(['next', '#a'])),
+  });
+  const output = await check(`${site.origin}/old`);
+  t.like(output, { url: `${site.origin}/new/page`, totalFound: 2, checked: 2 });
+  t.deepEqual([...byPath(site.origin, output).keys()], ['/new/next', '/new/page']);
+});
+
+test.serial('the first 30 of many, five at a time', async (t) => {
+  const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+  const slow: Route = async (_, response) => {
+    while (site.most() < 5) await sleep(10);
+    // Time for one too many.
+    await sleep(30);
+    response.end();
+  };
+  const site = await startSite(t, {
+    '/': pageOf([...paths, ...paths]),
+    ...Object.fromEntries(paths.map((path) => [path, slow])),
+  });
+  const all = await check(`${site.origin}/`);
+  t.like(all, { totalFound: 50, checked: 30 });
+  t.deepEqual([...byPath(site.origin, all).keys()], paths.slice(0, 30));
+  t.is(site.requests.length, 31);
+  t.is(site.most(), 5);
+  t.like(await check(`${site.origin}/`, { maxLinks: 3 }), { totalFound: 50, checked: 3 });
+  for (const maxLinks of [0, 31, 1.5])
+    t.deepEqual(
+      (await faultsOf(tool, { url: site.origin, maxLinks })).map(({ pointer }) => pointer),
+      ['/maxLinks'],
+    );
+});
+
+test('of a download of 100 GB nothing but the headers is read', async (t) => {
+  const chunk = Buffer.alloc(65_536);
+  const site = await startSite(t, {
+    '/': pageOf(['/huge', '/endless', '/bomb']),
+    '/huge': (_, response) => {
+      response.writeHead(200, { 'Content-Length': '100000000000' });
+      const send = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', send);
+      send();
+    },
+    '/endless': (_, response) => {
+      const send = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', send);
+      send();
+    },
+    '/bomb': (_, response) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(chunk),
+  });
+  const { links } = await check(`${site.origin}/`);
+  for (const link of recordsAt(links)) t.like(link, { statusCode: 200, broken: false, reason: null });
+  // What the sockets of both sides hold, and no more.
+  await sleep(200);
+  t.true(site.sent() < 20_000_000, String(site.sent()));
+});
+
+test('links that lead to no answer say why', async (t) => {
+  const closed = await startRaw(() => []);
+  closed.close();
+  const hostile = await startHostile();
+  const plain = await startSite(t, {});
+  const old = await startRaw(() => ['HTTP/1.0 200 OK\r\n\r\n', 'hello']);
+  const selfSigned = createTlsServer({ ...(await makeCertificate(['IP:127.0.0.1'])) }, (_, response) =>
+    response.end(),
+  );
+  const secure = await listen(selfSigned);
+  t.teardown(() => {
+    hostile.close();
+    old.close();
+    selfSigned.close();
+    selfSigned.closeAllConnections();
+  });
+  const reasons: Record<string, string | null> = {
+    [`http://127.0.0.1:${closed.port}/`]: 'connection_refused',
+    [`http://127.0.0.1:${hostile.port}/not-http`]: 'protocol',
+    [`http://127.0.0.1:${hostile.port}/nothing`]: 'reset',
+    [`http://127.0.0.1:${hostile.port}/endless-103`]: 'protocol',
+    [`http://127.0.0.1:${hostile.port}/giant-header`]: 'protocol',
+    [`http://127.0.0.1:${old.port}/`]: null,
+    [`https://127.0.0.1:${secure}/`]: 'certificate',
+    [`https://127.0.0.1:${plain.port}/`]: 'tls',
+    'http://nowhere.example.com/': 'dns',
+    'http://slow.example.com/': 'dns',
+    'http://10.0.0.1/': 'refused',
+    'http://169.254.169.254/latest/': 'refused',
+    'http://router.local/': 'refused',
+    'http://example.com:6667/': 'refused',
+    'http://exa_mple..com/': 'malformed',
+  };
+  const site = await startSite(t, { '/': pageOf(Object.keys(reasons)) });
+  const found = byPath('', await check(`${site.origin}/`));
+  t.deepEqual(Object.fromEntries([...found].map(([url, { reason }]) => [url, reason])), reasons);
+  for (const [url, { broken, statusCode, finalUrl }] of found)
+    t.deepEqual(
+      [broken, statusCode, finalUrl],
+      reasons[url] === null ? [false, 200, url] : [true, null, null],
+      url,
+    );
+});
+
+test('a link with a user name is asked for without it', async (t) => {
+  const seen: (string | undefined)[] = [];
+  const site = await startSite(t, {
+    '/': (_, response) =>
+      response
+        .setHeader('Content-Type', 'text/html')
+        .end(pageOf([`http://jane:secret@127.0.0.1:${site.port}/private`])),
+    '/private': (request, response) => {
+      seen.push(request.headers.authorization);
+      response.writeHead(401).end();
+    },
+  });
+  const { links } = await check(`${site.origin}/`);
+  t.like(recordsAt(links)[0], {
+    statusCode: 401,
+    broken: false,
+    reason: 'blocked',
+    finalUrl: `${site.origin}/private`,
+  });
+  t.deepEqual(seen, [undefined]);
+});
+
+test('a server that hangs has 10 s', async (t) => {
+  const site = await startSite(t, {
+    '/': pageOf(['/hangs', '/ok']),
+    '/hangs': () => undefined,
+    '/ok': status(200),
+  });
+  const found = byPath(site.origin, await check(`${site.origin}/`));
+  t.like(found.get('/hangs'), { statusCode: null, broken: true, reason: 'timeout', finalUrl: null });
+  t.like(found.get('/ok'), { statusCode: 200, broken: false });
+});
+
+test.serial('when the time is over, what has no answer is left out', async (t) => {
+  const paths = Array.from({ length: 12 }, (_, index) => `/hangs/${index}`);
+  const site = await startSite(t, {
+    '/': pageOf(['/ok', ...paths]),
+    '/ok': status(200),
+    ...Object.fromEntries(paths.map((path) => [path, () => undefined])),
+  });
+  const output = await check(`${site.origin}/`, {}, 5000);
+  t.like(output, { totalFound: 13, checked: 1 });
+  t.deepEqual([...byPath(site.origin, output).keys()], ['/ok']);
+  t.true(site.requests.length <= 7);
+});
+
+test('what is cancelled ends with its connections', async (t) => {
+  const paths = Array.from({ length: 12 }, (_, index) => `/hangs/${index}`);
+  let open = 0;
+  const hang: Route = (_, response) => {
+    open += 1;
+    response.on('close', () => {
+      open -= 1;
+    });
+  };
+  const site = await startSite(t, {
+    '/': pageOf(paths),
+    ...Object.fromEntries(paths.map((path) => [path, hang])),
+  });
+  const abort = new AbortController();
+  const call = tool.call({ url: `${site.origin}/` }, { egress, signal: abort.signal });
+  while (open < 5) await sleep(20);
+  abort.abort(new Error('hung up'));
+  await t.throwsAsync(call, { message: 'hung up' });
+  while (open > 0) await sleep(20);
+  t.is(site.requests.length, 6);
+});
+
+test('what is no page', async (t) => {
+  const site = await startSite(t, {
+    '/picture': (_, response) =>
+      response
+        .setHeader('Content-Type', 'image/png')
+        .end(Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')),
+    '/none': pageOf([]),
+  });
+  t.is(await codeOf(() => check(`${site.origin}/picture`)), 'unsupported_source');
+  t.like(await check(`${site.origin}/none`), { totalFound: 0, checked: 0, links: [] });
+  t.is(await codeOf(() => check('http://10.0.0.1/')), 'target_refused');
+});

@@ -1,0 +1,88 @@
+import { createServer } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { createGuard } from '../../egress/guard.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('seo-meta');
+
+async function read(t: ExecutionContext, body: string, type = 'text/html; charset=utf-8') {
+  const server = createServer((_, response) => response.setHeader('Content-Type', type).end(body));
+  const port = await listen(server);
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const egress = createGuard({
+    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
+    allow: [parseAllow(`127.0.0.1:${port}`)],
+    ownPorts: [],
+  });
+  const url = `http://127.0.0.1:${port}/dir/page`;
+  return { url, answer: tool.call({ url: `${url}#part` }, { egress }) };
+}
+
+test('all that a page says of itself', async (t) => {
+  const { url, answer } = await read(
+    t,
+    `<!doctype html><base href="/base/"><title>A
+      title</title><meta name=description content=" What\n it is "><meta name=description content=second>
+    <meta name=ROBOTS content=noindex><meta name=robots content="max-snippet:5">
+    <link rel=canonical href="page?x=1#y">
+    <meta property="og:title twitter:title" content=Both><meta property=og:image content=1><meta property=og:image content=2>
+    <meta name=twitter:card content=summary><meta property=twitter:__proto__ content=p><meta name=constructor content=c>
+    <meta property=og:empty content=""><meta property=og:none>
+    <h1>One</h1><h2>Two <small>words</small></h2><p>and three more words`,
+  );
+  t.deepEqual(await answer, {
+    url,
+    title: 'A title',
+    description: 'What it is',
+    canonical: new URL('/base/page?x=1#y', url).href,
+    robots: 'noindex, max-snippet:5',
+    openGraph: { 'og:title': 'Both', 'og:image': ['1', '2'], 'og:empty': '' },
+    twitter: Object.fromEntries([
+      ['twitter:title', 'Both'],
+      ['twitter:card', 'summary'],
+      ['twitter:__proto__', 'p'],
+    ]),
+    headings: [
+      { level: 1, text: 'One' },
+      { level: 2, text: 'Two words' },
+    ],
+    wordCount: 7,
+  });
+});
+
+test('what a page does not say is null or empty', async (t) => {
+  const { url, answer } = await read(t, '<p>');
+  t.deepEqual(await answer, {
+    url,
+    title: null,
+    description: null,
+    canonical: null,
+    robots: null,
+    openGraph: {},
+    twitter: {},
+    headings: [],
+    wordCount: 0,
+  });
+});
+
+test('words are counted in scripts that write no spaces, too', async (t) => {
+  const { answer } = await read(t, '<p>ภาษาไทย<p>今日は良い天気です。<p>Hello, world!');
+  t.is((await answer).wordCount, 9);
+});
+
+test('what is no HTML, and what is not public, is refused', async (t) => {
+  const { answer } = await read(t, '{}', 'application/json');
+  t.is(await codeOf(() => answer), 'unsupported_source');
+  const network = await stubNetwork({});
+  t.teardown(network.close);
+  t.is(await codeOf(() => tool.call({ url: 'http://[::1]/' }, { egress: network.guard })), 'target_refused');
+  t.deepEqual(
+    (await faultsOf(tool, { url: 'nonsense' })).map(({ pointer }) => pointer),
+    ['/url'],
+  );
+});

@@ -1,0 +1,278 @@
+import { createServer } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { createGuard } from '../../egress/guard.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('web-scrape');
+type Fields = Record<string, unknown>;
+
+interface Answer {
+  body: string | Uint8Array;
+  status?: number;
+  headers?: Record<string, string>;
+}
+
+/** A website on loopback, and the tool asked for a page of it. */
+async function serve(t: ExecutionContext, pages: Record<string, Answer>) {
+  const server = createServer((request, response) => {
+    const page = pages[request.url ?? ''];
+    if (page === undefined) return response.writeHead(404).end();
+    return response
+      .writeHead(page.status ?? 200, page.headers ?? { 'Content-Type': 'text/html; charset=utf-8' })
+      .end(page.body);
+  });
+  const port = await listen(server);
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const egress = createGuard({
+    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
+    allow: [parseAllow(`127.0.0.1:${port}`)],
+    ownPorts: [],
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  return {
+    origin,
+    ask: (path: string, input: Fields = {}) => tool.call({ url: origin + path, ...input }, { egress }),
+  };
+}
+
+/** The answer for one page. */
+async function scrape(t: ExecutionContext, body: string | Uint8Array, input: Fields = {}): Promise<Fields> {
+  const { ask } = await serve(t, { '/dir/page': { body } });
+  return ask('/dir/page', input);
+}
+
+const PAGE = `<!doctype html><html><head>
+<title> Example &amp; more </title>
+<meta name="Description" content="What it is.">
+<link rel="alternate canonical" href="/canonical?a=1">
+<meta property="og:title" content="OG"><meta property="og:image" content="/1.png"><meta property="og:image" content="/2.png">
+<meta property="og:__proto__" content="p"><meta name="og:type" content="website"><meta property="OG:Upper" content="u">
+</head><body>
+<h1>One <em>two</em></h1><h3>Three</h3><h2 hidden>Hidden</h2>
+<p class="lead" id="first">Lead text.</p><p class="lead">Second <b>lead</b>.</p>
+<a href="/a#x"><img src="i.png" alt="" width="10" height="20px"></a> <a href="/a">A</a> <a href="/a" rel="nofollow">again</a>
+<a href="https://other.test/" rel="noopener NoFollow">Other</a> <a href="//www.127.0.0.1/">x</a>
+<a href="mailto:a@b.test">m</a> <a href="tel:1">t</a> <a href="javascript:void(0)">j</a> <a href="http://[">bad</a> <a>none</a>
+<map><area href="/area" alt="Area"></map>
+<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="><img srcset="/s1.png 1x, /s2.png 2x" width="50%"><img>
+<script>var words = 'in a script'</script><noscript>No script</noscript><template>In a template</template>
+</body></html>`;
+
+test.serial('all of a page', async (t) => {
+  const { origin, ask } = await serve(t, {
+    '/start': { body: '', status: 302, headers: { Location: '/dir/page#frag' } },
+    '/dir/page': { body: PAGE },
+  });
+  t.deepEqual(await ask('/start', { selector: '.lead' }), {
+    finalUrl: `${origin}/dir/page`,
+    statusCode: 200,
+    title: 'Example & more',
+    metaDescription: 'What it is.',
+    canonical: `${origin}/canonical?a=1`,
+    headings: [
+      { level: 1, text: 'One two' },
+      { level: 3, text: 'Three' },
+      { level: 2, text: 'Hidden' },
+    ],
+    links: [
+      { url: `${origin}/a`, text: 'A', internal: true, nofollow: false },
+      { url: 'https://other.test/', text: 'Other', internal: false, nofollow: true },
+      { url: `${origin}/area`, text: '', internal: true, nofollow: false },
+    ],
+    images: [
+      { url: `${origin}/dir/i.png`, alt: '', width: 10, height: 20 },
+      { url: `${origin}/s1.png`, alt: null, width: null, height: null },
+    ],
+    openGraph: Object.fromEntries([
+      ['og:title', 'OG'],
+      ['og:image', ['/1.png', '/2.png']],
+      ['og:__proto__', 'p'],
+      ['og:type', 'website'],
+      ['og:upper', 'u'],
+    ]),
+    selectorMatches: ['Lead text.', 'Second lead.'],
+    text: 'One two\nThree\n\nLead text.\n\nSecond lead.\n\nA again Other x m t j bad none',
+    wordCount: 16,
+  });
+});
+
+test.serial('without text, and without a selector', async (t) => {
+  const page = await scrape(t, '<p>one two', { includeText: false });
+  t.like(page, { text: null, wordCount: 2, selectorMatches: null, title: null, canonical: null });
+});
+
+const SELECTORS: [selector: string, matches: string[]][] = [
+  ['h1', ['One two']],
+  ['H1', ['One two']],
+  ['#first', ['Lead text.']],
+  ['#FIRST', []],
+  ['script', ["var words = 'in a script'"]],
+  ['title', ['Example & more']],
+  ['.none', []],
+  ['x-y', []],
+];
+for (const [selector, matches] of SELECTORS)
+  test.serial(`selector ${selector}`, async (t) => {
+    t.deepEqual((await scrape(t, PAGE, { selector })).selectorMatches, matches);
+  });
+
+for (const selector of [
+  '',
+  'a b',
+  'a>b',
+  '.a.b',
+  'p.lead',
+  '*',
+  'a:hover',
+  '[href]',
+  'a,b',
+  '#',
+  '.',
+  '.1',
+  '\n',
+  'a\\',
+  ':root',
+])
+  test.serial(`not a simple selector: ${JSON.stringify(selector)}`, async (t) => {
+    const faults = await faultsOf(tool, { url: 'http://127.0.0.1/', selector });
+    t.deepEqual([...new Set(faults.map(({ pointer }) => pointer))], ['/selector']);
+  });
+
+test.serial('a page that tells of an error is a result', async (t) => {
+  const { ask } = await serve(t, { '/': { status: 500, body: '<h1>Oops</h1>' } });
+  t.like(await ask('/'), { statusCode: 500, headings: [{ level: 1, text: 'Oops' }] });
+});
+
+const TYPES: [name: string, type: string | null, body: string | number[], code: string][] = [
+  ['HTML without a type', null, '<!DOCTYPE html>\n<p>x', 'ok'],
+  ['HTML called text', 'text/plain', '\n <html lang=en>', 'ok'],
+  ['HTML called bytes', 'application/octet-stream', '<!-- c --><body>', 'ok'],
+  ['a fragment called HTML', 'text/html', 'Hello <b>world</b>', 'ok'],
+  ['nothing called HTML', 'text/html', '', 'ok'],
+  [
+    'XHTML',
+    'application/xhtml+xml',
+    '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>',
+    'ok',
+  ],
+  ['XHTML called XML', 'text/xml', '<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "x" "y"><html/>', 'ok'],
+  ['nothing', null, '', 'unsupported_source'],
+  ['text', 'text/plain', 'Hello world', 'unsupported_source'],
+  ['JSON', 'application/json', '{"a": "<p>"}', 'unsupported_source'],
+  ['SVG', 'image/svg+xml', '<?xml version="1.0"?><svg><a>x</a></svg>', 'unsupported_source'],
+  ['a feed called HTML', 'text/html', '<?xml version="1.0"?><rss></rss>', 'unsupported_source'],
+  ['PDF called HTML', 'text/html', '%PDF-1.7\n<html>', 'unsupported_source'],
+  [
+    'PNG called HTML',
+    'text/html',
+    [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13],
+    'unsupported_source',
+  ],
+  ['ZIP called HTML', 'text/html', [0x50, 0x4b, 3, 4, 20, 0, 0, 0], 'unsupported_source'],
+];
+for (const [name, type, body, code] of TYPES)
+  test.serial(`what is HTML is told by its bytes: ${name}`, async (t) => {
+    const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
+    const bytes = typeof body === 'string' ? body : new Uint8Array(body);
+    const { ask } = await serve(t, { '/': { body: bytes, headers } });
+    t.is(await codeOf(() => ask('/')), code);
+  });
+
+test.serial('Shift_JIS by http-equiv, UTF-16 by its mark', async (t) => {
+  const meta = '<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><title>';
+  const { ask } = await serve(t, {
+    '/sjis': {
+      body: Buffer.concat([Buffer.from(meta), Buffer.from([0x83, 0x65, 0x83, 0x58, 0x83, 0x67])]),
+      headers: { 'Content-Type': 'text/html' },
+    },
+    '/utf16': { body: Buffer.from('\u{feff}<title>テスト', 'utf16le'), headers: {} },
+  });
+  t.is((await ask('/sjis')).title, 'テスト');
+  t.is((await ask('/utf16')).title, 'テスト');
+});
+
+test.serial('long text is cut between words, and counted whole', async (t) => {
+  const page = await scrape(t, `<p>${'wörter 😀 '.repeat(8000)}`);
+  const text = String(page.text);
+  t.is(page.wordCount, 8000);
+  t.true([...text].length <= 50_000 && [...text].length > 49_985);
+  t.regex(text, /(?:wörter|😀)$/u);
+  t.is([...String((await scrape(t, 'x'.repeat(60_000))).text)].length, 50_000);
+});
+
+test.serial('elements inside each other do not multiply their text without end', async (t) => {
+  const page = await scrape(t, `${'<div>'.repeat(500)}${'word '.repeat(100_000)}`, { selector: 'div' });
+  t.true(JSON.stringify(page.selectorMatches).length < 2_000_000);
+});
+
+test.serial('a long base does not multiply into the links', async (t) => {
+  const anchors = Array.from({ length: 12_000 }, (_, index) => `<a href="${index}">`).join('');
+  const page = await scrape(t, `<base href="http://x.test/${'y'.repeat(100_000)}/">${anchors}`);
+  t.is(JSON.parse(JSON.stringify(page.links)).length, 10_000);
+  t.true(JSON.stringify(page).length < 2_000_000);
+});
+
+test.serial('5 MB are read, a byte more is too large', async (t) => {
+  const { ask } = await serve(t, {
+    '/5': { body: `<!doctype html><p>${'a'.repeat(5 * 1024 * 1024 - 18)}` },
+    '/6': { body: `<!doctype html><p>${'a'.repeat(5 * 1024 * 1024 - 17)}` },
+  });
+  t.is((await ask('/5', { includeText: false })).wordCount, 1);
+  t.is(await codeOf(() => ask('/6')), 'source_too_large');
+});
+
+const numbered = (times: number, make: (index: number) => string): string =>
+  Array.from({ length: times }, (_, index) => make(index)).join('');
+const HOSTILE: Record<string, string> = {
+  '500 KB of nested div': '<div>'.repeat(100_000),
+  'nested div, closed': '<div>'.repeat(100_000) + '</div>'.repeat(100_000),
+  'one tag of 200,000 attributes': `<p ${numbered(200_000, (index) => `a${index}=b `)}>`,
+  'formatting elements, each different': numbered(40_000, (index) => `<b id=${index}><p>`),
+  'formatting elements to open again in each paragraph': `${numbered(2000, (index) => `<b id=${index}>`)}${'<p>x</p>'.repeat(20_000)}`,
+  'formatting elements closed around a big block': `${numbered(500, (index) => `<b id=${index}>`)}<div>${'<br>'.repeat(100_000)}${'</b>'.repeat(500)}`,
+  'nested tables': '<table><tr><td>'.repeat(30_000),
+  'foster parenting': `<table>${'x<i></i>'.repeat(60_000)}`,
+  'nested links': '<a href=x><object>'.repeat(30_000),
+  'nested select, template and svg': '<select><template><svg><p>'.repeat(20_000),
+  'less-than signs': '<'.repeat(1_000_000),
+  'an open comment': `<!--${'-'.repeat(1_000_000)}`,
+  'character references': '&CounterClockwiseContourIntegral'.repeat(30_000),
+  'style attributes': `<p style="${'; display'.repeat(100_000)}">x`,
+  'attributes of the body': numbered(50_000, (index) => `<body a${index}>`),
+};
+for (const [name, body] of Object.entries(HOSTILE))
+  test.serial(`a hostile page ends before its time is over: ${name}`, async (t) => {
+    const code = await codeOf(() => scrape(t, `<!doctype html>${body}`, { selector: 'p' }));
+    t.true(code === 'ok' || code === 'source_too_large', code);
+  });
+
+test.serial('a page of too many nodes is refused', async (t) => {
+  t.is(await codeOf(() => scrape(t, '<p>'.repeat(1_000_000))), 'source_too_large');
+});
+
+test.serial('what is not public is refused, also after a redirect', async (t) => {
+  const network = await stubNetwork({
+    handle: (_, response) => response.writeHead(302, { Location: 'http://10.0.0.1/' }).end(),
+  });
+  t.teardown(network.close);
+  const ask = (url: string) => codeOf(() => tool.call({ url }, { egress: network.guard }));
+  t.is(await ask('http://127.0.0.1/'), 'target_refused');
+  t.is(await ask('http://example.com/'), 'target_refused');
+});
+
+for (const url of [
+  'example.com',
+  'ftp://example.com/',
+  'http://user:pw@example.com/',
+  'http://',
+  `http://example.com/${'a'.repeat(8192)}`,
+])
+  test.serial(`no address of a page: ${url.slice(0, 40)}`, async (t) => {
+    const faults = await faultsOf(tool, { url });
+    t.deepEqual([...new Set(faults.map(({ pointer }) => pointer))], ['/url']);
+  });
