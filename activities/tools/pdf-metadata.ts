@@ -1,0 +1,52 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import type { ToolInput } from '../../schemas/tool.ts';
+import definition, { PDF_BYTES } from '../../schemas/tools/pdf-metadata.ts';
+import type { NetworkContext } from '../context.ts';
+import type readPdf from '../jobs/read-pdf.ts';
+import type salvagePdf from '../jobs/salvage-pdf.ts';
+import { lockedMetadata, type PdfMetadata } from '../pdf/metadata.ts';
+import { openScratch } from '../scratch.ts';
+
+/** Left for the answer to be written before the attempt itself is out of time. */
+const MARGIN_MS = 200;
+/** For a second look at a file that pdf.js does not open. */
+const SALVAGE_MS = 4000;
+
+/** Downloads the file past the memory of this process, and has it read on a thread. */
+export async function run(
+  { fileUrl }: ToolInput<typeof definition>,
+  { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
+): Promise<PdfMetadata> {
+  const limits = {
+    signal,
+    deadline: Math.min(deadline, Date.now() + definition.limits.workMs) - MARGIN_MS,
+  };
+  const target = egress.parseTarget(fileUrl, { kind: 'url', pointer: '/fileUrl' });
+  await using file = await openScratch();
+  {
+    using response = await egress.fetch(target, { maxBytes: PDF_BYTES, ...limits });
+    const { status } = response;
+    if (status < 200 || status > 299)
+      throw new ServiceError('target_failed', { detail: `The address of the file answered ${status}.` });
+    if (!response.decoded)
+      throw new ServiceError('unsupported_source', { detail: 'The file came in an unknown content coding.' });
+    await file.writeFile(response.body);
+  }
+  const { size } = await file.stat();
+  const source = { fd: file.fd, size };
+  const reading = await offload<typeof readPdf>('read-pdf', source, limits);
+  if (reading.kind === 'read') return reading.metadata;
+  if (reading.kind === 'locked' && reading.pageCount !== null) return lockedMetadata(reading.pageCount);
+
+  const salvaged = await offload<typeof salvagePdf>('salvage-pdf', source, {
+    signal,
+    deadline: Math.min(limits.deadline, Date.now() + SALVAGE_MS),
+  }).catch((error: unknown) => {
+    // Too large or too long for the second look: the first one stands.
+    if (signal.aborted || !(error instanceof ServiceError)) throw error;
+    return null;
+  });
+  if (reading.kind === 'locked') return lockedMetadata(salvaged?.pageCount ?? null);
+  if (salvaged === null) throw new ServiceError('corrupt_source');
+  return salvaged;
+}

@@ -1,0 +1,427 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { deflateSync } from 'node:zlib';
+import test from 'ava';
+import { createGuard } from '../../egress/guard.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+import { codeOf, listen } from '../helpers/egress.ts';
+import { startHostile } from '../helpers/http.ts';
+import { CATALOG, makePdf, makeXrefStreamPdf, ONE_PAGE, PAGE, streamOf } from '../helpers/pdf.ts';
+import { seededRandom } from '../helpers/random.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const run = promisify(execFile);
+const tool = await loadTool('pdf-metadata');
+/** Another folder with PDFs, of any number, may be named instead of ours. */
+const samples = process.env.TEST_PDFS ?? fileURLToPath(new URL('../vectors/pdf', import.meta.url));
+
+const files = new Map<string, Buffer>();
+const server = createServer((request, response) => {
+  const file = files.get(request.url ?? '');
+  response.writeHead(file === undefined ? 404 : 200).end(file);
+});
+const port = await listen(server);
+test.after.always(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+const egressTo = (open: number) =>
+  createGuard({
+    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
+    allow: [parseAllow(`127.0.0.1:${open}`)],
+    ownPorts: [],
+  });
+const egress = egressTo(port);
+
+/** Calls the tool for a file that the server has. */
+async function ask(bytes: Buffer, ms = 60_000): Promise<Record<string, unknown>> {
+  const path = `/${crypto.randomUUID()}`;
+  files.set(path, bytes);
+  try {
+    return await tool.call(
+      { fileUrl: `http://127.0.0.1:${port}${path}` },
+      { egress, deadline: Date.now() + ms },
+    );
+  } finally {
+    files.delete(path);
+  }
+}
+
+/** Runs work with a folder of its own. */
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'pdf-test-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What pdfinfo says; null where it does not open the file. */
+async function pdfinfo(path: string) {
+  const answer = await run('pdfinfo', ['-enc', 'UTF-8', path], { timeout: 30_000 }).catch(() => null);
+  if (answer === null) return null;
+  const value = (key: string): string | null =>
+    new RegExp(`^${key}:[ ]+(\\S.*)$`, 'm').exec(answer.stdout)?.[1]?.trim() ?? null;
+  const pages = value('Pages');
+  if (pages === null) return null;
+  return {
+    title: value('Title'),
+    author: value('Author'),
+    subject: value('Subject'),
+    producer: value('Producer'),
+    pageCount: Number(pages),
+    encrypted: value('Encrypted')?.startsWith('yes') ?? false,
+  };
+}
+
+/** Pages that qpdf counts; null where it does not open the file. */
+async function qpdfPages(path: string): Promise<number | null> {
+  try {
+    const { stdout } = await run('qpdf', ['--warning-exit-0', '--show-npages', path], { timeout: 30_000 });
+    return Number(stdout.trim());
+  } catch {
+    return null;
+  }
+}
+
+/** What pdfinfo makes of bytes. */
+const pdfinfoOf = (bytes: Buffer) =>
+  inFolder(async (folder) => {
+    const path = join(folder, 'file.pdf');
+    await writeFile(path, bytes);
+    return pdfinfo(path);
+  });
+
+/** What a call for these bytes ends with: the output, or the code of the refusal. */
+async function outcomeOf(bytes: Buffer, ms?: number): Promise<Record<string, unknown>> {
+  let output = {};
+  const code = await codeOf(async () => {
+    output = await ask(bytes, ms);
+  });
+  return { code, ...output };
+}
+
+test.serial('opens more than pdfinfo and qpdf do, and counts the pages that pdfinfo counts', async (t) => {
+  const names = (await readdir(samples)).filter((name) => name.endsWith('.pdf')).sort();
+  t.true(names.length >= 50);
+  const counted = { ours: 0, pdfinfo: 0, qpdf: 0 };
+  for (const name of names) {
+    const path = join(samples, name);
+    const ours = await outcomeOf(await readFile(path));
+    t.true(
+      ['ok', 'corrupt_source', 'unsupported_source'].includes(String(ours.code)),
+      `${name}: ${ours.code}`,
+    );
+    if (typeof ours.pageCount === 'number') counted.ours += 1;
+    if ((await qpdfPages(path)) !== null) counted.qpdf += 1;
+    const theirs = await pdfinfo(path);
+    if (theirs === null) continue;
+    counted.pdfinfo += 1;
+    t.is(ours.pageCount, theirs.pageCount, name);
+    if (theirs.encrypted) t.true(ours.encrypted, name);
+  }
+  t.log(counted);
+  t.true(counted.ours > counted.pdfinfo && counted.ours > counted.qpdf);
+});
+
+const titled = (title: string): Buffer => makePdf({ objects: { ...ONE_PAGE, 9: `<< /Title ${title} >>` } });
+
+/** Strings of ISO 32000-2, 7.9.2.2, and what they say. */
+const TITLES: Readonly<Record<string, [source: string, title: string | null]>> = {
+  ASCII: ['(Hello)', 'Hello'],
+  escapes: ['(a\\(b\\)\\101\\\nc (d))', 'a(b)Ac (d)'],
+  hexadecimal: ['<48 65 6C6C6F>', 'Hello'],
+  PDFDocEncoding: ['(\\222 \\204 \\240 \\351)', '™ — € é'],
+  'UTF-16BE': ['<FEFF65E5672C8A9E D83DDE00>', '日本語😀'],
+  'odd UTF-16BE': ['<FEFF65E5672C00>', '日本'],
+  empty: ['()', null],
+  'nothing but a mark': ['<FEFF>', null],
+  'no string': ['/Hello', null],
+};
+for (const [what, [source, title]] of Object.entries(TITLES))
+  test.serial(`a title is what pdfinfo says it is: ${what}`, async (t) => {
+    const bytes = titled(source);
+    t.is((await ask(bytes)).title, title);
+    t.is((await pdfinfoOf(bytes))?.title ?? null, title);
+  });
+
+test.serial('titles that pdfinfo does not read, or shows as they are', async (t) => {
+  t.is((await ask(titled('(\\000Hello\\000)'))).title, 'Hello');
+  t.is((await ask(titled('( \\t Hello\\n )'))).title, 'Hello');
+  t.is((await ask(titled('(\\000\\000 )'))).title, null);
+  t.is((await ask(titled('<FFFEE5652C67>'))).title, '日本');
+  t.is((await ask(titled('<EFBBBFE697A5F09F9880>'))).title, '日😀');
+  const { title } = await ask(titled('<FEFF0041D83D0042>'));
+  t.true(String(title).isWellFormed());
+  t.is(String((await ask(titled(`(${'A'.repeat(20_000)})`))).title).length, 10_000);
+});
+
+test.serial('all four texts', async (t) => {
+  const texts = { title: 'Annual report', author: 'Jane Doe', subject: 'Money', producer: 'Hand 1.0' };
+  const entries = Object.entries(texts).map(
+    ([key, text]) => `/${key[0]?.toUpperCase()}${key.slice(1)} (${text})`,
+  );
+  const bytes = makePdf({ objects: { ...ONE_PAGE, 9: `<< ${entries.join(' ')} >>` } });
+  t.deepEqual(await ask(bytes), { ...texts, pageCount: 1, encrypted: false });
+  t.deepEqual(await pdfinfoOf(bytes), { ...texts, pageCount: 1, encrypted: false });
+});
+
+const CIPHERS: Readonly<Record<string, string[]>> = {
+  'RC4, 40 bits': ['40'],
+  'RC4, 128 bits': ['128', '--use-aes=n'],
+  'AES, 128 bits': ['128', '--use-aes=y'],
+  'AES, 256 bits': ['256'],
+};
+for (const [cipher, options] of Object.entries(CIPHERS))
+  test.serial(`encrypted: ${cipher}`, async (t) => {
+    await inFolder(async (folder) => {
+      const path = join(folder, 'file.pdf');
+      const source = join(folder, 'source.pdf');
+      const pages = { 2: '<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>', 4: PAGE };
+      await writeFile(source, makePdf({ objects: { ...ONE_PAGE, ...pages } }));
+      const encrypt = async (password: string, ...more: string[]): Promise<Buffer> => {
+        await run('qpdf', [
+          '--allow-weak-crypto',
+          ...more,
+          '--encrypt',
+          password,
+          'owner',
+          ...options,
+          '--',
+          source,
+          path,
+        ]);
+        return readFile(path);
+      };
+      const hidden = { title: null, author: null, subject: null, producer: null, encrypted: true };
+      t.deepEqual(await ask(await encrypt('secret')), { ...hidden, pageCount: 2 });
+      t.is(await pdfinfo(path), null);
+      t.deepEqual(await ask(await encrypt('secret', '--linearize')), { ...hidden, pageCount: 2 });
+      t.deepEqual(await ask(await encrypt('', '--object-streams=generate')), {
+        ...hidden,
+        title: 'Hello',
+        pageCount: 2,
+      });
+      t.like(await pdfinfo(path), { title: 'Hello', pageCount: 2, encrypted: true });
+      const packed = ['--object-streams=generate'];
+      t.deepEqual(await ask(await encrypt('secret', ...packed)), { ...hidden, pageCount: null });
+      t.deepEqual(await ask(await encrypt('secret', ...packed, '--linearize')), { ...hidden, pageCount: 2 });
+    });
+  });
+
+test.serial('encrypted for certificates, or in a way that nobody knows', async (t) => {
+  const hidden = { title: null, author: null, subject: null, producer: null, encrypted: true, pageCount: 1 };
+  const handlers = [
+    '<< /Filter /Adobe.PubSec /SubFilter /adbe.pkcs7.s4 /V 2 /Length 128 /Recipients [<00>] >>',
+    '<< /Filter /Standard /V 99 /R 99 /O (x) /U (x) /P -1 >>',
+  ];
+  for (const handler of handlers) {
+    const trailer = '/Encrypt 6 0 R /ID [<00> <00>]';
+    t.deepEqual(await ask(makePdf({ objects: { ...ONE_PAGE, 6: handler }, trailer })), hidden);
+  }
+});
+
+const BOMB = deflateSync(Buffer.alloc(96 * 1024 * 1024));
+const packedObjects = [CATALOG, ONE_PAGE[2], PAGE].map(String);
+const packedHead = `1 0 2 ${CATALOG.length + 1} 3 ${packedObjects.slice(0, 2).join(' ').length + 1} `;
+const withMetadata = (stream: Buffer): Buffer =>
+  makePdf({ objects: { ...ONE_PAGE, 1: '<< /Type /Catalog /Pages 2 0 R /Metadata 5 0 R >>', 5: stream } });
+const withPages = (pages: string, more: Record<number, string> = {}): Buffer =>
+  makePdf({ objects: { ...ONE_PAGE, 2: pages, ...more } });
+const objectStream = (bytes: Buffer, count: number): Buffer =>
+  makeXrefStreamPdf({
+    objects: {
+      9: '<< /Title (Hello) >>',
+      10: streamOf(
+        `/Type /ObjStm /N ${count} /First ${packedHead.length} /Filter /FlateDecode`,
+        deflateSync(Buffer.concat([Buffer.from(packedHead + packedObjects.join(' ')), bytes])),
+      ),
+    },
+    packed: { 1: 0, 2: 1, 3: 2 },
+    dictionary: '/Size 21',
+  });
+const xrefStream = (dictionary: string, more = Buffer.alloc(0)): Buffer =>
+  makeXrefStreamPdf({
+    objects: ONE_PAGE,
+    dictionary: `${dictionary} /Filter /FlateDecode`,
+    encode: (entries) => deflateSync(Buffer.concat([entries, more])),
+  });
+
+const GOOD = { code: 'ok', title: 'Hello', pageCount: 1, encrypted: false };
+/** Files made to hurt a reader, and what becomes of them. */
+const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<string, unknown>]>> = {
+  'a page tree that leads back to its root': [
+    () =>
+      withPages('<< /Type /Pages /Kids [4 0 R] /Count 5 >>', {
+        4: '<< /Type /Pages /Parent 2 0 R /Kids [2 0 R 3 0 R] /Count 5 >>',
+      }),
+    GOOD,
+  ],
+  'a billion pages': [() => withPages('<< /Type /Pages /Kids [3 0 R] /Count 1000000000 >>'), GOOD],
+  'less than no pages': [() => withPages('<< /Type /Pages /Kids [3 0 R] /Count -5 >>'), GOOD],
+  'a page and a half': [() => withPages('<< /Type /Pages /Kids [3 0 R] /Count 1.5 >>'), GOOD],
+  'a number of 23 digits': [
+    () => withPages('<< /Type /Pages /Kids [3 0 R] /Count 99999999999999999999999 >>'),
+    GOOD,
+  ],
+  'metadata that unpacks to 96 MB': [
+    () => withMetadata(streamOf('/Type /Metadata /Subtype /XML /Filter /FlateDecode', BOMB)),
+    GOOD,
+  ],
+  'metadata packed twice': [
+    () =>
+      withMetadata(
+        streamOf('/Type /Metadata /Subtype /XML /Filter [/FlateDecode /FlateDecode]', deflateSync(BOMB)),
+      ),
+    GOOD,
+  ],
+  'a stream whose length is itself': [
+    () =>
+      withMetadata(Buffer.from('<< /Type /Metadata /Subtype /XML /Length 5 0 R >>\nstream\nabc\nendstream')),
+    GOOD,
+  ],
+  'objects that unpack to 96 MB': [
+    () => objectStream(Buffer.alloc(96 * 1024 * 1024), 3),
+    { code: 'source_too_large' },
+  ],
+  'cross-references that predict rows of 2 GB': [
+    () => xrefStream('/Size 21 /DecodeParms << /Predictor 12 /Columns 2000000000 >>'),
+    GOOD,
+  ],
+  'a table that is its own predecessor': [
+    () => {
+      const plain = makePdf({ objects: ONE_PAGE });
+      const at = plain.lastIndexOf('xref\n0 ');
+      return makePdf({ objects: ONE_PAGE, trailer: `/Prev ${at}` });
+    },
+    GOOD,
+  ],
+  'a million arrays in one another': [
+    () =>
+      makePdf({
+        objects: { ...ONE_PAGE, 9: `<< /Title (Hello) /X ${'['.repeat(1e6)}${']'.repeat(1e6)} >>` },
+      }),
+    { code: 'ok', pageCount: 1 },
+  ],
+  'an information dictionary that is itself': [
+    () => makePdf({ objects: { ...ONE_PAGE, 9: '9 0 R' } }),
+    { ...GOOD, title: null },
+  ],
+  'a stream of 10^18 bytes, and no table': [
+    () =>
+      makePdf({
+        objects: { ...ONE_PAGE, 5: '<< /Length 1000000000000000000 >>\nstream\nabc\nendstream' },
+        startxref: 0,
+      }),
+    GOOD,
+  ],
+  'an object with a number of 20 digits, and no table': [
+    () =>
+      Buffer.concat([
+        Buffer.from('%PDF-1.7\n99999999999999999999 0 obj\n<< >>\nendobj\n'),
+        makePdf({ objects: ONE_PAGE, startxref: 0 }),
+      ]),
+    GOOD,
+  ],
+  'nothing but the header': [() => Buffer.from('%PDF-1.7\n'), { code: 'corrupt_source' }],
+  'a catalog without pages': [
+    () => makePdf({ objects: { 1: '<< /Type /Catalog >>', 9: '<< >>' } }),
+    { code: 'corrupt_source' },
+  ],
+};
+for (const [what, [make, outcome]] of Object.entries(HOSTILE))
+  test.serial(`a hostile file: ${what}`, async (t) => {
+    t.like(await outcomeOf(make()), outcome);
+  });
+
+test.serial('good files in the forms that the hostile ones have', async (t) => {
+  t.like(await ask(objectStream(Buffer.alloc(0), 3)), { title: 'Hello', pageCount: 1 });
+  t.like(await ask(xrefStream('/Size 21')), { title: 'Hello', pageCount: 1 });
+});
+
+test.serial('a file that keeps the reader busy is given up in time', async (t) => {
+  const bytes = xrefStream('/Size 1000000000 /Index [0 1000000000]', Buffer.alloc(20 * 1024 * 1024));
+  t.is((await outcomeOf(bytes, 3000)).code, 'deadline_exceeded');
+});
+
+test.serial('a file of which a part is missing', async (t) => {
+  const random = seededRandom(t.log);
+  for (const name of ['c-linearized.pdf', '11-pages-with-labels.pdf', 'enc-owner-objstm.pdf']) {
+    const bytes = await readFile(new URL(`../vectors/pdf/${name}`, import.meta.url));
+    for (let round = 0; round < 8; round++) {
+      const { code, pageCount } = await outcomeOf(bytes.subarray(0, random.integer(9, bytes.length - 1)));
+      t.true(code === 'ok' ? Number(pageCount) >= 0 : code === 'corrupt_source', `${name}: ${code}`);
+    }
+  }
+});
+
+test.serial('what a file is, its bytes say', async (t) => {
+  const others = {
+    nothing: '',
+    text: 'Hello',
+    HTML: '<!doctype html><title>report.pdf</title>',
+    PostScript: '%!PS-Adobe-3.0\n%%EOF',
+    PNG: '\x89PNG\r\n\x1a\n\0\0\0\rIHDR',
+    ZIP: 'PK\x03\x04',
+    'a header too late': `${'x'.repeat(1024)}%PDF-1.7`,
+    'an object in a text': 'see 1 0 obj for more',
+  };
+  for (const [what, text] of Object.entries(others))
+    t.is((await outcomeOf(Buffer.from(text, 'latin1'))).code, 'unsupported_source', what);
+  const pdf = makePdf({ objects: ONE_PAGE });
+  t.like(await ask(Buffer.concat([Buffer.alloc(1000), pdf])), { pageCount: 1 });
+  t.like(await ask(Buffer.concat([Buffer.from('% no header\n'), pdf.subarray(9)])), { pageCount: 1 });
+});
+
+test.serial('50 MB, and not a byte more', async (t) => {
+  const rest = makePdf({ objects: { ...ONE_PAGE, 5: streamOf('', Buffer.alloc(0)) } }).length;
+  // The length of the stream and the place of the table take seven and five digits more.
+  const fill = 50 * 1024 * 1024 - rest - 12;
+  const make = (more: number) =>
+    makePdf({ objects: { ...ONE_PAGE, 5: streamOf('', Buffer.alloc(fill + more, 0x61)) } });
+  const whole = make(0);
+  t.is(whole.length, 50 * 1024 * 1024);
+  t.like(await ask(whole), { pageCount: 1 });
+  t.is((await outcomeOf(make(1))).code, 'source_too_large');
+});
+
+test.serial('what the server does wrong', async (t) => {
+  const missing = () => tool.call({ fileUrl: `http://127.0.0.1:${port}/missing` }, { egress });
+  t.is(await codeOf(missing), 'target_failed');
+  const hostile = await startHostile();
+  t.teardown(hostile.close);
+  const outcomes = {
+    '/silent': 'target_timeout',
+    '/drip': 'target_timeout',
+    '/half': 'target_failed',
+    '/redirect-loop': 'target_failed',
+    '/gzip-bomb': 'source_too_large',
+    '/announced-10-gb': 'source_too_large',
+  };
+  for (const [path, code] of Object.entries(outcomes)) {
+    const call = () =>
+      tool.call(
+        { fileUrl: `http://127.0.0.1:${hostile.port}${path}` },
+        {
+          egress: egressTo(hostile.port),
+          deadline: Date.now() + (code === 'target_timeout' ? 1500 : 30_000),
+        },
+      );
+    t.is(await codeOf(call), code, path);
+  }
+});
+
+test.serial('addresses that are none', async (t) => {
+  for (const fileUrl of ['file:///etc/passwd', 'report.pdf', 'http://user@example.com/a.pdf'])
+    t.deepEqual(
+      (await faultsOf(tool, { fileUrl })).map(({ pointer }) => pointer),
+      ['/fileUrl'],
+    );
+});
