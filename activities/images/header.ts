@@ -1,0 +1,113 @@
+/** What a picture's first bytes say of it, before anything is decoded. */
+export interface ImageHeader {
+  type: 'png' | 'jpeg' | 'webp' | 'bmp';
+  /** As stored: an EXIF orientation is not applied. Pixels. */
+  width: number;
+  height: number;
+  /** More than one for an animated WebP. */
+  frames: number;
+  /** Whether a WebP is coded without loss; what PNG and BMP always are. */
+  lossless: boolean;
+}
+
+type Size = Omit<ImageHeader, 'type'>;
+
+const still = (width: number, height: number, lossless: boolean): Size => ({
+  width,
+  height,
+  frames: 1,
+  lossless,
+});
+
+/** ISO/IEC 15948: IHDR comes first. */
+const readPng = (bytes: Buffer): Size | null =>
+  bytes.length >= 24 && bytes.toString('latin1', 12, 16) === 'IHDR'
+    ? still(bytes.readUInt32BE(16), bytes.readUInt32BE(20), true)
+    : null;
+
+/** ITU-T T.81, B.1: markers up to the first frame header; these four of its range are no frame headers. */
+function readJpeg(bytes: Buffer): Size | null {
+  const notFrames = [0xc4, 0xc8, 0xcc];
+  for (let at = 2; at + 9 <= bytes.length; ) {
+    if (bytes[at] !== 0xff) return null;
+    const marker = bytes.readUInt8(at + 1);
+    const standsAlone = marker === 0xff || marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+    if (!standsAlone) {
+      if (marker >= 0xc0 && marker <= 0xcf && !notFrames.includes(marker))
+        return still(bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5), false);
+      at += bytes.readUInt16BE(at + 2);
+    }
+    at += marker === 0xff ? 1 : 2;
+  }
+  return null;
+}
+
+/** RFC 9649: RIFF chunks; VP8X has the canvas, VP8 and VP8L the size of their picture. */
+function readWebp(bytes: Buffer): Size | null {
+  let size: Size | null = null;
+  for (let at = 12; at + 18 <= bytes.length; ) {
+    const kind = bytes.toString('latin1', at, at + 4);
+    const data = at + 8;
+    if (kind === 'VP8X' && bytes.length >= data + 10)
+      size = still(bytes.readUIntLE(data + 4, 3) + 1, bytes.readUIntLE(data + 7, 3) + 1, false);
+    else if (kind === 'VP8 ')
+      return (
+        size ?? still(bytes.readUInt16LE(data + 6) & 0x3fff, bytes.readUInt16LE(data + 8) & 0x3fff, false)
+      );
+    else if (kind === 'VP8L') {
+      const packed = bytes.readUInt32LE(data + 1);
+      return {
+        ...(size ?? still((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1, true)),
+        lossless: true,
+      };
+    } else if (kind === 'ANMF') {
+      if (size === null) return null;
+      return readFrames(bytes, at, size);
+    }
+    at = data + evenUp(bytes.readUInt32LE(at + 4));
+  }
+  return null;
+}
+
+/** Chunks of odd length are padded. */
+const evenUp = (length: number): number => length + (length % 2);
+
+/** @param at of the first frame. Lossless when its picture is. */
+function readFrames(bytes: Buffer, at: number, size: Size): Size {
+  const lossless = bytes.toString('latin1', at + 24, at + 28) === 'VP8L';
+  let frames = 0;
+  for (let next = at; next + 8 <= bytes.length; next += 8 + evenUp(bytes.readUInt32LE(next + 4)))
+    if (bytes.toString('latin1', next, next + 4) === 'ANMF') frames++;
+  return { ...size, frames, lossless };
+}
+
+/** The headers of OS/2 and Windows; a height below zero is a picture from top to bottom. */
+function readBmp(bytes: Buffer): Size | null {
+  if (bytes.length < 26) return null;
+  return bytes.readUInt32LE(14) === 12
+    ? still(bytes.readUInt16LE(18), bytes.readUInt16LE(20), true)
+    : still(bytes.readInt32LE(18), Math.abs(bytes.readInt32LE(22)), true);
+}
+
+const FORMATS = [
+  { type: 'png', is: (start: string) => start.startsWith('\x89PNG\r\n\x1a\n'), read: readPng },
+  { type: 'jpeg', is: (start: string) => start.startsWith('\xff\xd8\xff'), read: readJpeg },
+  { type: 'webp', is: (start: string) => /^RIFF[\s\S]{4}WEBP/.test(start), read: readWebp },
+  { type: 'bmp', is: (start: string) => start.startsWith('BM'), read: readBmp },
+] as const;
+
+/**
+ * Type and size of a picture, by its bytes alone.
+ *
+ * @returns null for a type that is none of these; a size of null where the header is damaged
+ */
+export function readImageHeader(
+  bytes: Buffer,
+): { type: ImageHeader['type']; header: ImageHeader | null } | null {
+  const start = bytes.toString('latin1', 0, 16);
+  const format = FORMATS.find(({ is }) => is(start));
+  if (format === undefined) return null;
+  const size = format.read(bytes);
+  const sound = size !== null && size.width > 0 && size.height > 0 && size.frames > 0;
+  return { type: format.type, header: sound ? { type: format.type, ...size } : null };
+}

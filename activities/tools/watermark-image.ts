@@ -1,0 +1,62 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import definition from '../../schemas/tools/watermark-image.ts';
+import type { NetworkContext } from '../context.ts';
+import { downloadFile } from '../downloadFile.ts';
+import { suggestFileName } from '../fileName.ts';
+import { OUTPUTS } from '../images/encode.ts';
+import { readImageHeader } from '../images/header.ts';
+import type watermark from '../jobs/watermark.ts';
+
+const SOURCE_BYTES = 20 * 1024 * 1024;
+const SOURCE_PIXELS = 40_000_000;
+/** Of the work's time; what is left is for a picture of the largest size. */
+const DOWNLOAD_MS = 20_000;
+/** Left for the answer to be written before the attempt itself is out of time. */
+const MARGIN_MS = 500;
+
+/** Downloads a picture and draws a text on it. */
+export async function run(
+  { fileUrl, text, opacity, position }: ToolInput<typeof definition>,
+  { egress, offload, signal, deadline: attemptEnd }: Omit<NetworkContext, 'resolver'>,
+): Promise<ToolOutput<typeof definition>> {
+  const deadline = Math.min(attemptEnd, Date.now() + definition.limits.workMs) - MARGIN_MS;
+  const { bytes, source } = await downloadFile(egress, fileUrl, {
+    maxBytes: SOURCE_BYTES,
+    signal,
+    deadline: Math.min(deadline, Date.now() + DOWNLOAD_MS),
+  });
+  const header = readSupported(bytes);
+  const input = {
+    bytes,
+    header,
+    type: header.type,
+    text,
+    opacity,
+    position,
+    maxPixels: SOURCE_PIXELS,
+    deadline,
+  };
+  const marked = await offload<typeof watermark>('watermark', input, { signal, deadline });
+  const { mimeType, extension } = OUTPUTS[header.type];
+  return {
+    fileBase64: Buffer.from(marked.buffer, marked.byteOffset, marked.length).toString('base64'),
+    mimeType,
+    fileName: suggestFileName(source, extension, 'image'),
+    sizeBytes: marked.length,
+  };
+}
+
+function readSupported(bytes: Buffer) {
+  const read = readImageHeader(bytes);
+  if (read === null || read.type === 'bmp')
+    throw new ServiceError('unsupported_source', { detail: 'The file is no PNG, JPEG or WebP.' });
+  const { type, header } = read;
+  if (header === null) throw new ServiceError('corrupt_source');
+  const { width, height, frames } = header;
+  if (width * height * frames > SOURCE_PIXELS)
+    throw new ServiceError('source_too_large', {
+      detail: `The picture has ${width} x ${height} pixels${frames > 1 ? ` in ${frames} frames` : ''}; 40 megapixels are the limit.`,
+    });
+  return { ...header, type };
+}
