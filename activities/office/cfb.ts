@@ -1,0 +1,111 @@
+import { ServiceError } from '../../schemas/errors.ts';
+
+/** [MS-CFB] 2.2 to 2.6: the header, the sector chains, and directory entries of 128 bytes. */
+const MAGIC = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+const HEADER_BYTES = 512;
+const ENTRY_BYTES = 128;
+const LAST_SECTOR = 0xfffffffa;
+const NONE = 0xffffffff;
+const STREAM = 2;
+
+const corrupt = () =>
+  new ServiceError('corrupt_source', { detail: 'The document is damaged: its container is broken.' });
+
+export const isCfb = (bytes: Buffer): boolean => bytes.subarray(0, 8).equals(MAGIC);
+
+interface DirectoryEntry {
+  name: string;
+  type: number;
+  start: number;
+  size: number;
+  left: number;
+  right: number;
+  child: number;
+}
+
+function readDirectoryEntry(bytes: Buffer, at: number): DirectoryEntry {
+  const nameBytes = Math.min(64, bytes.readUInt16LE(at + 64));
+  return {
+    name: bytes.toString('utf16le', at, at + Math.max(0, nameBytes - 2)),
+    type: bytes.readUInt8(at + 66),
+    left: bytes.readUInt32LE(at + 68),
+    right: bytes.readUInt32LE(at + 72),
+    child: bytes.readUInt32LE(at + 76),
+    start: bytes.readUInt32LE(at + 116),
+    size: bytes.readUInt32LE(at + 120),
+  };
+}
+
+/** Sectors from `start` on, by a table of which follows which; one that runs in a circle is broken. */
+function chain(table: readonly number[], start: number): number[] {
+  const sectors: number[] = [];
+  for (let sector = start; sector <= LAST_SECTOR; sector = table[sector] ?? NONE) {
+    if (sectors.length >= table.length) throw corrupt();
+    sectors.push(sector);
+  }
+  return sectors;
+}
+
+const numbers = (bytes: Buffer): number[] =>
+  Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readUInt32LE(index * 4));
+
+function readContainer(bytes: Buffer): Map<string, Buffer> {
+  const sectorBytes = 1 << bytes.readUInt16LE(30);
+  const miniBytes = 1 << bytes.readUInt16LE(32);
+  if (sectorBytes !== 512 && sectorBytes !== 4096) throw corrupt();
+  const miniCutoff = bytes.readUInt32LE(56);
+  const sectorAt = (sector: number): Buffer =>
+    bytes.subarray((sector + 1) * sectorBytes, (sector + 2) * sectorBytes);
+
+  const fatSectors = numbers(bytes.subarray(76, HEADER_BYTES));
+  const perSector = sectorBytes / 4 - 1;
+  const most = bytes.length / sectorBytes;
+  let difat = bytes.readUInt32LE(68);
+  for (let count = 0; difat <= LAST_SECTOR; count++) {
+    if (count > most) throw corrupt();
+    const list = numbers(sectorAt(difat));
+    fatSectors.push(...list.slice(0, perSector));
+    difat = list[perSector] ?? NONE;
+  }
+  const used = fatSectors.filter((sector) => sector < most);
+  const fat = used.flatMap((sector) => numbers(sectorAt(sector)));
+  const read = (start: number): Buffer => Buffer.concat(chain(fat, start).map(sectorAt));
+
+  const directory = read(bytes.readUInt32LE(48));
+  const entryAt = (index: number) => readDirectoryEntry(directory, index * ENTRY_BYTES);
+  const root = entryAt(0);
+  const miniFat = numbers(read(bytes.readUInt32LE(60)));
+  const miniStream = read(root.start);
+
+  const firstSector = ({ start, size }: DirectoryEntry): Buffer =>
+    size < miniCutoff
+      ? Buffer.concat(
+          chain(miniFat, start).map((it) => miniStream.subarray(it * miniBytes, (it + 1) * miniBytes)),
+        )
+      : sectorAt(start);
+  const streams = new Map<string, Buffer>();
+  const seen = new Set<number>();
+  const open = [root.child];
+  for (let index = open.pop(); index !== undefined; index = open.pop()) {
+    if (index === NONE || seen.has(index)) continue;
+    seen.add(index);
+    const entry = entryAt(index);
+    if (entry.type === STREAM) streams.set(entry.name, firstSector(entry));
+    open.push(entry.left, entry.right);
+  }
+  return streams;
+}
+
+/**
+ * The streams in the root of a compound file (the container of old Office files), by name, each with its beginning.
+ *
+ * @throws ServiceError corrupt_source
+ */
+export function readCfb(bytes: Buffer): Map<string, Buffer> {
+  try {
+    return readContainer(bytes);
+  } catch (error) {
+    if (error instanceof RangeError) throw corrupt();
+    throw error;
+  }
+}

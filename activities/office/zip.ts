@@ -1,0 +1,183 @@
+import { createInflateRaw } from 'node:zlib';
+import { ServiceError } from '../../schemas/errors.ts';
+
+/** What a ZIP archive may hold, archives within it included. */
+export interface ZipBudget {
+  entries: number;
+  bytes: number;
+  /** Archives within archives. */
+  depth: number;
+}
+
+interface Entry {
+  name: string;
+  encrypted: boolean;
+  method: number;
+  compressedSize: number;
+  offset: number;
+}
+
+/** PKWARE APPNOTE 6.3.10: signatures and sizes of the records; sections 4.3.7, 4.3.12, 4.3.16, 4.5.3. */
+const LOCAL = 0x04034b50;
+const CENTRAL = 0x02014b50;
+const END = 0x06054b50;
+const END_BYTES = 22;
+const CENTRAL_BYTES = 46;
+const LOCAL_BYTES = 30;
+const COMMENT_BYTES = 65_535;
+const ZIP64 = 0x0001;
+const UNKNOWN_32 = 0xffffffff;
+const STORED = 0;
+const DEFLATED = 8;
+/** Of an entry that is read, and not only counted. */
+const PART_BYTES = 4_000_000;
+
+const corrupt = (what: string) =>
+  new ServiceError('corrupt_source', { detail: `The document is damaged: ${what}.` });
+
+export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === LOCAL;
+
+function endRecord(bytes: Buffer): number {
+  const lowest = Math.max(0, bytes.length - END_BYTES - COMMENT_BYTES);
+  for (let at = bytes.length - END_BYTES; at >= lowest; at--) if (bytes.readUInt32LE(at) === END) return at;
+  throw corrupt('the archive has no directory');
+}
+
+/** The sizes and the offset that did not fit into 32 bits stand in an extra field, in this order. */
+function zip64(extra: Buffer, fields: readonly number[]): number[] {
+  for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
+    if (extra.readUInt16LE(at) !== ZIP64) continue;
+    let next = at + 4;
+    return fields.map((value) => {
+      if (value !== UNKNOWN_32) return value;
+      next += 8;
+      return Number(extra.readBigUInt64LE(next - 8));
+    });
+  }
+  return [...fields];
+}
+
+function readEntry(bytes: Buffer, at: number): { entry: Entry; next: number } {
+  if (bytes.readUInt32LE(at) !== CENTRAL) throw corrupt('the directory of the archive is broken');
+  const nameEnd = at + CENTRAL_BYTES + bytes.readUInt16LE(at + 28);
+  const extraEnd = nameEnd + bytes.readUInt16LE(at + 30);
+  const fields = [bytes.readUInt32LE(at + 24), bytes.readUInt32LE(at + 20), bytes.readUInt32LE(at + 42)];
+  const [, compressedSize = 0, offset = 0] = zip64(bytes.subarray(nameEnd, extraEnd), fields);
+  const entry = {
+    name: bytes.toString('utf8', at + CENTRAL_BYTES, nameEnd),
+    encrypted: (bytes.readUInt16LE(at + 8) & 1) === 1,
+    method: bytes.readUInt16LE(at + 10),
+    compressedSize,
+    offset,
+  };
+  return { entry, next: extraEnd + bytes.readUInt16LE(at + 32) };
+}
+
+/** A name that leads out of the folder where somebody unpacks it. */
+const leadsOut = (name: string): boolean =>
+  /^[/\\]|^[a-z]:|\0/i.test(name) || name.split(/[/\\]/).includes('..');
+
+function readDirectory(bytes: Buffer, budget: ZipBudget): Entry[] {
+  const end = endRecord(bytes);
+  const size = bytes.readUInt32LE(end + 12);
+  // Not the offset that stands there: it is wrong where something was put before the archive, and LibreOffice does so too.
+  const entries: Entry[] = [];
+  for (let at = end - size; at < end; ) {
+    const { entry, next } = readEntry(bytes, at);
+    budget.entries -= 1;
+    if (budget.entries < 0)
+      throw new ServiceError('source_too_large', { detail: 'The document has more than 10,000 parts.' });
+    if (leadsOut(entry.name)) throw corrupt('a part of it has a name that leads out of the archive');
+    entries.push(entry);
+    at = next;
+  }
+  return entries;
+}
+
+function compressedBytes(bytes: Buffer, { offset, compressedSize }: Entry): Buffer {
+  if (bytes.readUInt32LE(offset) !== LOCAL) throw corrupt('a part of the archive is missing');
+  const start = offset + LOCAL_BYTES + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
+  return bytes.subarray(start, start + compressedSize);
+}
+
+async function* inflate(compressed: Buffer): AsyncIterable<Buffer> {
+  const stream = createInflateRaw({ chunkSize: 65_536 });
+  stream.end(compressed);
+  yield* stream;
+}
+
+/** What an entry unpacks to, counted against the budget as it comes; kept only where `keeps` the first bytes says so. */
+async function unpack(
+  bytes: Buffer,
+  entry: Entry,
+  budget: ZipBudget,
+  keeps: (first: Buffer) => boolean,
+): Promise<Buffer | null> {
+  const compressed = compressedBytes(bytes, entry);
+  if (entry.method !== STORED && entry.method !== DEFLATED) return null;
+  const kept: Buffer[] = [];
+  let keep: boolean | undefined;
+  for await (const chunk of entry.method === STORED ? [compressed] : inflate(compressed)) {
+    budget.bytes -= chunk.length;
+    if (budget.bytes < 0)
+      throw new ServiceError('source_too_large', { detail: 'The document unpacks to more than 300 MB.' });
+    keep ??= keeps(chunk);
+    if (keep) kept.push(chunk);
+  }
+  return keep === true ? Buffer.concat(kept) : null;
+}
+
+/**
+ * Unpacks an archive as a whole, archives within it included, and answers the parts that are asked for. Sizes are
+ * counted and not believed. Parts that cannot be unpacked are left to whoever reads the document.
+ *
+ * @throws ServiceError source_too_large beyond the budget; corrupt_source for an archive without a readable directory,
+ *   or with names that lead out of it; unsupported_source when a part is encrypted
+ */
+export async function readZip(
+  bytes: Buffer,
+  wanted: readonly string[],
+  budget: ZipBudget,
+): Promise<Map<string, Buffer>> {
+  const parts = new Map<string, Buffer>();
+  const entries = withinArchive(() => readDirectory(bytes, budget));
+  if (entries.some(({ encrypted }) => encrypted))
+    throw new ServiceError('unsupported_source', { detail: 'The document is protected by a password.' });
+  for (const entry of entries) {
+    const isWanted = wanted.includes(entry.name) && !parts.has(entry.name);
+    const content = await unpack(bytes, entry, budget, (first) => isWanted || isZip(first)).catch((error) => {
+      if (error instanceof ServiceError && error.code === 'source_too_large') throw error;
+      return null;
+    });
+    if (content === null) continue;
+    if (isWanted) parts.set(entry.name, content.subarray(0, PART_BYTES));
+    else if (isZip(content)) await readNested(content, budget);
+  }
+  return parts;
+}
+
+/** Reading beyond the end is what a broken archive makes us do. */
+function withinArchive<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) throw corrupt('the archive ends half way');
+    throw error;
+  }
+}
+
+/** An archive within: it may be anything, so it only has to fit. */
+async function readNested(bytes: Buffer, budget: ZipBudget): Promise<void> {
+  budget.depth -= 1;
+  if (budget.depth < 0)
+    throw new ServiceError('source_too_large', {
+      detail: 'The document has archives too deep within archives.',
+    });
+  try {
+    await readZip(bytes, [], budget);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'source_too_large') throw error;
+  } finally {
+    budget.depth += 1;
+  }
+}

@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { crc32, deflateRawSync } from 'node:zlib';
+
+const run = promisify(execFile);
+
+/** Converts files with LibreOffice as it is installed, in one go. @returns the paths of what it made */
+export async function convertPlainly(
+  folder: string,
+  to: string,
+  files: readonly string[],
+): Promise<string[]> {
+  const outdir = join(folder, `to-${to}`);
+  await mkdir(outdir, { recursive: true });
+  const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`;
+  const options = ['--headless', profile, '--convert-to', to, '--outdir', outdir];
+  await run('soffice', [...options, ...files], {
+    timeout: 150_000,
+    env: { ...process.env, LANG: 'C.UTF-8' },
+  });
+  const made = await readdir(outdir);
+  return files.flatMap((file) => {
+    const name = `${basename(file).replace(/\.\w+$/, '')}.${to}`;
+    return made.includes(name) ? [join(outdir, name)] : [];
+  });
+}
+
+/** What a reader sees of a PDF, by poppler. */
+export async function readPdf(path: string): Promise<{ pages: number; text: string }> {
+  const { stdout } = await run('pdfinfo', [path]);
+  const text = await run('pdftotext', ['-layout', path, '-'], { maxBuffer: 64 * 2 ** 20 });
+  return { pages: Number(/^Pages:\s+(\d+)$/m.exec(stdout)?.[1]), text: text.stdout };
+}
+
+export interface ZipPart {
+  name: string;
+  data?: Buffer | string;
+  /** Instead of `data`: deflated already, of so many bytes. */
+  deflated?: { bytes: Buffer; size: number };
+}
+
+/** A ZIP archive, honest or not. */
+export function zipOf(parts: readonly ZipPart[]): Buffer {
+  const locals: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for (const { name, data = '', deflated } of parts) {
+    const plain = Buffer.from(data);
+    const bytes = deflated?.bytes ?? deflateRawSync(plain);
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(8, 4);
+    common.writeUInt32LE(crc32(plain), 10);
+    common.writeUInt32LE(bytes.length, 14);
+    common.writeUInt32LE(deflated?.size ?? plain.length, 18);
+    common.writeUInt16LE(Buffer.byteLength(name), 22);
+    const rest = Buffer.alloc(14);
+    rest.writeUInt32LE(offset, 10);
+    directory.push(Buffer.from('PK\x01\x02\x14\x00'), common, rest, Buffer.from(name));
+    const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), bytes]);
+    locals.push(local);
+    offset += local.length;
+  }
+  const central = Buffer.concat(directory);
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06');
+  end.writeUInt16LE(parts.length & 0xffff, 8);
+  end.writeUInt16LE(parts.length & 0xffff, 10);
+  end.writeUInt32LE(central.length, 12);
+  end.writeUInt32LE(offset, 16);
+  return Buffer.concat([...locals, central, end]);
+}
+
+const MAIN = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
+const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
+const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+
+export interface DocxOptions {
+  /** XML within `w:body`. */
+  body?: string;
+  /** Type (last part of its address), target of external relations; their ids are x0, x1 … */
+  external?: readonly (readonly [type: string, target: string])[];
+  mainType?: string;
+  extra?: readonly ZipPart[];
+}
+
+/** The least that Word takes for a document. */
+export function makeDocx({
+  body = '',
+  external = [],
+  mainType = MAIN,
+  extra = [],
+}: DocxOptions = {}): Buffer {
+  const relations = external.map(
+    ([type, target], index) =>
+      `<Relationship Id="x${index}" Type="${RELATIONS}/${type}" Target="${target}" TargetMode="External"/>`,
+  );
+  const wrapped = (items: string) =>
+    `<Relationships xmlns="${PACKAGE}/relationships">${items}</Relationships>`;
+  const text = body === '' ? '<w:p><w:r><w:t>Hello</w:t></w:r></w:p>' : body;
+  return zipOf([
+    {
+      name: '[Content_Types].xml',
+      data:
+        `<Types xmlns="${PACKAGE}/content-types"><Default Extension="xml" ContentType="application/xml"/>` +
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
+        '<Override PartName="/word/settings.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.settings+xml"/>' +
+        `<Override PartName="/word/document.xml" ContentType="${mainType}"/></Types>`,
+    },
+    {
+      name: '_rels/.rels',
+      data: wrapped(`<Relationship Id="r" Type="${RELATIONS}/officeDocument" Target="word/document.xml"/>`),
+    },
+    { name: 'word/_rels/document.xml.rels', data: wrapped(relations.join('')) },
+    {
+      name: 'word/document.xml',
+      data: `<w:document xmlns:w="${WORD}" xmlns:r="${RELATIONS}" xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office"><w:body>${text}</w:body></w:document>`,
+    },
+    ...extra,
+  ]);
+}
+
+const ODF = 'urn:oasis:names:tc:opendocument:xmlns';
+
+/** An OpenDocument text. @param body XML within `office:text` */
+export function makeOdt(body: string, scripts = '', extra: readonly ZipPart[] = []): Buffer {
+  const names = ['office', 'text', 'table', 'script', 'style'].map(
+    (name) => `xmlns:${name}="${ODF}:${name}:1.0"`,
+  );
+  const others =
+    `xmlns:draw="${ODF}:drawing:1.0" xmlns:svg="${ODF}:svg-compatible:1.0" xmlns:ooo="http://openoffice.org/2004/office" ` +
+    'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:dom="http://www.w3.org/2001/xml-events"';
+  const type = 'application/vnd.oasis.opendocument.text';
+  const entries = [
+    ['/', type],
+    ['content.xml', 'text/xml'],
+    ...extra.map(({ name }) => [name, 'text/xml']),
+  ].map(([path, media]) => `<m:file-entry m:full-path="${path}" m:media-type="${media}"/>`);
+  return zipOf([
+    { name: 'mimetype', data: type },
+    {
+      name: 'META-INF/manifest.xml',
+      data: `<m:manifest xmlns:m="${ODF}:manifest:1.0" m:version="1.2">${entries.join('')}</m:manifest>`,
+    },
+    {
+      name: 'content.xml',
+      data: `<office:document-content ${names.join(' ')} ${others} office:version="1.2">${scripts}<office:body><office:text>${body}</office:text></office:body></office:document-content>`,
+    },
+    ...extra,
+  ]);
+}

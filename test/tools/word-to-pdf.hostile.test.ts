@@ -1,0 +1,324 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { deflateRawSync } from 'node:zlib';
+import test from 'ava';
+import { PNG } from 'pngjs';
+import { office } from '../../activities/office/office.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { startCanaries } from '../helpers/canaries.ts';
+import { codeOf } from '../helpers/egress.ts';
+import { startFiles } from '../helpers/images.ts';
+import { convertPlainly, makeDocx, makeOdt, readPdf, type ZipPart, zipOf } from '../helpers/office.ts';
+import { childrenOf, isAlive } from '../helpers/processes.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('word-to-pdf');
+const files = await startFiles();
+const resource = await office.open({ env: readEnv({}), log: () => undefined });
+const folder = await mkdtemp(join(tmpdir(), 'word-to-pdf-'));
+test.after.always(async () => {
+  await resource[Symbol.asyncDispose]();
+  files.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const LOAD = { egress: files.guard, resource };
+const convert = (bytes: Buffer, name = 'a.docx', headers: Record<string, string> = {}, deadline = 100_000) =>
+  tool.call({ fileUrl: files.put({ bytes, headers }, name) }, { ...LOAD, deadline: Date.now() + deadline });
+const vector = (name: string) => readFileSync(new URL(`../vectors/office/${name}`, import.meta.url));
+const OPENXML = 'application/vnd.openxmlformats-officedocument';
+
+/** 40 MB of zeros, deflated. */
+const zeros = { bytes: deflateRawSync(Buffer.alloc(40_000_000)), size: 40_000_000 };
+const bomb: ZipPart[] = Array.from({ length: 8 }, (_, at) => ({
+  name: `word/media/${at}.bmp`,
+  deflated: zeros,
+}));
+const lying = bomb.map((part) => ({ ...part, deflated: { ...zeros, size: 10 } }));
+const wrapped = (inner: Buffer, depth: number): Buffer =>
+  depth === 0 ? inner : zipOf([{ name: 'inner.zip', data: wrapped(inner, depth - 1) }]);
+const docx = makeDocx();
+
+const REFUSED: Record<string, [code: string, bytes: Buffer | (() => Buffer), name?: string]> = {
+  'a page of HTML': ['unsupported_source', Buffer.from('<!doctype html><html><body>Hello</body></html>')],
+  'a page of HTML named .doc': ['unsupported_source', Buffer.from('<html xmlns:o="x"><p>Hello'), 'a.doc'],
+  'a text': ['unsupported_source', Buffer.from('Hello\n'), 'a.rtf'],
+  nothing: ['unsupported_source', Buffer.alloc(0)],
+  'a PDF': ['unsupported_source', Buffer.from('%PDF-1.7\n')],
+  'flat XML': ['unsupported_source', Buffer.from('<?xml version="1.0"?><office:document/>'), 'a.odt'],
+  'a plain archive': ['unsupported_source', zipOf([{ name: 'a.txt', data: 'Hello' }])],
+  'a workbook': ['unsupported_source', makeDocx({ mainType: `${OPENXML}.spreadsheetml.sheet.main+xml` })],
+  'a document with macros': [
+    'unsupported_source',
+    makeDocx({ mainType: 'application/vnd.ms-word.document.macroEnabled.main+xml' }),
+  ],
+  'a spreadsheet': [
+    'unsupported_source',
+    zipOf([{ name: 'mimetype', data: 'application/vnd.oasis.opendocument.spreadsheet' }]),
+    'a.odt',
+  ],
+  'a .docx with a password': ['unsupported_source', () => vector('locked.docx')],
+  'a .doc with a password': ['unsupported_source', () => vector('locked.doc'), 'a.doc'],
+  'an .odt with a password': ['unsupported_source', () => vector('locked.odt'), 'a.odt'],
+  'half an archive': ['corrupt_source', docx.subarray(0, docx.length / 2)],
+  'a directory cut short': ['corrupt_source', docx.subarray(0, -40)],
+  'broken XML': ['corrupt_source', makeDocx({ body: '<w:p><w:r></w:p></w:r>' })],
+  'a container that is a header': [
+    'corrupt_source',
+    Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(2000)]),
+    'a.doc',
+  ],
+  'a container in circles': [
+    'corrupt_source',
+    (() => {
+      const bytes = vector('locked.doc');
+      // Each sector of the table of sectors follows itself.
+      const fat = (bytes.readUInt32LE(76) + 1) * 512;
+      for (let sector = 0; sector < 128; sector++) bytes.writeUInt32LE(sector, fat + sector * 4);
+      return bytes;
+    })(),
+    'a.doc',
+  ],
+  'a name that climbs': [
+    'corrupt_source',
+    makeDocx({ extra: [{ name: '../../../../tmp/evil.txt', data: 'x' }] }),
+  ],
+  'a name that climbs by backslashes': [
+    'corrupt_source',
+    makeDocx({ extra: [{ name: 'word\\..\\..\\evil', data: 'x' }] }),
+  ],
+  'an absolute name': ['corrupt_source', makeDocx({ extra: [{ name: '/etc/evil', data: 'x' }] })],
+  '320 MB unpacked': ['source_too_large', makeDocx({ extra: bomb })],
+  '320 MB that say 80 bytes': ['source_too_large', makeDocx({ extra: lying })],
+  '320 MB in an archive within': [
+    'source_too_large',
+    makeDocx({ extra: [{ name: 'word/embeddings/a.bin', data: zipOf(bomb) }] }),
+  ],
+  'archives in archives': [
+    'source_too_large',
+    makeDocx({ extra: [{ name: 'word/embeddings/a.bin', data: wrapped(zipOf([{ name: 'a' }]), 5) }] }),
+  ],
+  '10,001 parts': [
+    'source_too_large',
+    zipOf(Array.from({ length: 10_001 }, (_, at) => ({ name: `word/${at}.xml` }))),
+  ],
+  'more than 25 MB': ['source_too_large', Buffer.alloc(25_000_001, '{\\rtf1 ')],
+};
+
+for (const [what, [code, bytes, name]] of Object.entries(REFUSED))
+  test.serial(`refused: ${what}`, async (t) => {
+    t.is(await codeOf(() => convert(typeof bytes === 'function' ? bytes() : bytes, name)), code);
+  });
+
+const NAMES: [path: string, disposition: string | undefined, name: string][] = [
+  [
+    'R%C3%A9sum%C3%A9%20(final)%20%E2%80%93%20%E5%B1%A5%E6%AD%B4%E6%9B%B8.docx',
+    undefined,
+    'Résumé (final) – 履歴書.pdf',
+  ],
+  [
+    'get',
+    `attachment; filename="old.doc"; filename*=UTF-8''%24(id)%20%60ls%60%20%27%3B%26.docx`,
+    "$(id) `ls` ';&.pdf",
+  ],
+  ['get', 'attachment; filename="../../etc/-rf 100%.docx"', '-rf 100%.pdf'],
+  ['.docx', undefined, 'document.pdf'],
+];
+for (const [path, disposition, name] of NAMES)
+  test.serial(`named ${name}`, async (t) => {
+    const headers: Record<string, string> =
+      disposition === undefined ? {} : { 'Content-Disposition': disposition };
+    const output = await convert(docx, path, headers);
+    t.is(output.fileName, name);
+    await writeFile(join(folder, 'named.pdf'), Buffer.from(String(output.fileBase64), 'base64'));
+    t.regex((await readPdf(join(folder, 'named.pdf'))).text, /Hello/);
+  });
+
+/** Documents that name other places, each in as many ways as their kind knows. */
+function linking(url: (path: string) => string, secret: string, picture: string): Record<string, Buffer> {
+  const image = (id: string) =>
+    `<w:p><w:r><w:pict><v:shape style="width:50pt;height:50pt"><v:imagedata r:id="${id}"/></v:shape></w:pict></w:r></w:p>`;
+  const field = (instruction: string) =>
+    `<w:p><w:r><w:fldChar w:fldCharType="begin" w:dirty="true"/></w:r><w:r><w:instrText>${instruction}</w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>result</w:t></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>`;
+  const frame = (href: string) =>
+    `<text:p><draw:frame svg:width="3cm" svg:height="3cm" text:anchor-type="paragraph"><draw:image xlink:href="${href}" xlink:type="simple"/></draw:frame></text:p>`;
+  const object = (href: string) =>
+    `<text:p><draw:frame svg:width="3cm" svg:height="3cm" text:anchor-type="paragraph"><draw:object xlink:href="${href}" xlink:type="simple" xlink:actuate="onLoad"/></draw:frame></text:p>`;
+  const section = (name: string, href: string) =>
+    `<text:section text:name="${name}"><text:section-source xlink:href="${href}" xlink:type="simple"/><text:p>before</text:p></text:section>`;
+  const macro =
+    `<office:scripts><office:event-listeners><script:event-listener script:language="ooo:script" script:event-name="dom:load" ` +
+    `xlink:href="vnd.sun.star.script:Standard.M.Go?language=Basic&amp;location=document" xlink:type="simple"/></office:event-listeners></office:scripts>`;
+  const library = (inner: string) => `<?xml version="1.0"?>${inner}`;
+  const LIBRARY =
+    'xmlns:library="http://openoffice.org/2000/library" xmlns:xlink="http://www.w3.org/1999/xlink"';
+  return {
+    'links.docx': makeDocx({
+      external: [
+        ['image', url('docx.png')],
+        ['image', `file://${picture}`],
+        ['attachedTemplate', url('template.dotx')],
+        ['oleObject', url('ole.xlsx')],
+        ['subDocument', `file://${secret}`],
+      ],
+      body: `${image('x0')}${image('x1')}<w:subDoc r:id="x4"/>${field(`INCLUDETEXT "${secret}"`)}${field(`INCLUDEPICTURE "${url('field.png')}" \\d`)}${field(`LINK Excel.Sheet.12 "${url('link.xlsx')}" \\a`)}`,
+    }),
+    'links.odt': makeOdt(
+      `${frame(url('odt.png'))}${frame(picture)}${object(url('object.odt'))}${section('a', url('section.odt'))}${section('b', secret)}<text:p>end</text:p>`,
+      macro,
+      [
+        {
+          name: 'Basic/script-lc.xml',
+          data: library(
+            `<library:libraries ${LIBRARY}><library:library library:name="Standard" library:link="false"/></library:libraries>`,
+          ),
+        },
+        {
+          name: 'Basic/Standard/script-lb.xml',
+          data: library(
+            `<library:library ${LIBRARY} library:name="Standard"><library:element library:name="M"/></library:library>`,
+          ),
+        },
+        {
+          name: 'Basic/Standard/M.xml',
+          data: library(
+            `<script:module xmlns:script="http://openoffice.org/2000/script" script:name="M" script:language="StarBasic">Sub Go\nThisComponent.Text.String = "MACRO" &amp; "RAN"\nEnd Sub</script:module>`,
+          ),
+        },
+      ],
+    ),
+    'links.rtf': Buffer.from(
+      `{\\rtf1\\ansi {\\*\\template ${url('rtf.dot')}}{\\field{\\*\\fldinst INCLUDEPICTURE "${url('rtf.png')}" \\\\d}{\\fldrslt x}}\\par {\\field{\\*\\fldinst INCLUDETEXT "${secret}"}{\\fldrslt y}}\\par {\\field{\\*\\fldinst INCLUDEPICTURE "${picture}" \\\\d}{\\fldrslt x}}\\par end\\par}`,
+    ),
+  };
+}
+
+test.serial('a document reaches neither the network nor a file of the host, and runs no macro', async (t) => {
+  const { canaries, close } = await startCanaries(1);
+  const secret = join(folder, 'secret.txt');
+  const picture = join(folder, 'picture.png');
+  const red = new PNG({ width: 40, height: 40 });
+  red.data.fill(Buffer.from([255, 0, 0, 255]));
+  await writeFile(picture, PNG.sync.write(red));
+  await writeFile(secret, 'THE SECRET');
+  const [canary] = canaries;
+  const documents = linking((path) => `http://127.0.0.1:${canary?.port}/${path}`, secret, picture);
+  try {
+    for (const [name, bytes] of Object.entries(documents)) {
+      for (const way of [secret, '/etc/passwd', '/proc/self/environ']) {
+        const other = Buffer.from(name.endsWith('.rtf') ? bytes.toString().replaceAll(secret, way) : bytes);
+        if (!name.endsWith('.rtf') && way !== secret) continue;
+        const output = await convert(other, name);
+        const made = join(folder, 'links.pdf');
+        await writeFile(made, Buffer.from(String(output.fileBase64), 'base64'));
+        const { text } = await readPdf(made);
+        t.notRegex(text, /SECRET|MACRORAN|root:|PATH=/, name);
+        t.false(readFileSync(made).includes('/Subtype/Image'), `${name} shows a picture of the host`);
+      }
+    }
+    t.is(canary?.hits, 0);
+
+    // Elsewhere they are not as tame: a plain LibreOffice follows them.
+    const paths = await Promise.all(
+      Object.entries(documents).map(async ([name, bytes]) => {
+        const path = join(folder, `plain-${name.replace('.', '-')}.${name.split('.')[1]}`);
+        await writeFile(path, bytes);
+        return path;
+      }),
+    );
+    const made = await convertPlainly(folder, 'pdf', paths);
+    t.true((canary?.hits ?? 0) > 0);
+    t.true(made.some((path) => readFileSync(path).includes('/Subtype/Image')));
+  } finally {
+    close();
+  }
+});
+
+/** A few thousand pages: more than LibreOffice lays out in the time that it is given. */
+const endless = (): Buffer => {
+  const row = `\\trowd\\cellx3000\\cellx6000\\pard\\intbl ${'word '.repeat(60)}\\cell{\\b more}\\cell\\row\n`;
+  return Buffer.from(`{\\rtf1\\ansi ${row.repeat(40_000)}\\pard end\\par}`);
+};
+const ours = () => childrenOf(process.pid, /soffice|bwrap/);
+const gone = async (pids: number[]): Promise<number[]> => {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const left = pids.filter(isAlive);
+    if (left.length === 0 || Date.now() > deadline) return left;
+    await sleep(100);
+  }
+};
+
+test.serial(
+  'a document that takes too long, or whose call is cancelled, is ended with all it has started',
+  async (t) => {
+    const bytes = endless();
+    await convert(docx);
+    const spares = ours();
+    t.is(await codeOf(() => convert(bytes, 'a.rtf', {}, 6_000)), 'deadline_exceeded');
+    const cancel = new AbortController();
+    const reason = new Error('cancelled');
+    const call = tool.call(
+      { fileUrl: files.put({ bytes }, 'a.rtf') },
+      { ...LOAD, signal: cancel.signal, deadline: Date.now() + 100_000 },
+    );
+    setTimeout(() => cancel.abort(reason), 3000);
+    t.is(await t.throwsAsync(call), reason);
+    t.deepEqual(await gone(spares), []);
+    t.is(await codeOf(() => convert(docx)), 'ok');
+  },
+);
+
+const RTF_BOMBS = {
+  'a million groups': `{\\rtf1 ${'{'.repeat(1_000_000)}x`,
+  'two gigabytes that are not there': '{\\rtf1 {\\*\\objdata \\bin2147483647 00}x\\par}',
+  'an object without end': `{\\rtf1 {\\object\\objemb{\\*\\objdata ${'01050000'.repeat(200_000)}}}x\\par}`,
+};
+for (const [what, text] of Object.entries(RTF_BOMBS))
+  test.serial(`RTF with ${what} is no fault of ours, and the next document is converted`, async (t) => {
+    const code = await codeOf(() => convert(Buffer.from(text), 'a.rtf', {}, 5_000));
+    t.true(['ok', 'corrupt_source', 'deadline_exceeded'].includes(code), code);
+    t.is(await codeOf(() => convert(docx)), 'ok');
+  });
+
+test.serial('a worker that is killed takes everything with it', async (t) => {
+  const module = (path: string) =>
+    JSON.stringify(pathToFileURL(join(import.meta.dirname, '../..', path)).href);
+  const script = `
+    import { office } from ${module('activities/office/office.ts')};
+    import { RTF } from ${module('activities/office/types.ts')};
+    import { readEnv } from ${module('schemas/env.ts')};
+    const it = await office.open({ env: readEnv({}), log: console.error });
+    const bytes = Buffer.from('{\\\\rtf1 Hello\\\\par}');
+    const deadline = Date.now() + 60_000;
+    await it.convert({ bytes, type: RTF, name: 'a.rtf' }, { signal: new AbortController().signal, deadline });
+    console.log('converted');
+    setInterval(() => undefined, 1000);`;
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(worker.stdout, 'data');
+  const pid = worker.pid ?? 0;
+  let tree: number[] = [];
+  // The spares are on their way.
+  while (tree.length < 6) {
+    await sleep(100);
+    tree = childrenOf(pid, /soffice|bwrap/);
+  }
+  worker.kill('SIGKILL');
+  await once(worker, 'close');
+  t.deepEqual(await gone(tree), []);
+});
+
+test('where a program is missing the tool says so', async (t) => {
+  const error = await t.throwsAsync(
+    office.open({ env: readEnv({ SOFFICE_PATH: '/nonexistent/soffice' }), log: () => undefined }),
+  );
+  t.like(error, { code: 'tool_unavailable', detail: 'LibreOffice is not installed here.' });
+});

@@ -1,0 +1,32 @@
+import test from 'ava';
+import { openStore } from '../../store/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { callsOf, closeBooks } from '../helpers/books.ts';
+import { recordAt } from '../helpers/json.ts';
+import { processesWith } from '../helpers/processes.ts';
+import { startStack } from '../helpers/stack.ts';
+
+test('without LibreOffice the call is refunded and says why, and the worker runs on', async (t) => {
+  const stack = await startStack({
+    pools: ['orchestrator', 'heavy'],
+    env: { SOFFICE_PATH: '/nonexistent/soffice' },
+  });
+  const store = await openStore(stack.mongodbUri);
+  try {
+    const account = await makeAccount(stack, 100);
+    const response = await account.call('word-to-pdf', { fileUrl: 'https://example.com/letter.docx' });
+    t.is(response.status, 503);
+    t.regex(response.headers.get('Retry-After') ?? '', /^[1-9]\d*$/);
+    t.is(response.headers.get('X-Credits-Charged'), '0');
+    const problem = recordAt(await response.json());
+    t.like(problem, { code: 'tool_unavailable', detail: 'LibreOffice is not installed here.' });
+    t.false(JSON.stringify(problem).includes('/nonexistent'));
+    t.true(processesWith(stack.dataDir).some((line) => line.includes('heavy')));
+    t.deepEqual(await closeBooks(store), []);
+    const calls = await callsOf(store, account.accountId);
+    t.like(calls[0], { tool: 'word-to-pdf', charged: 0, code: 'tool_unavailable' });
+  } finally {
+    await store.close();
+    await stack.stop();
+  }
+});

@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { office } from '../../activities/office/office.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { startFiles } from '../helpers/images.ts';
+import { convertPlainly, readPdf } from '../helpers/office.ts';
+import { childrenOf, isAlive } from '../helpers/processes.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('word-to-pdf');
+const files = await startFiles();
+const resource = await office.open({ env: readEnv({}), log: () => undefined });
+const folder = await mkdtemp(join(tmpdir(), 'word-to-pdf-'));
+test.after.always(async () => {
+  await resource[Symbol.asyncDispose]();
+  files.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const REAL = fileURLToPath(new URL('../../node_modules/mammoth/test/test-data/', import.meta.url));
+/** Written by Word, for tests of the package mammoth. */
+const WORD = [
+  'comments',
+  'endnotes',
+  'footnotes',
+  'simple-list',
+  'strict-format',
+  'tables',
+  'text-box',
+  'tiny-picture',
+];
+
+const rtfText = (text: string): string =>
+  Array.from(text, (character) =>
+    character >= ' ' && character <= '~'
+      ? character
+      : Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at)}?`).join(''),
+  ).join('');
+const paragraph = (text: string): string => `{${rtfText(text)}}\\par\n`;
+const row = (cells: string[]): string =>
+  `\\trowd${cells.map((_, at) => `\\cellx${(at + 1) * 2500}`).join('')}\\pard\\intbl ${cells.map((cell) => `${rtfText(cell)}\\cell `).join('')}\\row\n`;
+const rtf = (body: string): string =>
+  `{\\rtf1\\ansi\\uc1{\\fonttbl{\\f0 Calibri;}{\\f1 Cambria;}{\\f2 Times New Roman;}}{\\header\\pard Header of the document\\par}\\f0\\fs22 ${body}}`;
+
+const LOREM = 'The quick brown fox jumps over the lazy dog while five wizards box quickly. '.repeat(6);
+const SOURCES = {
+  letter: rtf(`\\f2 ${paragraph('Dear reader,')}${paragraph(LOREM)}{\\b ${paragraph('Yours sincerely')}}`),
+  book: rtf(
+    Array.from({ length: 90 }, (_, at) => paragraph(`${at + 1}. ${LOREM}`)).join('') +
+      `\\page\\pard ${Array.from({ length: 40 }, (_, at) => row([`Item ${at}`, `${at * 7}`, 'naïve façade'])).join('')}\\pard\\par`,
+  ),
+  scripts: rtf(
+    [
+      'Ελληνικά και μαθηματικά',
+      'Русский текст',
+      'Zażółć gęślą jaźń',
+      '日本語の文章',
+      '中文测试',
+      '한국어',
+      'हिन्दी पाठ',
+      'ภาษาไทย',
+    ]
+      .map(paragraph)
+      .join(''),
+  ),
+};
+
+/** Twenty documents of all four kinds. */
+async function makeDocuments(): Promise<string[]> {
+  const sources = await Promise.all(
+    Object.entries(SOURCES).map(async ([name, text]) => {
+      const path = join(folder, `${name}.rtf`);
+      await writeFile(path, text);
+      return path;
+    }),
+  );
+  const made: string[] = [];
+  for (const to of ['doc', 'docx', 'odt']) made.push(...(await convertPlainly(folder, to, sources)));
+  return [...WORD.map((name) => join(REAL, `${name}.docx`)), ...sources, ...made];
+}
+
+test.serial(
+  'documents become what a plain LibreOffice makes of them, and nothing stays behind',
+  async (t) => {
+    t.timeout(24 * 3_600_000);
+    const before = readdirSync(tmpdir());
+    const documents = await makeDocuments();
+    t.is(documents.length, 20);
+    const times = Math.ceil(Number(process.env.TEST_DOCUMENTS ?? documents.length) / documents.length);
+    const expected = new Map<string, { pages: number; text: string }>();
+    for (const [at, document] of documents.entries()) {
+      const copy = join(folder, `${at}${basename(document).replace(/^.*\./, '.')}`);
+      await writeFile(copy, readFileSync(document));
+      expected.set(copy, { pages: 0, text: '' });
+    }
+    for (const pdf of await convertPlainly(folder, 'pdf', [...expected.keys()])) {
+      const source =
+        [...expected.keys()].find((path) => basename(path).startsWith(basename(pdf, 'pdf'))) ?? '';
+      expected.set(source, await readPdf(pdf));
+    }
+    for (let time = 0; time < times; time++)
+      for (const [path, { pages, text }] of expected) {
+        const name = basename(path);
+        const output = await tool.call(
+          { fileUrl: files.put({ bytes: readFileSync(path) }, name) },
+          { egress: files.guard, resource },
+        );
+        const pdf = Buffer.from(String(output.fileBase64), 'base64');
+        t.like(output, {
+          mimeType: 'application/pdf',
+          fileName: name.replace(/\w+$/, 'pdf'),
+          sizeBytes: pdf.length,
+        });
+        const made = join(folder, 'made.pdf');
+        await writeFile(made, pdf);
+        const facts = await readPdf(made);
+        t.true(facts.pages > 0, name);
+        t.is(facts.pages, pages, name);
+        t.is(facts.text, text, name);
+      }
+    const pids = childrenOf(process.pid, /soffice|bwrap/);
+    t.true(pids.length > 0, 'spare ones are kept warm');
+    await resource[Symbol.asyncDispose]();
+    t.deepEqual(pids.filter(isAlive), []);
+    // The profiles of other tests that run beside this one are theirs.
+    const left = readdirSync(tmpdir()).filter(
+      (name) => !before.includes(name) && /OSL_PIPE|^lu\d|soffice/i.test(name),
+    );
+    t.deepEqual(left, []);
+  },
+);
