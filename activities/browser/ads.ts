@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ENGINE_VERSION, FiltersEngine, Request } from '@ghostery/adblocker';
+import type { HTTPRequest } from 'puppeteer';
+
+/** Knows advertising and tracking by published lists. */
+export interface Ads {
+  isAd(request: HTTPRequest): boolean;
+  /** @param type as the DevTools protocol names it, in lower case */
+  matches(request: { url: string; sourceUrl: string; type: string }): boolean;
+}
+
+/** Where Debian's `webext-ublock-origin-chromium` keeps its lists; there is EasyList, EasyPrivacy and uBlock's own. */
+export const DEBIAN_LISTS = '/usr/share/chromium/extensions/ublock-origin/assets';
+/** Of the package's lists, those that name no hosts of ads and trackers. */
+const OTHER_LISTS = /effective_tld_names|badlists|README|resources/;
+
+const TYPES: Readonly<Record<string, Parameters<typeof Request.fromRawDetails>[0]['type']>> = {
+  document: 'sub_frame',
+  stylesheet: 'stylesheet',
+  image: 'image',
+  media: 'media',
+  font: 'font',
+  script: 'script',
+  xhr: 'xhr',
+  fetch: 'xhr',
+  eventsource: 'xhr',
+  websocket: 'websocket',
+  manifest: 'other',
+  ping: 'ping',
+};
+
+async function listFiles(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  return names
+    .filter((name) => name.endsWith('.txt') && !OTHER_LISTS.test(name))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+/** Reads the engine that was built from these lists before, or builds it: that takes a second, reading it 10 ms. */
+async function openEngine(files: readonly string[], cache: string): Promise<FiltersEngine> {
+  const key = createHash('sha256').update(`${ENGINE_VERSION}`);
+  for (const file of files) {
+    const { mtimeMs, size } = await stat(file);
+    key.update(`${file} ${mtimeMs} ${size}\n`);
+  }
+  const path = join(cache, `ads-${key.digest('hex').slice(0, 16)}.bin`);
+  try {
+    return FiltersEngine.deserialize(await readFile(path));
+  } catch {
+    const lists = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+    const engine = FiltersEngine.parse(lists.join('\n'), {
+      loadCosmeticFilters: false,
+      enableCompression: false,
+    });
+    await mkdir(dirname(path), { recursive: true });
+    // Another worker may be writing it as well: whoever comes last leaves a whole file.
+    await writeFile(`${path}.${process.pid}`, engine.serialize());
+    await rename(`${path}.${process.pid}`, path);
+    return engine;
+  }
+}
+
+/**
+ * @param lists folder of filter lists in the syntax of Adblock Plus and uBlock
+ * @param cache folder to keep the built engine in
+ * @returns null when there are no lists
+ */
+export async function openAds(lists: string, cache: string): Promise<Ads | null> {
+  const files = await listFiles(lists);
+  if (files.length === 0) return null;
+  const engine = await openEngine(files, cache);
+  const matches: Ads['matches'] = ({ url, sourceUrl, type }) =>
+    engine.match(Request.fromRawDetails({ url, sourceUrl, type: TYPES[type] ?? 'other' })).match;
+  return {
+    matches,
+    isAd(request) {
+      const frame = request.frame();
+      const url = request.url();
+      const ownPage = request.isNavigationRequest() && frame?.parentFrame() === null;
+      if (ownPage || !/^(https?|wss?):/.test(url)) return false;
+      return matches({ url, sourceUrl: frame?.url() ?? '', type: request.resourceType() });
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import type { CDPSession } from 'puppeteer';
+import sharp from 'sharp';
+
+export interface Shot {
+  /** CSS pixels. */
+  width: number;
+  height: number;
+  fullPage: boolean;
+  deviceScaleFactor: number;
+  format: 'png' | 'jpeg';
+  quality: number;
+}
+
+export interface Picture {
+  file: Buffer;
+  width: number;
+  height: number;
+  truncated: boolean;
+}
+
+/** Ceilings of one picture. */
+export const CEILING_CSS_PIXELS = 16_384;
+const CEILING_PIXELS = 100_000_000;
+/**
+ * Device pixels of one tile: beyond 8,192 a row Chromium repeats or loses parts without a word, and a tile travels as
+ * one message.
+ */
+const TILE_HEIGHT = 4_000;
+const TILE_PIXELS = 12_000_000;
+
+/** Part of the page, in CSS pixels from its top. */
+interface Tile {
+  y: number;
+  height: number;
+}
+
+/** Cuts a height into tiles of whole device pixels. */
+export function cutTiles(width: number, height: number, scale: number): Tile[] {
+  const most = Math.max(1, Math.floor(Math.min(TILE_HEIGHT, TILE_PIXELS / (width * scale)) / scale));
+  const count = Math.ceil(height / most);
+  return Array.from({ length: count }, (_, index) => ({
+    y: index * most,
+    height: Math.min(most, height - index * most),
+  }));
+}
+
+/** How much of a page is captured. */
+export function clipHeight(wanted: number, width: number, scale: number): number {
+  return Math.max(
+    1,
+    Math.min(wanted, CEILING_CSS_PIXELS, Math.floor(CEILING_PIXELS / (width * scale * scale))),
+  );
+}
+
+async function captureTile(client: CDPSession, shot: Shot, tile: Tile, only: boolean): Promise<Buffer> {
+  // What is joined is encoded once more anyway, and only then in the caller's format.
+  const encoding =
+    only && shot.format === 'jpeg'
+      ? { format: 'jpeg' as const, quality: shot.quality }
+      : { format: 'png' as const, optimizeForSpeed: !only };
+  const { data } = await client.send('Page.captureScreenshot', {
+    ...encoding,
+    clip: { x: 0, y: tile.y, width: shot.width, height: tile.height, scale: 1 },
+    captureBeyondViewport: true,
+  });
+  return Buffer.from(data, 'base64');
+}
+
+async function join(tiles: readonly Buffer[], height: number, { format, quality }: Shot): Promise<Buffer> {
+  // libvips reads the tiles from top to bottom and decodes none as a whole.
+  const joined = sharp([...tiles], { join: { across: 1 }, limitInputPixels: false });
+  const { width } = await sharp(tiles[0]).metadata();
+  // Every tile gets the height of the highest, which the last one does not have.
+  const whole = joined.extract({ left: 0, top: 0, width, height });
+  return format === 'jpeg'
+    ? whole.flatten({ background: 'white' }).jpeg({ quality }).toBuffer()
+    : whole.png({ compressionLevel: 6 }).toBuffer();
+}
+
+/** Takes the picture of a page at the size that its viewport was set to. */
+export async function capture(client: CDPSession, shot: Shot): Promise<Picture> {
+  const { cssContentSize, cssVisualViewport } = await client.send('Page.getLayoutMetrics');
+  const wanted = shot.fullPage ? Math.max(1, Math.ceil(cssContentSize.height)) : shot.height;
+  const height = clipHeight(wanted, shot.width, shot.deviceScaleFactor);
+  const top = shot.fullPage ? 0 : Math.floor(cssVisualViewport.pageY);
+  const tiles = cutTiles(shot.width, height, shot.deviceScaleFactor);
+  const parts: Buffer[] = [];
+  for (const tile of tiles)
+    parts.push(await captureTile(client, shot, { ...tile, y: top + tile.y }, tiles.length === 1));
+  const [first] = parts;
+  const file =
+    first !== undefined && parts.length === 1
+      ? first
+      : await join(parts, height * shot.deviceScaleFactor, shot);
+  const metadata = await sharp(file).metadata();
+  return { file, width: metadata.width, height: metadata.height, truncated: wanted > height };
+}

@@ -1,0 +1,72 @@
+import type { BrowserContext, CDPSession, Page } from 'puppeteer';
+import type { Chromium } from './chromium.ts';
+import { refuseServiceWorkers } from './page/serviceWorkers.ts';
+import { within } from './within.ts';
+
+/** An empty page in a context of its own, ready before its job comes. Nothing outlives the context. */
+export interface Desk {
+  chromium: Chromium;
+  page: Page;
+  client: CDPSession;
+  /** Resolves when the page has crashed or the browser is gone. */
+  lost: Promise<void>;
+  /** Resolves with whether its browser still does what it is asked. */
+  answers(): Promise<boolean>;
+  /** Resolves with whether it could be closed. */
+  close(): Promise<boolean>;
+}
+
+const PREPARE_MS = 10_000;
+const CLOSE_MS = 2_000;
+const ANSWER_MS = 3_000;
+
+/** A dialog holds the page up until it is answered. Leaving a page is never asked about; anything else is declined. */
+function answerDialogs(page: Page): void {
+  page.on('dialog', (dialog) => {
+    const answer = dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss();
+    // Its page may be gone by then, and the dialog with it.
+    answer.catch(() => undefined);
+  });
+}
+
+/** Windows that a page opens are nobody's to see. */
+function closePopups(context: BrowserContext, own: Page): void {
+  context.on('targetcreated', async (target) => {
+    if (target.type() !== 'page') return;
+    const page = await target.page().catch(() => null);
+    if (page !== null && page !== own) await page.close().catch(() => undefined);
+  });
+}
+
+async function open(chromium: Chromium): Promise<Desk> {
+  const context = await chromium.browser.createBrowserContext({ downloadBehavior: { policy: 'deny' } });
+  const page = await context.newPage();
+  closePopups(context, page);
+  answerDialogs(page);
+  const [client] = await Promise.all([
+    page.createCDPSession(),
+    page.evaluateOnNewDocument(refuseServiceWorkers),
+  ]);
+  const crashed = new Promise<void>((resolve) => {
+    page.once('error', () => resolve());
+  });
+  return {
+    chromium,
+    page,
+    client,
+    lost: Promise.race([crashed, chromium.gone]),
+    answers: async () => (await within(client.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined,
+    close: async () =>
+      (await within(
+        context.close().then(() => true),
+        CLOSE_MS,
+      )) === true,
+  };
+}
+
+/** Prepares a desk. @throws when the browser does not manage to */
+export async function openDesk(chromium: Chromium): Promise<Desk> {
+  const desk = await within(open(chromium), PREPARE_MS);
+  if (desk === undefined) throw new Error('Chromium opens no page');
+  return desk;
+}

@@ -1,0 +1,60 @@
+import { TimeoutError } from 'puppeteer';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Limits, Tab } from './pool.ts';
+import { BrowserLost } from './pool.ts';
+import type { Requests } from './requests.ts';
+
+/** Where Chromium itself will not go, as its `net_error_list.h` names it. */
+const REFUSED =
+  /ERR_(UNSAFE_REDIRECT|UNSAFE_PORT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME|BLOCKED_BY_CLIENT|ACCESS_DENIED)\b/;
+const TLS = /ERR_(CERT_\w+|SSL_\w+|BAD_SSL\w*|TLS\w*)/;
+
+const failed = (detail: string, cause: unknown) => new ServiceError('target_failed', { detail, cause });
+
+/**
+ * What the caller is told of a page that did not come.
+ *
+ * @param cause what the browser said
+ */
+export async function explainNavigation(
+  cause: unknown,
+  { proxy }: Pick<Tab, 'proxy'>,
+  requests: Requests,
+  { egress, signal, deadline }: Limits,
+): Promise<unknown> {
+  if (cause instanceof ServiceError || cause instanceof BrowserLost) return cause;
+  if (cause instanceof TimeoutError) return new ServiceError('target_timeout', { cause });
+  const text = cause instanceof Error ? cause.message : '';
+  const url = requests.navigation?.url() ?? '';
+  if (REFUSED.test(text) || proxy.refused.has(URL.parse(url)?.hostname ?? ''))
+    return new ServiceError('target_refused', { cause });
+  if (proxy.exhausted)
+    return new ServiceError('source_too_large', { detail: 'The page loads more than 200 MB.', cause });
+  if (TLS.test(text)) return failed(`TLS with the target failed (${TLS.exec(text)?.[0]}).`, cause);
+  if (text.includes('ERR_TOO_MANY_REDIRECTS')) return failed('The target redirects without end.', cause);
+  if (text.includes('ERR_INVALID_AUTH_CREDENTIALS'))
+    return failed('The target asks for a user name and a password.', cause);
+  if (text.includes('ERR_ABORTED')) return noPage(requests.navigation?.response()?.status(), cause);
+  try {
+    // The proxy tells the browser no more than that it failed.
+    await egress.vet(egress.parseTarget(url, { kind: 'url', pointer: '/url' }), { signal, deadline });
+  } catch (error) {
+    return error instanceof ServiceError && error.code !== 'invalid_input' ? error : failed(text, cause);
+  }
+  const status = requests.navigation?.response()?.status();
+  if (status === 504 || /ERR_(CONNECTION_)?TIMED_OUT/.test(text))
+    return new ServiceError('target_timeout', { cause });
+  if (status !== undefined && status >= 400 && status !== 502)
+    return failed(`The target answers status ${status} and no page.`, cause);
+  return new ServiceError('target_failed', { cause });
+}
+
+/** The address answers something that is no page: nothing at all, or a file to save. */
+export const noPage = (status: number | undefined, cause?: unknown): ServiceError =>
+  new ServiceError('unsupported_source', {
+    detail:
+      status === 204 || status === 205
+        ? `The target answers status ${status}, which is no page.`
+        : 'The target answers a file to download, which is no page.',
+    cause,
+  });

@@ -1,0 +1,68 @@
+/** What keeps Chromium's own connections at the proxy, whether or not it also has a network of its own. */
+const EGRESS = [
+  // Loopback would go direct otherwise.
+  '--proxy-bypass-list=<-loopback>',
+  // Only the proxy looks names up.
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-quic',
+  '--dns-prefetch-disable',
+  '--no-pings',
+];
+
+/** What Chromium does for somebody who sits before it, and what it tells its makers. */
+const QUIET = [
+  '--disable-background-networking',
+  '--disable-breakpad',
+  '--disable-client-side-phishing-detection',
+  '--disable-component-extensions-with-background-pages',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-domain-reliability',
+  '--disable-extensions',
+  '--disable-field-trial-config',
+  '--disable-infobars',
+  '--disable-print-preview',
+  '--disable-search-engine-choice-screen',
+  '--disable-sync',
+  '--deny-permission-prompts',
+  '--metrics-recording-only',
+  '--mute-audio',
+  '--no-default-browser-check',
+  '--no-first-run',
+  '--no-service-autorun',
+  '--password-store=basic',
+  '--disable-features=AcceptCHFrame,AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,DnsOverHttpsUpgrade,GlobalMediaControls,InterestFeedContentSuggestions,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,Translate',
+];
+
+/** The same picture every time, and no waiting for a window that nobody sees. */
+const PICTURE = [
+  '--headless=new',
+  '--hide-scrollbars',
+  '--font-render-hinting=none',
+  '--force-color-profile=srgb',
+  '--lang=en-US',
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
+  '--disable-dev-shm-usage',
+  '--disable-hang-monitor',
+];
+
+/** Software only: what graphics card a machine has must not show. */
+const RENDERERS = {
+  software: ['--disable-gpu'],
+  swiftshader: ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+} as const;
+export type Renderer = keyof typeof RENDERERS;
+
+/** Chromium's command line, without proxy and sandbox, which `boundary.ts` decides on. */
+export const chromiumFlags = (profile: string, renderer: Renderer = 'software'): string[] => [
+  ...EGRESS,
+  ...QUIET,
+  ...PICTURE,
+  ...RENDERERS[renderer],
+  `--user-data-dir=${profile}`,
+  '--remote-debugging-pipe',
+];

@@ -1,0 +1,20 @@
+import { TimeoutError } from 'puppeteer';
+import { explainNavigation, noPage } from './failure.ts';
+import type { Limits, Tab } from './pool.ts';
+import type { Requests } from './requests.ts';
+
+const NAVIGATION_MS = 30_000;
+/** Chromium shows these in a viewer of its own, which is no page. */
+const NO_PAGE = /^application\/pdf\b/i;
+
+/** Loads a page. One that came but never says that it is loaded is good enough. @throws ServiceError */
+export async function navigate(tab: Tab, requests: Requests, url: string, limits: Limits): Promise<void> {
+  const { page } = tab;
+  try {
+    const response = await page.goto(url, { timeout: NAVIGATION_MS, waitUntil: 'load' });
+    if (NO_PAGE.test(response?.headers()['content-type'] ?? '')) throw noPage(response?.status());
+  } catch (error) {
+    const came = error instanceof TimeoutError && /^https?:/.test(page.url());
+    if (!came) throw await explainNavigation(error, tab, requests, limits);
+  }
+}

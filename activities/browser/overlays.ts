@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { filterCompactRules, type IndexedCMPRuleset } from '@duckduckgo/autoconsent';
+import type { Frame, Page } from 'puppeteer';
+import { answerConsent, listenToConsent } from './page/consent.ts';
+import { hideOverlayElements, unlockPage } from './page/overlays.ts';
+import { within } from './within.ts';
+
+/** Rules for the consent dialogs that are known by name: looked for, and answered, in so much time. */
+const CONSENT_MS = 4_000;
+const HIDE_MS = 3_000;
+
+const { resolve } = createRequire(import.meta.url);
+/** The content script of the package, as it runs in a page without an extension around it. */
+const SCRIPT = readFileSync(
+  join(dirname(resolve('@duckduckgo/autoconsent')), 'autoconsent.playwright.js'),
+  'utf8',
+);
+const RULES: IndexedCMPRuleset = JSON.parse(
+  readFileSync(resolve('@duckduckgo/autoconsent/rules/compact-rules.json'), 'utf8'),
+);
+
+/** @returns whether a dialog was found and answered */
+async function answer(frame: Frame, mainFrame: boolean): Promise<boolean> {
+  const url = frame.url();
+  const compact = filterCompactRules(RULES, { url, mainFrame });
+  await frame.evaluate(listenToConsent);
+  await frame.evaluate(SCRIPT);
+  return frame.evaluate(answerConsent, JSON.stringify({ compact }), CONSENT_MS);
+}
+
+/** Removes what lies over a page: known consent dialogs by declining them, everything else by its looks. */
+export async function hideOverlays(page: Page): Promise<void> {
+  const main = page.mainFrame();
+  const answered = await Promise.all(
+    page.frames().map((frame) => within(answer(frame, frame === main), CONSENT_MS + HIDE_MS)),
+  );
+  const hidden = await within(page.evaluate(hideOverlayElements), HIDE_MS);
+  if (answered.includes(true) || (hidden ?? 0) > 0) await within(page.evaluate(unlockPage), HIDE_MS);
+}

@@ -1,0 +1,166 @@
+import type { CDPSession, Page } from 'puppeteer';
+import { Cluster } from 'puppeteer-cluster';
+import concurrency from 'puppeteer-cluster/dist/concurrency/ConcurrencyImplementation.js';
+import type { FilteringProxy } from '../../egress/proxy.ts';
+import type { NetworkContext } from '../context.ts';
+import type { Ads } from './ads.ts';
+import type { Boundary } from './boundary.ts';
+import type { Desk } from './desk.ts';
+import { type BrowserMetrics, createMetrics } from './metrics.ts';
+import { Seat, type SeatOptions } from './seat.ts';
+
+/** What a job works with: a page of its own whose only way out is a proxy of its own. */
+export interface Tab {
+  page: Page;
+  client: CDPSession;
+  proxy: FilteringProxy;
+  metrics: BrowserMetrics;
+}
+
+export type Limits = Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>;
+
+/** Warm browsers, one job at a time each. */
+export interface Browsers extends AsyncDisposable {
+  readonly boundary: Boundary;
+  /** null where there are no lists to know them by. */
+  readonly ads: Ads | null;
+  readonly metrics: BrowserMetrics;
+  /**
+   * Runs a job on a page that nothing has touched, in the next browser that is free.
+   *
+   * @throws BrowserLost; the signal's reason; TimeoutError at the deadline; what the work throws
+   */
+  run<T>(limits: Limits, work: (tab: Tab) => Promise<T>): Promise<T>;
+}
+
+/** The page took its tab or its whole browser down. */
+export class BrowserLost extends Error {
+  override readonly name = 'BrowserLost';
+  readonly reason: 'memory' | 'crashed';
+  constructor(reason: 'memory' | 'crashed') {
+    super(`the browser was lost: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** Of one job. */
+const TUNNELS = 256;
+const BYTES = 200_000_000;
+const IDLE_MS = 30_000;
+/** The cluster's own time-out: jobs have deadlines of their own. */
+const NEVER_MS = 2 ** 31 - 1;
+
+export interface BrowsersOptions extends Omit<SeatOptions, 'metrics'> {
+  /** Browsers, and so jobs at once. */
+  seats: number;
+  ads: Ads | null;
+}
+
+export async function createBrowsers(options: BrowsersOptions): Promise<Browsers> {
+  const metrics = createMetrics();
+  const seats = Array.from({ length: options.seats }, () => new Seat({ ...options, metrics }));
+  const free = [...seats];
+  const desks = new WeakMap<Page, Desk>();
+  /** Jobs that ended while their page was still at work, and so must not be followed on the same browser. */
+  const unsound = new WeakSet<Desk>();
+
+  /** How the cluster gets its pages: its own ways know neither warm browsers nor their replacement. */
+  class WarmBrowsers extends concurrency.default {
+    async init(): Promise<void> {}
+    async close(): Promise<void> {}
+    async workerInstance() {
+      const seat = free.pop();
+      if (seat === undefined) throw new Error('more workers than seats');
+      return {
+        jobInstance: async () => {
+          const desk = await seat.take();
+          desks.set(desk.page, desk);
+          return { resources: { page: desk.page }, close: () => seat.giveBack(desk, !unsound.has(desk)) };
+        },
+        close: () => seat[Symbol.asyncDispose](),
+        repair: async () => {},
+      };
+    }
+  }
+  const cluster: Cluster<undefined, void> = await Cluster.launch({
+    concurrency: WarmBrowsers,
+    maxConcurrency: options.seats,
+    timeout: NEVER_MS,
+  });
+
+  async function work<T>(desk: Desk, limits: Limits, job: (tab: Tab) => Promise<T>): Promise<T> {
+    const { page, client, chromium } = desk;
+    const { egress, signal, deadline } = limits;
+    const ended = new Promise<never>((_, reject) => {
+      const onEnd = () => reject(signal.reason);
+      signal.addEventListener('abort', onEnd, { once: true });
+      void desk.lost.then(() => {
+        signal.removeEventListener('abort', onEnd);
+        reject(new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed'));
+      });
+    });
+    using proxy = await egress.proxy({
+      signal,
+      deadline,
+      path: chromium.socket,
+      tunnels: TUNNELS,
+      bytes: BYTES,
+      idleMs: IDLE_MS,
+    });
+    const running = job({ page, client, proxy, metrics });
+    try {
+      return await Promise.race([running, ended]);
+    } catch (error) {
+      // It may be the first to hear of a crash.
+      if (chromium.ended !== null) throw new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed');
+      throw error;
+    }
+  }
+
+  return {
+    boundary: options.boundary,
+    ads: options.ads,
+    metrics,
+    run: <T>({ egress, signal, deadline }: Limits, job: (tab: Tab) => Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
+        const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, deadline - Date.now()))]);
+        const queuedAt = performance.now();
+        metrics.queued += 1;
+        let queued = true;
+        const leaveQueue = () => {
+          if (queued) metrics.queued -= 1;
+          queued = false;
+        };
+        const onEnd = () => {
+          leaveQueue();
+          reject(ended.reason);
+        };
+        ended.addEventListener('abort', onEnd, { once: true });
+        if (ended.aborted) onEnd();
+        cluster
+          .execute(async ({ page }) => {
+            const desk = desks.get(page);
+            if (ended.aborted || desk === undefined) return;
+            leaveQueue();
+            metrics.phases.queue.count += 1;
+            metrics.phases.queue.totalMs += performance.now() - queuedAt;
+            metrics.jobs += 1;
+            metrics.running += 1;
+            try {
+              resolve(await work(desk, { egress, signal: ended, deadline }, job));
+            } catch (error) {
+              if (ended.aborted || error instanceof BrowserLost) unsound.add(desk);
+              reject(error);
+            } finally {
+              metrics.running -= 1;
+              ended.removeEventListener('abort', onEnd);
+            }
+          })
+          .catch(reject);
+      }),
+    async [Symbol.asyncDispose]() {
+      await cluster.close();
+      await Promise.all(seats.map((seat) => seat[Symbol.asyncDispose]()));
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import { CEILING_CSS_PIXELS, capture, type Picture, type Shot } from './capture.ts';
+import { timed } from './metrics.ts';
+import { BrowserLost, type Browsers, type Limits, type Tab } from './pool.ts';
+import { followRequests, type Requests } from './requests.ts';
+import { ensureResponsive } from './responsive.ts';
+import { scrollThrough } from './scroll.ts';
+import { settle } from './settle.ts';
+
+/** "Ignored when fullPage is true", so one and the same then: parts of a page may be as high as its window. */
+const FULL_PAGE_WINDOW = 900;
+/** An answer holds the file in base64. */
+const FILE_BYTES = 37_000_000;
+/** So that the attempt is over before its time is. */
+const MARGIN_MS = 1_500;
+/** What a second try after a crash needs at least. */
+const RETRY_MS = 10_000;
+
+/** What is special about a page. */
+export interface Script<T> {
+  shot: Shot;
+  /** Brings the page into the tab. */
+  load(tab: Tab, requests: Requests): Promise<void>;
+  /** What is to be done when it is loaded and quiet. */
+  prepare?(tab: Tab): Promise<void>;
+  /** What is to be known of it beside its picture. */
+  finish(tab: Tab, requests: Requests): Promise<T>;
+}
+
+async function perform<T>(
+  tab: Tab,
+  { shot, load, prepare, finish }: Script<T>,
+): Promise<Picture & { rest: T }> {
+  const { page, client, metrics } = tab;
+  const { width, deviceScaleFactor, fullPage } = shot;
+  const height = fullPage ? FULL_PAGE_WINDOW : shot.height;
+  const requests = followRequests(page);
+  // In the session that captures: another one would not know of the density.
+  await client.send('Emulation.setDeviceMetricsOverride', {
+    width,
+    height,
+    deviceScaleFactor,
+    mobile: false,
+  });
+  await timed(metrics, 'navigate', () => load(tab, requests));
+  await timed(metrics, 'settle', () => settle(page, requests));
+  if (prepare) await timed(metrics, 'overlays', () => prepare(tab));
+  if (fullPage)
+    await timed(metrics, 'scroll', () =>
+      scrollThrough(page, requests, { step: height, ceiling: CEILING_CSS_PIXELS }),
+    );
+  if (!(await ensureResponsive(page, client))) throw new ServiceError('deadline_exceeded');
+  const rest = await finish(tab, requests);
+  const picture = await timed(metrics, 'capture', () => capture(client, shot));
+  if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');
+  return { ...picture, rest };
+}
+
+/**
+ * Renders a page in a browser of its own for the time.
+ *
+ * @throws ServiceError what the script throws; `source_too_large` when the page takes more memory than a browser may
+ *   have; `target_failed` when it crashes two browsers; `deadline_exceeded`
+ */
+export async function render<T>(
+  browsers: Browsers,
+  { egress, signal, deadline }: Limits,
+  script: Script<T>,
+): Promise<Picture & { rest: T }> {
+  const limits = { egress, signal, deadline: deadline - MARGIN_MS };
+  const attempt = () => browsers.run(limits, (tab) => perform(tab, script));
+  try {
+    // A browser may also die of what is not this page's doing.
+    return await attempt().catch((error: unknown) => {
+      const again = error instanceof BrowserLost && error.reason === 'crashed';
+      if (!again || Date.now() + RETRY_MS > limits.deadline) throw error;
+      return attempt();
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof BrowserLost && error.reason === 'memory')
+      throw new ServiceError('source_too_large', {
+        detail: 'The page takes more memory than a browser may have.',
+        cause: error,
+      });
+    if (error instanceof BrowserLost)
+      throw new ServiceError('target_failed', { detail: 'The page crashes the browser.', cause: error });
+    if (error instanceof DOMException && error.name === 'TimeoutError')
+      throw new ServiceError('deadline_exceeded', { cause: error });
+    throw error;
+  }
+}

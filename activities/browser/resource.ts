@@ -1,0 +1,90 @@
+import { stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Resource, ResourceOptions } from '../resource.ts';
+import { DEBIAN_LISTS, openAds } from './ads.ts';
+import { BOUNDARIES, type Boundary, weaknessOf } from './boundary.ts';
+import { startChromium } from './chromium.ts';
+import { makeBrowserFolder } from './folder.ts';
+import { type Browsers, createBrowsers } from './pool.ts';
+
+/** Browsers of a worker, and so the pool's slots: each keeps about a core busy. */
+export const BROWSERS = Math.max(1, Math.min(4, availableParallelism()));
+const MEMORY_BYTES = 2_000_000_000;
+const JOBS = [50, 100] as const;
+const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin'];
+
+const isFile = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => null))?.isFile() === true;
+
+async function findChromium(given: string | null): Promise<string> {
+  const paths =
+    given === null ? FOLDERS.flatMap((folder) => PROGRAMS.map((name) => join(folder, name))) : [given];
+  for (const path of paths) if (await isFile(path)) return path;
+  throw new ServiceError('tool_unavailable', {
+    detail: 'Chromium is not installed here.',
+    cause: new Error(`no Chromium at ${given ?? `${FOLDERS.join(', ')}`}; install it or set CHROMIUM_PATH`),
+  });
+}
+
+/** The strongest boundary in which Chromium starts. */
+async function chooseBoundary(program: string, folder: string): Promise<Boundary> {
+  let cause: unknown;
+  for (const boundary of BOUNDARIES) {
+    try {
+      const probe = await startChromium({ program, folder, boundary, memoryBytes: MEMORY_BYTES });
+      await probe.kill();
+      return boundary;
+    } catch (error) {
+      cause = error;
+    }
+  }
+  throw new ServiceError('tool_unavailable', { detail: 'Chromium does not start here.', cause });
+}
+
+async function open({ env, log }: ResourceOptions): Promise<Browsers> {
+  const program = await findChromium(env.CHROMIUM_PATH);
+  const folder = await makeBrowserFolder();
+  try {
+    const boundary = await chooseBoundary(program, folder.path);
+    const weakness = weaknessOf(boundary);
+    if (weakness !== null) {
+      log(`!! Chromium runs without ${weakness}: this machine does not allow it. Give it to the worker !!`);
+      if (env.NODE_ENV === 'production' && !env.CHROMIUM_UNCONFINED)
+        throw new ServiceError('tool_unavailable', {
+          detail: 'Chromium cannot be confined here.',
+          cause: new Error(`without ${weakness}; CHROMIUM_UNCONFINED=true runs it all the same`),
+        });
+    }
+    const ads = await openAds(env.FILTER_LISTS ?? DEBIAN_LISTS, join(env.DATA_DIR, 'cache'));
+    if (ads === null)
+      log(
+        '!! There are no filter lists: blockAds drops nothing. Set FILTER_LISTS, or install webext-ublock-origin-chromium !!',
+      );
+    const browsers = await createBrowsers({
+      program,
+      folder: folder.path,
+      boundary,
+      ads,
+      seats: BROWSERS,
+      jobs: JOBS,
+      memoryBytes: MEMORY_BYTES,
+      log,
+    });
+    return {
+      ...browsers,
+      async [Symbol.asyncDispose]() {
+        await browsers[Symbol.asyncDispose]();
+        await folder[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await folder[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The warm browsers of a worker. */
+export const browsers: Resource<Browsers> = { name: 'Chromium', open };

@@ -1,0 +1,18 @@
+import type { Page } from 'puppeteer';
+import { drawn, isAlive } from './page/settled.ts';
+import type { Requests } from './requests.ts';
+import { within } from './within.ts';
+
+/** As puppeteer's `networkidle0`. */
+const QUIET_MS = 500;
+/** Of a page without scripts and frames, where what is loaded is all. */
+const STILL_MS = 40;
+const SETTLE_MS = 5_000;
+const FONTS_MS = 3_000;
+
+/** Waits until a loaded page has all it asks for and has drawn it, or until the time for that is up. */
+export async function settle(page: Page, requests: Requests): Promise<void> {
+  const alive = await within(page.evaluate(isAlive), FONTS_MS);
+  await requests.quiet(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
+  await within(page.evaluate(drawn), FONTS_MS);
+}

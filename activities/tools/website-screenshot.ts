@@ -1,0 +1,67 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import definition from '../../schemas/tools/website-screenshot.ts';
+import { explainNavigation } from '../browser/failure.ts';
+import { intercept } from '../browser/intercept.ts';
+import { navigate } from '../browser/navigate.ts';
+import { hideOverlays } from '../browser/overlays.ts';
+import type { Browsers } from '../browser/pool.ts';
+import { countRefused } from '../browser/refused.ts';
+import { render } from '../browser/render.ts';
+import type { NetworkContext } from '../context.ts';
+
+export { browsers as resource } from '../browser/resource.ts';
+
+const TITLE_CHARACTERS = 1_000;
+
+/** Loads the page and draws it. */
+export async function run(
+  input: ToolInput<typeof definition>,
+  {
+    resource: browsers,
+    egress,
+    signal,
+    deadline: attempt,
+  }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'> & { resource: Browsers },
+): Promise<ToolOutput<typeof definition>> {
+  const deadline = Math.min(attempt, Date.now() + definition.limits.workMs);
+  const limits = { egress, signal, deadline };
+  // Most of what cannot be had is known before a browser is.
+  const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
+  await egress.vet(target, limits);
+  let dropped = 0;
+  const { file, width, height, truncated, rest } = await render(browsers, limits, {
+    shot: input,
+    async load(tab, requests) {
+      dropped = 0;
+      if (input.blockAds && browsers.ads !== null) {
+        const { ads } = browsers;
+        await intercept(tab.page, (request) => {
+          const wanted = !ads.isAd(request);
+          if (!wanted) dropped += 1;
+          return wanted;
+        });
+      }
+      await navigate(tab, requests, target.url?.href ?? input.url, limits);
+    },
+    ...(input.hideOverlays && { prepare: ({ page }) => hideOverlays(page) }),
+    async finish(tab, requests) {
+      const { page, proxy } = tab;
+      if (page.url().startsWith('chrome-error:'))
+        throw await explainNavigation(new Error('the page left for one that failed'), tab, requests, limits);
+      const title: unknown = await page.title();
+      return {
+        pageTitle: [...String(title)].slice(0, TITLE_CHARACTERS).join('').toWellFormed(),
+        finalUrl: page.url(),
+        blockedRequestCount: dropped + countRefused(proxy.refused, requests.hosts),
+      };
+    },
+  }).catch((error: unknown) => {
+    // There is a target to blame.
+    if (error instanceof ServiceError && error.code === 'deadline_exceeded')
+      throw new ServiceError('target_timeout', { cause: error });
+    throw error;
+  });
+  const mimeType = input.format === 'jpeg' ? 'image/jpeg' : 'image/png';
+  return { fileBase64: file.toString('base64'), mimeType, width, height, truncated, ...rest };
+}

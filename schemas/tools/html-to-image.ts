@@ -1,0 +1,56 @@
+import {
+  EXAMPLE_PICTURE,
+  heightField,
+  PICTURE_INPUT,
+  PICTURE_OUTPUT,
+  widthField,
+} from '../formats/picture.ts';
+import { loneSurrogates } from '../formats/text.ts';
+import { defineTool } from '../tool.ts';
+
+export default defineTool({
+  name: 'html-to-image',
+  title: 'HTML to image',
+  description:
+    'Renders supplied markup with the same browser engine as website-screenshot, scripts included. A fragment is wrapped ' +
+    'into a document in standards mode; what begins with a doctype, `<html>`, `<head>` or `<body>` is taken as it is. The ' +
+    'markup has no base URL, so images, fonts and styles must use absolute https addresses or data URIs: everything else, ' +
+    'and what does not load, is left out without an error. The page cannot be left. Waits until network (at most 5 s) and ' +
+    'fonts (3 s) have settled, and with `fullPage` scrolls through the document first. Markup that takes more than 2 GB of ' +
+    'memory or loads more than 200 MB is `source_too_large`; scripts that cannot be ended in 60 s are `deadline_exceeded`.',
+  price: 25,
+  pool: 'browser',
+  limits: { workMs: 60_000, bodyBytes: 5_242_880 },
+  input: {
+    type: 'object',
+    properties: {
+      html: {
+        type: 'string',
+        minLength: 1,
+        description: 'Full document or bare fragment; fragments are wrapped automatically.',
+      },
+      width: widthField('Canvas width, CSS pixels.'),
+      height: heightField(
+        'Canvas height, CSS pixels. Ignored when fullPage is true: the window is 900 high then.',
+      ),
+      fullPage: {
+        type: 'boolean',
+        default: false,
+        description: 'Capture the whole document rather than one canvas-sized frame.',
+      },
+      ...PICTURE_INPUT,
+    },
+    required: ['html'],
+    additionalProperties: false,
+  },
+  output: {
+    type: 'object',
+    properties: PICTURE_OUTPUT,
+    required: ['fileBase64', 'mimeType', 'width', 'height', 'truncated'],
+    additionalProperties: false,
+  },
+  examples: [{ input: { html: '<h1>Hi</h1>', width: 100, height: 100 }, output: EXAMPLE_PICTURE }],
+  errors: ['source_too_large', 'target_failed', 'tool_unavailable'],
+  check: ({ html }) => loneSurrogates('/html', html),
+  raw: { data: 'fileBase64', mimeType: 'mimeType' },
+});

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import puppeteer from 'puppeteer';
+import type { Boundary } from '../../activities/browser/boundary.ts';
+import { CHROMIUM, openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { type Canary, startCanaries } from '../helpers/canaries.ts';
+import { loadTool } from '../helpers/tool.ts';
+import { WAYS } from './waysOut.ts';
+
+const tool = await loadTool('website-screenshot');
+
+/** A page that tries every way out, on a site of its own. */
+async function startHostile(t: ExecutionContext): Promise<{ site: Site; canaries: Canary[] }> {
+  const { canaries, close } = await startCanaries(WAYS.length);
+  const body = WAYS.map(({ html }, index) => {
+    const port = canaries[index]?.port ?? 0;
+    return html(`http://127.0.0.1:${port}/`, port);
+  }).join('\n');
+  const target = (url = '') => decodeURIComponent(url.split('?')[1] ?? '');
+  const site = await startSite({
+    '/': `<!doctype html><title>Hostile</title><body>${body}`,
+    '/redirect': (request, response) => response.writeHead(302, { Location: target(request.url) }).end(),
+    '/linked': (request, response) =>
+      response
+        .writeHead(200, {
+          'Content-Type': 'text/html',
+          Link: `<${target(request.url)}>; rel=preload; as=image`,
+        })
+        .end('<p>linked'),
+    '/csp': (request, response) =>
+      response
+        .writeHead(200, {
+          'Content-Type': 'text/html',
+          'Content-Security-Policy': `default-src 'none'; report-uri ${target(request.url)}`,
+        })
+        .end('<img src="/blocked">'),
+    '/sw': (request, response) =>
+      response
+        .writeHead(200, { 'Content-Type': 'text/javascript' })
+        .end(`fetch('${target(request.url)}',{mode:'no-cors'})`),
+  });
+  t.teardown(() => {
+    close();
+    site.close();
+  });
+  return { site, canaries };
+}
+
+const reached = (canaries: readonly Canary[]): string[] =>
+  WAYS.filter((_, index) => (canaries[index]?.hits ?? 0) > 0).map(({ name }) => name);
+
+async function visit(t: ExecutionContext, boundary: Boundary): Promise<string[]> {
+  const { site, canaries } = await startHostile(t);
+  await using resource = await openBrowsers({ boundary });
+  const result = await tool.call(
+    { url: `${site.origin}/`, blockAds: false },
+    { egress: site.guard(), resource },
+  );
+  t.is(result.pageTitle, 'Hostile');
+  t.true(Number(result.blockedRequestCount) >= 30, `${result.blockedRequestCount}`);
+  // What the page has begun may come late.
+  await sleep(1_000);
+  return reached(canaries);
+}
+
+test.serial('with a network of its own nothing gets out', async (t) => {
+  t.deepEqual(await visit(t, { namespace: 'tree', sandbox: true }), []);
+});
+
+test.serial('with nothing but its flags nothing gets out', async (t) => {
+  t.deepEqual(await visit(t, { namespace: 'none', sandbox: true }), []);
+});
+
+test.serial('with neither at least forty ways lead out', async (t) => {
+  const { site, canaries } = await startHostile(t);
+  const browser = await puppeteer.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-popup-blocking'],
+    pipe: true,
+  });
+  try {
+    const page = await browser.newPage();
+    await page.goto(`${site.origin}/`, { waitUntil: 'load', timeout: 60_000 });
+    await sleep(3_000);
+  } finally {
+    await browser.close();
+  }
+  const ways = reached(canaries);
+  t.log(`not reached: ${WAYS.filter(({ name }) => !ways.includes(name)).map(({ name }) => name)}`);
+  t.true(ways.length >= 40, `${ways.length}`);
+  // Those that request interception misses, UDP among them.
+  for (const name of [
+    'STUN over UDP',
+    'TURN over TCP',
+    'worker WebSocket',
+    'prefetch',
+    'popup',
+    'csp report',
+  ])
+    t.true(ways.includes(name), name);
+});

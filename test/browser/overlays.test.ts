@@ -1,0 +1,95 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import type { Page } from 'puppeteer';
+import { hideOverlays } from '../../activities/browser/overlays.ts';
+import { openBrowsers, startSite } from '../helpers/browser.ts';
+import { soon } from '../helpers/egress.ts';
+import { CLEAN_PAGES, OVERLAY_PAGES } from './overlayPages.ts';
+
+/** A folder for pictures of before and after, to be looked at. */
+const PICTURES = process.env.TEST_PICTURES;
+
+const site = await startSite(
+  Object.fromEntries(
+    [...OVERLAY_PAGES, ...CLEAN_PAGES].map(({ name, html }) => [`/${encodeURIComponent(name)}`, html]),
+  ),
+);
+const resource = await openBrowsers();
+test.after.always(async () => {
+  await resource[Symbol.asyncDispose]();
+  site.close();
+});
+
+async function onPage<T>(name: string, work: (page: Page) => Promise<T>): Promise<T> {
+  return resource.run({ egress: site.guard(), ...soon() }, async ({ page }) => {
+    await page.setViewport({ width: 1200, height: 800 });
+    await page.goto(`${site.origin}/${encodeURIComponent(name)}`, { waitUntil: 'load' });
+    return work(page);
+  });
+}
+async function picture(page: Page, name: string, moment: string): Promise<void> {
+  if (PICTURES === undefined) return;
+  mkdirSync(PICTURES, { recursive: true });
+  writeFileSync(join(PICTURES, `${name.replaceAll(/\W+/g, '-')}-${moment}.png`), await page.screenshot());
+}
+
+/** Those of the selectors, `host >>> inner` within a shadow, that are still to be seen. */
+const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
+  page.evaluate(
+    (all) =>
+      all.filter((selector) => {
+        const [outer = '', inner] = selector.split(' >>> ');
+        const found = document.querySelector(outer);
+        const element = inner === undefined ? found : found?.shadowRoot?.querySelector(inner);
+        return element?.checkVisibility({ opacityProperty: true, visibilityProperty: true }) ?? false;
+      }),
+    [...selectors],
+  );
+
+/** Every text of the page that is to be seen. */
+const texts = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found: string[] = [];
+    while (walker.nextNode()) {
+      const { data } = walker.currentNode as Text;
+      if (data.trim() !== '' && walker.currentNode.parentElement?.checkVisibility()) found.push(data.trim());
+    }
+    return found;
+  });
+
+test('there are enough of them', (t) => {
+  t.true(OVERLAY_PAGES.length >= 50, `${OVERLAY_PAGES.length}`);
+  t.true(CLEAN_PAGES.length >= 50, `${CLEAN_PAGES.length}`);
+});
+
+for (const { name, gone } of OVERLAY_PAGES)
+  test.serial(`gone: ${name}`, async (t) => {
+    await onPage(name, async (page) => {
+      t.deepEqual(await visible(page, gone), [...gone], 'is there at first');
+      await picture(page, name, 'before');
+      await hideOverlays(page);
+      await picture(page, name, 'after');
+      t.deepEqual(await visible(page, gone), []);
+      t.true((await texts(page)).includes('The last ferry'));
+      const state = await page.evaluate(() => {
+        scrollTo(0, 500);
+        const { filter } = getComputedStyle(document.querySelector('main') ?? document.body);
+        return { scrolled: scrollY > 0, filter };
+      });
+      t.deepEqual(state, { scrolled: true, filter: 'none' });
+    });
+  });
+
+for (const { name } of CLEAN_PAGES)
+  test.serial(`stays: ${name}`, async (t) => {
+    await onPage(name, async (page) => {
+      const before = await texts(page);
+      t.true(before.length > 0);
+      await picture(page, name, 'before');
+      await hideOverlays(page);
+      await picture(page, name, 'after');
+      t.deepEqual(await texts(page), before);
+    });
+  });

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { processTree } from '../../activities/browser/processes.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { soon } from '../helpers/egress.ts';
+import { remaining } from '../helpers/processes.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('website-screenshot');
+let site: Site;
+
+test.before(async () => {
+  site = await startSite({
+    '/': '<!doctype html><title>T</title><h1>hello</h1>',
+    '/hangs': '<!doctype html><title>H</title><script>setInterval(()=>fetch("/"),5)</script>',
+  });
+});
+test.after.always(() => site?.close());
+
+type Pool = Awaited<ReturnType<typeof openBrowsers>>;
+const shoot = (resource: Pool, deadline = Date.now() + 60_000) =>
+  tool.call(
+    { url: `${site.origin}/`, width: 200, height: 200 },
+    { egress: site.guard(), resource, deadline },
+  );
+
+/** All processes of a pool of one, what holds Chromium first. */
+const browserPids = (resource: Pool): Promise<number[]> =>
+  resource.run({ egress: site.guard(), ...soon() }, async ({ page }) =>
+    processTree(page.browser().process()?.pid ?? 0),
+  );
+
+test.serial(
+  'browsers are replaced after their jobs, without a gap, and nothing of them is left',
+  async (t) => {
+    const resource = await openBrowsers({ jobs: [3, 3] });
+    const { folder, metrics } = resource;
+    for (let job = 0; job < 8; job++) {
+      t.is((await shoot(resource)).pageTitle, 'T');
+      // Whatever is being replaced, somebody is there to take the next job.
+      t.true(readdirSync(folder).length <= 2);
+    }
+    t.true(metrics.browsers.recycled >= 1, JSON.stringify(metrics.browsers));
+    t.is(metrics.browsers.crashed + metrics.browsers.hung, 0);
+    t.is(metrics.jobs, 8);
+    t.is(metrics.queued + metrics.running, 0);
+    await resource[Symbol.asyncDispose]();
+    t.deepEqual(await remaining(folder, 5_000), []);
+    t.false(existsSync(folder));
+  },
+);
+
+for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
+  test.serial(`the seat of a browser that gets ${signal} comes back`, async (t) => {
+    await using resource = await openBrowsers();
+    await shoot(resource);
+    const pids = await browserPids(resource);
+    // Its next page is ready by now.
+    await sleep(2_000);
+    for (const pid of pids.slice(1)) process.kill(pid, signal);
+    t.is((await shoot(resource)).pageTitle, 'T');
+    for (const old of pids) t.false(existsSync(`/proc/${old}`), `${old}`);
+  });
+
+test.serial('a job that is out of time or called off gives its seat back at once', async (t) => {
+  await using resource = await openBrowsers();
+  await shoot(resource);
+  const late = resource.run({ egress: site.guard(), ...soon(500) }, () => new Promise(() => undefined));
+  await t.throwsAsync(late, { name: 'TimeoutError' });
+  t.is((await shoot(resource)).pageTitle, 'T');
+  const caller = new AbortController();
+  const reason = new Error('hung up');
+  const called = resource.run(
+    { egress: site.guard(), signal: caller.signal, deadline: Date.now() + 60_000 },
+    async () => {
+      caller.abort(reason);
+      await new Promise(() => undefined);
+    },
+  );
+  t.is(await t.throwsAsync(called), reason);
+  t.is((await shoot(resource)).pageTitle, 'T');
+  // Who gives up while waiting never has a browser.
+  const { jobs } = resource.metrics;
+  const busy = resource.run({ egress: site.guard(), ...soon() }, () => sleep(1_000));
+  const waiting = resource.run({ egress: site.guard(), ...soon(200) }, async () => t.fail());
+  await t.throwsAsync(waiting, { name: 'TimeoutError' });
+  await busy;
+  await shoot(resource);
+  t.is(resource.metrics.jobs, jobs + 2);
+});
+
+test.serial('a page that crashes its tab is tried on a second browser, then told', async (t) => {
+  await using resource = await openBrowsers();
+  const failing = resource.run({ egress: site.guard(), ...soon() }, async ({ page }) => {
+    await page.goto('chrome://crash').catch(() => undefined);
+    await new Promise(() => undefined);
+  });
+  await t.throwsAsync(failing, { name: 'BrowserLost' });
+  t.is((await shoot(resource)).pageTitle, 'T');
+});
+
+test.serial('the memory of a browser has a ceiling', async (t) => {
+  await using resource = await openBrowsers({ memoryBytes: 50_000_000 });
+  const call = shoot(resource, Date.now() + 15_000);
+  const error = await t.throwsAsync(call, { instanceOf: ServiceError });
+  t.true(error instanceof ServiceError && ['source_too_large', 'target_timeout'].includes(error.code));
+});
+
+test.serial('as many jobs at once as there are seats', async (t) => {
+  await using resource = await openBrowsers({ seats: 2 });
+  let most = 0;
+  const both = Promise.withResolvers<void>();
+  const job = () =>
+    resource.run({ egress: site.guard(), ...soon() }, async () => {
+      most = Math.max(most, resource.metrics.running);
+      if (resource.metrics.running === 2) both.resolve();
+      // The first waits until there is a second.
+      await both.promise;
+    });
+  await Promise.all([job(), job(), job(), job()]);
+  t.is(most, 2);
+});
+
+test.serial('browsers end with a worker that is killed', async (t) => {
+  const script = `
+    import { openBrowsers } from '${new URL('../helpers/browser.ts', import.meta.url).href}';
+    import { soon } from '${new URL('../helpers/egress.ts', import.meta.url).href}';
+    import { startSite } from '${new URL('../helpers/browser.ts', import.meta.url).href}';
+    const resource = await openBrowsers();
+    const site = await startSite({});
+    await resource.run({ egress: site.guard(), ...soon() }, async () => undefined);
+    console.log(resource.folder);
+    process.kill(process.pid, 'SIGKILL');
+  `;
+  const child = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]).catch(
+    (error: { stdout: string; signal: string }) => error,
+  );
+  const folder = child.stdout.trim();
+  t.regex(folder, /browsers-\d+-/);
+  t.deepEqual(await remaining(folder, 5_000), []);
+  // What is left of its folder holds no profile, and the next pool removes it.
+  await using next = await openBrowsers();
+  t.false(existsSync(folder));
+  t.true(existsSync(next.folder));
+});

@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { makeBrowserFolder } from '../../activities/browser/folder.ts';
+import { type Browsers, type BrowsersOptions, createBrowsers } from '../../activities/browser/pool.ts';
+import { createGuard, type Guard } from '../../egress/guard.ts';
+import { type AllowEntry, parseAllow } from '../../schemas/formats/allow.ts';
+import { listen } from './egress.ts';
+
+export const CHROMIUM = '/usr/bin/chromium';
+
+/** Browsers as a worker has them, in the strongest boundary; all of theirs lies under `folder`. */
+export async function openBrowsers(
+  options: Partial<BrowsersOptions> = {},
+): Promise<Browsers & { folder: string; lines: string[] }> {
+  const folder = await makeBrowserFolder();
+  const lines: string[] = [];
+  const browsers = await createBrowsers({
+    program: CHROMIUM,
+    boundary: { namespace: 'tree', sandbox: true },
+    folder: folder.path,
+    memoryBytes: 2_000_000_000,
+    jobs: [50, 100],
+    seats: 1,
+    ads: null,
+    log: (line) => lines.push(line),
+    ...options,
+  });
+  return {
+    ...browsers,
+    folder: folder.path,
+    lines,
+    async [Symbol.asyncDispose]() {
+      await browsers[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A website on loopback: text is a page, a function answers itself, and anything else is not found. */
+export interface Site {
+  port: number;
+  origin: string;
+  /** `<method> <path>` of every request, in order. */
+  requests: string[];
+  /** A guard that lets through to it, and to what else is allowed. */
+  guard(...allow: string[]): Guard;
+  close(): void;
+}
+
+export async function startSite(pages: Readonly<Record<string, string | Handle>>): Promise<Site> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    const { pathname } = new URL(request.url ?? '/', 'http://site.invalid');
+    const page = pages[pathname];
+    response.on('error', () => undefined);
+    if (typeof page === 'function') page(request, response);
+    else if (page === undefined) response.writeHead(404).end();
+    else response.setHeader('Content-Type', 'text/html; charset=utf-8').end(page);
+  });
+  const port = await listen(server);
+  const entries = (allow: readonly string[]): AllowEntry[] =>
+    [`127.0.0.1:${port}`, ...allow].map((text) => parseAllow(text));
+  return {
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    requests,
+    guard: (...allow) =>
+      createGuard({
+        resolver: { addresses: async () => ({ addresses: ['127.0.0.1'], chain: [] }) },
+        allow: entries(allow),
+        ownPorts: [],
+      }),
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

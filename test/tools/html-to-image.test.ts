@@ -1,0 +1,152 @@
+import { createServer } from 'node:https';
+import test from 'ava';
+import { PNG } from 'pngjs';
+import sharp from 'sharp';
+import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
+import { listen } from '../helpers/egress.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('html-to-image');
+let resource: Awaited<ReturnType<typeof openBrowsers>>;
+let site: Site;
+
+test.before(async () => {
+  resource = await openBrowsers();
+  site = await startSite({
+    '/dot.svg': (_, response) =>
+      response
+        .writeHead(200, { 'Content-Type': 'image/svg+xml' })
+        .end(
+          '<svg xmlns="http://www.w3.org/2000/svg" width="50" height="50"><rect width="50" height="50"/></svg>',
+        ),
+  });
+});
+test.after.always(async () => {
+  await resource?.[Symbol.asyncDispose]();
+  site?.close();
+});
+
+async function draw(html: string, body: object = {}) {
+  const result = await tool.call(
+    { html, width: 200, height: 100, ...body },
+    { egress: site.guard(), resource },
+  );
+  const file = Buffer.from(String(result.fileBase64), 'base64');
+  return { ...result, file };
+}
+type Colour = [red: number, green: number, blue: number];
+/** The pixel of a PNG. */
+function pixel(file: Buffer, x: number, y: number): Colour {
+  const { data, width } = PNG.sync.read(file);
+  const at = 4 * (y * width + x);
+  return [data[at] ?? -1, data[at + 1] ?? -1, data[at + 2] ?? -1];
+}
+const FILL = 'position:absolute;inset:0';
+
+test.serial('ten pictures of the same markup are equal to the byte', async (t) => {
+  const html = `<style>body{font:20px serif;background:linear-gradient(45deg,#123,#fed)}</style>
+    <h1>Fine print</h1><p style="transform:rotate(3deg)">The quick brown fox <i>jumps</i> — ψ ∑ 日本</p>
+    <canvas id="c"></canvas><script>c.getContext('2d').fillText('canvas',9,9)</script>`;
+  const { file } = await draw(html);
+  for (let again = 1; again < 10; again++) t.true(file.equals((await draw(html)).file));
+});
+
+test.serial('a fragment becomes a document in standards mode, a document stays what it is', async (t) => {
+  const mode = `<div id="d" style="${FILL}"></div><script>d.style.background=document.compatMode==='CSS1Compat'?'#0f0':'#f00'</script>`;
+  for (const html of [mode, `<!-- a --> \n<!-- b -->${mode}`, `<!DOCTYPE html>${mode}`, `<p>é${mode}`])
+    t.deepEqual(pixel((await draw(html)).file, 5, 50), [0, 255, 0], html);
+  for (const html of [`<html>${mode}</html>`, `<body>${mode}`, `<head></head>${mode}`])
+    t.deepEqual(pixel((await draw(html)).file, 5, 50), [255, 0, 0], html);
+});
+
+test.serial('only https and data are loaded; what is not loaded leaves no trace', async (t) => {
+  const certificate = await makeCertificate(['IP:127.0.0.1']);
+  const asked: string[] = [];
+  const secure = createServer(certificate, (request, response) => response.end(request.url));
+  secure.on('connection', () => asked.push('connection'));
+  const port = await listen(secure);
+  t.teardown(() => secure.close());
+  const data = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="50" height="50"><rect width="50" height="50" fill="#00f"/></svg>')}`;
+  const html = `<body style="margin:0"><img src="${data}" style="display:block">
+    <img src="${site.origin}/dot.svg"><img src="relative.png"><img src="//127.0.0.1:${site.port}/dot.svg"><img src="file:///etc/hostname">
+    <iframe src="${site.origin}/"></iframe><img src="https://127.0.0.1:${port}/x">
+    <script>fetch('${site.origin}/dot.svg').catch(()=>0);new Worker('data:,fetch("${site.origin}/dot.svg?worker")')</script>`;
+  const { file } = await tool
+    .call({ html, width: 200, height: 100 }, { egress: site.guard(`127.0.0.1:${port}`), resource })
+    .then((result) => ({ file: Buffer.from(String(result.fileBase64), 'base64') }));
+  t.deepEqual(pixel(file, 25, 25), [0, 0, 255]);
+  // A dot that had loaded would be black.
+  const black = PNG.sync.read(file).data.findIndex((_, at, all) => at % 4 === 0 && all[at + 2] === 0);
+  t.is(black, -1);
+  t.deepEqual(asked.slice(0, 1), ['connection']);
+  t.deepEqual(site.requests, []);
+});
+
+test.serial('the page cannot be left', async (t) => {
+  for (const leave of [
+    `<meta http-equiv="refresh" content="0;url=${site.origin}/dot.svg">`,
+    `<script>location='${site.origin}/dot.svg'</script>`,
+    `<form action="${site.origin}/dot.svg"></form><script>document.forms[0].submit()</script>`,
+    `<script>location='file:///etc/passwd'</script>`,
+  ]) {
+    const { file } = await draw(`${leave}<div style="${FILL};background:#0ff"></div>`);
+    t.deepEqual(pixel(file, 100, 50), [0, 255, 255], leave);
+  }
+});
+
+test.serial('sizes, formats and the ceiling', async (t) => {
+  const tall = (height: number) => `<body style="margin:0"><div style="height:${height}px;background:#08f">`;
+  const cases = [
+    { body: {}, height: 300, expected: { width: 200, height: 100, truncated: false } },
+    { body: { deviceScaleFactor: 2 }, height: 50, expected: { width: 400, height: 200, truncated: false } },
+    { body: { fullPage: true }, height: 1234, expected: { width: 200, height: 1234, truncated: false } },
+    {
+      body: { fullPage: true, height: 4000 },
+      height: 1000,
+      expected: { width: 200, height: 1000, truncated: false },
+    },
+    { body: { fullPage: true }, height: 16_384, expected: { width: 200, height: 16_384, truncated: false } },
+    { body: { fullPage: true }, height: 16_385, expected: { width: 200, height: 16_384, truncated: true } },
+  ];
+  for (const { body, height, expected } of cases)
+    for (const format of ['png', 'jpeg']) {
+      const result = await draw(tall(height), { ...body, format });
+      t.like(result, { ...expected, mimeType: `image/${format}` }, JSON.stringify(body));
+      const metadata = await sharp(result.file).metadata();
+      t.like(metadata, { format, width: expected.width, height: expected.height });
+    }
+});
+
+test.serial('JPEG quality is honoured, for one tile and for many', async (t) => {
+  const noise =
+    '<canvas id="c" width="200" height="5000"></canvas><script>const x=c.getContext("2d"),d=x.createImageData(200,5000);let s=1;for(let i=0;i<d.data.length;i++)d.data[i]=i%4===3?255:(s=s*16807%2147483647)&255;x.putImageData(d,0,0)</script>';
+  for (const fullPage of [false, true]) {
+    const sizeAt = async (quality: number) =>
+      (await draw(noise, { format: 'jpeg', quality, fullPage })).file.length;
+    const low = await sizeAt(40);
+    const middle = await sizeAt(85);
+    t.true(middle > low && (await sizeAt(100)) > 2 * low, `${low} ${middle}`);
+  }
+});
+
+test.serial('a picture that is too large for an answer is refused', async (t) => {
+  const noise =
+    '<body style="margin:0"><canvas id="c" width="3800" height="4000"></canvas><script>const x=c.getContext("2d"),d=x.createImageData(3800,4000);for(let i=0;i<d.data.length;i+=65536)crypto.getRandomValues(d.data.subarray(i,i+65536));for(let i=3;i<d.data.length;i+=4)d.data[i]=255;x.putImageData(d,0,0)</script>';
+  await t.throwsAsync(draw(noise, { width: 3800, height: 4000 }), { code: 'output_too_large' });
+});
+
+test('what is no input is refused', async (t) => {
+  for (const body of [
+    { html: '' },
+    { html: 'a\ud800' },
+    { html: 'x', width: 99 },
+    { html: 'x', width: 3841 },
+    { html: 'x', height: 4321 },
+    { html: 'x', deviceScaleFactor: 3 },
+    { html: 'x', quality: 39 },
+    { html: 'x', format: 'webp' },
+    { html: 'x', url: 'http://x' },
+  ])
+    t.is((await faultsOf(tool, body)).length, 1, JSON.stringify(body));
+});

@@ -1,0 +1,171 @@
+import { createServer as createTlsServer } from 'node:https';
+import test from 'ava';
+import { ServiceError } from '../../schemas/errors.ts';
+import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
+import { listen } from '../helpers/egress.ts';
+import { remaining } from '../helpers/processes.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('website-screenshot');
+const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
+const page = (body: string) => `<!doctype html><title>T</title>${body}`;
+
+let site: Site;
+let resource: Awaited<ReturnType<typeof openBrowsers>>;
+
+test.before(async () => {
+  resource = await openBrowsers({ seats: 2, memoryBytes: 1_000_000_000 });
+  site = await startSite({
+    '/ok': page('<h1>ok</h1>'),
+    '/alert': page('<script>alert(1);confirm(2);prompt(3);print()</script><h1>after</h1>'),
+    '/beforeunload': page('<script>onbeforeunload=e=>{e.preventDefault();return "no"}</script>'),
+    '/leaves': page('<script>onbeforeunload=()=>"no";location="/ok"</script>'),
+    '/download': (_, response) =>
+      response
+        .writeHead(200, { 'Content-Disposition': 'attachment; filename=a.html', ...HTML })
+        .end('<h1>a</h1>'),
+    '/binary': (_, response) =>
+      response.writeHead(200, { 'Content-Type': 'application/octet-stream' }).end(Buffer.alloc(1000)),
+    '/pdf': (_, response) =>
+      response.writeHead(200, { 'Content-Type': 'application/pdf' }).end('%PDF-1.4\n%%EOF\n'),
+    '/204': (_, response) => response.writeHead(204).end(),
+    '/205': (_, response) => response.writeHead(205).end(),
+    '/empty-500': (_, response) => response.writeHead(500).end(),
+    '/404-page': (_, response) => response.writeHead(404, HTML).end(page('<h1>Not here</h1>')),
+    '/endless-script': page('<h1>before</h1><script>for(;;);</script>'),
+    '/endless-later': page('<h1>before</h1><script>setTimeout(()=>{for(;;);},50)</script>'),
+    '/memory': page(
+      '<script>const a=[];setInterval(()=>{for(let i=0;i<10;i++)a.push(new Uint8Array(1e7).fill(1))},1)</script><h1>m</h1>',
+    ),
+    '/never-settles': page('<h1>n</h1><script>setInterval(()=>fetch("/ok?"+Math.random()),20)</script>'),
+    '/silent': () => undefined,
+    '/basic-auth': (_, response) =>
+      response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"', ...HTML }).end(page('<h1>Who?</h1>')),
+    '/loop': (_, response) => response.writeHead(302, { Location: '/loop' }).end(),
+    '/js-loop': page('<script>location.replace("/js-loop?"+Math.random())</script>'),
+    '/to-private': (_, response) => response.writeHead(302, { Location: 'http://10.0.0.1/' }).end(),
+    '/to-metadata': page('<meta http-equiv="refresh" content="0;url=http://169.254.169.254/latest/">'),
+    '/to-file': (_, response) => response.writeHead(302, { Location: 'file:///etc/passwd' }).end(),
+    '/js-to-file': page('<script>location="file:///etc/passwd";</script><h1>stays</h1>'),
+    '/js-to-chrome': page('<script>location="chrome://version"</script><h1>stays</h1>'),
+    '/popups': page('<h1>p</h1><script>for(let i=0;i<20;i++)open("/ok?"+i)</script>'),
+    '/many': page(Array.from({ length: 500 }, (_, i) => `<img src="/pixel?${i}">`).join('')),
+    '/pixel': (_, response) =>
+      response
+        .writeHead(200, { 'Content-Type': 'image/svg+xml' })
+        .end('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
+    '/huge': page('<p>x <b>y</b></p>'.repeat(50_000)),
+    '/hangs-up': (request) => request.socket.destroy(),
+    '/reads-file': page(
+      '<iframe src="file:///etc/passwd"></iframe><script>fetch("file:///etc/passwd").then(()=>document.title="read").catch(()=>document.title="refused")</script>',
+    ),
+    '/storage': page(
+      '<script>document.title=[document.cookie,localStorage.x,sessionStorage.x].join();document.cookie="c=1";localStorage.x=1;sessionStorage.x=1;indexedDB.databases().then(d=>{document.title+=d.length;indexedDB.open("db")});caches.keys().then(k=>{document.title+=k.length;caches.open("c")});navigator.serviceWorker.register("/sw").catch(()=>0)</script><img src="/cached">',
+    ),
+    '/cached': (_, response) =>
+      response
+        .writeHead(200, { 'Content-Type': 'image/svg+xml', 'Cache-Control': 'max-age=10000, immutable' })
+        .end('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+    '/sw': (_, response) => response.writeHead(200, { 'Content-Type': 'text/javascript' }).end(''),
+  });
+});
+test.after.always(async () => {
+  const folder = resource?.folder;
+  await resource?.[Symbol.asyncDispose]();
+  site?.close();
+  if (folder !== undefined && (await remaining(folder, 2_000)).length > 0)
+    throw new Error('processes are left');
+});
+
+const shoot = (path: string, body: object = {}) =>
+  tool.call(
+    { url: path.startsWith('/') ? site.origin + path : path, width: 200, height: 200, ...body },
+    { egress: site.guard(), resource },
+  );
+/** The code of a refusal, or the title of what came. */
+const outcome = (path: string, body: object = {}) =>
+  shoot(path, body).then(
+    ({ pageTitle }) => String(pageTitle),
+    (error: unknown) => {
+      if (error instanceof ServiceError) return error.code;
+      throw error;
+    },
+  );
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  '/alert': 'T',
+  '/beforeunload': 'T',
+  '/leaves': 'T',
+  '/download': 'unsupported_source',
+  '/binary': 'unsupported_source',
+  '/pdf': 'unsupported_source',
+  '/204': 'unsupported_source',
+  '/205': 'unsupported_source',
+  '/empty-500': 'target_failed',
+  '/404-page': 'T',
+  '/endless-later': 'T',
+  '/memory': 'source_too_large',
+  '/never-settles': 'T',
+  '/basic-auth': 'target_failed',
+  '/loop': 'target_failed',
+  '/to-private': 'target_refused',
+  '/to-metadata': 'target_refused',
+  '/to-file': 'target_refused',
+  '/js-to-file': 'T',
+  '/js-to-chrome': 'T',
+  '/popups': 'T',
+  '/many': 'T',
+  '/huge': 'T',
+  '/hangs-up': 'target_failed',
+  '/reads-file': 'refused',
+  'http://10.0.0.1/': 'target_refused',
+  'http://127.0.0.1:1/': 'target_refused',
+  'file:///etc/passwd': 'invalid_input',
+  'view-source:http://example.com/': 'invalid_input',
+  'chrome://version': 'invalid_input',
+  'data:text/html,x': 'invalid_input',
+  'javascript:1': 'invalid_input',
+};
+for (const [path, expected] of Object.entries(OUTCOMES))
+  test.serial(`${path} gives ${expected}`, async (t) => {
+    t.is(await outcome(path), expected);
+  });
+
+test.serial('a file and a page that ask for a password say so', async (t) => {
+  await t.throwsAsync(shoot('/pdf'), { message: 'The target answers a file to download, which is no page.' });
+  await t.throwsAsync(shoot('/204'), { message: 'The target answers status 204, which is no page.' });
+  await t.throwsAsync(shoot('/basic-auth'), { message: 'The target asks for a user name and a password.' });
+});
+
+test.serial('a certificate that nobody vouches for', async (t) => {
+  const server = createTlsServer(await makeCertificate(['IP:127.0.0.1']), (_, response) => response.end('x'));
+  const port = await listen(server);
+  t.teardown(() => server.close());
+  const call = tool.call(
+    { url: `https://127.0.0.1:${port}/` },
+    { egress: site.guard(`127.0.0.1:${port}`), resource },
+  );
+  await t.throwsAsync(call, { message: /TLS .*ERR_CERT_AUTHORITY_INVALID/ });
+});
+
+test.serial('a script that never ends is ended, and what was there is drawn', async (t) => {
+  t.is(await outcome('/endless-later'), 'T');
+});
+
+test.serial('nothing passes from one job to the next', async (t) => {
+  // One browser, so that the second job follows the first in it.
+  await using single = await openBrowsers();
+  const titles: unknown[] = [];
+  for (let job = 0; job < 2; job++) {
+    const { pageTitle } = await tool.call(
+      { url: `${site.origin}/storage` },
+      { egress: site.guard(), resource: single },
+    );
+    titles.push(pageTitle);
+  }
+  t.is(single.metrics.browsers.started, 1);
+  t.deepEqual(titles, [',,00', ',,00']);
+  t.is(site.requests.filter((request) => request === 'GET /cached').length, 2);
+  t.false(site.requests.includes('GET /sw'));
+});

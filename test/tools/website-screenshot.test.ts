@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import sharp from 'sharp';
+import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('website-screenshot');
+const FONT = readFileSync('/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf');
+const page = (body: string, head = '') =>
+  `<!doctype html><html><head><meta charset="utf-8"><title>Täst &amp; more</title>${head}</head><body style="margin:0">${body}`;
+const dot = (colour: string) =>
+  `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><rect width="20" height="20" fill="${colour}"/></svg>`;
+
+/** Each row of the page has a colour of its own: its number, in base 128 so that no rounding hides a difference. */
+const ROWS = `<canvas id="c" width="100" height="16500" style="display:block"></canvas><script>
+  const x=c.getContext('2d');for(let y=0;y<16500;y++){x.fillStyle='rgb('+[(y>>14)*2,((y>>7)&127)*2,(y&127)*2]+')';x.fillRect(0,y,100,1)}</script>`;
+
+/** Loads what comes into view, as scripts did before browsers could. */
+const LAZY = `${Array.from({ length: 200 }, (_, i) => `<img data-src="/dot?${i}" width="20" height="40" style="display:block">`).join('')}
+  <script>const o=new IntersectionObserver(es=>es.forEach(e=>{if(e.isIntersecting&&!e.target.src)e.target.src=e.target.dataset.src}));document.querySelectorAll('img').forEach(i=>o.observe(i))</script>`;
+const NATIVE = Array.from(
+  { length: 200 },
+  (_, i) => `<img loading="lazy" src="/dot?${i}" width="20" height="40" style="display:block">`,
+).join('');
+const FEED = `<div id="f"></div><script>const add=()=>{for(let i=0;i<10;i++)f.append(Object.assign(document.createElement('p'),{textContent:'item '+f.childElementCount,style:'height:60px'}))};add();
+  new IntersectionObserver(()=>add(),{rootMargin:'300px'}).observe(Object.assign(document.body.appendChild(document.createElement('i')),{textContent:'.'}));addEventListener('scroll',()=>add())</script>`;
+
+let site: Site;
+let resource: Awaited<ReturnType<typeof openBrowsers>>;
+
+test.before(async () => {
+  resource = await openBrowsers();
+  site = await startSite({
+    '/': page('<h1>hello</h1>'),
+    '/rows': page(ROWS),
+    '/lazy': page(LAZY),
+    '/native': page(NATIVE),
+    '/dot': async (request, response) => {
+      // Staggered: each takes a little longer than the one before.
+      await sleep((Number(request.url?.split('?')[1]) % 50) * 10);
+      response.writeHead(200, { 'Content-Type': 'image/svg+xml' }).end(dot('#00ff00'));
+    },
+    '/feed': page(FEED),
+    '/hero': page(
+      '<div style="height:100vh;background:#f00"></div><div style="height:5000px;background:#00f"></div>',
+    ),
+    '/inner': page(
+      `<main style="height:100vh;overflow-y:auto"><div style="height:3000px;background:#0f0"></div><div style="height:100px;background:#00f"></div></main>`,
+      '<style>html,body{height:100%;overflow:hidden}</style>',
+    ),
+    '/late-font': page(
+      '<p style="font:60px Late,serif">iiiiiiii</p><i id="w"></i><script>setTimeout(()=>{const f=new FontFace("Late","url(/font)");document.fonts.add(f);f.load()},200)</script>',
+    ),
+    '/no-font': page('<p style="font:60px Other,serif">iiiiiiii</p>'),
+    '/font': async (_, response) => {
+      await sleep(700);
+      response.writeHead(200, { 'Content-Type': 'font/ttf' }).end(FONT);
+    },
+    '/redirect': (_, response) => response.writeHead(302, { Location: '/moved' }).end(),
+    '/moved': page('<script>location.replace("/there#part")</script>'),
+    '/there': page('<h1 id="part">there</h1>'),
+    '/private': page(
+      `${Array.from({ length: 7 }, (_, i) => `<img src="http://10.0.0.${i}/x">`).join('')}<img src="https://192.168.0.1/x"><img src="http://db.internal/"><script>new WebSocket('ws://10.1.1.1/')</script>`,
+    ),
+  });
+});
+test.after.always(async () => {
+  await resource?.[Symbol.asyncDispose]();
+  site?.close();
+});
+
+type Taken = Record<string, unknown> & { file: Buffer };
+async function shoot(path: string, body: object = {}, browsers = resource): Promise<Taken> {
+  const result = await tool.call(
+    { url: site.origin + path, ...body },
+    { egress: site.guard(), resource: browsers },
+  );
+  return { ...result, file: Buffer.from(String(result.fileBase64), 'base64') };
+}
+async function pixels(
+  file: Buffer,
+): Promise<{ at(x: number, y: number): number[]; width: number; height: number }> {
+  const { data, info } = await sharp(file).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  return {
+    ...info,
+    at: (x, y) => [...data.subarray(3 * (y * info.width + x), 3 * (y * info.width + x) + 3)],
+  };
+}
+
+test.serial('the window, its title and its address', async (t) => {
+  const result = await shoot('/redirect', { width: 640, height: 480 });
+  t.like(result, {
+    width: 640,
+    height: 480,
+    mimeType: 'image/png',
+    truncated: false,
+    pageTitle: 'Täst & more',
+    finalUrl: `${site.origin}/there#part`,
+    blockedRequestCount: 0,
+  });
+  t.like(await sharp(result.file).metadata(), { format: 'png', width: 640, height: 480 });
+});
+
+for (const [renderer, deviceScaleFactor] of [
+  ['software', 1],
+  ['software', 2],
+  ['swiftshader', 1],
+] as const)
+  test.serial(`every row of a page up to the ceiling: ${renderer}, scale ${deviceScaleFactor}`, async (t) => {
+    await using own = await openBrowsers({ renderer });
+    const { file, ...result } = await shoot('/rows', { width: 100, fullPage: true, deviceScaleFactor }, own);
+    t.like(result, { width: 100 * deviceScaleFactor, height: 16_384 * deviceScaleFactor, truncated: true });
+    const { at, height } = await pixels(file);
+    const wrong: number[] = [];
+    for (let y = 0; y < height; y++) {
+      const row = Math.floor(y / deviceScaleFactor);
+      const expected = [(row >> 14) * 2, ((row >> 7) & 127) * 2, (row & 127) * 2];
+      if (`${at(50, y)}` !== `${expected}`) wrong.push(y);
+    }
+    t.deepEqual(wrong.slice(0, 10), []);
+  });
+
+test.serial('more than 100 million pixels are clipped', async (t) => {
+  const result = await shoot('/rows', { width: 3840, fullPage: true, deviceScaleFactor: 2, format: 'jpeg' });
+  t.like(result, { width: 7680, truncated: true });
+  t.is(result.height, 2 * Math.floor(100e6 / (3840 * 4)));
+});
+
+for (const path of ['/lazy', '/native'])
+  test.serial(`200 of 200 lazy images: ${path}`, async (t) => {
+    const { file, height } = await shoot(path, { width: 100, fullPage: true });
+    t.is(height, 8000);
+    const { at } = await pixels(file);
+    const missing = Array.from({ length: 200 }, (_, i) => i).filter((i) => at(10, 40 * i + 20)[1] !== 255);
+    t.deepEqual(missing, []);
+  });
+
+test.serial('an endless feed comes to an end', async (t) => {
+  const startedAt = Date.now();
+  const { height } = await shoot('/feed', { width: 300, fullPage: true, format: 'jpeg' });
+  t.true(Number(height) > 5_000 && Number(height) <= 16_384, `${height}`);
+  t.log(`${Date.now() - startedAt} ms`);
+});
+
+test.serial('a hero as high as the window keeps its height', async (t) => {
+  const { file, height } = await shoot('/hero', { width: 100, height: 2000, fullPage: true });
+  t.is(height, 5900);
+  const { at } = await pixels(file);
+  t.deepEqual(
+    [at(5, 899), at(5, 900), at(5, 5899)],
+    [
+      [255, 0, 0],
+      [0, 0, 255],
+      [0, 0, 255],
+    ],
+  );
+});
+
+test.serial('what scrolls within the page is shown whole', async (t) => {
+  const { file, height } = await shoot('/inner', { width: 200, fullPage: true });
+  t.is(height, 3100);
+  const { at } = await pixels(file);
+  t.deepEqual(
+    [at(5, 2999), at(5, 3050)],
+    [
+      [0, 255, 0],
+      [0, 0, 255],
+    ],
+  );
+});
+
+test.serial('a font that comes late is waited for', async (t) => {
+  // Eight narrow letters are about four times as wide in a font whose letters all have one width.
+  const inkWidth = async (path: string) => {
+    const { file } = await shoot(path, { width: 600, height: 200 });
+    const { info } = await sharp(file).trim().toBuffer({ resolveWithObject: true });
+    return info.width;
+  };
+  const late = await inkWidth('/late-font');
+  const without = await inkWidth('/no-font');
+  t.true(late > 1.5 * without, `${late} ${without}`);
+});
+
+test.serial('requests to private targets are counted', async (t) => {
+  t.is((await shoot('/private')).blockedRequestCount, 10);
+});
+
+test('what is no input is refused', async (t) => {
+  const url = 'http://example.com/';
+  for (const body of [
+    { url: 'http://u:p@example.com/' },
+    { url: 'ftp://example.com/' },
+    { url: 'example.com' },
+    { url: `http://example.com/${'é'.repeat(5000)}` },
+    { url, width: 99 },
+    { url, height: 4321 },
+    { url, quality: 101 },
+    { url, deviceScaleFactor: 3 },
+    { url, fullPage: 'yes' },
+  ])
+    t.is((await faultsOf(tool, body)).length, 1, JSON.stringify(body));
+});
