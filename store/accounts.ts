@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
+import { newEvent } from './events.ts';
 import { type AccountDoc, type EntryType, type GrantDoc, isDuplicate, type Store } from './mongo.ts';
 
 /** A change of credits from outside a call. */
@@ -104,13 +105,12 @@ export function createAccounts(store: Store): Accounts {
     await grants.updateOne({ _id: id }, { $set: { applied, shortfall: missing } }, { session });
     if (amount > 0)
       await events.insertOne(
-        {
-          _id: `evt_${randomUUID()}`,
-          accountId,
-          event: 'credits.granted',
-          createdAt: new Date(),
-          data: { balance: account.balance, amount, source: type, reference },
-        },
+        newEvent(accountId, 'credits.granted', {
+          balance: account.balance,
+          amount,
+          source: type,
+          reference,
+        }),
         { session },
       );
     return {

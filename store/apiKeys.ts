@@ -1,6 +1,7 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { ServiceError } from '../schemas/errors.ts';
+import { newEvent } from './events.ts';
 import type { ApiKeyDoc, Store } from './mongo.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -82,13 +83,8 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     return writing;
   }
 
-  const event = (row: ApiKeyDoc, kind: 'api_key.created' | 'api_key.revoked') => ({
-    _id: `evt_${randomUUID()}`,
-    accountId: row.accountId,
-    event: kind,
-    createdAt: new Date(),
-    data: { keyId: row._id, name: row.name, prefix: row.prefix },
-  });
+  const event = (row: ApiKeyDoc, kind: 'api_key.created' | 'api_key.revoked') =>
+    newEvent(row.accountId, kind, { keyId: row._id, name: row.name, prefix: row.prefix });
 
   return {
     flush,

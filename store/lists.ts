@@ -2,6 +2,7 @@ import type { FindCursor } from 'mongodb';
 import type { AccountDoc, ApiKeyDoc, CallDoc, CallState, EntryDoc, EventDoc, Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
 import { copyJournal } from './projection.ts';
+import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
 export interface CallFilter {
   tool?: string | undefined;
@@ -20,12 +21,16 @@ export interface Lists {
   statement(accountId: string): Promise<FindCursor<EntryDoc>>;
   keys(accountId: string, page: PageRequest): Promise<Page<ApiKeyDoc>>;
   events(accountId: string, page: PageRequest): Promise<Page<EventDoc>>;
+  /** The deliveries of these events, by event. */
+  deliveries(eventIds: readonly string[]): Promise<Map<string, DeliveryDoc[]>>;
+  webhooks(accountId: string, page: PageRequest): Promise<Page<WebhookEndpointDoc>>;
+  attempts(endpointId: string, page: PageRequest): Promise<Page<DeliveryAttemptDoc>>;
   /** For operators: every account, or the one with this e-mail address. */
   accounts(filter: { email?: string }, page: PageRequest): Promise<Page<AccountDoc>>;
 }
 
 export function createLists(store: Store): Lists {
-  const { accounts, apiKeys, calls, entries, events } = store;
+  const { accounts, apiKeys, calls, entries, events, deliveries, deliveryAttempts, webhookEndpoints } = store;
   return {
     async calls(accountId, { tool, state, from, to }, page) {
       await copyJournal(store, accountId);
@@ -62,6 +67,22 @@ export function createLists(store: Store): Lists {
 
     events: (accountId, page) =>
       pageByTime('events', (condition) => events.find({ accountId, ...condition }), 'createdAt', page),
+
+    async deliveries(eventIds) {
+      const rows = await deliveries.find({ eventId: { $in: [...eventIds] } }).toArray();
+      return Map.groupBy(rows, ({ eventId }) => eventId);
+    },
+
+    webhooks: (accountId, page) =>
+      pageByTime(
+        'webhooks',
+        (condition) => webhookEndpoints.find({ accountId, ...condition }),
+        'createdAt',
+        page,
+      ),
+
+    attempts: (endpointId, page) =>
+      pageByTime('attempts', (condition) => deliveryAttempts.find({ endpointId, ...condition }), 'at', page),
 
     accounts: ({ email }, page) =>
       pageByTime(

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import { balanceEventData } from '../schemas/events.ts';
+import { newEvent } from './events.ts';
 import { insertAllOnce, type JournalEntry, type Store } from './mongo.ts';
 
 /** A journal entry, and whose it is. */
@@ -40,13 +41,9 @@ async function copyEntries({ calls, entries, events }: Store, postings: readonly
       reference: null,
     }));
   const fired = postings.flatMap(({ accountId, entry }) =>
-    entry.events.map(({ id, event }) => ({
-      _id: id,
-      accountId,
-      event,
-      createdAt: entry.at,
-      data: balanceEventData(event, entry.balanceAfter),
-    })),
+    entry.events.map(({ id, event }) =>
+      newEvent(accountId, event, balanceEventData(event, entry.balanceAfter), { id, createdAt: entry.at }),
+    ),
   );
   await Promise.all([insertAllOnce(entries, lines), insertAllOnce(events, fired)]);
   await calls.bulkWrite(

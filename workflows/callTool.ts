@@ -3,12 +3,15 @@ import {
   ApplicationFailure,
   CancellationScope,
   isCancellation,
+  log,
   proxyActivities,
   proxyLocalActivities,
+  startChild,
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ReserveResult } from '../store/ledger.ts';
+import { handOver } from './handOver.ts';
 import type {
   CallFailure,
   CallRequest,
@@ -135,13 +138,32 @@ async function runTool({ policy, ...call }: CallRequest, leftMs: number): Promis
 }
 
 /**
+ * Has the events of the settlement handed over by a workflow of its own. The answer waits until the server has made that
+ * workflow, some milliseconds (it makes none for a parent that has ended), and not for what it does.
+ */
+async function bringOnTheirWay(callId: string, accountId: string): Promise<void> {
+  try {
+    await CancellationScope.nonCancellable(() =>
+      startChild(handOver, {
+        workflowId: `hand-over-${callId}`,
+        args: [accountId],
+        parentClosePolicy: 'ABANDON',
+      }),
+    );
+  } catch (error) {
+    // The call is charged and its caller gets the result; the sweeper finds the events.
+    log.warn('events were not handed over', { error });
+  }
+}
+
+/**
  * One call: reserve its price, run the tool, charge or refund. The hold ends exactly once, whoever is killed when; the
  * answer follows from the state that is on record then, so no output leaves on a refunded hold.
  *
  * @throws ApplicationFailure whose type is the error code
  */
 export async function callTool(call: CallRequest): Promise<CallResult> {
-  const { callId, accountId, policy } = call;
+  const { callId, accountId, requestId, policy } = call;
   const { tool, pool, price, maxRunning } = policy;
 
   const refund = async (why: Refusal): Promise<ApplicationFailure> => {
@@ -149,6 +171,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
     const settled = await CancellationScope.nonCancellable(() =>
       settle({ callId, accountId, wanted: 'refunded', code: why.code, release }),
     );
+    log.info('call ended', { requestId, state: settled.state, code: why.code });
     return asFailure({ ...why, available: settled.available });
   };
 
@@ -178,7 +201,11 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   const settled = await CancellationScope.nonCancellable(() =>
     settle({ callId, accountId, wanted: 'charged', nonce }),
   );
-  if (settled.state !== 'charged')
-    throw asFailure(refusal('deadline_exceeded', 'The call was given up before it was done.', settled));
+  log.info('call ended', { requestId, state: settled.state, code: null });
+  if (settled.fired) await bringOnTheirWay(callId, accountId);
+  if (settled.state !== 'charged') {
+    const { available } = settled;
+    throw asFailure(refusal('deadline_exceeded', 'The call was given up before it was done.', { available }));
+  }
   return { result, available: settled.available };
 }

@@ -1,8 +1,8 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { patched, proxyActivities } from '@temporalio/workflow';
 import type { Sweep } from '../store/sweeper.ts';
 import type { MaintenanceActivities } from './types.ts';
 
-const { sweepLedger } = proxyActivities<MaintenanceActivities>({
+const { sweepLedger, sweepEvents } = proxyActivities<MaintenanceActivities>({
   startToCloseTimeout: '5m',
   heartbeatTimeout: '30s',
   // The schedule comes again soon enough.
@@ -10,4 +10,10 @@ const { sweepLedger } = proxyActivities<MaintenanceActivities>({
 });
 
 /** Started by a schedule: ends what a crash left open. */
-export const sweep = (): Promise<Sweep> => sweepLedger();
+export async function sweep(): Promise<Sweep> {
+  // A run that an older version began swept the ledger alone.
+  const events = patched('sweep-events') ? sweepEvents() : undefined;
+  const swept = await sweepLedger();
+  await events;
+  return swept;
+}

@@ -1,4 +1,5 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
+import type { Resend, Turn, TurnAnswer } from '../store/deliveries.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger.ts';
 import type { ResultReference } from '../store/results.ts';
 import type { Sweep } from '../store/sweeper.ts';
@@ -66,8 +67,36 @@ export interface LedgerActivities {
   settle(settlement: Settlement): Promise<Settled>;
 }
 
+/** One attempt to deliver, by a worker of the `delivery` pool. */
+export interface DeliveryOrder {
+  endpointId: string;
+  deliveryId: string;
+  attempt: number;
+}
+
+/** `unsent`: the endpoint is disabled or gone, so nothing was posted. */
+export type DeliveryResult =
+  | { kind: 'posted'; ok: boolean; attemptId: string; retryAfterMs: number | null }
+  | { kind: 'unsent' };
+
+export interface DeliveryActivities {
+  deliver(order: DeliveryOrder): Promise<DeliveryResult>;
+}
+
+export interface EndpointActivities {
+  /** Null: the endpoint is gone. The schedule is the waits between attempts, in milliseconds. */
+  takeTurn(turn: Turn): Promise<(TurnAnswer & { scheduleMs: number[] }) | null>;
+  resend(endpointId: string, wanted: Resend): Promise<number>;
+  /** The id of the delivery; null: the endpoint is gone. */
+  prepareTest(endpointId: string, testId: string): Promise<string | null>;
+  /** Makes the deliveries of an account's new events, and wakes the workflows of their endpoints. */
+  handOver(accountId: string): Promise<void>;
+}
+
 export interface MaintenanceActivities {
   sweepLedger(): Promise<Sweep>;
+  /** Hands over events, and wakes endpoints, that a crash left behind. */
+  sweepEvents(): Promise<void>;
 }
 
 export type ToolActivities = Record<string, (call: ToolCall) => Promise<ToolResult>>;

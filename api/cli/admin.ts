@@ -8,10 +8,19 @@ import { accountCommands } from './commands/accounts.ts';
 import { adjust } from './commands/adjust.ts';
 import { createAccount } from './commands/createAccount.ts';
 import { keyCommands } from './commands/keys.ts';
+import { rekey } from './commands/rekey.ts';
+import { webhookCommands } from './commands/webhooks.ts';
 import { helpFor, overview } from './help.ts';
 import { runCli, withStore } from './run.ts';
 
-const COMMANDS: readonly Command[] = [createAccount, adjust, ...accountCommands, ...keyCommands];
+const COMMANDS: readonly Command[] = [
+  createAccount,
+  adjust,
+  ...accountCommands,
+  ...keyCommands,
+  ...webhookCommands,
+  rekey,
+];
 
 /** The command that the first words name; a group alone means its list. @throws UsageError */
 function findCommand(words: readonly string[]): { command: Command; rest: string[] } {

@@ -43,7 +43,12 @@ export function operationPath(operation: Operation): Json {
       parameters: [...pathParameters(path), ...queryParameters(operation)],
       ...(body === undefined
         ? {}
-        : { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+        : {
+            requestBody: {
+              required: body.required.length > 0,
+              content: { 'application/json': { schema: body } },
+            },
+          }),
       responses: { ...success(operation), ...problemResponses(codesOfOperation(operation), EVERY_ANSWER) },
     },
   };

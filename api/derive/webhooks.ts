@@ -50,14 +50,21 @@ const example = (kind: EventKind): Json => ({
   data: EVENTS[kind].example,
 });
 
+const DELIVERED = {
+  once:
+    'once, when its owner asks for a test. Answer 2xx within 10 seconds; anything else, a redirect too, is a failure, ' +
+    'which counts but is not tried again.',
+  again:
+    'at least once and in no order. Answer 2xx within 10 seconds; anything else, a redirect too, is a failure and tried ' +
+    'again after a while, the body the same to the byte, the signature new.',
+};
+
 const webhook = (kind: EventKind): Json => ({
   post: {
     operationId: `on${kind.replaceAll(/(?:^|[._])(\w)/g, (_all, letter) => letter.toUpperCase())}`,
     tags: ['Webhooks'],
     summary: EVENTS[kind].summary,
-    description:
-      'Delivered at least once and in no order. Answer 2xx within 10 seconds; anything else, a redirect too, is a ' +
-      'failure and tried again later. After 20 failures in a row the endpoint is disabled.',
+    description: `Delivered ${DELIVERED[kind === 'webhook.test' ? 'once' : 'again']} After 20 failures in a row the endpoint is disabled.`,
     security: [],
     parameters: HEADERS,
     requestBody: {

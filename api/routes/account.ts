@@ -3,15 +3,20 @@ import { invalidInput } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
 import type { Lists } from '../../store/lists.ts';
+import type { HandOver } from '../handOver.ts';
+import type { Webhooks } from '../webhooks.ts';
 import { keyRoutes } from './account/keys.ts';
 import { ledgerRoutes } from './account/ledger.ts';
 import { accountRow, callRow, eventRow } from './account/rows.ts';
+import { webhookRoutes } from './account/webhooks.ts';
 import type { Serve } from './operation.ts';
 
 interface Dependencies {
   lists: Lists;
   apiKeys: ApiKeys;
   registry: Registry;
+  handOver: HandOver;
+  webhooks: Webhooks;
 }
 
 /** JavaScript makes no date of a leap second, which a date-time may name. */
@@ -22,7 +27,7 @@ function asDate(name: string, text: string | undefined): Date | undefined {
   return date;
 }
 
-/** The Account API, but for its webhooks. */
+/** The Account API. */
 export function accountRoutes(serve: Serve, deps: Dependencies): void {
   const { lists } = deps;
 
@@ -37,9 +42,11 @@ export function accountRoutes(serve: Serve, deps: Dependencies): void {
 
   serve(listEvents, async ({ caller, query }) => {
     const { items, nextCursor } = await lists.events(caller.account._id, query);
-    return { items: items.map(eventRow), nextCursor };
+    const deliveries = await lists.deliveries(items.map(({ _id }) => _id));
+    return { items: items.map((event) => eventRow(event, deliveries.get(event._id) ?? [])), nextCursor };
   });
 
   ledgerRoutes(serve, lists);
   keyRoutes(serve, deps);
+  webhookRoutes(serve, deps.webhooks);
 }

@@ -57,6 +57,14 @@ function parseQuery(ctx: Context, schema: ObjectSchema): Record<string, unknown>
   );
 }
 
+/** Where no field is required, nothing at all stands for an empty object. */
+async function readBody(ctx: Context, { body }: Operation): Promise<Record<string, unknown>> {
+  if (body === undefined) return {};
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = ctx.req.headers;
+  const isEmpty = length === '0' && coding === undefined;
+  return isEmpty && body.required.length === 0 ? {} : readJson(ctx.req, BODY_BYTES);
+}
+
 function sendDownload(ctx: Context, type: string, { fileName, body }: Download): void {
   ctx.attachment(fileName);
   ctx.type = type;
@@ -83,7 +91,7 @@ export function createServe(router: Router<State>, { authenticate, rateLimit }: 
       if (caller.key !== null && caller.key.scope !== operation.auth)
         throw new ServiceError('insufficient_scope');
       await rateLimit(ctx);
-      const body = operation.body === undefined ? {} : await readJson(ctx.req, BODY_BYTES);
+      const body = await readBody(ctx, operation);
       const as = success.alsoAs?.find((type) => prefersRaw(ctx.get('Accept'), type)) ?? null;
       const answer = await handler({
         caller,

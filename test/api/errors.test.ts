@@ -16,8 +16,6 @@ import { type Stack, startStack } from '../helpers/stack.ts';
 
 /** In the table before anything raises them: what they are for is still to come. */
 const RESERVED: Record<string, string> = {
-  endpoint_disabled: 'webhooks',
-  rotation_pending: 'webhooks',
   source_too_large: 'tools that download files',
   unsupported_source: 'tools that download files',
   corrupt_source: 'tools that download files',

@@ -61,6 +61,17 @@ test('a result is answered when it is charged, at the price of the call and not 
   await record('success', call);
 });
 
+test('what a charge fired is handed over by a workflow of its own', async (t) => {
+  const before = orchestra.handedOver.length;
+  const call = await orchestra.call({
+    settle: async ({ wanted }) => ({ state: wanted, available: 24, fired: true }),
+  });
+  t.deepEqual(await call.handle.result(), { result: OUTPUT, available: 24 });
+  await until(() => orchestra.handedOver.length > before);
+  t.deepEqual(orchestra.handedOver.slice(before), ['acc_1']);
+  await record('fired', call);
+});
+
 test('without credits nothing runs, and the answer says what there is', async (t) => {
   const call = await orchestra.call({ reserve: async () => ({ status: 'insufficient', available: 3 }) });
   const { code, details } = await refusalOf(call);

@@ -62,6 +62,8 @@ export interface Call {
 export interface Orchestra extends AsyncDisposable {
   /** Starts a call with these activities. On a queue of its own it waits for a worker. */
   call(part: Part, policy?: Partial<CallPolicy>, queue?: string): Promise<Call>;
+  /** Accounts whose events were handed over, in order. */
+  handedOver: string[];
   /** The workflows' and the ledger's worker for one more queue. */
   conduct(queue: string): Promise<AsyncDisposable>;
   /** A worker of tools for a pool. */
@@ -89,6 +91,7 @@ export async function startOrchestra(): Promise<Orchestra> {
     shutdownGraceTime: '1s',
   };
 
+  const handedOver: string[] = [];
   const parts = new Map<string, { part: Part; money: string[]; runs: number }>();
   const partOf = (callId: string) => {
     const found = parts.get(callId);
@@ -132,13 +135,23 @@ export async function startOrchestra(): Promise<Orchestra> {
     };
   };
   const conduct = (taskQueue: string) =>
-    work({ taskQueue, workflowBundle, activities: { ...createLedgerActivities(ledger) } });
+    work({
+      taskQueue,
+      workflowBundle,
+      activities: {
+        ...createLedgerActivities(ledger),
+        handOver: async (accountId: string) => {
+          handedOver.push(accountId);
+        },
+      },
+    });
   const play = (pool: string) => work({ taskQueue: `tools-${pool}`, activities: tools });
   open.use(await conduct('orchestrator'));
   open.use(await play('cpu'));
 
   const opened = open.move();
   return {
+    handedOver,
     conduct,
     play,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -176,8 +189,11 @@ export const toJson = (history: History): unknown =>
     ),
   );
 
-/** Keeps the history of a call for the replay test when `TEST_RECORD=1`. */
-export async function record(name: string, { callId, handle }: Call): Promise<void> {
+/** Keeps the history of a workflow for the replay test when `TEST_RECORD=1`. */
+export async function record(
+  name: string,
+  { callId, handle }: { callId: string; handle: Pick<Handle, 'fetchHistory'> },
+): Promise<void> {
   if (process.env.TEST_RECORD !== '1') return;
   const recording = { workflowId: callId, history: toJson(await handle.fetchHistory()) };
   const text = JSON.stringify(recording, null, 2).replace(/"\d+@[^"]*"/g, `"${identity}"`);

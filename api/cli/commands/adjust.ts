@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, requireAccount } from '../command.ts';
+import { handOverNow } from '../temporal.ts';
 
 /** Far above any sane account, far below where sums of doubles go wrong. */
 export const MAX_CREDITS = 1_000_000_000;
@@ -32,6 +33,7 @@ export const adjust: Command = {
         throw new CommandError(
           `reference ${JSON.stringify(reference)} was used for ${requested} credits; nothing was changed`,
         );
+      await handOverNow(books.env, accountId);
       return { balance, shortfall };
     };
   },

@@ -3,6 +3,7 @@ import { createValidator } from '../../derive/validator.ts';
 import { newKey } from '../../newKey.ts';
 import { keyRow } from '../../routes/account/rows.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
+import { handOverNow } from '../temporal.ts';
 
 const listKeys: Command = {
   name: 'keys list',
@@ -39,6 +40,7 @@ const createKey: Command = {
     return async (books) => {
       await requireAccount(books, id);
       const { row, key } = await books.apiKeys.create(newKey(id, body, books.registry));
+      await handOverNow(books.env, id);
       return { ...keyRow(row), key };
     };
   },
@@ -53,6 +55,7 @@ const revokeKey: Command = {
     return async (books) => {
       await requireAccount(books, id);
       await books.apiKeys.revoke(id, keyId);
+      await handOverNow(books.env, id);
       return { revoked: keyId };
     };
   },

@@ -1,6 +1,8 @@
 import type { AccountRow, CallRow, EntryRow, EventRow, KeyRow } from '../../../schemas/accountRows.ts';
-import { LOW_CREDITS } from '../../../schemas/events.ts';
+import { EVENT_KINDS, LOW_CREDITS } from '../../../schemas/events.ts';
+import type { AttemptRow, WebhookRow } from '../../../schemas/webhookRows.ts';
 import type { AccountDoc, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../../store/mongo.ts';
+import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from '../../../store/webhookDocs.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -52,10 +54,41 @@ export const keyRow = (key: ApiKeyDoc): KeyRow => ({
   revokedAt: iso(key.revokedAt),
 });
 
-export const eventRow = (event: EventDoc): EventRow => ({
+const deliveryRow = (delivery: DeliveryDoc): EventRow['deliveries'][number] => ({
+  id: delivery._id,
+  endpointId: delivery.endpointId,
+  state: delivery.state,
+  attempts: delivery.attempts,
+  nextAt: iso(delivery.nextAt),
+});
+
+export const eventRow = (event: EventDoc, deliveries: readonly DeliveryDoc[]): EventRow => ({
   id: event._id,
   event: event.event,
   createdAt: event.createdAt.toISOString(),
   data: event.data,
-  deliveries: [],
+  deliveries: deliveries.map(deliveryRow),
+});
+
+export const webhookRow = (endpoint: WebhookEndpointDoc): WebhookRow => ({
+  id: endpoint._id,
+  url: endpoint.url,
+  events: endpoint.events ?? [...EVENT_KINDS],
+  state: endpoint.state,
+  consecutiveFailures: endpoint.failures,
+  createdAt: endpoint.createdAt.toISOString(),
+  disabledAt: iso(endpoint.disabledAt),
+});
+
+/** @param bodies what receivers answered, by the ids of the attempts */
+export const attemptRow = (attempt: DeliveryAttemptDoc, bodies: ReadonlyMap<string, string>): AttemptRow => ({
+  id: attempt._id,
+  eventId: attempt.eventId,
+  event: attempt.event,
+  attempt: attempt.attempt,
+  at: attempt.at.toISOString(),
+  statusCode: attempt.statusCode,
+  durationMs: attempt.durationMs,
+  error: attempt.error,
+  responseBody: bodies.get(attempt._id) ?? null,
 });

@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readEnv } from '../../schemas/env.ts';
+import { generateSigningSecret, signatureHeaders } from '../../schemas/webhookSignature.ts';
+import { CommandError } from './addresses.ts';
+import { parseOptions, UsageError } from './arguments.ts';
+import { createEventFeed, type ListedEvent } from './eventFeed.ts';
+import { runCli } from './run.ts';
+
+const HELP = `Usage: npm run -s listen -- --forward URL [options]
+
+Shows an account's events as they happen, and posts each once to a program on this machine, signed.
+
+Options:
+  --forward URL    Where to, such as http://localhost:3000/hook. Required.
+  --url URL        The service. Default: the stack of DATA_DIR.
+  --key KEY        A key with the scope "account". Default: that of the stack of DATA_DIR.
+  --secret SECRET  Signs with this, such as that of an endpoint on localhost. Default: a new one, which is shown.
+  --help           This.
+`;
+const OPTIONS = {
+  forward: { value: 'URL', about: 'Where to.', required: true },
+  url: { value: 'URL', about: 'The service.' },
+  key: { value: 'KEY', about: 'A key with the scope "account".' },
+  secret: { value: 'SECRET', about: 'Signs with this.' },
+} as const;
+
+const POLL_MS = 1000;
+const RETRY_MS = 3000;
+/** As for every other receiver. */
+const RESPONSE_MS = 10_000;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function localStack(): Promise<{ baseUrl?: string; accountKey?: string }> {
+  const { DATA_DIR } = readEnv();
+  return readFile(join(DATA_DIR, 'demo.json'), 'utf8').then(JSON.parse, () => ({}));
+}
+
+function webUrl(name: string, text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new UsageError(`--${name}: ${JSON.stringify(text)} is no http or https URL`);
+  return text.replace(/\/$/, name === 'url' ? '' : '/');
+}
+
+/** One POST, as an endpoint would get it. @returns what came of it, in words */
+async function forward(event: ListedEvent, to: string, secret: string, stop: AbortSignal): Promise<string> {
+  const { id, event: kind, data } = event;
+  const createdAt = event.createdAt.replace('Z', '+00:00');
+  const body = JSON.stringify({ id, event: kind, createdAt, data });
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signed = signatureHeaders({ id, event: kind, body, timestamp }, { own: secret, all: [secret] });
+  try {
+    const response = await fetch(to, {
+      method: 'POST',
+      headers: [['Content-Type', 'application/json'], ...signed],
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.any([stop, AbortSignal.timeout(RESPONSE_MS)]),
+    });
+    await response.body?.cancel();
+    return `${response.status}`;
+  } catch (error) {
+    if (stop.aborted) throw error;
+    const cause = error instanceof Error ? (error.cause ?? error) : error;
+    return cause instanceof Error ? cause.message : 'failed';
+  }
+}
+
+async function listen(given: readonly string[], stop: AbortSignal): Promise<void> {
+  const values = parseOptions(given, OPTIONS);
+  const to = webUrl('forward', values.text('forward'));
+  const local = await localStack();
+  const baseUrl = values.optional('url') ?? local.baseUrl;
+  const key = values.optional('key') ?? local.accountKey;
+  if (baseUrl === undefined || key === undefined)
+    throw new UsageError('--url and --key are missing, and no stack runs in DATA_DIR');
+  const secret = values.optional('secret') ?? generateSigningSecret();
+  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) throw new UsageError('--secret: want whsec_…');
+
+  const feed = createEventFeed(webUrl('url', baseUrl), key);
+  await feed.next(stop);
+  say(`Forwarding events to ${to}, signed with ${secret}`);
+  while (!stop.aborted) {
+    try {
+      for (const event of await feed.next(stop))
+        say(`${event.createdAt}  ${event.event}  ${event.id}  ${await forward(event, to, secret, stop)}`);
+      await sleep(POLL_MS, undefined, { signal: stop });
+    } catch (error) {
+      if (stop.aborted) return;
+      if (error instanceof CommandError) throw error;
+      process.stderr.write(`${baseUrl} cannot be asked, trying again\n`);
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+await runCli(async () => {
+  const given = process.argv.slice(2);
+  if (given.includes('--help')) return { help: HELP };
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  await listen(given, stop.signal);
+  return { help: '' };
+});

@@ -1,0 +1,89 @@
+import {
+  type Client,
+  ServiceError as GrpcError,
+  WithStartWorkflowOperation,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { isErrorCode, ServiceError } from '../schemas/errors.ts';
+import type { Resend } from '../store/deliveries.ts';
+
+/** What an endpoint's workflow is asked for; it owns attempts, failures and state. */
+export interface WebhookWorkflow {
+  /** There is something to do: deliveries, or the endpoint is gone. */
+  wake(endpointId: string): Promise<void>;
+  /** @throws ServiceError not_found */
+  enable(endpointId: string): Promise<void>;
+  /** @returns how many are queued @throws ServiceError not_found, endpoint_disabled */
+  resend(endpointId: string, wanted: Resend): Promise<number>;
+  /** @returns the id of the attempt @throws ServiceError not_found, endpoint_disabled, pool_busy */
+  test(endpointId: string, testId: string): Promise<string>;
+}
+
+/** A test waits for a worker and then for the receiver, 10 s each; the rest is for the books. */
+const DEADLINE_MS = 40_000;
+const AGAIN_MS = 100;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The workflow's refusal, in the terms of the error table. */
+function asServiceError(error: unknown): unknown {
+  const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+  if (cause instanceof ApplicationFailure && isErrorCode(cause.type))
+    return new ServiceError(cause.type, { detail: cause.message });
+  if (error instanceof GrpcError || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)
+    return new ServiceError('pool_busy', {
+      detail: 'The webhook endpoint could not be asked in time; try again.',
+      cause: error,
+    });
+  return error;
+}
+
+export function createWebhookWorkflow(client: Client): WebhookWorkflow {
+  const options = (endpointId: string) => ({
+    workflowId: `webhook-${endpointId}`,
+    taskQueue: 'orchestrator',
+    args: [endpointId],
+  });
+
+  /** Asks for an update, and again when the run that was asked ended in that moment. */
+  async function update<Ret, Args extends unknown[]>(
+    endpointId: string,
+    name: string,
+    args: Args,
+  ): Promise<Ret> {
+    const deadline = Date.now() + DEADLINE_MS;
+    const updateId = crypto.randomUUID();
+    for (;;) {
+      try {
+        return await client.connection.withDeadline(deadline, () =>
+          client.workflow.executeUpdateWithStart<(id: string) => Promise<void>, Ret, Args>(name, {
+            args,
+            updateId,
+            startWorkflowOperation: new WithStartWorkflowOperation('webhookEndpoint', {
+              ...options(endpointId),
+              workflowIdConflictPolicy: 'USE_EXISTING',
+            }),
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof GrpcError) || Date.now() + AGAIN_MS > deadline) throw asServiceError(error);
+        await pause(AGAIN_MS);
+      }
+    }
+  }
+
+  return {
+    async wake(endpointId) {
+      await client.workflow.signalWithStart('webhookEndpoint', {
+        ...options(endpointId),
+        signal: 'wake',
+        signalArgs: [],
+      });
+    },
+    enable: (endpointId) => update<void, []>(endpointId, 'enable', []),
+    resend: (endpointId, wanted) => update<number, [Resend]>(endpointId, 'resend', [wanted]),
+    test: (endpointId, testId) => update<string, [string]>(endpointId, 'test', [testId]),
+  };
+}

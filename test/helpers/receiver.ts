@@ -1,0 +1,82 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listen } from './egress.ts';
+
+/** A delivery as it came. */
+export interface Delivery {
+  at: number;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  /** Id and kind of the event, as the body says. */
+  id: string;
+  event: string;
+}
+
+/** What a receiver does with a delivery; null: it never answers. */
+export type Answer = {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  afterMs?: number;
+} | null;
+
+/** A webhook receiver on loopback. */
+export interface Receiver {
+  port: number;
+  /** Of the path /hook. */
+  url: string;
+  received: Delivery[];
+  /** Most deliveries that were open at once. */
+  mostAtOnce(): number;
+  /** Decides on every delivery from now on. */
+  answer(how: (delivery: Delivery) => Answer): void;
+  /** Resolves when so many have come. @throws when they do not come in time */
+  until(count: number, withinMs?: number): Promise<Delivery[]>;
+  close(): void;
+}
+
+const LOOK_EVERY_MS = 20;
+
+export async function startReceiver(): Promise<Receiver> {
+  const received: Delivery[] = [];
+  let how: (delivery: Delivery) => Answer = () => ({});
+  let open = 0;
+  let most = 0;
+  const server = createServer(async (request, response) => {
+    open += 1;
+    most = Math.max(most, open);
+    response.once('close', () => {
+      open -= 1;
+    });
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    const { id, event }: { id: string; event: string } = JSON.parse(body);
+    const delivery = { at: Date.now(), path: request.url ?? '', headers: request.headers, body, id, event };
+    received.push(delivery);
+    const answer = how(delivery);
+    if (answer === null) return;
+    if (answer.afterMs !== undefined) await sleep(answer.afterMs);
+    response.writeHead(answer.status ?? 200, answer.headers ?? {}).end(answer.body ?? '');
+  });
+  const port = await listen(server);
+  return {
+    port,
+    url: `http://localhost:${port}/hook`,
+    received,
+    mostAtOnce: () => most,
+    answer(next) {
+      how = next;
+    },
+    async until(count, withinMs = 30_000) {
+      for (const end = Date.now() + withinMs; received.length < count; await sleep(LOOK_EVERY_MS))
+        if (Date.now() > end) throw new Error(`${received.length} of ${count} deliveries came`);
+      return received;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

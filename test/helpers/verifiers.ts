@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What a receiver has in hand. */
+export interface Claim {
+  secret: string;
+  timestamp: string;
+  signature: string;
+  body: string;
+}
+
+/** The one code block in this language that the README has on webhooks, as it stands there. */
+async function snippet(language: string): Promise<string> {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, section = ''] = readme.split('\n## Events and webhooks\n');
+  const [, code] = section.split(`\n\`\`\`${language}\n`);
+  const [block] = code?.split('\n```\n') ?? [];
+  if (block === undefined) throw new Error(`the README has no ${language} code on webhooks`);
+  return `${block}\n`;
+}
+
+/** Files beside the snippet's, which feed it claims from claims.json and print its answers as JSON. */
+interface Harness {
+  snippet: string;
+  files: Record<string, string>;
+  command: [file: string, ...args: string[]];
+}
+
+const HARNESSES: Record<'js' | 'python' | 'go', Harness> = {
+  js: {
+    snippet: 'verify.mjs',
+    files: {
+      'main.mjs': `import { readFileSync } from 'node:fs';
+import { isGenuine } from './verify.mjs';
+const claims = JSON.parse(readFileSync('claims.json', 'utf8'));
+console.log(JSON.stringify(claims.map((it) => isGenuine(it.secret, it.timestamp, it.signature, it.body))));
+`,
+    },
+    command: [process.execPath, 'main.mjs'],
+  },
+  python: {
+    snippet: 'verify.py',
+    files: {
+      'main.py': `import json
+from verify import is_genuine
+claims = json.load(open("claims.json", encoding="utf-8"))
+print(json.dumps([is_genuine(c["secret"], c["timestamp"], c["signature"], c["body"].encode()) for c in claims]))
+`,
+    },
+    command: ['python3', 'main.py'],
+  },
+  go: {
+    snippet: 'webhook/verify.go',
+    files: {
+      'go.mod': 'module check\n\ngo 1.19\n',
+      'main.go': `package main
+
+import (
+	"encoding/json"
+	"os"
+
+	"check/webhook"
+)
+
+func main() {
+	var claims []struct{ Secret, Timestamp, Signature, Body string }
+	text, err := os.ReadFile("claims.json")
+	if err == nil {
+		err = json.Unmarshal(text, &claims)
+	}
+	if err != nil {
+		panic(err)
+	}
+	genuine := []bool{}
+	for _, c := range claims {
+		genuine = append(genuine, webhook.IsGenuine(c.Secret, c.Timestamp, c.Signature, []byte(c.Body)))
+	}
+	json.NewEncoder(os.Stdout).Encode(genuine)
+}
+`,
+    },
+    command: ['go', 'run', '.'],
+  },
+};
+export type Language = keyof typeof HARNESSES;
+export const LANGUAGES: readonly Language[] = ['js', 'python', 'go'];
+
+/** What the README's code in this language says of each claim. Go compiles its standard library the first time. */
+export async function verdicts(language: Language, claims: readonly Claim[]): Promise<boolean[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'webhook-'));
+  try {
+    const harness = HARNESSES[language];
+    await mkdir(join(folder, 'webhook'));
+    await writeFile(join(folder, harness.snippet), await snippet(language));
+    for (const [name, text] of Object.entries(harness.files)) await writeFile(join(folder, name), text);
+    await writeFile(join(folder, 'claims.json'), JSON.stringify(claims));
+    const [file, ...args] = harness.command;
+    const { stdout } = await run(file, args, { cwd: folder, timeout: 170_000 });
+    return JSON.parse(stdout);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,273 @@
+import test from 'ava';
+import { Webhook } from 'standardwebhooks';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
+import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
+import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+/** Four attempts in all. */
+const SCHEDULE = [300, 400, 500];
+const PATH = '/api/v1/account/webhooks';
+
+let stack: Stack;
+let store: Store;
+
+test.before(async (t) => {
+  t.timeout(180_000);
+  stack = await startStack({
+    pools: ['orchestrator', 'delivery', 'cpu'],
+    env: { WEBHOOK_RETRY_SCHEDULE: SCHEDULE.map((ms) => `${ms}ms`).join() },
+  });
+  store = await openStore(stack.mongodbUri);
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+});
+
+interface Scene {
+  account: TestAccount;
+  receiver: Receiver;
+  id: string;
+  secret: string;
+}
+
+const json = async (response: Response): Promise<Json> => recordAt({ it: await response.json() }, 'it');
+
+async function scene(t: { teardown(end: () => void): void }, events?: string[]): Promise<Scene> {
+  const account = await makeAccount(stack, 1000);
+  const receiver = await startReceiver();
+  t.teardown(() => receiver.close());
+  const response = await account.manage(PATH, { url: receiver.url, ...(events && { events }) });
+  const { id, secret } = await json(response);
+  return { account, receiver, id: String(id), secret: String(secret) };
+}
+
+/** Fires an event through the API. */
+const fire = ({ account }: Scene) =>
+  account.manage('/api/v1/account/keys', { name: 'x', scopes: ['tools'] }).then(json);
+
+const endpoint = async ({ account, id }: Scene) => json(await account.manage(`${PATH}/${id}`));
+const attempts = async ({ account, id }: Scene) =>
+  recordsAt((await json(await account.manage(`${PATH}/${id}/attempts?limit=100`))).items);
+const events = async ({ account }: Scene) =>
+  recordsAt((await json(await account.manage('/api/v1/account/events?limit=100'))).items);
+const deliveries = async (scene: Scene) =>
+  (await events(scene)).flatMap((event) => recordsAt(event.deliveries));
+
+const states = (scene: Scene, ...wanted: string[]) =>
+  until(`deliveries are ${wanted}`, async () => {
+    const found = (await deliveries(scene)).map(({ state }) => String(state)).sort();
+    return JSON.stringify(found) === JSON.stringify(wanted.toSorted());
+  });
+
+const post = (scene: Scene, action: string, body: Json = {}) =>
+  scene.account.manage(`${PATH}/${scene.id}/${action}`, body);
+
+/** As the reference library checks it, from the bytes and headers alone. */
+function verify({ body, headers }: Delivery, secret: string): unknown {
+  return new Webhook(secret).verify(body, {
+    'webhook-id': String(headers['webhook-id']),
+    'webhook-timestamp': String(headers['webhook-timestamp']),
+    'webhook-signature': String(headers['webhook-signature']),
+  });
+}
+
+test('a call that takes the balance below 25 is told, and its answer did not wait for that', async (t) => {
+  const account = await makeAccount(stack, 25);
+  const receiver = await startReceiver();
+  t.teardown(() => receiver.close());
+  receiver.answer(() => null); // hangs
+  await account.manage(PATH, { url: receiver.url });
+  t.is((await account.call('hash-text', { text: 'a' })).status, 200);
+  const [delivery] = await receiver.until(1);
+  t.like(delivery, { event: 'credits.low', path: '/hook' });
+  const { id, ...envelope } = JSON.parse(delivery?.body ?? '');
+  t.regex(id, /^evt_/);
+  t.regex(envelope.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/);
+  t.deepEqual(Object.keys(envelope), ['event', 'createdAt', 'data']);
+  t.deepEqual(envelope.data, { balance: 24, threshold: 25, message: 'Only 24 credits are left.' });
+});
+
+test('a delivery: its headers, its signatures, its rows', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => ({ status: 202, body: 'thank you' }));
+  const key = await fire(it);
+  const [delivery] = await it.receiver.until(1);
+  if (delivery === undefined) return t.fail();
+  const { headers, body } = delivery;
+  t.like(headers, { 'content-type': 'application/json', 'x-service-event': 'api_key.created' });
+  t.is(headers['x-service-timestamp'], headers['webhook-timestamp']);
+  t.true(Math.abs(Number(headers['x-service-timestamp']) - Date.now() / 1000) < 60);
+  t.is(headers['webhook-id'], delivery.id);
+  t.like(verify(delivery, it.secret), { id: delivery.id, event: 'api_key.created' });
+  t.throws(() => verify({ ...delivery, body: `${body} ` }, it.secret));
+  t.deepEqual(JSON.parse(body).data, { keyId: key.id, name: 'x', prefix: key.prefix });
+
+  await states(it, 'delivered');
+  t.like((await deliveries(it))[0], { endpointId: it.id, attempts: 1, nextAt: null });
+  const [row] = await attempts(it);
+  t.like(row, {
+    eventId: delivery.id,
+    event: 'api_key.created',
+    attempt: 1,
+    statusCode: 202,
+    error: null,
+    responseBody: 'thank you',
+  });
+});
+
+test('a failed delivery is tried on the schedule with the same bytes, then has failed, and can be resent', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => ({ status: 500 }));
+  await fire(it);
+  const received = await it.receiver.until(SCHEDULE.length + 1);
+  await states(it, 'failed');
+  t.is(new Set(received.map(({ body }) => body)).size, 1);
+  t.is(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1);
+  for (const delivery of received) verify(delivery, it.secret);
+  for (const [index, wait] of SCHEDULE.entries())
+    t.true((received[index + 1]?.at ?? 0) - (received[index]?.at ?? 0) >= wait);
+  t.deepEqual(
+    (await attempts(it)).map(({ attempt, statusCode }) => [attempt, statusCode]),
+    [4, 3, 2, 1].map((attempt) => [attempt, 500]),
+  );
+  t.is((await endpoint(it)).consecutiveFailures, 4);
+
+  it.receiver.answer(() => ({}));
+  const since = new Date(Date.now() - 60_000).toISOString();
+  t.deepEqual(await json(await post(it, 'resend', { since })), { queued: 1 });
+  await states(it, 'delivered');
+  t.is((await attempts(it))[0]?.attempt, 5);
+  t.is((await endpoint(it)).consecutiveFailures, 0);
+  t.deepEqual(await json(await post(it, 'resend', { since })), { queued: 0 });
+});
+
+test('what an endpoint did not ask for does not come', async (t) => {
+  const it = await scene(t, ['api_key.revoked']);
+  const { id } = await fire(it);
+  await it.account.manage(`/api/v1/account/keys/${id}`, undefined, { method: 'DELETE' });
+  await states(it, 'delivered');
+  t.deepEqual(
+    it.receiver.received.map(({ event }) => event),
+    ['api_key.revoked'],
+  );
+});
+
+test('Retry-After is followed within twice the step', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => ({ status: 429, headers: { 'Retry-After': '3600' } }));
+  await fire(it);
+  const [first, second] = await it.receiver.until(2);
+  t.true((second?.at ?? 0) - (first?.at ?? 0) >= 2 * (SCHEDULE[0] ?? 0));
+});
+
+test('a redirect is a failure and is not followed; of an answer 16 KiB are kept', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => ({ status: 302, headers: { Location: '/other' }, body: 'x'.repeat(20_000) }));
+  const row = await json(await post(it, 'test'));
+  t.like(row, { event: 'webhook.test', attempt: 1, statusCode: 302, error: null });
+  t.is(String(row.responseBody).length, 16 * 1024);
+  t.deepEqual(
+    it.receiver.received.map(({ path }) => path),
+    ['/hook'],
+  );
+  t.is((await endpoint(it)).consecutiveFailures, 1);
+});
+
+test('a receiver that does not answer in 10 seconds has failed; one that refuses the connection too', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => null);
+  const row = await json(await post(it, 'test'));
+  t.like(row, { statusCode: null, responseBody: null });
+  t.regex(String(row.error), /^target_timeout/);
+  t.true(Number(row.durationMs) >= 9_900);
+  it.receiver.close();
+  t.regex(String((await json(await post(it, 'test'))).error), /^target_failed/);
+});
+
+test('the 20th failure in a row disables, what comes then is held, and enabling starts from 0', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => ({ status: 500 }));
+  for (let failure = 1; failure <= 20; failure++) {
+    t.is((await post(it, 'test')).status, 200);
+    t.like(await endpoint(it), {
+      consecutiveFailures: failure,
+      state: failure < 20 ? 'active' : 'disabled',
+    });
+  }
+  t.is(typeof (await endpoint(it)).disabledAt, 'string');
+  for (const [action, body] of [
+    ['test', {}],
+    ['resend', { since: '2026-01-01T00:00:00Z' }],
+  ] as const) {
+    const refused = await post(it, action, body);
+    t.is(refused.status, 409);
+    t.is((await json(refused)).code, 'endpoint_disabled');
+  }
+  await fire(it);
+  await until('it is held', async () => (await deliveries(it)).some(({ state }) => state === 'held'));
+  t.is(it.receiver.received.length, 20);
+
+  it.receiver.answer(() => ({}));
+  t.like(await json(await post(it, 'enable')), { state: 'active', consecutiveFailures: 0, disabledAt: null });
+  t.true(
+    (await deliveries(it)).some(({ state }) => state === 'held'),
+    'held until it is resent',
+  );
+  const [held] = (await deliveries(it)).filter(({ state }) => state === 'held');
+  t.deepEqual(await json(await post(it, 'resend', { deliveryIds: [held?.id] })), { queued: 1 });
+  await it.receiver.until(21);
+  await until('it came', async () => (await deliveries(it)).every(({ state }) => state !== 'held'));
+});
+
+test('a failing endpoint gets one attempt at a time, and what waited comes when it is back', async (t) => {
+  const it = await scene(t);
+  let broken = true;
+  it.receiver.answer(() => ({ status: broken ? 503 : 200, afterMs: 50 }));
+  for (let event = 0; event < 12; event++) await fire(it);
+  await until('it fails', async () => Number((await endpoint(it)).consecutiveFailures) > 0);
+  t.true(it.receiver.mostAtOnce() <= 5);
+  broken = false;
+  await states(it, ...Array.from({ length: 12 }, () => 'delivered'));
+  t.is((await endpoint(it)).state, 'active');
+});
+
+test('while a secret is rotated both verify, then the new one alone', async (t) => {
+  const it = await scene(t);
+  const { secret } = await json(await post(it, 'rotate-secret'));
+  t.is((await json(await post(it, 'rotate-secret'))).code, 'rotation_pending');
+  await post(it, 'test');
+  const [during] = it.receiver.received;
+  if (during === undefined) return t.fail();
+  verify(during, it.secret);
+  verify(during, String(secret));
+  t.is((await post(it, 'activate-secret')).status, 200);
+  await post(it, 'test');
+  const after = it.receiver.received[1];
+  if (after === undefined) return t.fail();
+  verify(after, String(secret));
+  t.throws(() => verify(after, it.secret));
+  const forced = await json(await post(it, 'rotate-secret'));
+  const again = await json(await post(it, 'rotate-secret', { force: true }));
+  t.not(again.secret, forced.secret);
+});
+
+test('what is still to be delivered to a deleted endpoint has failed', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => ({ status: 500 }));
+  await fire(it);
+  await it.receiver.until(1);
+  t.is((await it.account.manage(`${PATH}/${it.id}`, undefined, { method: 'DELETE' })).status, 204);
+  await states(it, 'failed');
+  t.is((await it.account.manage(`${PATH}/${it.id}`)).status, 404);
+  t.is((await post(it, 'test')).status, 404);
+});
+
+test('the secret is in the database only sealed', async (t) => {
+  const it = await scene(t);
+  const row = await store.webhookEndpoints.findOne({ _id: it.id });
+  t.false(JSON.stringify(row).includes(it.secret.slice(6, 30)));
+});

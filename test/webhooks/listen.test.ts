@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { Webhook } from 'standardwebhooks';
+import { openStore } from '../../store/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
+import { startReceiver } from '../helpers/receiver.ts';
+import { startStack } from '../helpers/stack.ts';
+
+const LISTEN = fileURLToPath(new URL('../../api/cli/listen.ts', import.meta.url));
+
+interface Listener {
+  child: ChildProcess;
+  output(): string;
+}
+
+function startListener(t: { teardown(end: () => void): void }, args: string[]): Listener {
+  const child = spawn(process.execPath, [LISTEN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, DATA_DIR: '/nonexistent' },
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+  return { child, output: () => text };
+}
+
+test('in production an endpoint on localhost is never posted to; listening brings its events', async (t) => {
+  t.timeout(120_000);
+  await using open = new AsyncDisposableStack();
+  const stack = open.adopt(
+    await startStack({
+      pools: ['orchestrator', 'delivery'],
+      env: { NODE_ENV: 'production', RATE_LIMIT: '1000' },
+    }),
+    (it) => it.stop(),
+  );
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const [registered, program] = [await startReceiver(), await startReceiver()];
+  open.defer(() => {
+    registered.close();
+    program.close();
+  });
+  const account = await makeAccount(stack, 0);
+  const made = await account.manage('/api/v1/account/webhooks', { url: registered.url });
+  t.is(made.status, 201);
+  const { id, secret }: { id: string; secret: string } = await made.json();
+
+  const { child, output } = startListener(t, [
+    ...['--forward', program.url, '--url', stack.baseUrl],
+    ...['--key', account.accountKey, '--secret', secret],
+  ]);
+  await until('it listens', async () => output().includes(`Forwarding events to ${program.url}`));
+  const key = await account.manage('/api/v1/account/keys', { name: 'x', scopes: ['tools'] });
+  t.is(key.status, 201);
+  const [delivery] = await program.until(1);
+  if (delivery === undefined) return t.fail();
+  t.is(delivery.event, 'api_key.created');
+  new Webhook(secret).verify(delivery.body, {
+    'webhook-id': String(delivery.headers['webhook-id']),
+    'webhook-timestamp': String(delivery.headers['webhook-timestamp']),
+    'webhook-signature': String(delivery.headers['webhook-signature']),
+  });
+  await until('it says so', async () => output().includes(`api_key.created  ${delivery.id}  200`));
+  t.is(program.received.length, 1, 'what was there before does not come');
+
+  const held = () => store.deliveries.findOne({ endpointId: id, state: 'held' });
+  await until('its delivery is held', async () => (await held()) !== null);
+  const attempt = await (await account.manage(`/api/v1/account/webhooks/${id}/test`, {})).json();
+  t.like(attempt, { statusCode: null });
+  t.regex(attempt.error, /^target_refused/);
+  t.is(registered.received.length, 0);
+
+  child.kill('SIGTERM');
+  const [status] = await once(child, 'close');
+  t.is(status, 0);
+});
+
+test('what is wrong with the command is one line', async (t) => {
+  for (const [args, line] of [
+    [[], /^--forward URL is missing\n$/],
+    [['--forward', 'here'], /^--forward: "here" is no http or https URL\n$/],
+    [['--forward', 'http://localhost:1/'], /^--url and --key are missing/],
+  ] as const) {
+    const { child, output } = startListener(t, [...args]);
+    const [status] = await once(child, 'close');
+    t.is(status, 2);
+    t.regex(output(), line);
+  }
+});

@@ -1,0 +1,44 @@
+import test from 'ava';
+import { generateSigningSecret, signatureHeaders } from '../../schemas/webhookSignature.ts';
+import { type Claim, LANGUAGES, verdicts } from '../helpers/verifiers.ts';
+
+const BODIES = [
+  '{"id":"evt_1","event":"credits.low","createdAt":"2026-01-31T09:30:00.000+00:00","data":{"balance":24}}',
+  '{"name":"Grüße, 世界 🔑"}',
+  '',
+];
+
+/** A claim that was signed so many seconds from now. */
+function claim(body: string, seconds = 0): Claim {
+  const secret = generateSigningSecret();
+  const timestamp = Math.floor(Date.now() / 1000) + seconds;
+  const message = { id: 'evt_1', event: 'credits.low', body, timestamp };
+  const headers = new Map(signatureHeaders(message, { own: secret, all: [secret] }));
+  return { secret, body, timestamp: `${timestamp}`, signature: headers.get('X-Service-Signature') ?? '' };
+}
+
+const whole = claim(BODIES[0] ?? '');
+const GENUINE = [...BODIES.map((body) => claim(body)), claim('late', -200), claim('early', 200)];
+const FORGED: Claim[] = [
+  claim('too late', -301),
+  claim('too early', 330),
+  { ...whole, body: `${whole.body} ` },
+  { ...whole, secret: generateSigningSecret() },
+  { ...whole, secret: whole.secret.slice('whsec_'.length) },
+  { ...whole, timestamp: `${Number(whole.timestamp) + 1}` },
+  { ...whole, timestamp: '' },
+  { ...whole, timestamp: 'now' },
+  { ...whole, signature: '' },
+  { ...whole, signature: whole.signature.slice(0, -1) },
+  { ...whole, signature: whole.signature.replace('sha256=', '') },
+  { ...whole, signature: 'sha256=ü' },
+];
+
+for (const language of LANGUAGES)
+  test(`the README's code in ${language} tells genuine deliveries from others`, async (t) => {
+    t.timeout(175_000);
+    t.deepEqual(await verdicts(language, [...GENUINE, ...FORGED]), [
+      ...GENUINE.map(() => true),
+      ...FORGED.map(() => false),
+    ]);
+  });

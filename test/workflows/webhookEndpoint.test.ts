@@ -1,0 +1,349 @@
+import { randomUUID } from 'node:crypto';
+import { Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import test from 'ava';
+import { createChannel, createEndpointActivities } from '../../activities/endpoints.ts';
+import { createWebhookWorkflow, type WebhookWorkflow } from '../../api/webhookWorkflow.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import { newEvent } from '../../store/events.ts';
+import { handOver } from '../../store/handOver.ts';
+import { ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import type { WebhookEndpointDoc } from '../../store/webhookDocs.ts';
+import { createWebhookEndpoints, type WebhookEndpoints } from '../../store/webhookEndpoints.ts';
+import { loadWorkflowBundle } from '../../workers/bundle.ts';
+import { connectClient, dataConverter } from '../../workers/temporal.ts';
+import type { DeliveryOrder, DeliveryResult } from '../../workflows/types.ts';
+import { until } from '../helpers/books.ts';
+import { type Random, seededRandom } from '../helpers/random.ts';
+import { startDatabase, startNamespace } from '../helpers/stack.ts';
+import { KEYRING, record } from './orchestra.ts';
+
+const LIMIT = 20;
+/** From here six actions reach the limit and go beyond it. */
+const BEFORE = 18;
+const STORIES = Number(process.env.TEST_STORIES ?? 24);
+
+/** An attempt that waits for the test to say how it ends. */
+interface Post extends DeliveryOrder {
+  end(ok: boolean): void;
+}
+
+let store: Store;
+let client: Client;
+let endpoints: WebhookEndpoints;
+let workflow: WebhookWorkflow;
+const posts: Post[] = [];
+/** How the tests of an endpoint end; they are not waited with. */
+const tests = new Map<string, boolean>();
+/** Endpoints whose receivers take whatever comes, and how much that was. */
+const obliging = new Map<string, number>();
+const open = new AsyncDisposableStack();
+
+async function deliver(order: DeliveryOrder): Promise<DeliveryResult> {
+  const posted = (ok: boolean): DeliveryResult => ({
+    kind: 'posted',
+    ok,
+    attemptId: `att_${order.attempt}`,
+    retryAfterMs: null,
+  });
+  const taken = obliging.get(order.endpointId);
+  if (taken !== undefined) {
+    obliging.set(order.endpointId, taken + 1);
+    return posted(true);
+  }
+  const delivery = await store.deliveries.findOne({ _id: order.deliveryId });
+  if (delivery?.event === 'webhook.test') return posted(tests.get(order.endpointId) ?? true);
+  const ended = new Promise<DeliveryResult>((resolve) => {
+    posts.push({ ...order, end: (ok) => resolve(posted(ok)) });
+  });
+  const { cancelled, heartbeat } = Context.current();
+  const beat = setInterval(() => heartbeat(), 1000);
+  try {
+    // The latter so that the worker can end.
+    return await Promise.race([ended, cancelled]);
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+test.before(async (t) => {
+  t.timeout(180_000);
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const database = open.adopt(await startDatabase(), (it) => it.stop());
+  const { temporalAddress, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
+  store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
+  await ensureIndexes(store);
+  client = await connectClient({ TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: namespace }, KEYRING);
+  open.defer(() => client.connection.close());
+  endpoints = createWebhookEndpoints(store, KEYRING);
+  workflow = createWebhookWorkflow(client);
+  const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress }), (it) =>
+    it.close(),
+  );
+  const common = { connection, namespace, dataConverter: dataConverter(KEYRING), shutdownGraceTime: '1s' };
+  const books = createEndpointActivities(store, createChannel(client, true), Array(30).fill(0));
+  const workers = [
+    await Worker.create({
+      ...common,
+      taskQueue: 'orchestrator',
+      workflowBundle: await loadWorkflowBundle((error) => t.log(error)),
+      activities: { ...books },
+    }),
+    await Worker.create({ ...common, taskQueue: 'delivery', activities: { deliver } }),
+  ];
+  for (const worker of workers) {
+    const running = worker.run();
+    open.defer(async () => {
+      worker.shutdown();
+      await running;
+    });
+  }
+});
+test.after.always(() => open.disposeAsync());
+
+/** An endpoint with so many failures behind it. */
+async function makeEndpoint(failures: number) {
+  const email = `${randomUUID()}@example.com`;
+  const { _id: accountId } = await createAccounts(store).create({ email, credits: 0 });
+  const url = 'http://localhost:9/hook';
+  const { row } = await endpoints.create({ accountId, url, events: null });
+  await store.webhookEndpoints.updateOne({ _id: row._id }, { $set: { failures } });
+  return { accountId, id: row._id };
+}
+type Endpoint = Awaited<ReturnType<typeof makeEndpoint>>;
+
+async function fire({ accountId }: Endpoint): Promise<void> {
+  await store.events.insertOne(newEvent(accountId, 'api_key.created', {}));
+  await handOver(store, accountId, createChannel(client, true));
+}
+
+/** Keeps the history of its workflow for the replay test. */
+const keep = (name: string, { id }: Endpoint): Promise<void> => {
+  const callId = `webhook-${id}`;
+  return record(name, { callId, handle: client.workflow.getHandle(callId) });
+};
+
+const rowOf = ({ id }: Endpoint): Promise<WebhookEndpointDoc | null> =>
+  store.webhookEndpoints.findOne({ _id: id });
+const postsOf = ({ id }: Endpoint): Post[] => posts.filter(({ endpointId }) => endpointId === id);
+function end(post: Post, ok: boolean): void {
+  posts.splice(posts.indexOf(post), 1);
+  post.end(ok);
+}
+
+const ACTIONS = [
+  'fails',
+  'succeeds',
+  'test fails',
+  'test succeeds',
+  'disable',
+  'enable',
+  'rotate',
+  'delete',
+] as const;
+type Action = (typeof ACTIONS)[number];
+
+/** What the contract says after each action. */
+interface Story {
+  failures: number;
+  state: 'active' | 'disabled';
+  disabledTimes: number;
+  gone: boolean;
+}
+
+function count(story: Story, ok: boolean): void {
+  if (story.state === 'disabled') return;
+  story.failures = ok ? 0 : story.failures + 1;
+  if (story.failures < LIMIT) return;
+  story.state = 'disabled';
+  story.disabledTimes += 1;
+}
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'ok',
+    (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+  );
+
+async function act(
+  endpoint: Endpoint,
+  story: Story,
+  action: Action,
+  stale: Set<Post>,
+): Promise<string | null> {
+  const { accountId, id } = endpoint;
+  const refusal = story.state === 'disabled' ? 'endpoint_disabled' : 'ok';
+  switch (action) {
+    case 'fails':
+    case 'succeeds': {
+      const ok = action === 'succeeds';
+      if (postsOf(endpoint).length === 0) {
+        if (story.gone || story.state === 'disabled') return null;
+        await fire(endpoint);
+        await until('it is posted', async () => postsOf(endpoint).length > 0);
+      }
+      const [post] = postsOf(endpoint);
+      if (post === undefined) return 'nothing was posted';
+      if (!stale.has(post) && !story.gone) count(story, ok);
+      end(post, ok);
+      return null;
+    }
+    case 'test fails':
+    case 'test succeeds': {
+      const ok = action === 'test succeeds';
+      tests.set(id, ok);
+      const code = await codeOf(workflow.test(id, randomUUID()));
+      if (refusal === 'ok') count(story, ok);
+      // Its workflow may not know yet, and says what it was before.
+      if (story.gone) return code === 'ok' ? 'a test was sent to what is gone' : null;
+      return code === refusal ? null : `test: ${code}, not ${refusal}`;
+    }
+    case 'disable':
+      if (story.gone) return null;
+      await client.workflow.signalWithStart('webhookEndpoint', {
+        workflowId: `webhook-${id}`,
+        taskQueue: 'orchestrator',
+        args: [id],
+        signal: 'disable',
+        signalArgs: [],
+      });
+      story.state = 'disabled';
+      return null;
+    case 'enable': {
+      const code = await codeOf(workflow.enable(id));
+      if (story.gone) return code === 'not_found' ? null : `enable: ${code}`;
+      for (const post of postsOf(endpoint)) stale.add(post);
+      Object.assign(story, { failures: 0, state: 'active' });
+      return code === 'ok' ? null : `enable: ${code}`;
+    }
+    case 'rotate':
+      await codeOf(endpoints.rotateSecret(accountId, id, true));
+      return null;
+    case 'delete':
+      if (story.gone) return null;
+      story.gone = true;
+      await endpoints.remove(accountId, id);
+      await workflow.wake(id);
+      return null;
+  }
+}
+
+/** Acts it out on a workflow of its own. @returns what was not as the contract says */
+async function play(random: Random): Promise<string[]> {
+  const actions = Array.from({ length: random.integer(1, 6) }, () => random.pick(ACTIONS));
+  const endpoint = await makeEndpoint(BEFORE);
+  const story: Story = { failures: BEFORE, state: 'active', disabledTimes: 0, gone: false };
+  const stale = new Set<Post>();
+  const faults: string[] = [];
+  for (const [index, action] of actions.entries()) {
+    const path = actions.slice(0, index + 1).join(', ');
+    const fault = await act(endpoint, story, action, stale);
+    if (fault !== null) faults.push(`${path}: ${fault}`);
+    const wanted = story.gone ? null : { failures: story.failures, state: story.state };
+    const isThere = async () => {
+      const row = await rowOf(endpoint);
+      const found = row && { failures: row.failures, state: row.state };
+      return JSON.stringify(found) === JSON.stringify(wanted);
+    };
+    await until(`${path}: ${JSON.stringify(wanted)}`, isThere, 15_000).catch((error) =>
+      faults.push(String(error)),
+    );
+    if (postsOf(endpoint).length > 1 && story.failures > 0 && stale.size === 0)
+      faults.push(`${path}: two at once`);
+  }
+  for (const post of postsOf(endpoint)) end(post, true);
+  return faults;
+}
+
+test('stories of up to six actions end as the contract says', async (t) => {
+  t.timeout(120_000 + STORIES * 5000);
+  const random = seededRandom((line) => t.log(line));
+  const AT_ONCE = 6;
+  for (let story = 0; story < STORIES; story += AT_ONCE) {
+    const faults = await Promise.all(Array.from({ length: AT_ONCE }, () => play(random)));
+    t.deepEqual(faults.flat(), []);
+  }
+});
+
+test('results from before it was enabled no longer count, but what they delivered is delivered', async (t) => {
+  const endpoint = await makeEndpoint(0);
+  for (let event = 0; event < 3; event++) await fire(endpoint);
+  await until('three are under way', async () => postsOf(endpoint).length === 3);
+  await workflow.enable(endpoint.id);
+  const [first, second, third] = postsOf(endpoint);
+  if (first === undefined || second === undefined || third === undefined) return t.fail();
+  end(first, false);
+  end(second, true);
+  await until(
+    'one is delivered',
+    async () => (await store.deliveries.countDocuments({ _id: second.deliveryId, state: 'delivered' })) === 1,
+  );
+  t.like(await rowOf(endpoint), { failures: 0, state: 'active', epoch: 1 });
+  end(third, true);
+  await until('the first is tried again', async () =>
+    postsOf(endpoint).some(({ deliveryId }) => deliveryId === first.deliveryId),
+  );
+  for (const post of postsOf(endpoint)) end(post, true);
+  await until(
+    'all are delivered',
+    async () =>
+      (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'delivered' })) === 3,
+  );
+  await keep('endpoint-late-results', endpoint);
+});
+
+test('healthy: five at once; after a failure one at a time', async (t) => {
+  const endpoint = await makeEndpoint(0);
+  for (let event = 0; event < 12; event++) await fire(endpoint);
+  await until('five are under way', async () => postsOf(endpoint).length === 5);
+  const under = postsOf(endpoint);
+  for (const post of under) end(post, false);
+  await until('they are counted', async () => (await rowOf(endpoint))?.failures === 5);
+  for (let left = 12; left > 0; left--) {
+    await until('one more', async () => postsOf(endpoint).length > 0);
+    t.is(postsOf(endpoint).length, 1);
+    const [post] = postsOf(endpoint);
+    if (post !== undefined) end(post, left === 1);
+    if (left > 1) await until('it is counted', async () => (await rowOf(endpoint))?.failures === 18 - left);
+  }
+  t.is((await rowOf(endpoint))?.state, 'active');
+  await keep('endpoint-failing', endpoint);
+});
+
+test('a long history begins a new run, and nothing is lost or posted twice', async (t) => {
+  const endpoint = await makeEndpoint(0);
+  const EVENTS = 300;
+  obliging.set(endpoint.id, 0);
+  await store.events.insertMany(
+    Array.from({ length: EVENTS }, () => newEvent(endpoint.accountId, 'api_key.created', {})),
+  );
+  await handOver(store, endpoint.accountId, createChannel(client, true));
+  await until(
+    'all are delivered',
+    async () =>
+      (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'delivered' })) === EVENTS,
+  );
+  t.is(obliging.get(endpoint.id), EVENTS);
+  const { events } = await client.workflow.getHandle(`webhook-${endpoint.id}`).fetchHistory();
+  const { continuedExecutionRunId } = events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
+  t.truthy(continuedExecutionRunId);
+});
+
+test('at the 20th failure what waits is held, and nothing more is posted', async (t) => {
+  const endpoint = await makeEndpoint(19);
+  for (let event = 0; event < 4; event++) await fire(endpoint);
+  await until('one is under way', async () => postsOf(endpoint).length === 1);
+  const [post] = postsOf(endpoint);
+  if (post !== undefined) end(post, false);
+  await until(
+    'all are held',
+    async () => (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'held' })) === 4,
+  );
+  t.like(await rowOf(endpoint), { state: 'disabled', failures: 20 });
+  await fire(endpoint);
+  t.is(await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'held' }), 5);
+  t.is(postsOf(endpoint).length, 0);
+  await keep('endpoint-disabled', endpoint);
+});
