@@ -21,7 +21,8 @@ COPY activities ./activities
 COPY workers ./workers
 COPY api ./api
 # The workflows are bundled once, here, and not at every start.
-RUN node workers/bundle.ts && mkdir /data && chown node:node /data
+RUN node --input-type=module -e "import { loadWorkflowBundle } from '/app/workers/bundle.ts'; await loadWorkflowBundle((error) => { throw error; });" && \
+    mkdir /data && chown node:node /data
 USER node
 STOPSIGNAL SIGTERM
 
@@ -34,7 +35,17 @@ FROM base AS orchestrator
 ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "orchestrator"]
 
+FROM base AS delivery
+ENV INTERNAL_PORT=9090
+CMD ["node", "workers/main.ts", "--pool", "delivery"]
+
 FROM base AS cpu
+# For the text of watermarks, in any script.
+USER root
+RUN apt-get update && \
+    apt-get install -y --no-install-recommends fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji && \
+    rm -rf /var/lib/apt/lists/*
+USER node
 ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "cpu"]
 
@@ -45,3 +56,26 @@ RUN apt-get update && apt-get install -y --no-install-recommends iputils-ping &&
 USER node
 ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "network"]
+
+FROM base AS heavy
+# LibreOffice and the sandbox it runs in, and the fonts of documents: the metric twins of Microsoft's, and all scripts.
+USER root
+RUN apt-get update && \
+    apt-get install -y --no-install-recommends libreoffice-writer-nogui bubblewrap fontconfig \
+      fonts-crosextra-carlito fonts-crosextra-caladea fonts-liberation fonts-dejavu-core \
+      fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji && \
+    rm -rf /var/lib/apt/lists/*
+USER node
+ENV INTERNAL_PORT=9090
+CMD ["node", "workers/main.ts", "--pool", "heavy"]
+
+FROM base AS browser
+# Chromium, what shuts it in, the lists of ads and trackers, and fonts for every script.
+USER root
+RUN apt-get update && \
+    apt-get install -y --no-install-recommends chromium chromium-sandbox iproute2 webext-ublock-origin-chromium \
+      fontconfig fonts-liberation fonts-dejavu-core fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji && \
+    rm -rf /var/lib/apt/lists/*
+USER node
+ENV INTERNAL_PORT=9090
+CMD ["node", "workers/main.ts", "--pool", "browser"]

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { createAccounts } from '../../store/accounts.ts';
-import { createApiKeys } from '../../store/apiKeys.ts';
 import { audit } from '../../store/audit.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
 import { seededRandom } from '../helpers/random.ts';
-import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
+import { startOwnServers, startStack } from '../helpers/stack.ts';
+import { callOnce, insist } from './callers.ts';
+import { revive, strike } from './victims.ts';
 
 /** Kills in all, each of a victim in turn; the soak is the same with a bigger number. */
 const KILLS = Number(process.env.TEST_KILLS ?? 10);
@@ -13,22 +14,8 @@ const CALLS = 10;
 const CREDITS = 100_000;
 /** Once the fault is over everything must have ended within this. */
 const LIVENESS_MS = 60_000;
-/** Callers with a key try again for so long. */
-const PATIENCE_MS = 90_000;
 
-type Servers = Awaited<ReturnType<typeof startOwnServers>>;
 const VICTIMS = ['cpu', 'orchestrator', 'api', 'mongod', 'temporal'] as const;
-type Victim = (typeof VICTIMS)[number];
-
-async function kill(victim: Victim, stack: Stack, servers: Servers): Promise<void> {
-  if (victim === 'mongod' || victim === 'temporal') await servers[victim].kill('SIGKILL');
-  else await stack.kill(victim, 'SIGKILL');
-}
-
-async function revive(victim: Victim, stack: Stack, servers: Servers): Promise<void> {
-  if (victim === 'mongod' || victim === 'temporal') await servers[victim].start();
-  else await stack.restart(victim);
-}
 
 /** Waits until no call runs and no credit is held. @returns what was still open when the time was over */
 async function settle(store: Store): Promise<{ running: number; holding: number }> {
@@ -48,56 +35,25 @@ test('whoever is killed, every call ends and is charged once or not at all', asy
   const servers = open.adopt(await startOwnServers(), (it) => it.stop());
   const stack = open.adopt(await startStack({ servers, pools: ['orchestrator', 'cpu'] }), (it) => it.stop());
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
-  const account = await createAccounts(store).create({ email: 'kill@example.com', credits: CREDITS });
-  const keys = createApiKeys(store, (error) => t.log(error));
-  open.defer(() => keys.flush());
-  const { key } = await keys.create({
-    accountId: account._id,
-    name: 'kill',
-    scope: 'tools',
-    tools: null,
-    expiresAt: null,
-  });
-
-  /** One call; null when the connection broke. */
-  async function call(text: string, idempotencyKey: string | null): Promise<Response | null> {
-    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-    try {
-      return await fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, {
-        method: 'POST',
-        headers: idempotencyKey === null ? headers : { ...headers, 'Idempotency-Key': idempotencyKey },
-        body: JSON.stringify({ text }),
-      });
-    } catch {
-      return null; // the API was killed, or is not there yet
-    }
-  }
-
-  /** As a careful client does it: the same key until there is an answer that counts. */
-  async function insist(text: string, idempotencyKey: string): Promise<string | null> {
-    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(250)) {
-      const response = await call(text, idempotencyKey);
-      if (response?.status === 200) return response.text();
-      if (response !== null && response.status < 500)
-        t.fail(`${idempotencyKey}: ${response.status} ${await response.text()}`);
-    }
-    return null;
-  }
+  const account = await makeAccount(stack, CREDITS);
 
   for (let run = 0; run < KILLS; run++) {
     const victim = VICTIMS[run % VICTIMS.length] ?? 'api';
     const after = random.integer(0, 350);
     const away = random.integer(0, 3000);
     t.log(`run ${run}: ${victim} killed after ${after} ms, away for ${away} ms`);
-    const balance = async () => (await store.accounts.findOne({ _id: account._id }))?.balance ?? Number.NaN;
+    const balance = async () =>
+      (await store.accounts.findOne({ _id: account.accountId }))?.balance ?? Number.NaN;
     const before = await balance();
 
     const careful = Array.from({ length: CALLS / 2 }, (_, i) =>
-      insist(`${run} careful ${i}`, `key-${run}-${i}`),
+      insist(account, `${run} careful ${i}`, `key-${run}-${i}`),
     );
-    const careless = Array.from({ length: CALLS / 2 }, (_, i) => call(`${run} careless ${i}`, null));
+    const careless = Array.from({ length: CALLS / 2 }, (_, i) =>
+      callOnce(account, `${run} careless ${i}`, null),
+    );
     await sleep(after);
-    await kill(victim, stack, servers);
+    await strike(victim, 'SIGKILL', stack, servers);
     await sleep(away);
     await revive(victim, stack, servers);
 
@@ -121,7 +77,7 @@ test('whoever is killed, every call ends and is charged once or not at all', asy
         `${victim}: one charge a key`,
       );
       t.is(
-        (await insist(`${run} careful ${i}`, `key-${run}-${i}`)) ?? '',
+        (await insist(account, `${run} careful ${i}`, `key-${run}-${i}`)) ?? '',
         body ?? '',
         'the replay is the same',
       );

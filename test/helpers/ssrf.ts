@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { HostAddresses } from '../../egress/resolver.ts';
 
 /** A row of test/cases/ssrf.tsv; its README says what the kinds mean. */
 export interface SsrfCase {
@@ -21,3 +22,17 @@ export const SSRF_CASES: readonly SsrfCase[] = readFileSync(
   });
 
 export const casesOf = (kind: string): SsrfCase[] => SSRF_CASES.filter((row) => row.kind === kind);
+
+/** `A:1.2.3.4,CNAME:b.example` -> what a resolver says. */
+function readRecords(text: string): HostAddresses {
+  const records = text.split(',').map((record) => /^(A|AAAA|CNAME):(.*)$/.exec(record) ?? []);
+  const of = (...types: string[]) =>
+    records.flatMap(([, type = '', data = '']) => (types.includes(type) ? [data] : []));
+  return { addresses: of('A', 'AAAA'), chain: of('CNAME') };
+}
+
+/** The input of a row of kind dns: a host, and what a resolver answers the first time, the second … */
+export function readDnsCase(input: string): { host: string; answers: HostAddresses[] } {
+  const [host = '', ...groups] = input.split('|');
+  return { host, answers: groups.map(readRecords) };
+}

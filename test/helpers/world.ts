@@ -4,6 +4,10 @@ import type { Pool } from '../../schemas/tool.ts';
 import { makeCertificate } from './certificates.ts';
 import { type Received, reply, soa, startDns } from './dns.ts';
 import { listen } from './egress.ts';
+import { startFeed } from './feed.ts';
+import { makeDocx } from './office.ts';
+import { makePdf, ONE_PAGE, PAGE as PDF_PAGE } from './pdf.ts';
+import { serve, startSmtp } from './smtp.ts';
 
 /** What the tools that need a network find of it on this machine. */
 export interface World {
@@ -15,6 +19,29 @@ export interface World {
 }
 
 const PAGE = '<!doctype html><title>Hi</title>';
+
+const REPORT = makePdf({
+  objects: {
+    ...ONE_PAGE,
+    2: '<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>',
+    4: PDF_PAGE,
+    9: '<< /Title (Annual report) /Author (Jane Doe) /Producer (LibreOffice 7.4) >>',
+  },
+});
+
+/** What the examples download, by path; any other is the page. */
+const FILES: Readonly<Record<string, { type: string; base64: string }>> = {
+  '/letter.docx': {
+    type: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+    base64: makeDocx().toString('base64'),
+  },
+  '/report.pdf': { type: 'application/pdf', base64: REPORT.toString('base64') },
+  '/sea.png': {
+    type: 'image/png',
+    base64:
+      'iVBORw0KGgoAAAANSUhEUgAAACAAAAAYCAMAAACsjQ8GAAAAA1BMVEUqb5cero9jAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEUlEQVQokWNgGAWjYBQwoAEAAxgAATJlthoAAAAASUVORK5CYII=',
+  },
+};
 
 /** The zone of the examples; any other name does not exist. */
 function answer(query: Received): Buffer {
@@ -31,34 +58,46 @@ function answer(query: Received): Buffer {
 /** Starts the servers that the tools' examples reach, on loopback alone. */
 export async function startWorld(): Promise<World> {
   const dns = await startDns(answer);
-  const web = createServer((_, response) => {
+  const feed = await startFeed();
+  const web = createServer(({ url = '' }, response) => {
     response.sendDate = false;
-    response.setHeader('Content-Type', 'text/html').end(PAGE);
+    const file = FILES[url];
+    if (file === undefined) response.setHeader('Content-Type', 'text/html').end(PAGE);
+    else response.setHeader('Content-Type', file.type).end(Buffer.from(file.base64, 'base64'));
   });
   const port = await listen(web);
   const secure = createTlsServer(await makeCertificate(['IP:127.0.0.1']), (socket) => {
     socket.on('error', () => undefined).end();
   });
   const securePort = await listen(secure);
+  const mail = await startSmtp((peer) => {
+    peer.say('220 mail.example.com ESMTP\r\n');
+    return serve(peer);
+  });
+  const open = [`127.0.0.1:${port}`, `127.0.0.1:${securePort}`, `${mail.address}:${mail.port}`];
   return {
     env: {
+      ...feed.env,
       DNS_SERVERS: `${dns.address}:${dns.port}`,
-      EGRESS_ALLOW: ['example.com:443', ...[port, securePort].map((open) => `127.0.0.1:${open}`)].join(),
+      EGRESS_ALLOW: ['example.com:443', ...open].join(),
     },
     localise: (pool, input) =>
       Object.fromEntries(
         Object.entries(input).map(([field, value]) => [
           field,
-          pool !== 'cpu' && typeof value === 'string'
+          (pool !== 'cpu' || field === 'fileUrl') && typeof value === 'string'
             ? value
                 .replace(/^https:\/\/example\.com\//, `http://127.0.0.1:${port}/`)
                 .replace(/^example\.com:8443$/, `127.0.0.1:${securePort}`)
+                .replace(/^mail\.example\.com$/, mail.address)
             : value,
         ]),
       ),
     async close() {
       web.close();
       secure.close();
+      mail.close();
+      feed.close();
       web.closeAllConnections();
       await dns.close();
     },

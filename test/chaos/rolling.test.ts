@@ -1,0 +1,82 @@
+import { request } from 'node:http';
+import test from 'ava';
+import { openStore } from '../../store/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { accountOf, closeBooks } from '../helpers/books.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const CALLERS = 6;
+const CREDITS = 1_000_000;
+const PRICES = { 'hash-text': 1, 'bcrypt-hash': 2 } as const;
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+/** One call on a connection of its own. @throws whose code is ECONNREFUSED when nobody listens there */
+const post = (url: string, key: string, body: string): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const sent = request(url, { method: 'POST', agent: false, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', reject);
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+      );
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+
+/** As a load balancer does it: whom it cannot connect to it passes over. What was sent once is not sent again. */
+async function balance(stack: Stack, turn: number, tool: string, key: string, body: string): Promise<Answer> {
+  for (let i = 0; ; i++) {
+    const baseUrl = stack.baseUrls[(turn + i) % stack.baseUrls.length] ?? '';
+    try {
+      return await post(`${baseUrl}/api/v1/tools/${tool}`, key, body);
+    } catch (error) {
+      const refused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+      if (!refused || i >= stack.baseUrls.length) throw error;
+    }
+  }
+}
+
+test('every process is restarted in turn under load, and no call fails', async (t) => {
+  t.timeout(300_000);
+  await using open = new AsyncDisposableStack();
+  const stack = open.adopt(
+    await startStack({ apis: 2, pools: ['orchestrator', 'cpu'], env: { LOG_LEVEL: 'info' } }),
+    (it) => it.stop(),
+  );
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const account = await makeAccount(stack, CREDITS);
+
+  let over = false;
+  let spent = 0;
+  const failed: Answer[] = [];
+  const caller = async (number: number) => {
+    for (let turn = number; !over; turn++) {
+      const tool = turn % 3 === 0 ? 'bcrypt-hash' : 'hash-text';
+      const input = tool === 'hash-text' ? { text: `${turn}` } : { password: `${turn}`, workFactor: 10 };
+      const answer = await balance(stack, turn, tool, account.toolsKey, JSON.stringify(input));
+      if (answer.status === 200) spent += PRICES[tool];
+      else failed.push(answer);
+    }
+  };
+  const callers = Array.from({ length: CALLERS }, (_, i) => caller(i));
+  try {
+    for (const name of stack.names) {
+      await stack.kill(name, 'SIGTERM');
+      await stack.restart(name);
+    }
+  } finally {
+    over = true;
+  }
+  await Promise.all(callers);
+  t.deepEqual(failed, []);
+  t.true(spent > CALLERS * stack.names.length, `there was load: ${spent} credits`);
+  t.is((await accountOf(store, account.accountId)).balance, CREDITS - spent);
+  t.deepEqual(await closeBooks(store), []);
+});

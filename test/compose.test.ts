@@ -1,0 +1,147 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { parse } from 'yaml';
+import { VARIABLES } from '../schemas/env.ts';
+import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
+
+interface Service {
+  build?: { target: string };
+  environment?: Record<string, string | null>;
+  networks?: Record<string, null>;
+  ports?: (string | { target: number })[];
+  secrets?: { source: string }[];
+  healthcheck?: { test: string[] };
+  stop_grace_period?: string;
+  container_name?: string;
+}
+
+/** Longer than any call may take, see the contract of the API. */
+const LONGEST_CALL_S = 100;
+/** What the images set themselves, for all who run them. */
+const IN_THE_IMAGE = ['HOST', 'PORT', 'INTERNAL_PORT', 'DATA_DIR', 'NODE_ENV'];
+/** The port is what others of the Compose network need not know, and each container is reached by its name. */
+const BY_DEFAULT = ['INTERNAL_ADVERTISE'];
+
+const folder = mkdtempSync(join(tmpdir(), 'utility-tools-compose-'));
+let services: Record<string, Service>;
+let inUse: string[];
+
+/** The file as Compose itself reads it. */
+test.before(async () => {
+  cpSync('docker-compose.yml', join(folder, 'docker-compose.yml'));
+  mkdirSync(join(folder, 'secrets'));
+
+  const { status, stdout, stderr } = spawnSync('docker-compose', ['config'], {
+    cwd: folder,
+    env: { PATH: '/usr/bin:/bin', PUBLIC_URL: 'https://api.example.com' },
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stderr);
+  // Compose takes the last of two services of one name without a word; this parser refuses them.
+  parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
+  services = parse(stdout).services;
+  inUse = ['orchestrator', 'delivery', ...poolsInUse(await loadRegistry())];
+});
+test.after.always(() => rmSync(folder, { recursive: true, force: true }));
+
+const ours = (): [string, Service][] =>
+  Object.entries(services).filter(([, { build }]) => build !== undefined);
+
+/** `target -> lines` of the Dockerfile's stages. */
+const stages = (): Map<string, string> => {
+  const parts = readFileSync('Dockerfile', 'utf8')
+    .split(/^FROM /m)
+    .slice(1);
+  return new Map(parts.map((part) => [/ AS (\w+)/.exec(part)?.[1] ?? '', part]));
+};
+
+test('there is one service a pool and the API, each with an image of its own', (t) => {
+  t.deepEqual(
+    ours()
+      .map(([name]) => name)
+      .sort(),
+    ['api', ...inUse].sort(),
+  );
+  for (const [name, { build }] of ours()) {
+    t.is(build?.target, name);
+    const stage = stages().get(name) ?? '';
+    const command =
+      name === 'api' ? '["node", "api/server.ts"]' : `["node", "workers/main.ts", "--pool", "${name}"]`;
+    t.true(stage.includes(`CMD ${command}`), name);
+    t.regex(stage, /^ENV .*INTERNAL_PORT=9090/m);
+  }
+});
+
+test('no image runs as root', (t) => {
+  for (const [name, stage] of stages()) {
+    const users = [...stage.matchAll(/^USER (\w+)/gm)].map(([, user]) => user);
+    if (name !== 'dependencies') t.not(users.at(-1), 'root', name);
+  }
+  t.regex(stages().get('base') ?? '', /^USER node$/m);
+});
+
+test('services are given variables that exist, and every variable reaches whom it concerns', (t) => {
+  const known = new Set(Object.keys(VARIABLES).flatMap((name) => [name, `${name}_FILE`]));
+  const given = new Set<string>();
+  for (const [name, { environment = {} }] of ours())
+    for (const variable of Object.keys(environment)) {
+      t.true(known.has(variable), `${name}: ${variable}`);
+      given.add(variable.replace(/_FILE$/, ''));
+    }
+  const missing = Object.keys(VARIABLES).filter((name) => !given.has(name));
+  t.deepEqual(missing.sort(), [...IN_THE_IMAGE, ...BY_DEFAULT].sort());
+});
+
+test('a stop waits longer than any call takes', (t) => {
+  for (const [name, { stop_grace_period = '' }] of ours()) {
+    const [, minutes = '0', seconds = '0'] = /^(?:(\d+)m)?(?:(\d+)s)?$/.exec(stop_grace_period) ?? [];
+    t.true(Number(minutes) * 60 + Number(seconds) > LONGEST_CALL_S, `${name}: ${stop_grace_period}`);
+  }
+});
+
+test('every service says when it is well, and none has a name or port that keeps it from being scaled', (t) => {
+  for (const [name, service] of ours()) {
+    t.true(
+      service.healthcheck?.test.some((part) => part.includes('127.0.0.1:9090/readyz')),
+      name,
+    );
+    t.is(service.container_name, undefined);
+    if (name !== 'api') t.is(service.ports, undefined, name);
+  }
+});
+
+test('secrets come by file, and stand nowhere in the file', (t) => {
+  const text = readFileSync('docker-compose.yml', 'utf8');
+  t.notRegex(
+    text,
+    /^\s*(?:MASTER_KEYS|POSTGRES_PASSWORD|STRIPE_SECRET_KEY|STRIPE_WEBHOOK_SECRET|SMTP_URL):/m,
+  );
+  for (const [name, { secrets = [], environment = {} }] of ours()) {
+    t.true(
+      secrets.some(({ source }) => source === 'master_keys'),
+      name,
+    );
+    t.is(environment.MASTER_KEYS_FILE, '/run/secrets/master_keys', name);
+  }
+});
+
+test('whoever callers and owners send elsewhere can get out, but never to our own ports', (t) => {
+  const open = Object.entries(services).filter(([, { networks = {} }]) => 'outside' in networks);
+  const reachable = ['8080', '9090', '27017', '5432', '7233', '8233'];
+  for (const [name, { environment = {} }] of ours()) {
+    if (name === 'api' || name === 'orchestrator') continue;
+    t.true(
+      open.some(([other]) => other === name),
+      `${name} has a way out`,
+    );
+    t.deepEqual(environment.OWN_PORTS?.split(',').sort(), reachable.toSorted(), name);
+  }
+  for (const name of ['mongodb', 'postgresql', 'temporal', 'orchestrator'])
+    t.false(
+      open.some(([other]) => other === name),
+      `${name} has none`,
+    );
+});

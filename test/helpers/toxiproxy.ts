@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clientEnv, machineEnv } from '../../dev/host.mjs';
+import { findOrFetch, onPath } from '../../dev/programs/find.ts';
+import { run } from '../../dev/programs/run.ts';
+import { freePort } from '../../workers/metrics.ts';
+
+const SOURCE = 'github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0';
+const START_MS = 10_000;
+const FETCH = { idleMs: 120_000, totalMs: 600_000 };
+
+/** What a connection suffers; see the toxics of https://github.com/Shopify/toxiproxy. */
+export type Toxic =
+  | { type: 'latency'; attributes: { latency: number; jitter: number } }
+  /** Nothing passes, and nobody is told. */
+  | { type: 'timeout'; attributes: { timeout: 0 } };
+
+/** A way to a server that can be made bad. */
+export interface Link {
+  /** host:port */
+  address: string;
+  poison(toxic: Toxic): Promise<void>;
+  /** Closes all connections, and refuses new ones. */
+  cut(): Promise<void>;
+  /** As if nothing had been. */
+  heal(): Promise<void>;
+}
+
+const findToxiproxy = (log: (line: string) => void) =>
+  findOrFetch(
+    {
+      name: 'toxiproxy-server',
+      help: 'toxiproxy-server so that it is on PATH, or Go to build it.',
+      ways: [
+        {
+          title: 'by building it with Go',
+          async fetch(folder, _log, signal) {
+            const go = await onPath('go');
+            if (go === null) throw new Error('there is no go');
+            const env = { ...clientEnv(), GOBIN: folder };
+            await run(go, ['install', '-v', '-ldflags=-s -w', SOURCE], { env, signal, ...FETCH });
+            return join(folder, 'server');
+          },
+        },
+      ],
+    },
+    log,
+  );
+
+/** A toxiproxy of one's own, with a link for each server. */
+export async function startToxiproxy<N extends string>(
+  upstreams: Record<N, string>,
+  log: (line: string) => void,
+): Promise<{ links: Record<N, Link>; stop(): Promise<void> }> {
+  const program = await findToxiproxy(log);
+  const port = await freePort();
+  const child = spawn(program, ['-host', '127.0.0.1', '-port', String(port)], {
+    env: machineEnv(),
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  const ask = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    });
+    if (!response.ok)
+      throw new Error(`toxiproxy: ${method} ${path}: ${response.status} ${await response.text()}`);
+  };
+  const upSoon = async () => {
+    for (const end = Date.now() + START_MS; ; await sleep(50))
+      try {
+        return await ask('GET', '/version');
+      } catch (error) {
+        if (Date.now() > end) throw error;
+      }
+  };
+
+  async function link(name: string, upstream: string): Promise<Link> {
+    const address = `127.0.0.1:${await freePort()}`;
+    await ask('POST', '/proxies', { name, listen: address, upstream, enabled: true });
+    return {
+      address,
+      async poison(toxic) {
+        for (const stream of ['upstream', 'downstream'])
+          await ask('POST', `/proxies/${name}/toxics`, { name: stream, stream, ...toxic });
+      },
+      cut: () => ask('POST', `/proxies/${name}`, { enabled: false }),
+      heal: () => ask('POST', '/reset'),
+    };
+  }
+  try {
+    await upSoon();
+    const made: Partial<Record<N, Link>> = {};
+    for (const name in upstreams) made[name] = await link(name, upstreams[name]);
+    const isWhole = (links: Partial<Record<N, Link>>): links is Record<N, Link> =>
+      Object.keys(upstreams).every((name) => name in links);
+    if (!isWhole(made)) throw new Error('a link is missing');
+    return { links: made, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
