@@ -13,7 +13,20 @@ import { type Stack, startStack } from './helpers/stack.ts';
 import { startWorld, type World } from './helpers/world.ts';
 
 /** Tools that answer the same input differently each time, so that their example only shows the shape. */
-const NOT_REPEATABLE = new Set(['bcrypt-hash', 'http-request', 'ssl-check', 'ping']);
+const NOT_REPEATABLE = new Set([
+  'bcrypt-hash',
+  'broken-links',
+  'http-request',
+  'ssl-check',
+  'word-to-pdf',
+  'ping',
+  'watermark-image',
+  'web-scrape',
+  'seo-meta',
+  'smtp-test',
+  'website-screenshot',
+  'html-to-image',
+]);
 /** 1 MB, in powers of two, where a tool sets no limit. */
 const BODY_BYTES = 1_048_576;
 const CREDITS = 10_000;

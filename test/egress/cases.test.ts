@@ -1,8 +1,7 @@
 import test from 'ava';
-import type { HostAddresses } from '../../egress/resolver.ts';
 import { type Certificate, makeCertificate } from '../helpers/certificates.ts';
 import { codeOf, type StubNetwork, soon, stubNetwork } from '../helpers/egress.ts';
-import { casesOf, SSRF_CASES } from '../helpers/ssrf.ts';
+import { casesOf, readDnsCase, SSRF_CASES } from '../helpers/ssrf.ts';
 
 const REFUSALS = ['invalid_input', 'target_refused'];
 const URL_KIND = { kind: 'url', pointer: '/url' } as const;
@@ -76,18 +75,9 @@ test('redirects', async (t) => {
   }
 });
 
-/** `A:1.2.3.4,CNAME:b.example` -> what a resolver says. */
-function readRecords(text: string): HostAddresses {
-  const records = text.split(',').map((record) => /^(A|AAAA|CNAME):(.*)$/.exec(record) ?? []);
-  const of = (...types: string[]) =>
-    records.flatMap(([, type = '', data = '']) => (types.includes(type) ? [data] : []));
-  return { addresses: of('A', 'AAAA'), chain: of('CNAME') };
-}
-
 test('answers of DNS: one look-up, and a connection to nothing but its first answer', async (t) => {
   for (const { input, verdict, why } of casesOf('dns')) {
-    const [host = '', ...groups] = input.split('|');
-    const answers = groups.map(readRecords);
+    const { host, answers } = readDnsCase(input);
     const network = await stubNetwork({
       resolve: () =>
         answers[Math.min(network.lookups.length - 1, answers.length - 1)] ?? { addresses: [], chain: [] },

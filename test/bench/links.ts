@@ -1,0 +1,61 @@
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LinkChecker } from 'linkinator';
+import { createGuard } from '../../egress/guard.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+import { listen } from '../helpers/egress.ts';
+import { loadTool } from '../helpers/tool.ts';
+import { type Measured, measure } from './measure.ts';
+
+const LINKS = 30;
+const ANSWER_MS = 200;
+
+export interface LinksRow {
+  linkinator: Measured;
+  ours: Measured;
+  /** Ours by linkinator's. */
+  latency: number;
+}
+
+/**
+ * broken-links, without the stack around it, beside linkinator with as many at once: a page of 30 links, each answered
+ * after 200 ms, in turns.
+ */
+export async function benchLinks(rounds: number): Promise<LinksRow> {
+  const page = Array.from({ length: LINKS }, (_, index) => `<a href="/${index + 1}">${index}</a>`).join('');
+  const server = createServer(async ({ url }, response) => {
+    if (url !== '/') await sleep(ANSWER_MS);
+    response.setHeader('Content-Type', 'text/html').end(`<!doctype html>${page}`);
+  });
+  const port = await listen(server);
+  const url = `http://127.0.0.1:${port}/`;
+  try {
+    const tool = await loadTool('broken-links');
+    const egress = createGuard({
+      resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
+      allow: [parseAllow(`127.0.0.1:${port}`)],
+      ownPorts: [],
+    });
+    const ours = async () => {
+      const { checked } = await tool.call({ url }, { egress });
+      if (checked !== LINKS) throw new Error(`${checked} links`);
+    };
+    const linkinator = async () => {
+      const { links } = await new LinkChecker().check({ path: url, concurrency: 5 });
+      // The page is one of them.
+      if (links.length !== LINKS + 1) throw new Error(`${links.length} links`);
+    };
+    await ours();
+    await linkinator();
+    const runs: { ours: Measured; linkinator: Measured }[] = [];
+    for (let round = 0; round < rounds; round++)
+      runs.push({ linkinator: await measure(1, 1, linkinator), ours: await measure(1, 1, ours) });
+    const ratio = (run: (typeof runs)[number]) => run.ours.p50 / run.linkinator.p50;
+    const median = runs.toSorted((a, b) => ratio(a) - ratio(b))[Math.floor(runs.length / 2)];
+    if (median === undefined) throw new RangeError('no rounds');
+    return { ...median, latency: ratio(median) };
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}

@@ -1,0 +1,161 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
+import { createGuard } from '../../egress/guard.ts';
+import { createResolver } from '../../egress/resolver.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
+import { listen, soon } from '../helpers/egress.ts';
+import type { Stack } from '../helpers/stack.ts';
+import type { LoopDelay } from './eventLoop.ts';
+import { measure } from './measure.ts';
+
+export interface HttpRow {
+  /** What the target itself takes. */
+  targetMs: number;
+  /** p50 of undici's own request. */
+  bare: number;
+  /** p50 of a call of hash-text, which does next to nothing. */
+  empty: number;
+  call: number;
+  /** (call - empty) / bare */
+  ratio: number;
+}
+
+export interface NetworkFigures {
+  http: HttpRow[];
+  /** Of the network worker while it reads 20 pages of 1 MB at once. */
+  scrapes: LoopDelay & { answered: number; seconds: number };
+  vetMicroseconds: number;
+}
+
+const SCRAPES = 20;
+const PAGE_BYTES = 1_000_000;
+const VETS = 50_000;
+
+/** A page of paragraphs, links and pictures. */
+function makePage(): string {
+  const parts: string[] = [];
+  for (let bytes = 0, i = 0; bytes < PAGE_BYTES; i++) {
+    const part = `<div class="c${i % 7}"><h2>Part ${i}</h2><p>All work and no play makes <a href="/page/${i}">Jack</a> a
+dull boy, &amp; more of <em>the same</em>.</p><img src="/i/${i}.png" alt="Picture ${i}" width="10" height="10"></div>\n`;
+    parts.push(part);
+    bytes += part.length;
+  }
+  return `<!doctype html><html lang="en"><title>A page</title><body>${parts.join('')}</body></html>`;
+}
+
+/** What has to be there before the stack is started. */
+export interface NetworkTarget extends AsyncDisposable {
+  /** For the stack. */
+  env: Record<string, string>;
+  url: string;
+  folder: string;
+}
+
+export async function startTarget(): Promise<NetworkTarget> {
+  const page = makePage();
+  const server = createServer(({ url = '' }, response) => {
+    response.setHeader('Content-Type', 'text/html; charset=utf-8');
+    if (url === '/page') response.end(page);
+    else setTimeout(() => response.end('<title>Hi</title>'), Number(url.slice(1)));
+  });
+  const port = await listen(server);
+  const folder = mkdtempSync(join(tmpdir(), 'bench-loop-'));
+  return {
+    env: {
+      EGRESS_ALLOW: `127.0.0.1:${port}`,
+      NODE_OPTIONS: `--import=${fileURLToPath(new URL('./eventLoop.ts', import.meta.url))}`,
+      BENCH_LOOP_DIR: folder,
+    },
+    url: `http://127.0.0.1:${port}`,
+    folder,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function benchHttp(stack: Stack, url: string, targetMs: number, times: number): Promise<HttpRow> {
+  const account = await makeAccount(stack, 1_000_000);
+  const call = async (tool: string, body: object) => {
+    const response = await account.call(tool, body);
+    if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+    await response.arrayBuffer();
+  };
+  const runs = {
+    bare: async () => (await request(`${url}/${targetMs}`)).body.dump(),
+    empty: () => call('hash-text', { text: '' }),
+    call: () => call('http-request', { url: `${url}/${targetMs}` }),
+  };
+  // In short turns, so that what else the machine does falls on all of them.
+  const p50: Record<keyof typeof runs, number[]> = { bare: [], empty: [], call: [] };
+  for (let round = 0; round < times; round++) {
+    p50.bare.push((await measure(20, 1, runs.bare)).p50);
+    p50.empty.push((await measure(20, 1, runs.empty)).p50);
+    p50.call.push((await measure(20, 1, runs.call)).p50);
+  }
+  const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+  const [bare, empty, whole] = [median(p50.bare), median(p50.empty), median(p50.call)];
+  return { targetMs, bare, empty, call: whole, ratio: (whole - empty) / bare };
+}
+
+async function readLoop(pid: number, folder: string): Promise<LoopDelay> {
+  const path = join(folder, String(pid));
+  rmSync(path, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  const text = await until('the worker says how late it was', async () => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return null; // not yet
+    }
+  });
+  return JSON.parse(text);
+}
+
+async function benchScrapes(stack: Stack, { url, folder }: NetworkTarget) {
+  const pid = stack.pid('network');
+  if (pid === undefined) throw new Error('the network worker is down');
+  const account = await makeAccount(stack, 1_000_000);
+  let answered = 0;
+  const scrape = async () => {
+    const response = await account.call('web-scrape', { url: `${url}/page` });
+    await response.arrayBuffer();
+    // A slow machine may not finish all of them in the tool's time.
+    if (response.status === 200) answered += 1;
+  };
+  await scrape();
+  await readLoop(pid, folder);
+  answered = 0;
+  const { perSecond } = await measure(SCRAPES, SCRAPES, scrape);
+  return { ...(await readLoop(pid, folder)), answered, seconds: SCRAPES / perSecond };
+}
+
+async function benchVet(): Promise<number> {
+  const guard = createGuard({ resolver: createResolver({ servers: [] }), ownPorts: [] });
+  const limits = soon();
+  const vet = () =>
+    guard.vet(guard.parseTarget('http://93.184.215.14/', { kind: 'url', pointer: '/url' }), limits);
+  await measure(1_000, 1, vet);
+  const { perSecond } = await measure(VETS, 1, vet);
+  return 1e6 / perSecond;
+}
+
+/** The network pool beside what it could be at best. */
+export async function benchNetwork(
+  stack: Stack,
+  target: NetworkTarget,
+  rounds: number,
+): Promise<NetworkFigures> {
+  const http = [
+    await benchHttp(stack, target.url, 0, rounds),
+    await benchHttp(stack, target.url, 100, rounds),
+  ];
+  return { http, scrapes: await benchScrapes(stack, target), vetMicroseconds: await benchVet() };
+}

@@ -1,0 +1,121 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { office } from '../../activities/office/office.ts';
+import { DOCX } from '../../activities/office/types.ts';
+import { freePort } from '../../dev/ports.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { makeDocx } from '../helpers/office.ts';
+import { type Measured, measure } from './measure.ts';
+
+const run = promisify(execFile);
+const START_MS = 60_000;
+
+export interface OfficeRow {
+  /** `apart`: with time in between for the next LibreOffice to get warm; `together`: one right after the other. */
+  calls: 'apart' | 'together';
+  cold: Measured;
+  /** null where there is no unoserver (PyPI) on PATH. */
+  unoserver: Measured | null;
+  ours: Measured;
+}
+
+const paragraph = `<w:p><w:r><w:t>${'The quick brown fox jumps over the lazy dog. '.repeat(6)}</w:t></w:r></w:p>`;
+
+/** unoserver's own client and server, with a LibreOffice that serves all documents. */
+async function startUnoserver(folder: string): Promise<(AsyncDisposable & { port: string }) | null> {
+  const ports = [String(await freePort()), String(await freePort())] as const;
+  const [port, unoPort] = ports;
+  const profile = `--user-installation=${join(folder, 'uno')}`;
+  const server = spawn('unoserver', ['--port', port, '--uno-port', unoPort, profile], {
+    stdio: 'ignore',
+    detached: true,
+  });
+  const spawned = await once(server, 'spawn').then(
+    () => true,
+    () => false,
+  );
+  if (!spawned || server.pid === undefined) return null;
+  const group = -server.pid;
+  const deadline = Date.now() + START_MS;
+  for (;;) {
+    const answers = await run('unoping', ['--port', port], { timeout: 5000 }).then(
+      () => true,
+      () => false,
+    );
+    if (answers) break;
+    if (Date.now() > deadline) throw new Error('unoserver does not answer');
+    await sleep(200);
+  }
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      process.kill(group, 'SIGKILL');
+      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+    },
+  };
+}
+
+const alternately = (runs: readonly Measured[]): Measured => {
+  const median = (of: (measured: Measured) => number) =>
+    runs.map(of).sort((a, b) => a - b)[Math.floor(runs.length / 2)] ?? Number.NaN;
+  return {
+    p50: median(({ p50 }) => p50),
+    p95: median(({ p95 }) => p95),
+    perSecond: median(({ perSecond }) => perSecond),
+  };
+};
+
+/** A document of one page to PDF: a cold soffice, unoserver, and our warm LibreOffices, in turns. */
+export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
+  await using open = new AsyncDisposableStack();
+  const folder = open.adopt(await mkdtemp(join(tmpdir(), 'bench-office-')), (it) =>
+    rm(it, { recursive: true, force: true, maxRetries: 5 }),
+  );
+  const bytes = makeDocx({ body: paragraph.repeat(8) });
+  const source = join(folder, 'letter.docx');
+  await writeFile(source, bytes);
+  const server = await startUnoserver(folder);
+  if (server !== null) open.use(server);
+  const ours = open.use(await office.open({ env: readEnv({}), log: console.error }));
+  const signal = new AbortController().signal;
+
+  const profile = `-env:UserInstallation=file://${join(folder, 'cold')}`;
+  const cold = () =>
+    run('soffice', ['--headless', profile, '--convert-to', 'pdf', '--outdir', folder, source]);
+  const uno = (port: string) => () =>
+    run('unoconvert', ['--port', port, '--convert-to', 'pdf', source, join(folder, 'uno.pdf')]);
+  const warm = () =>
+    ours.convert({ bytes, type: DOCX, name: 'letter.docx' }, { signal, deadline: Date.now() + 60_000 });
+
+  // Profiles, caches and spares.
+  await cold();
+  if (server !== null) await uno(server.port)();
+  await warm();
+
+  const rows: OfficeRow[] = [];
+  for (const calls of ['apart', 'together'] as const) {
+    const results: { cold: Measured; unoserver: Measured | null; ours: Measured }[] = [];
+    const times = calls === 'apart' ? 1 : 8;
+    for (let round = 0; round < rounds * (calls === 'apart' ? 3 : 1); round++) {
+      await sleep(4000);
+      results.push({
+        ours: await measure(times, 1, warm),
+        unoserver: server === null ? null : await measure(times, 1, uno(server.port)),
+        cold: await measure(times, 1, cold),
+      });
+    }
+    const unoserver = results.flatMap((result) => result.unoserver ?? []);
+    rows.push({
+      calls,
+      cold: alternately(results.map((result) => result.cold)),
+      unoserver: unoserver.length === 0 ? null : alternately(unoserver),
+      ours: alternately(results.map((result) => result.ours)),
+    });
+  }
+  return rows;
+}

@@ -1,0 +1,187 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import test, { type ExecutionContext } from 'ava';
+import type { Browsers } from '../../activities/browser/pool.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
+import { openBrowsers } from '../helpers/browser.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
+import { codeOf, type StubNetwork, stubNetwork } from '../helpers/egress.ts';
+import { casesOf, readDnsCase, type SsrfCase } from '../helpers/ssrf.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+/** A field of a tool's input that says where to go. */
+interface TargetField {
+  tool: ToolDefinition;
+  field: string;
+  takes: 'url' | 'host';
+}
+
+const registry = [...(await loadRegistry()).values()];
+const FIELDS: readonly TargetField[] = registry.flatMap((tool) =>
+  Object.keys(tool.input.properties).flatMap((field): TargetField[] => {
+    if (/url$/i.test(field)) return [{ tool, field, takes: 'url' }];
+    return /^host(name)?$/i.test(field) ? [{ tool, field, takes: 'host' }] : [];
+  }),
+);
+
+/** Takes a URL where a host is asked for, and uses nothing of it but the host. */
+const TAKES_BOTH = 'ping';
+/** Connects to nothing but the resolvers, and may show what they say. */
+const ONLY_ASKS_DNS = 'dns-lookup';
+/** Answers a redirect as it is. */
+const FOLLOWS_NO_REDIRECT = 'http-request';
+
+/** Where the stub of DNS says that everything is. */
+const EXAMPLE = '93.184.215.14:80';
+const REFUSALS = ['invalid_input', 'target_refused'];
+const refused = (kind: string): SsrfCase[] => casesOf(kind).filter(({ verdict }) => verdict === 'refuse');
+
+/** Runs `work`, and answers how many sockets this process made for connections of its own meanwhile. */
+async function countSockets(work: () => Promise<void>): Promise<number> {
+  let made = 0;
+  const count = (): void => {
+    made += 1;
+  };
+  const channels = ['net.client.socket', 'udp.socket'];
+  for (const channel of channels) subscribe(channel, count);
+  try {
+    await work();
+  } finally {
+    for (const channel of channels) unsubscribe(channel, count);
+  }
+  return made;
+}
+
+const unasked = async () => {
+  throw new Error('DNS was asked');
+};
+
+/** Calls a tool with its example, that value in its field. @returns the code that the call ends with */
+async function caller({ tool, field }: TargetField, context: { resource?: Browsers } = {}) {
+  const { call } = await loadTool(tool.name);
+  const example = tool.examples[0]?.input ?? {};
+  return (value: string, { guard: egress }: StubNetwork): Promise<string> =>
+    codeOf(() =>
+      call(
+        { ...example, [field]: value },
+        { egress, resolver: { lookup: unasked, addresses: unasked }, ...context },
+      ),
+    );
+}
+
+/** Each of them is refused; nothing is looked up, nothing is connected to. */
+async function refusesAll(
+  t: ExecutionContext,
+  target: TargetField,
+  rows: readonly SsrfCase[],
+): Promise<void> {
+  const call = await caller(target);
+  const network = await stubNetwork({});
+  const sockets = await countSockets(async () => {
+    for (const { input, why } of rows) {
+      const code = await call(input, network);
+      t.true(REFUSALS.includes(code), `${JSON.stringify(input)}: ${why}: ${code}`);
+    }
+  });
+  network.close();
+  t.deepEqual([network.lookups, network.dialled, sockets], [[], [], 0]);
+}
+
+test('every tool that refuses targets says in a known field what its target is', (t) => {
+  const known = new Set(FIELDS.map(({ tool }) => tool.name));
+  for (const { name, errors } of registry)
+    if (errors.includes('target_refused'))
+      t.true(known.has(name), `${name}: no url, fileUrl, host or hostname`);
+  t.true(known.size >= 4);
+});
+
+for (const target of FIELDS) {
+  const { tool, field, takes } = target;
+  const label = `${tool.name}, ${field}`;
+
+  if (takes === 'url') {
+    test.serial(`${label}: URLs that are refused`, (t) => refusesAll(t, target, refused('url')));
+    test.serial(`${label}: a bare host is no URL`, (t) =>
+      refusesAll(
+        t,
+        target,
+        casesOf('host').filter(({ input }) => !input.includes('://')),
+      ),
+    );
+  } else {
+    const both = tool.name === TAKES_BOTH;
+    test.serial(`${label}: hosts that are refused`, (t) =>
+      refusesAll(
+        t,
+        target,
+        refused('host').filter(({ input }) => !both || !input.includes('://')),
+      ),
+    );
+    test.serial(`${label}: URLs that are refused`, (t) =>
+      refusesAll(
+        t,
+        target,
+        refused('url').filter(({ why }) => !both || !why.includes('bad ports')),
+      ),
+    );
+  }
+
+  if (tool.name !== ONLY_ASKS_DNS)
+    test.serial(`${label}: names that lead into a network`, async (t) => {
+      const call = await caller(target);
+      for (const { input, why } of refused('dns')) {
+        const { host, answers } = readDnsCase(input);
+        const network = await stubNetwork({ resolve: () => answers[0] ?? { addresses: [], chain: [] } });
+        const code = await call(takes === 'url' ? `http://${host}/` : host, network);
+        network.close();
+        t.true(['target_refused', 'host_not_found'].includes(code), `${input}: ${why}: ${code}`);
+        t.deepEqual([network.lookups, network.dialled], [[host], []], input);
+      }
+    });
+
+  if (takes === 'url' && tool.pool !== 'browser')
+    test.serial(`${label}: what is public is asked for, so that the refusals mean something`, async (t) => {
+      const network = await stubNetwork({});
+      await (await caller(target))('http://example.com/', network);
+      network.close();
+      t.deepEqual([network.lookups[0], network.dialled[0]], ['example.com', EXAMPLE]);
+    });
+
+  if (takes === 'url')
+    test.serial(`${label}: redirects that lead into a network`, async (t) => {
+      await using open = new AsyncDisposableStack();
+      const browser = tool.pool === 'browser';
+      const call = await caller(target, browser ? { resource: open.use(await openBrowsers()) } : {});
+      const certificate = await makeCertificate(['DNS:example.com']);
+      for (const { input, why } of refused('redirect')) {
+        const [first = '', ...locations] = input.split(' -> ');
+        const hops = locations.length === 1 ? 1 : 11;
+        const network = await stubNetwork({
+          certificate,
+          handle: (_, response) => {
+            const location = locations.shift() ?? first;
+            response.socket?.end(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`);
+          },
+        });
+        const code = await call(first, network);
+        network.close();
+        const told = `${input}: ${why}: ${code}`;
+        if (browser) {
+          // It tries https first, opens connections ahead, and has its own idea of a broken redirect.
+          t.true(['target_refused', 'target_failed'].includes(code), told);
+          t.true(network.dialled.includes(EXAMPLE), told);
+          t.deepEqual(
+            network.dialled.filter((place) => !/^93\.184\.215\.14:(80|443)$/.test(place)),
+            [],
+            told,
+          );
+        } else if (tool.name === FOLLOWS_NO_REDIRECT) {
+          t.is(code, 'ok', told);
+          t.deepEqual(network.dialled, [EXAMPLE], told);
+        } else {
+          t.is(code, hops === 1 ? 'target_refused' : 'target_failed', told);
+          t.deepEqual(network.dialled, Array(hops).fill(EXAMPLE), told);
+        }
+      }
+    });
+}
