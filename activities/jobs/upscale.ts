@@ -1,0 +1,29 @@
+import { decodeImage } from '../images/decode.ts';
+import { decodeBmp } from '../images/decodeBmp.ts';
+import { encodeImage, type OutputType } from '../images/encode.ts';
+import type { ImageHeader } from '../images/header.ts';
+import { type Factor, openNetwork } from '../upscale/network.ts';
+import { upscale } from '../upscale/upscale.ts';
+
+export interface UpscaleJob {
+  bytes: Uint8Array;
+  header: ImageHeader;
+  factor: Factor;
+  type: OutputType;
+  /** Of the source. */
+  maxPixels: number;
+  /** Epoch milliseconds. */
+  deadline: number;
+}
+
+/** Decodes, enlarges and encodes. Between two tiles the thread can be ended. */
+export default async function upscaleJob(job: UpscaleJob): Promise<Uint8Array> {
+  const { header, factor, type, maxPixels, deadline } = job;
+  const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
+  const picture =
+    header.type === 'bmp'
+      ? await decodeBmp(bytes)
+      : await decodeImage(bytes, header, { pixels: maxPixels, deadline });
+  const large = await upscale(picture, factor, await openNetwork(factor));
+  return encodeImage(large, type, header, deadline);
+}

@@ -1,0 +1,57 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import definition from '../../schemas/tools/image-upscale.ts';
+import type { NetworkContext } from '../context.ts';
+import { downloadFile } from '../downloadFile.ts';
+import { suggestFileName } from '../fileName.ts';
+import { OUTPUTS } from '../images/encode.ts';
+import { readImageHeader } from '../images/header.ts';
+import type upscaleJob from '../jobs/upscale.ts';
+
+const SOURCE_BYTES = 10 * 1024 * 1024;
+const OUTPUT_PIXELS = 16_000_000;
+/** Of the work's time; what is left is for a picture of the largest size. */
+const DOWNLOAD_MS = 15_000;
+/** Left for the answer to be written before the attempt itself is out of time. */
+const MARGIN_MS = 500;
+
+/** Downloads a picture and makes it larger. */
+export async function run(
+  { fileUrl, factor }: ToolInput<typeof definition>,
+  { egress, offload, signal, deadline: attemptEnd }: Omit<NetworkContext, 'resolver'>,
+): Promise<ToolOutput<typeof definition>> {
+  const deadline = Math.min(attemptEnd, Date.now() + definition.limits.workMs) - MARGIN_MS;
+  const { bytes, source } = await downloadFile(egress, fileUrl, {
+    maxBytes: SOURCE_BYTES,
+    signal,
+    deadline: Math.min(deadline, Date.now() + DOWNLOAD_MS),
+  });
+  const maxPixels = OUTPUT_PIXELS / factor ** 2;
+  const header = readSupported(bytes, factor, maxPixels);
+  const type = header.type === 'bmp' ? 'png' : header.type;
+  const input = { bytes, header, factor, type, maxPixels, deadline };
+  const large = await offload<typeof upscaleJob>('upscale', input, { signal, deadline });
+  const { mimeType, extension } = OUTPUTS[type];
+  return {
+    fileBase64: Buffer.from(large.buffer, large.byteOffset, large.length).toString('base64'),
+    mimeType,
+    fileName: suggestFileName(source, extension, 'image'),
+    sizeBytes: large.length,
+    factor,
+  };
+}
+
+function readSupported(bytes: Buffer, factor: number, maxPixels: number) {
+  const read = readImageHeader(bytes);
+  if (read === null)
+    throw new ServiceError('unsupported_source', { detail: 'The file is no PNG, JPEG, WebP or BMP.' });
+  const { header } = read;
+  if (header === null) throw new ServiceError('corrupt_source');
+  if (header.frames > 1)
+    throw new ServiceError('unsupported_source', { detail: 'The file is an animation.' });
+  if (header.width * header.height > maxPixels)
+    throw new ServiceError('source_too_large', {
+      detail: `The picture has ${header.width} x ${header.height} pixels; at factor ${factor}, ${maxPixels / 1e6} megapixels are the limit.`,
+    });
+  return header;
+}

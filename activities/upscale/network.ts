@@ -1,0 +1,71 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { convertModel } from './convert.ts';
+import type { Plane } from './lanczos.ts';
+
+export const FACTORS = [2, 4] as const;
+export type Factor = (typeof FACTORS)[number];
+
+/** Red, green and blue, from 0 to 255. */
+export type Planes = readonly [Plane, Plane, Plane];
+
+/** A network that makes pictures larger. */
+export interface Network {
+  run(planes: Planes): Promise<Planes>;
+}
+
+const PACKAGE = '@upscalerjs/esrgan-slim';
+
+/** Where UpscalerJS keeps the network for a factor. */
+export function modelPath(factor: Factor): string {
+  const require = createRequire(import.meta.url);
+  const [folder] = require.resolve(PACKAGE).split(join('/', 'dist', '/'));
+  return join(folder ?? dirname(require.resolve(PACKAGE)), 'models', `x${factor}`, 'model.json');
+}
+
+/** Channels apart, one after the other. */
+function pack(planes: Planes): Float32Array {
+  const [{ data }] = planes;
+  const packed = new Float32Array(3 * data.length);
+  for (const [channel, plane] of planes.entries()) packed.set(plane.data, channel * data.length);
+  return packed;
+}
+
+function unpack(data: Float32Array, width: number, height: number): Planes {
+  const plane = (channel: number): Plane => ({
+    data: data.subarray(channel * width * height, (channel + 1) * width * height),
+    width,
+    height,
+  });
+  return [plane(0), plane(1), plane(2)];
+}
+
+/**
+ * The network of UpscalerJS's esrgan-slim, on ONNX Runtime: the same weights, some twenty times as fast as TensorFlow.js.
+ *
+ * @throws where ONNX Runtime has no library for this system
+ */
+export async function openFast(factor: Factor): Promise<Network> {
+  const { InferenceSession, Tensor } = await import('onnxruntime-node');
+  const { bytes, input, output } = convertModel(modelPath(factor));
+  const session = await InferenceSession.create(bytes, { executionProviders: ['cpu'] });
+  return {
+    async run(planes) {
+      const [{ width, height }] = planes;
+      const feed = new Tensor('float32', pack(planes), [1, 3, height, width]);
+      const { [output]: result } = await session.run({ [input]: feed });
+      if (!(result?.data instanceof Float32Array)) throw new Error('the network gave no picture');
+      return unpack(result.data, width * factor, height * factor);
+    },
+  };
+}
+
+/** The fast one where it runs, else UpscalerJS's own. */
+export async function openNetwork(factor: Factor): Promise<Network> {
+  try {
+    return await openFast(factor);
+  } catch {
+    const { openReference } = await import('./reference.ts');
+    return openReference(factor);
+  }
+}

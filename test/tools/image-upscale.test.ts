@@ -1,0 +1,200 @@
+import test from 'ava';
+import sharp, { type Sharp } from 'sharp';
+import type { Picture } from '../../activities/images/decode.ts';
+import { enlarge } from '../../activities/upscale/lanczos.ts';
+import { openFast, openNetwork, type Planes } from '../../activities/upscale/network.ts';
+import { openReference } from '../../activities/upscale/reference.ts';
+import { upscale } from '../../activities/upscale/upscale.ts';
+import { codeOf } from '../helpers/egress.ts';
+import { makeImage, startFiles } from '../helpers/images.ts';
+import { seededRandom } from '../helpers/random.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('image-upscale');
+const files = await startFiles();
+test.after.always(() => files.close());
+
+const upscaled = (bytes: Buffer, factor: 2 | 4 = 2) => makeImage(tool, files, bytes, { factor });
+const refusal = (bytes: Buffer, factor: 2 | 4 = 2) => codeOf(() => upscaled(bytes, factor));
+
+const flat = (width: number, height: number, channels: 3 | 4 = 3) =>
+  sharp({ create: { width, height, channels, background: { r: 30, g: 111, b: 200, alpha: 0.5 } } });
+
+/** Stripes and discs with soft and hard sides: what a network has something to do with. */
+const drawing = (width: number, height: number) =>
+  sharp(
+    Buffer.from(
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 60 40">
+      <rect width="60" height="40" fill="#fc8"/><circle cx="20" cy="20" r="13" fill="#058"/>
+      <path d="M0 0L60 40M10 0L60 30M30 40L50 0" stroke="#222" stroke-width="0.8"/>
+      <text x="25" y="30" font-size="14" font-family="sans-serif" fill="#a03">Ag</text></svg>`,
+    ),
+  ).removeAlpha();
+
+const pictureOf = async (image: Sharp): Promise<Picture> => {
+  const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
+  return { ...info, data, frames: 1, icc: null, chromaSubsampling: null, delay: [], loop: 0 };
+};
+
+for (const factor of [2, 4] as const) {
+  test(`the fast network at ${factor}x is UpscalerJS's own to 1/255`, async (t) => {
+    const random = seededRandom(t.log);
+    const [width, height] = [37, 23];
+    const plane = () => ({ data: Float32Array.from(random.bytes(width * height)), width, height });
+    const planes: Planes = [plane(), plane(), plane()];
+    const [fast, slow] = [await openFast(factor), await openReference(factor)];
+    const [made, wanted] = [await fast.run(planes), await slow.run(planes)];
+    const clip = (value = 0) => Math.min(255, Math.max(0, value));
+    for (const [channel, { data }] of wanted.entries()) {
+      t.is(data.length, width * height * factor * factor);
+      const worst = data.reduce(
+        (most, value, at) => Math.max(most, Math.abs(clip(value) - clip(made[channel]?.data[at]))),
+        0,
+      );
+      t.true(worst < 1, `${channel}: ${worst}`);
+    }
+  });
+
+  test(`tiles show no seam at ${factor}x`, async (t) => {
+    const picture = await pictureOf(drawing(150, 100));
+    const network = await openNetwork(factor);
+    const whole = await upscale(picture, factor, network, 1000);
+    const tiled = await upscale(picture, factor, network, 47);
+    const worst = [...whole.data].reduce(
+      (most, value, at) => Math.max(most, Math.abs(value - (tiled.data[at] ?? 0))),
+      0,
+    );
+    // Sums of floats in another order may round to the other side.
+    t.true(worst <= 1, `${worst}`);
+    t.like(tiled, { width: 150 * factor, height: 100 * factor });
+  });
+
+  test(`every type, and odd sizes, at ${factor}x`, async (t) => {
+    for (const format of ['png', 'jpeg', 'webp'] as const)
+      for (const [width, height] of [
+        [1, 1],
+        [1, 9],
+        [7, 1],
+        [33, 21],
+      ] as const) {
+        const made = await upscaled(await flat(width, height).toFormat(format).toBuffer(), factor);
+        const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });
+        t.like(info, { width: width * factor, height: height * factor, channels: 3 });
+        t.is((await sharp(made).metadata()).format, format);
+        // What is flat stays so, but for what JPEG and WebP do.
+        const off = [30, 111, 200].map((value, channel) => Math.abs(value - (data[channel] ?? 0)));
+        t.true(Math.max(...off) <= (format === 'png' ? 0 : 6), `${format} ${width} ${height} ${off}`);
+      }
+  });
+
+  test(`the limit at ${factor}x is 16 megapixels of output`, async (t) => {
+    const side = 4000 / factor;
+    t.is(
+      await refusal(
+        await flat(side + 1, side)
+          .png()
+          .toBuffer(),
+        factor,
+      ),
+      'source_too_large',
+    );
+    const offload = () => {
+      throw new RangeError('taken');
+    };
+    const fileUrl = files.put({ bytes: await flat(side, side).png().toBuffer() });
+    await t.throwsAsync(tool.call({ fileUrl, factor }, { egress: files.guard, offload }), {
+      message: 'taken',
+    });
+  });
+}
+
+test('it is nearer to what was there than Lanczos alone', async (t) => {
+  const drawn = await drawing(240, 160).png().toBuffer();
+  const original = await pictureOf(sharp(drawn));
+  const small = await pictureOf(sharp(drawn).resize(120, 80, { kernel: 'lanczos3' }));
+  const made = await upscale(small, 2, await openNetwork(2));
+  const error = (value: (at: number) => number) =>
+    [...original.data].reduce((sum, wanted, at) => sum + (wanted - value(at)) ** 2, 0);
+  const plain = [0, 1, 2].map((channel) =>
+    enlarge(
+      { data: Float32Array.from(small.data).filter((_, at) => at % 3 === channel), width: 120, height: 80 },
+      2,
+    ),
+  );
+  const lanczos = error((at) => Math.min(255, Math.max(0, plain[at % 3]?.data[Math.floor(at / 3)] ?? 0)));
+  const ratio = error((at) => made.data[at] ?? 0) / lanczos;
+  t.true(ratio < 0.97, `${ratio}`);
+});
+
+test('opaque stays opaque, transparency is enlarged apart', async (t) => {
+  const opaque = await upscaled(await drawing(50, 40).ensureAlpha(1).png().toBuffer());
+  const { data } = await sharp(opaque).raw().toBuffer({ resolveWithObject: true });
+  t.true(data.every((value, at) => at % 4 !== 3 || value === 255));
+  const half = await sharp(await upscaled(await flat(20, 20, 4).png().toBuffer()))
+    .raw()
+    .toBuffer();
+  t.true(half.every((value, at) => at % 4 !== 3 || value === 128));
+});
+
+test('greyscale and 16 bits stay', async (t) => {
+  const grey = await upscaled(await drawing(40, 30).toColourspace('b-w').png().toBuffer());
+  t.like(await sharp(grey).metadata(), { space: 'b-w', channels: 1, width: 80, height: 60 });
+  const pixels = Uint16Array.from({ length: 24 * 20 * 3 }, () => 30_001);
+  const deep = await sharp(pixels, { raw: { width: 24, height: 20, channels: 3 } })
+    .toColourspace('rgb16')
+    .png()
+    .toBuffer();
+  const data = await sharp(await upscaled(deep))
+    .toColourspace('rgb16')
+    .raw({ depth: 'ushort' })
+    .toBuffer();
+  const values = new Uint16Array(data.buffer, data.byteOffset, data.length / 2);
+  t.true(values.every((value) => Math.abs(value - 30_001) <= 1));
+});
+
+/** A BMP of 24 bits (Windows bitmap, BITMAPINFOHEADER): rows from the bottom, blue first, padded to four bytes. */
+function bmp(width: number, height: number, [red, green, blue]: readonly [number, number, number]): Buffer {
+  const row = Buffer.alloc(Math.ceil((3 * width) / 4) * 4);
+  for (let x = 0; x < width; x++) row.set([blue, green, red], 3 * x);
+  const header = Buffer.alloc(54);
+  header.write('BM');
+  header.writeUInt32LE(54 + row.length * height, 2);
+  header.writeUInt32LE(54, 10);
+  header.writeUInt32LE(40, 14);
+  header.writeInt32LE(width, 18);
+  header.writeInt32LE(height, 22);
+  header.writeUInt16LE(1, 26);
+  header.writeUInt16LE(24, 28);
+  return Buffer.concat([header, ...Array.from({ length: height }, () => row)]);
+}
+
+test('a BMP becomes a PNG', async (t) => {
+  const made = await upscaled(bmp(5, 3, [200, 100, 50]));
+  const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });
+  t.like(info, { width: 10, height: 6, channels: 3 });
+  t.deepEqual([...data.subarray(0, 3)], [200, 100, 50]);
+  t.is(await refusal(bmp(5, 3, [1, 2, 3]).subarray(0, 40)), 'corrupt_source');
+});
+
+test('what is no picture, damaged or moving is not taken', async (t) => {
+  t.is(await refusal(Buffer.from('<!doctype html>')), 'unsupported_source');
+  const png = await drawing(60, 40).png().toBuffer();
+  t.is(await refusal(png.subarray(0, png.length >> 1)), 'corrupt_source');
+  const raw = { width: 20, height: 40, channels: 3, pageHeight: 20 } as const;
+  const frames = Buffer.alloc(20 * 40 * 3).fill(200, 0, 1200);
+  t.is(await refusal(await sharp(frames, { raw }).webp().toBuffer()), 'unsupported_source');
+  t.is(await refusal(Buffer.alloc(10 * 1024 * 1024 + 1, 0x89)), 'source_too_large');
+});
+
+test('a call that is called off ends', async (t) => {
+  const stop = new AbortController();
+  const fileUrl = files.put({ bytes: await drawing(1200, 800).png().toBuffer() });
+  const call = tool.call({ fileUrl }, { egress: files.guard, signal: stop.signal });
+  setTimeout(() => stop.abort(new Error('hung up')), 1000);
+  await t.throwsAsync(call);
+});
+
+test('factors are 2 and 4', async (t) => {
+  for (const factor of [1, 3, 8, 2.5])
+    t.is((await faultsOf(tool, { fileUrl: 'https://example.com/', factor }))[0]?.pointer, '/factor');
+});
