@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { hostname } from 'node:os';
 
 /** Addresses that mean all of a machine's; others reach it by its name. */
@@ -25,3 +25,11 @@ export const drain = (server: Server): Promise<void> =>
     // Those that are busy now are not kept for a next request once they have their answer.
     server.keepAliveTimeout = 1;
   });
+
+/** A port of loopback that was free a moment ago, for whoever cannot say which one it got. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const { port } = new URL(await listen(server, '127.0.0.1', 0));
+  await drain(server);
+  return Number(port);
+}

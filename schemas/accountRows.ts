@@ -129,7 +129,8 @@ export const newKeyBody = {
       minLength: 1,
       maxLength: 100,
       // No control characters, no half of a surrogate pair, and something to see.
-      pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
+      // Written out, because not every language that reads the reference knows \p{Cc} and \p{Cs}.
+      pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
       description: 'What to call it: up to 100 characters, no control characters.',
     },
     scopes: { ...scopes, description: 'Exactly one: `tools` calls tools, `account` manages the account.' },

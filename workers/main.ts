@@ -3,7 +3,7 @@ import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@t
 import { openResources } from '../activities/resource.ts';
 import { createThreads } from '../activities/threads.ts';
 import { createInternalServer } from '../api/internal.ts';
-import { drain, listen } from '../api/listen.ts';
+import { drain, freePort, listen } from '../api/listen.ts';
 import { createRegistry } from '../api/metrics.ts';
 import { runMain } from '../api/runMain.ts';
 import { createGuard } from '../egress/guard.ts';
@@ -20,7 +20,7 @@ import { createResults } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
 import { mongodbCheck, queuesOf } from './health.ts';
 import { createLog, sdkLog } from './log.ts';
-import { freePort, observeService, observeTools, withSdkMetrics } from './metrics.ts';
+import { observeService, observeTools, withSdkMetrics } from './metrics.ts';
 import {
   deliveryWorker,
   ensureSweepSchedule,
@@ -50,6 +50,7 @@ async function main(): Promise<void> {
   const log = createLog(env, pool, registry);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
   const metrics = createRegistry(pool);
+  // The SDK serves its metrics on a port of its own.
   const sdkPort = await freePort();
   Runtime.install({
     shutdownSignals: ['SIGINT', 'SIGTERM'],

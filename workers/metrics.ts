@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import type { Client } from '@temporalio/client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Observe } from '../activities/tools.ts';
@@ -81,18 +80,6 @@ export function observeService(
     swept.inc({ what: 'calls' }, ended);
     swept.inc({ what: 'holds' }, strayHolds);
   };
-}
-
-/** A port of loopback that was free a moment ago: the SDK serves its metrics on one of its own, and cannot say which. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 const SDK_DEADLINE_MS = 1000;

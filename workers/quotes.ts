@@ -3,13 +3,17 @@ import { createQuotes, type Quotes } from '../activities/gold/quotes.ts';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import type { Resolver } from '../egress/resolver.ts';
-import type { Env } from '../schemas/env.ts';
+import { type Env, EnvError } from '../schemas/env.ts';
 import { type AllowEntry, allowHost } from '../schemas/formats/allow.ts';
+import { parseWebUrl } from '../schemas/formats/url.ts';
 import type { Store } from '../store/mongo.ts';
 import { createQuoteStore } from '../store/quotes.ts';
 
-function allowUrl(text: string): AllowEntry {
-  const { protocol, hostname, port } = new URL(text);
+/** @throws EnvError when the guard would take it for no URL */
+function allowUrl(variable: string, text: string): AllowEntry {
+  const parsed = parseWebUrl(text);
+  if (parsed.kind === 'invalid') throw new EnvError(`${variable}: ${parsed.message}`);
+  const { protocol, hostname, port } = parsed.url;
   return allowHost(hostname, Number(port || (protocol === 'https:' ? 443 : 80)));
 }
 
@@ -26,7 +30,7 @@ export function openQuotes(
   const { GOLD_FEED_URL: goldFeedUrl, FX_FEED_URL: fxFeedUrl } = env;
   const egress = createGuard({
     resolver,
-    allow: [allowUrl(goldFeedUrl), allowUrl(fxFeedUrl)],
+    allow: [allowUrl('GOLD_FEED_URL', goldFeedUrl), allowUrl('FX_FEED_URL', fxFeedUrl)],
     ownPorts: ownPorts(env),
   });
   const ask = createFeeds({ egress, goldFeedUrl, fxFeedUrl });

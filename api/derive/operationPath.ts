@@ -45,7 +45,7 @@ export function operationPath(operation: Operation): Json {
         ? {}
         : {
             requestBody: {
-              required: body.required.length > 0,
+              required: body.required.length > 0 || 'minProperties' in body,
               content: { 'application/json': { schema: body } },
             },
           }),

@@ -36,6 +36,8 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Mid
     ctx.set('X-Request-Id', ctx.state.requestId);
     ctx.set('X-Content-Type-Options', 'nosniff');
     try {
+      if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1')
+        throw new ServiceError('invalid_header', { detail: 'Host: missing.' });
       await next();
       if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found');
     } catch (error) {

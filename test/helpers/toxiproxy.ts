@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../api/listen.ts';
 import { clientEnv, machineEnv } from '../../dev/host.mjs';
 import { findOrFetch, onPath } from '../../dev/programs/find.ts';
 import { run } from '../../dev/programs/run.ts';
-import { freePort } from '../../workers/metrics.ts';
 
 const SOURCE = 'github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0';
 const START_MS = 10_000;
