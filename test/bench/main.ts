@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
-import { startOwnServers, startStack } from '../helpers/stack.ts';
+import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
+import { benchBrowser } from './browser.ts';
 import { benchCalls } from './calls.ts';
+import { benchHashes } from './hashes.ts';
+import { benchHistory } from './history.ts';
 import { benchLinks } from './links.ts';
 import { benchMoney } from './money.ts';
 import { benchNetwork, startTarget } from './network.ts';
 import { benchOffice } from './office.ts';
 import { benchWebhooks } from './webhooks.ts';
+
+/** Of which the median counts. */
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+/** Earlier calls of the account that has many. */
+const HISTORY = Number(process.env.BENCH_HISTORY ?? 1_000_000);
 
 /** Memory of a process, MB (proportional share, so that what processes share counts once). */
 function memoryMb(pid: number): number {
@@ -14,15 +22,7 @@ function memoryMb(pid: number): number {
   return Math.round(Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024);
 }
 
-const round = (value: number) => Math.round(value * 100) / 100;
-
-await using open = new AsyncDisposableStack();
-const servers = open.adopt(await startOwnServers(), (it) => it.stop());
-const target = open.use(await startTarget());
-const stack = open.adopt(await startStack({ servers, env: { LOG_LEVEL: 'warn', ...target.env } }), (it) =>
-  it.stop(),
-);
-const memory = () =>
+const memory = (stack: Stack) =>
   Object.fromEntries(
     stack.names.map((name) => {
       const pid = stack.pid(name);
@@ -30,75 +30,97 @@ const memory = () =>
     }),
   );
 
-const idle = memory();
-const calls = await benchCalls(stack, Number(process.env.BENCH_ROUNDS ?? 5));
-const loaded = memory();
-const money = [await benchMoney(stack.mongodbUri, 1, 4000), await benchMoney(stack.mongodbUri, 1000, 4000)];
-const office = await benchOffice(Number(process.env.BENCH_ROUNDS ?? 5));
-const network = await benchNetwork(stack, target, Number(process.env.BENCH_ROUNDS ?? 5));
-const links = await benchLinks(Number(process.env.BENCH_ROUNDS ?? 5));
-const webhooks = await benchWebhooks(stack);
+const round = (value: number) => Math.round(value * 100) / 100;
+const rounded = (table: object): unknown =>
+  JSON.parse(JSON.stringify(table), (_, value: unknown) =>
+    typeof value === 'number' ? round(value) : value,
+  );
 
-console.table(
-  calls.map(({ atOnce, bare, call, latency, throughput }) => ({
-    atOnce,
-    'bare p50 ms': round(bare.p50),
-    'call p50 ms': round(call.p50),
-    'p50 ratio': round(latency),
-    'bare /s': round(bare.perSecond),
-    'call /s': round(call.perSecond),
-    '/s ratio': round(throughput),
-  })),
+await using open = new AsyncDisposableStack();
+const servers = open.adopt(await startOwnServers(), (it) => it.stop());
+const target = open.use(await startTarget());
+const stack = open.adopt(await startStack({ servers, env: { LOG_LEVEL: 'warn', ...target.env } }), (it) =>
+  it.stop(),
 );
-console.table(money.map((row) => ({ ...row, pairsPerSecond: round(row.pairsPerSecond) })));
-console.table(
-  network.http.map(({ targetMs, bare, empty, call, ratio }) => ({
-    'target ms': targetMs,
-    'undici p50 ms': round(bare),
-    'hash-text p50 ms': round(empty),
-    'http-request p50 ms': round(call),
-    'difference / undici': round(ratio),
-  })),
-);
-console.table({
-  'event loop p99 ms, 20 web-scrapes of 1 MB at once': round(network.scrapes.p99),
-  'event loop max ms': round(network.scrapes.max),
-  'of the 20 answered': network.scrapes.answered,
-  'vet of a literal µs': round(network.vetMicroseconds),
-});
-console.table({
-  'broken-links on 30 links of 200 ms, ms': round(links.ours.p50),
-  'linkinator, ms': round(links.linkinator.p50),
-  ratio: round(links.latency),
-});
-console.table({
-  'events /s': webhooks.perSecond,
-  'first attempt p50 ms': round(webhooks.half.p50),
-  'first attempt p99 ms': round(webhooks.half.p99),
-  'p99 ratio beside one that hangs': round(webhooks.isolation),
-});
-console.table(
-  office.map(({ calls: how, cold, unoserver, ours }) => ({
-    'word-to-pdf': how,
-    'cold soffice p50 ms': round(cold.p50),
-    'unoserver p50 ms': unoserver && round(unoserver.p50),
-    'ours p50 ms': round(ours.p50),
-    'by cold': round(ours.p50 / cold.p50),
-    'by unoserver': unoserver && round(ours.p50 / unoserver.p50),
-  })),
-);
-console.table({ idle, loaded });
-const machine = { cores: availableParallelism(), model: cpus()[0]?.model, load: loadavg().map(round) };
-console.log(
-  JSON.stringify({
-    machine,
-    node: process.version,
-    calls,
-    money,
-    network,
-    links,
-    webhooks,
-    office,
-    memory: { idle, loaded },
-  }),
-);
+const idle = memory(stack);
+
+/** Each gives its table. */
+const sections: Record<string, () => Promise<object>> = {
+  calls: async () =>
+    (await benchCalls(stack, ROUNDS)).map(({ atOnce, bare, call, latency, throughput }) => ({
+      'at once': atOnce,
+      'bare workflow p50 ms': bare.p50,
+      'hash-text p50 ms': call.p50,
+      'p50 ratio': latency,
+      'bare /s': bare.perSecond,
+      'hash-text /s': call.perSecond,
+      '/s ratio': throughput,
+    })),
+  memory: async () => ({ 'idle MB': idle, 'now MB': memory(stack) }),
+  money: async () => [
+    await benchMoney(stack.mongodbUri, 1, 4000),
+    await benchMoney(stack.mongodbUri, 1000, 4000),
+  ],
+  hashes: async () => benchHashes(ROUNDS),
+  network: async () => {
+    const { http, scrapes, vetMicroseconds } = await benchNetwork(stack, target, ROUNDS);
+    return {
+      ...Object.fromEntries(
+        http.map(({ targetMs, ...row }) => [`http-request to a target of ${targetMs} ms`, row]),
+      ),
+      '20 web-scrapes of 1 MB at once: event loop ms': scrapes,
+      'vet of a literal µs': { p50: vetMicroseconds },
+    };
+  },
+  links: async () => {
+    const { ours, linkinator, latency } = await benchLinks(ROUNDS);
+    return { 'ours ms': ours.p50, 'linkinator ms': linkinator.p50, ratio: latency };
+  },
+  webhooks: async () => {
+    const { perSecond, half, isolation } = await benchWebhooks(stack);
+    return {
+      'events /s': perSecond,
+      'first attempt p50 ms': half.p50,
+      'first attempt p99 ms': half.p99,
+      'p99 ratio beside one that hangs': isolation,
+    };
+  },
+  office: async () =>
+    (await benchOffice(ROUNDS)).map(({ calls, cold, unoserver, ours }) => ({
+      'word-to-pdf': calls,
+      'cold soffice p50 ms': cold.p50,
+      'unoserver p50 ms': unoserver?.p50 ?? null,
+      'ours p50 ms': ours.p50,
+      'by cold': ours.p50 / cold.p50,
+      'by unoserver': unoserver ? ours.p50 / unoserver.p50 : null,
+    })),
+  browser: async () =>
+    (await benchBrowser(ROUNDS)).map(({ atOnce, bare, ours, latency, throughput }) => ({
+      'screenshots at once': atOnce,
+      'bare puppeteer p50 ms': bare.p50,
+      'ours p50 ms': ours.p50,
+      'p50 ratio': latency,
+      'bare /s': bare.perSecond,
+      'ours /s': ours.perSecond,
+      '/s ratio': throughput,
+    })),
+  // Last: what it writes makes the database big.
+  history: async () => benchHistory(stack, HISTORY, ROUNDS),
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in sections));
+if (unknown.length > 0)
+  throw new Error(`no ${unknown.join()}: there are ${Object.keys(sections).join(', ')}`);
+
+const results: Record<string, unknown> = {};
+for (const [name, section] of Object.entries(sections)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  const load = loadavg().map(round);
+  const table = await section();
+  console.log(`\n${name} (load before it: ${load.join(' ')})`);
+  console.table(rounded(table));
+  results[name] = { load, table };
+}
+const machine = { cores: availableParallelism(), model: cpus()[0]?.model };
+console.log(JSON.stringify({ machine, node: process.version, rounds: ROUNDS, ...results }));

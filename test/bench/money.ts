@@ -27,22 +27,21 @@ export async function benchMoney(mongodbUri: string, accounts: number, pairs: nu
     ids.push(
       (await createAccounts(store).create({ email: `${randomUUID()}@example.com`, credits: 1_000_000 }))._id,
     );
-  const rows = await Promise.all(
-    Array.from({ length: pairs }, async (_, i) => {
-      const accountId = ids[i % ids.length] ?? '';
-      const { call } = await calls.claim({
-        _id: randomUUID(),
-        accountId,
-        keyId: null,
-        keyPrefix: null,
-        tool: 'hash-text',
-        cost: 1,
-        requestId: 'bench',
-        actsOnWorld: false,
-      });
-      return { callId: call._id, accountId };
-    }),
-  );
+  const rows: { callId: string; accountId: string }[] = [];
+  await measure(pairs, AT_ONCE, async (i) => {
+    const accountId = ids[i % ids.length] ?? '';
+    const { call } = await calls.claim({
+      _id: randomUUID(),
+      accountId,
+      keyId: null,
+      keyPrefix: null,
+      tool: 'hash-text',
+      cost: 1,
+      requestId: 'bench',
+      actsOnWorld: false,
+    });
+    rows.push({ callId: call._id, accountId });
+  });
   const { perSecond } = await measure(pairs, AT_ONCE, async (index) => {
     const row = rows[index];
     if (row === undefined) throw new RangeError('no such call');

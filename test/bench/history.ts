@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import type { CallDoc, EntryDoc, Store } from '../../store/mongo.ts';
+import { makeAccount, withStore } from '../helpers/account.ts';
+import type { Stack } from '../helpers/stack.ts';
+import { measure } from './measure.ts';
+
+const BATCH = 10_000;
+const CREDITS = 10_000;
+/** Rows need not survive a crash of the database. */
+const QUICK = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
+
+export interface HistoryRow {
+  /** Earlier calls of the accounts. */
+  few: number;
+  many: number;
+  fewP50: number;
+  manyP50: number;
+  /** Many by few. */
+  call: number;
+  /** The same of the newest page of the calls, and of the statement. */
+  callsPage: number;
+  ledgerPage: number;
+}
+
+async function seed(store: Store, accountId: string, count: number): Promise<void> {
+  const start = Date.now() - count * 1000;
+  for (let from = 0; from < count; from += BATCH) {
+    const numbers = Array.from({ length: Math.min(BATCH, count - from) }, (_, i) => from + i);
+    const ids = numbers.map(() => randomUUID());
+    const at = (number: number) => new Date(start + number * 1000);
+    const calls = numbers.map(
+      (number, i): CallDoc => ({
+        _id: ids[i] ?? '',
+        accountId,
+        keyId: null,
+        keyPrefix: 'ut_000000',
+        tool: 'hash-text',
+        cost: 1,
+        charged: 1,
+        state: 'charged',
+        code: null,
+        requestId: `req_${number}`,
+        startedAt: at(number),
+        touchedAt: at(number),
+        finishedAt: at(number),
+        actsOnWorld: false,
+      }),
+    );
+    const entries = numbers.map(
+      (number, i): EntryDoc => ({
+        _id: `ent_${randomUUID()}`,
+        accountId,
+        // Below those that the account has, which begin with its first credits.
+        seq: number - count,
+        at: at(number),
+        type: 'charge',
+        amount: -1,
+        balanceAfter: count - number,
+        callId: ids[i] ?? '',
+        tool: 'hash-text',
+        source: null,
+        reference: null,
+      }),
+    );
+    await store.calls.insertMany(calls, QUICK);
+    await store.entries.insertMany(entries, QUICK);
+  }
+}
+
+/** What a call and the newest pages cost in an account with very many earlier calls, against one with few; in turns. */
+export async function benchHistory(stack: Stack, many: number, rounds: number): Promise<HistoryRow> {
+  const few = 1000;
+  const [young, old] = await Promise.all([makeAccount(stack, CREDITS), makeAccount(stack, CREDITS)]);
+  await withStore(stack, async (store) => {
+    await seed(store, young.accountId, few);
+    await seed(store, old.accountId, many);
+  });
+  const call = (account: typeof young) => () => account.call('hash-text', { text: 'x' }).then(drain);
+  const page = (account: typeof young, path: string) => () => account.manage(path).then(drain);
+  const drain = async (response: Response) => {
+    if (!response.ok) throw new Error(`${response.status}`);
+    await response.arrayBuffer();
+  };
+  const works = {
+    call,
+    calls: (account: typeof young) => page(account, '/api/v1/account/calls?limit=100'),
+    ledger: (account: typeof young) => page(account, '/api/v1/account/ledger?limit=100'),
+  };
+  const median = (values: number[]) =>
+    values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+  const compare = async (work: keyof typeof works) => {
+    const [ofYoung, ofOld]: [number[], number[]] = [[], []];
+    for (let round = 0; round <= rounds; round++) {
+      const [a, b] = [await measure(20, 1, works[work](young)), await measure(20, 1, works[work](old))];
+      if (round === 0) continue; // both warm up
+      ofYoung.push(a.p50);
+      ofOld.push(b.p50);
+    }
+    return { few: median(ofYoung), many: median(ofOld) };
+  };
+  const calls = await compare('call');
+  const list = await compare('calls');
+  const ledger = await compare('ledger');
+  return {
+    few,
+    many,
+    fewP50: calls.few,
+    manyP50: calls.many,
+    call: calls.many / calls.few,
+    callsPage: list.many / list.few,
+    ledgerPage: ledger.many / ledger.few,
+  };
+}
