@@ -20,6 +20,7 @@ const NOT_REPEATABLE = new Set([
   'ssl-check',
   'word-to-pdf',
   'ping',
+  'image-upscale',
   'watermark-image',
   'web-scrape',
   'seo-meta',

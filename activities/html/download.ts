@@ -14,6 +14,8 @@ export interface Page {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** From the look-up of the name to the last byte, redirects included. */
+const DOWNLOAD_MS = 15_000;
 /** After decompression. */
 const PAGE_BYTES = 5 * 1024 * 1024;
 /** What browsers ask a server for that has several forms of a page. */
@@ -22,7 +24,7 @@ const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 /**
  * Downloads a page, redirects followed.
  *
- * @throws ServiceError unsupported_source for anything but HTML; source_too_large above 5 MB; what the guard throws,
+ * @throws ServiceError unsupported_source for anything but HTML; source_too_large above 5 MB; target_timeout after 15 s; what the guard throws,
  *   with the pointer `/url`
  */
 export async function downloadPage(
@@ -34,7 +36,7 @@ export async function downloadPage(
     headers: [['Accept', ACCEPT]],
     maxBytes: PAGE_BYTES,
     signal,
-    deadline,
+    deadline: Math.min(deadline, Date.now() + DOWNLOAD_MS),
   });
   if (!response.decoded)
     throw new ServiceError('unsupported_source', {

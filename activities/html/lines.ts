@@ -1,4 +1,5 @@
-const WHITE_SPACE = /[\t\n\f\r ]+/g;
+/** All that one space does not stand for already. */
+const WHITE_SPACE = /[\t\n\f\r][\t\n\f\r ]*| [\t\n\f\r ]+/g;
 
 /** Text that is put together piece by piece, white space as a browser shows it. */
 export interface Lines {
@@ -41,11 +42,12 @@ export function createLines(limit = Infinity): Lines {
     space,
     add(text) {
       const collapsed = text.slice(0, reach).replace(WHITE_SPACE, ' ');
-      const words = collapsed.replace(/^ | $/g, '');
-      if (collapsed.startsWith(' ')) space();
-      if (words === '') return;
-      push(words);
-      if (collapsed.endsWith(' ')) space();
+      const begin = collapsed.startsWith(' ') ? 1 : 0;
+      const end = collapsed.endsWith(' ') ? collapsed.length - 1 : collapsed.length;
+      if (begin === 1) space();
+      if (begin >= end) return;
+      push(collapsed.slice(begin, end));
+      if (end < collapsed.length) space();
     },
     addPreformatted(text) {
       for (const [index, line] of text.slice(0, reach).split('\n').entries()) {

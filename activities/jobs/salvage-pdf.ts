@@ -39,23 +39,8 @@ function textOf(info: PDFDict | undefined, key: string): string | null {
   return value instanceof PDFString || value instanceof PDFHexString ? showText(value.decodeText()) : null;
 }
 
-/**
- * Reads with pdf-lib, which knows no passwords, what pdf.js does not open: numbers and the page tree are in the clear
- * in most encrypted files.
- *
- * @returns null when there is nothing to be had from it
- */
-export default async function salvagePdf(source: PdfSource): Promise<PdfMetadata | null> {
-  const { bytes } = readSource(source);
-  using _ceiling = limitBytes(UNPACKED_BYTES);
-  let context: PDFContext;
-  try {
-    context = await quietly(() =>
-      PDFParser.forBytesWithOptions(bytes, Number.POSITIVE_INFINITY).parseDocument(),
-    );
-  } catch {
-    return null;
-  }
+async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
+  const context = await PDFParser.forBytesWithOptions(bytes, Number.POSITIVE_INFINITY).parseDocument();
   const pageCount = countPages(context);
   const { Encrypt, Info } = context.trailerInfo;
   if (Encrypt !== undefined) return lockedMetadata(pageCount);
@@ -70,4 +55,20 @@ export default async function salvagePdf(source: PdfSource): Promise<PdfMetadata
     pageCount,
     encrypted: false,
   };
+}
+
+/**
+ * Reads with pdf-lib, which knows no passwords, what pdf.js does not open: numbers and the page tree are in the clear
+ * in most encrypted files.
+ *
+ * @returns null when there is nothing to be had from it
+ */
+export default async function salvagePdf(source: PdfSource): Promise<PdfMetadata | null> {
+  const { bytes } = readSource(source);
+  using _ceiling = limitBytes(UNPACKED_BYTES);
+  try {
+    return await quietly(() => salvage(bytes));
+  } catch {
+    return null;
+  }
 }

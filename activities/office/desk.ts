@@ -40,14 +40,10 @@ export function createDesk(process: Sandboxed): Desk {
   });
   ready.catch(() => undefined);
   let ended = false;
-  process.exited.then(
-    () => {
-      ended = true;
-    },
-    () => {
-      ended = true;
-    },
-  );
+  const onEnd = () => {
+    ended = true;
+  };
+  process.exited.then(onEnd, onEnd);
 
   return {
     get ended() {

@@ -19,7 +19,9 @@ export const PAGE_TEXT =
   'of the Content-Type, else by that of the `meta` element, else as UTF-8 where it is that, else as windows-1252. Elements ' +
   'more than 512 deep are read as siblings of each other, as browsers do. More than 5 MB, a hundredfold growth in ' +
   'decompression or more than 750,000 nodes are `source_too_large`. Non-public addresses are `target_refused`, also ' +
-  'after a redirect; a connection that fails, an invalid certificate or too many redirects are `target_failed`.';
+  'after a redirect; a connection that fails, an invalid certificate or too many redirects are `target_failed`, a download ' +
+  'that takes more than 15 s is `target_timeout`, and a page that has not been read 30 s after the call began is ' +
+  '`deadline_exceeded`.';
 
 export const headings = {
   type: 'array',

@@ -17,7 +17,7 @@ export default defineTool({
     PAGE_TEXT,
   price: 2,
   pool: 'network',
-  limits: { workMs: 15_000 },
+  limits: { workMs: 30_000 },
   input: {
     type: 'object',
     properties: { url: pageUrl },

@@ -24,7 +24,7 @@ export default defineTool({
   description: `Reads one page: its title, headings, links, images and text. ${PAGE_TEXT}`,
   price: 3,
   pool: 'network',
-  limits: { workMs: 15_000 },
+  limits: { workMs: 30_000 },
   input: {
     type: 'object',
     properties: {

@@ -18,7 +18,7 @@ export async function convertPlainly(
   const options = ['--headless', profile, '--convert-to', to, '--outdir', outdir];
   await run('soffice', [...options, ...files], {
     timeout: 150_000,
-    env: { ...process.env, LANG: 'C.UTF-8' },
+    env: { ...process.env, LANG: 'C.UTF-8', TMPDIR: folder },
   });
   const made = await readdir(outdir);
   return files.flatMap((file) => {

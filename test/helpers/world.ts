@@ -36,6 +36,11 @@ const FILES: Readonly<Record<string, { type: string; base64: string }>> = {
     base64: makeDocx().toString('base64'),
   },
   '/report.pdf': { type: 'application/pdf', base64: REPORT.toString('base64') },
+  '/sail.png': {
+    type: 'image/png',
+    base64:
+      'iVBORw0KGgoAAAANSUhEUgAAABAAAAAMCAMAAABcOc2zAAAABlBMVEUqb5fpxGqcZ9c9AAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEklEQVQImWNgIA8wQgFtBUgDABPsADF8yXy+AAAAAElFTkSuQmCC',
+  },
   '/sea.png': {
     type: 'image/png',
     base64:
