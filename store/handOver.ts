@@ -78,19 +78,24 @@ const TEST_LEFT_AFTER_MS = 600_000;
 export interface Leftovers {
   /** Accounts with events that were not handed over. */
   accounts: string[];
-  /** Endpoints with deliveries that are overdue: their workflow may be gone. */
+  /** Endpoints with deliveries that are overdue, and not for a failure: their workflow may be gone. */
   endpoints: string[];
 }
 
 /** Finds what was left, and ends tests that were never attempted. */
-export async function findLeftovers({ events, deliveries }: Store): Promise<Leftovers> {
+export async function findLeftovers({ events, deliveries, webhookEndpoints }: Store): Promise<Leftovers> {
   const ago = (ms: number) => ({ $lt: new Date(Date.now() - ms) });
   await deliveries.updateMany(
     { state: 'pending', nextAt: null, createdAt: ago(TEST_LEFT_AFTER_MS) },
     { $set: { state: 'failed' } },
   );
+  const overdue = await deliveries.distinct('endpointId', { state: 'pending', nextAt: ago(LEFT_AFTER_MS) });
+  const resting = await webhookEndpoints.distinct('_id', {
+    _id: { $in: overdue },
+    notBefore: { $gt: new Date() },
+  });
   return {
     accounts: await events.distinct('accountId', { pending: true, createdAt: ago(LEFT_AFTER_MS) }),
-    endpoints: await deliveries.distinct('endpointId', { state: 'pending', nextAt: ago(LEFT_AFTER_MS) }),
+    endpoints: overdue.filter((id) => !resting.includes(id)),
   };
 }

@@ -49,6 +49,8 @@ async function main(): Promise<void> {
   const registry = await loadRegistry();
   const log = createLog(env, pool, registry);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
+  if (env.EGRESS_ALLOW.length > 0)
+    log.warn({ allow: env.EGRESS_ALLOW.map(({ text }) => text) }, 'EGRESS_ALLOW opens these to callers');
   const metrics = createRegistry(pool);
   // The SDK serves its metrics on a port of its own.
   const sdkPort = await freePort();

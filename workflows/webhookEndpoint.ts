@@ -210,11 +210,12 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     kept = upTo;
     ({ scheduleMs } = answer);
 
-    const isStirred = () => woken || outcomes.length > 0 || changes > kept;
+    const isUnwritten = () => outcomes.length > 0 || changes > kept;
+    const isStirred = () => woken || isUnwritten();
     if (leaving) {
-      const isQuiet = () => running.size === 0 && allHandlersFinished();
-      await condition(() => isStirred() || isQuiet());
-      if (!isStirred()) return continueAsNew<typeof webhookEndpoint>(endpointId);
+      // Whoever wakes this run wakes the next one too, which begins with a turn.
+      await condition(() => isUnwritten() || (running.size === 0 && allHandlersFinished()));
+      if (!isUnwritten()) return continueAsNew<typeof webhookEndpoint>(endpointId);
       continue;
     }
 

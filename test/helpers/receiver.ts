@@ -31,6 +31,8 @@ export interface Receiver {
   mostAtOnce(): number;
   /** Decides on every delivery from now on. */
   answer(how: (delivery: Delivery) => Answer): void;
+  /** Tells of every delivery from now on, as it comes. */
+  watch(tell: (delivery: Delivery) => void): void;
   /** Resolves when so many have come. @throws when they do not come in time */
   until(count: number, withinMs?: number): Promise<Delivery[]>;
   close(): void;
@@ -41,6 +43,7 @@ const LOOK_EVERY_MS = 20;
 export async function startReceiver(): Promise<Receiver> {
   const received: Delivery[] = [];
   let how: (delivery: Delivery) => Answer = () => ({});
+  const watchers: ((delivery: Delivery) => void)[] = [];
   let open = 0;
   let most = 0;
   const server = createServer(async (request, response) => {
@@ -55,6 +58,7 @@ export async function startReceiver(): Promise<Receiver> {
     const { id, event }: { id: string; event: string } = JSON.parse(body);
     const delivery = { at: Date.now(), path: request.url ?? '', headers: request.headers, body, id, event };
     received.push(delivery);
+    for (const tell of watchers) tell(delivery);
     const answer = how(delivery);
     if (answer === null) return;
     if (answer.afterMs !== undefined) await sleep(answer.afterMs);
@@ -68,6 +72,9 @@ export async function startReceiver(): Promise<Receiver> {
     mostAtOnce: () => most,
     answer(next) {
       how = next;
+    },
+    watch(tell) {
+      watchers.push(tell);
     },
     async until(count, withinMs = 30_000) {
       for (const end = Date.now() + withinMs; received.length < count; await sleep(LOOK_EVERY_MS))

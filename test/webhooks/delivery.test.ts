@@ -6,6 +6,7 @@ import { until } from '../helpers/books.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { LANGUAGES, verdicts } from '../helpers/verifiers.ts';
 
 /** Four attempts in all. */
 const SCHEDULE = [300, 400, 500];
@@ -22,16 +23,39 @@ test.before(async (t) => {
   });
   store = await openStore(stack.mongodbUri);
 });
+test.after('independent code in three languages takes every delivery of these tests', async (t) => {
+  const claims = signed.flatMap(({ delivery: { body, headers }, secrets }) =>
+    secrets.map((secret) => ({
+      secret,
+      body,
+      timestamp: String(headers['x-service-timestamp']),
+      signature: String(headers['x-service-signature']),
+    })),
+  );
+  t.true(signed.length > 50);
+  for (const language of LANGUAGES) {
+    const answers = await verdicts(language, claims);
+    const genuine = claims.filter((_, index) => answers[index]);
+    const bodies = new Set(genuine.map(({ body, signature }) => `${body}${signature}`));
+    for (const { delivery } of signed)
+      t.true(bodies.has(`${delivery.body}${delivery.headers['x-service-signature']}`), language);
+  }
+});
 test.after.always(async () => {
   await store?.close();
   await stack?.stop();
 });
+
+/** Every delivery of the tests below with the secrets that may have signed it. */
+const signed: { delivery: Delivery; secrets: string[] }[] = [];
 
 interface Scene {
   account: TestAccount;
   receiver: Receiver;
   id: string;
   secret: string;
+  /** Secrets that are or were in use; add those that come. */
+  secrets: string[];
 }
 
 const json = async (response: Response): Promise<Json> => recordAt({ it: await response.json() }, 'it');
@@ -42,7 +66,9 @@ async function scene(t: { teardown(end: () => void): void }, events?: string[]):
   t.teardown(() => receiver.close());
   const response = await account.manage(PATH, { url: receiver.url, ...(events && { events }) });
   const { id, secret } = await json(response);
-  return { account, receiver, id: String(id), secret: String(secret) };
+  const secrets = [String(secret)];
+  receiver.watch((delivery) => signed.push({ delivery, secrets }));
+  return { account, receiver, id: String(id), secret: String(secret), secrets };
 }
 
 /** Fires an event through the API. */
@@ -238,6 +264,7 @@ test('a failing endpoint gets one attempt at a time, and what waited comes when 
 test('while a secret is rotated both verify, then the new one alone', async (t) => {
   const it = await scene(t);
   const { secret } = await json(await post(it, 'rotate-secret'));
+  it.secrets.push(String(secret));
   t.is((await json(await post(it, 'rotate-secret'))).code, 'rotation_pending');
   await post(it, 'test');
   const [during] = it.receiver.received;
@@ -253,6 +280,51 @@ test('while a secret is rotated both verify, then the new one alone', async (t) 
   const forced = await json(await post(it, 'rotate-secret'));
   const again = await json(await post(it, 'rotate-secret', { force: true }));
   t.not(again.secret, forced.secret);
+});
+
+test('a rotation under load: who takes the old and the new secret until activation refuses nothing', async (t) => {
+  const it = await scene(t);
+  let trusted = it.secrets;
+  const refused: string[] = [];
+  it.receiver.watch((delivery) => {
+    const verifies = (secret: string): boolean => {
+      try {
+        verify(delivery, secret);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    if (!trusted.some(verifies)) refused.push(delivery.id);
+  });
+  const load = async (count: number) => {
+    const before = it.receiver.received.length;
+    for (let event = 0; event < count; event++) await fire(it);
+    await it.receiver.until(before + count);
+  };
+  await load(5);
+  const secret = String((await json(await post(it, 'rotate-secret'))).secret);
+  it.secrets.push(secret);
+  const during = load(10);
+  await post(it, 'test');
+  await post(it, 'activate-secret');
+  await during;
+  trusted = [secret];
+  await load(5);
+  t.deepEqual(refused, []);
+  t.is((await endpoint(it)).consecutiveFailures, 0);
+});
+
+test('an endpoint that hangs keeps no other waiting', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => null);
+  const other = await startReceiver();
+  t.teardown(() => other.close());
+  await it.account.manage(PATH, { url: other.url });
+  for (let event = 0; event < 8; event++) await fire(it);
+  await it.receiver.until(1);
+  await other.until(8);
+  t.deepEqual(await attempts(it), [], 'the other had all of it before the first attempt here ended');
 });
 
 test('what is still to be delivered to a deleted endpoint has failed', async (t) => {
