@@ -33,7 +33,7 @@ export interface Chromium {
 }
 
 const START_MS = 20_000;
-const WATCH_EVERY_MS = 250;
+const WATCH_EVERY_MS = 500;
 /** Below this Chromium keeps its shared memory in its profile instead (Docker gives 64 MB). */
 const SHARED_BYTES = 512_000_000;
 
@@ -94,9 +94,9 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
     if (child.exitCode !== null || child.signalCode !== null) return;
     process.kill(-pid, 'SIGKILL');
   };
-  const watch = setInterval(async () => {
-    members = await processTree(pid);
-    if ((await memoryOf(members)) > memoryBytes) end('memory');
+  const watch = setInterval(() => {
+    members = processTree(pid);
+    if (memoryOf(members) > memoryBytes) end('memory');
   }, WATCH_EVERY_MS);
   const exited = new Promise<void>((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) resolve();

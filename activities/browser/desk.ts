@@ -16,9 +16,9 @@ export interface Desk {
   close(): Promise<boolean>;
 }
 
-const PREPARE_MS = 10_000;
-const CLOSE_MS = 2_000;
-const ANSWER_MS = 3_000;
+const PREPARE_MS = 15_000;
+const CLOSE_MS = 5_000;
+const ANSWER_MS = 5_000;
 
 /** A dialog holds the page up until it is answered. Leaving a page is never asked about; anything else is declined. */
 function answerDialogs(page: Page): void {

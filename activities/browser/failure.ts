@@ -25,6 +25,8 @@ export async function explainNavigation(
   if (cause instanceof ServiceError || cause instanceof BrowserLost) return cause;
   if (cause instanceof TimeoutError) return new ServiceError('target_timeout', { cause });
   const text = cause instanceof Error ? cause.message : '';
+  // Not the target's doing: the pool knows what became of the browser.
+  if (!text.includes('net::') && /closed|crashed|detached/i.test(text)) return cause;
   const url = requests.navigation?.url() ?? '';
   if (REFUSED.test(text) || proxy.refused.has(URL.parse(url)?.hostname ?? ''))
     return new ServiceError('target_refused', { cause });
@@ -34,7 +36,7 @@ export async function explainNavigation(
   if (text.includes('ERR_TOO_MANY_REDIRECTS')) return failed('The target redirects without end.', cause);
   if (text.includes('ERR_INVALID_AUTH_CREDENTIALS'))
     return failed('The target asks for a user name and a password.', cause);
-  if (text.includes('ERR_ABORTED')) return noPage(requests.navigation?.response()?.status(), cause);
+  if (text.includes('ERR_ABORTED')) return noPage(cause);
   try {
     // The proxy tells the browser no more than that it failed.
     await egress.vet(egress.parseTarget(url, { kind: 'url', pointer: '/url' }), { signal, deadline });
@@ -50,11 +52,8 @@ export async function explainNavigation(
 }
 
 /** The address answers something that is no page: nothing at all, or a file to save. */
-export const noPage = (status: number | undefined, cause?: unknown): ServiceError =>
+export const noPage = (cause?: unknown): ServiceError =>
   new ServiceError('unsupported_source', {
-    detail:
-      status === 204 || status === 205
-        ? `The target answers status ${status}, which is no page.`
-        : 'The target answers a file to download, which is no page.',
+    detail: 'The target answers no page: nothing at all (status 204), or a file to download.',
     cause,
   });

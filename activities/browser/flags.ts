@@ -13,6 +13,7 @@ const EGRESS = [
 
 /** What Chromium does for somebody who sits before it, and what it tells its makers. */
 const QUIET = [
+  '--disable-auto-reload',
   '--disable-background-networking',
   '--disable-breakpad',
   '--disable-client-side-phishing-detection',
@@ -33,7 +34,7 @@ const QUIET = [
   '--no-first-run',
   '--no-service-autorun',
   '--password-store=basic',
-  '--disable-features=AcceptCHFrame,AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,DnsOverHttpsUpgrade,GlobalMediaControls,InterestFeedContentSuggestions,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,Translate',
+  '--disable-features=AcceptCHFrame,AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,DnsOverHttpsUpgrade,GlobalMediaControls,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,Translate',
 ];
 
 /** The same picture every time, and no waiting for a window that nobody sees. */

@@ -1,5 +1,5 @@
 /** What a render spends its time on. */
-export const PHASES = ['queue', 'navigate', 'settle', 'overlays', 'scroll', 'capture', 'encode'] as const;
+export const PHASES = ['queue', 'navigate', 'settle', 'overlays', 'scroll', 'capture'] as const;
 export type Phase = (typeof PHASES)[number];
 
 /** Of one pool of browsers, since its start. */
@@ -33,7 +33,6 @@ export const createMetrics = (): BrowserMetrics => {
       overlays: none(),
       scroll: none(),
       capture: none(),
-      encode: none(),
     },
     browsers: { started: 0, recycled: 0, crashed: 0, overMemory: 0, hung: 0, failed: 0 },
   };

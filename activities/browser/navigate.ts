@@ -12,7 +12,7 @@ export async function navigate(tab: Tab, requests: Requests, url: string, limits
   const { page } = tab;
   try {
     const response = await page.goto(url, { timeout: NAVIGATION_MS, waitUntil: 'load' });
-    if (NO_PAGE.test(response?.headers()['content-type'] ?? '')) throw noPage(response?.status());
+    if (NO_PAGE.test(response?.headers()['content-type'] ?? '')) throw noPage();
   } catch (error) {
     const came = error instanceof TimeoutError && /^https?:/.test(page.url());
     if (!came) throw await explainNavigation(error, tab, requests, limits);

@@ -2,12 +2,14 @@ import type { CDPSession, Page } from 'puppeteer';
 import { Cluster } from 'puppeteer-cluster';
 import concurrency from 'puppeteer-cluster/dist/concurrency/ConcurrencyImplementation.js';
 import type { FilteringProxy } from '../../egress/proxy.ts';
+import { ServiceError } from '../../schemas/errors.ts';
 import type { NetworkContext } from '../context.ts';
 import type { Ads } from './ads.ts';
 import type { Boundary } from './boundary.ts';
 import type { Desk } from './desk.ts';
 import { type BrowserMetrics, createMetrics } from './metrics.ts';
 import { Seat, type SeatOptions } from './seat.ts';
+import { within } from './within.ts';
 
 /** What a job works with: a page of its own whose only way out is a proxy of its own. */
 export interface Tab {
@@ -28,7 +30,8 @@ export interface Browsers extends AsyncDisposable {
   /**
    * Runs a job on a page that nothing has touched, in the next browser that is free.
    *
-   * @throws BrowserLost; the signal's reason; TimeoutError at the deadline; what the work throws
+   * @throws BrowserLost; the signal's reason; TimeoutError at the deadline; ServiceError tool_unavailable when no browser
+   *   was free until then; what the work throws
    */
   run<T>(limits: Limits, work: (tab: Tab) => Promise<T>): Promise<T>;
 }
@@ -49,6 +52,10 @@ const BYTES = 200_000_000;
 const IDLE_MS = 30_000;
 /** The cluster's own time-out: jobs have deadlines of their own. */
 const NEVER_MS = 2 ** 31 - 1;
+
+/** How long after its last word a browser may still be thought alive. */
+const LOST_MS = 1_000;
+const NO_BROWSER = 'No browser could be had in time.';
 
 export interface BrowsersOptions extends Omit<SeatOptions, 'metrics'> {
   /** Browsers, and so jobs at once. */
@@ -99,6 +106,8 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
         reject(new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed'));
       });
     });
+    // It may be over before it is raced with, and is then nobody's to hear of.
+    ended.catch(() => undefined);
     using proxy = await egress.proxy({
       signal,
       deadline,
@@ -111,9 +120,13 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     try {
       return await Promise.race([running, ended]);
     } catch (error) {
+      if (error instanceof ServiceError || signal.aborted) throw error;
       // It may be the first to hear of a crash.
-      if (chromium.ended !== null) throw new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed');
-      throw error;
+      const lost = await within(
+        desk.lost.then(() => true),
+        LOST_MS,
+      );
+      throw lost === true ? new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed') : error;
     }
   }
 
@@ -132,8 +145,10 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
           queued = false;
         };
         const onEnd = () => {
+          // As many may come as there are browsers: who still waits waits for one that does not start.
+          const unavailable = queued && !signal.aborted;
           leaveQueue();
-          reject(ended.reason);
+          reject(unavailable ? new ServiceError('tool_unavailable', { detail: NO_BROWSER }) : ended.reason);
         };
         ended.addEventListener('abort', onEnd, { once: true });
         if (ended.aborted) onEnd();

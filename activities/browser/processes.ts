@@ -1,34 +1,49 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const readOrEmpty = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
+// Synchronous: /proc is memory, and hundreds of small reads cost a tenth of what they do through the thread pool.
 
-async function childrenOf(pid: number): Promise<number[]> {
-  const tasks = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const lists = await Promise.all(tasks.map((task) => readOrEmpty(`/proc/${pid}/task/${task}/children`)));
-  return lists.flatMap((list) => list.split(' ').filter((item) => item !== '')).map(Number);
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // It has ended meanwhile.
+  }
+}
+
+function tasksOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return []; // It has ended meanwhile.
+  }
 }
 
 /** A process and all that came of it, as far as they are still under it. */
-export async function processTree(pid: number): Promise<number[]> {
-  const children = await childrenOf(pid);
-  return [pid, ...(await Promise.all(children.map(processTree))).flat()];
+export function processTree(pid: number): number[] {
+  const children = tasksOf(pid).flatMap((task) =>
+    readOrEmpty(`/proc/${pid}/task/${task}/children`)
+      .split(' ')
+      .filter((item) => item !== ''),
+  );
+  return [pid, ...children.flatMap((child) => processTree(Number(child)))];
 }
 
 const KILOBYTES = /^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm;
 
 /** Bytes of memory that processes hold and that no file stands behind (proc_pid_status(5)). */
-export async function memoryOf(pids: readonly number[]): Promise<number> {
-  const statuses = await Promise.all(pids.map((pid) => readOrEmpty(`/proc/${pid}/status`)));
-  const sizes = statuses.flatMap((status) => [...status.matchAll(KILOBYTES)].map(([, size]) => Number(size)));
+export function memoryOf(pids: readonly number[]): number {
+  const sizes = pids.flatMap((pid) =>
+    [...readOrEmpty(`/proc/${pid}/status`).matchAll(KILOBYTES)].map(([, size]) => Number(size)),
+  );
   return sizes.reduce((sum, size) => sum + size, 0) * 1024;
 }
 
 const GONE_MS = 5_000;
 const POLL_MS = 20;
 
-async function isAlive(pid: number): Promise<boolean> {
-  const status = await readOrEmpty(`/proc/${pid}/status`);
+function isAlive(pid: number): boolean {
+  const status = readOrEmpty(`/proc/${pid}/status`);
   return status !== '' && !/^State:\s+Z/m.test(status);
 }
 
@@ -36,8 +51,7 @@ async function isAlive(pid: number): Promise<boolean> {
 export async function untilGone(pids: readonly number[]): Promise<void> {
   const patience = Date.now() + GONE_MS;
   for (let left = pids; left.length > 0 && Date.now() < patience; ) {
-    const alive = await Promise.all(left.map(isAlive));
-    left = left.filter((_, index) => alive[index]);
+    left = left.filter(isAlive);
     for (const pid of left) {
       try {
         process.kill(pid, 'SIGKILL');

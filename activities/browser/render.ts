@@ -27,6 +27,10 @@ export interface Script<T> {
   finish(tab: Tab, requests: Requests): Promise<T>;
 }
 
+async function makeResponsive({ page, client }: Tab): Promise<void> {
+  if (!(await ensureResponsive(page, client))) throw new ServiceError('deadline_exceeded');
+}
+
 async function perform<T>(
   tab: Tab,
   { shot, load, prepare, finish }: Script<T>,
@@ -43,13 +47,15 @@ async function perform<T>(
     mobile: false,
   });
   await timed(metrics, 'navigate', () => load(tab, requests));
+  await makeResponsive(tab);
   await timed(metrics, 'settle', () => settle(page, requests));
+  await makeResponsive(tab);
   if (prepare) await timed(metrics, 'overlays', () => prepare(tab));
   if (fullPage)
     await timed(metrics, 'scroll', () =>
       scrollThrough(page, requests, { step: height, ceiling: CEILING_CSS_PIXELS }),
     );
-  if (!(await ensureResponsive(page, client))) throw new ServiceError('deadline_exceeded');
+  await makeResponsive(tab);
   const rest = await finish(tab, requests);
   const picture = await timed(metrics, 'capture', () => capture(client, shot));
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');

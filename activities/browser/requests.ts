@@ -18,6 +18,8 @@ export interface Requests {
   readonly navigation: HTTPRequest | null;
   /** Hosts that were asked for. */
   readonly hosts: ReadonlySet<string>;
+  /** How many frames were to be filled from each host over TLS. */
+  readonly secureFrames: ReadonlyMap<string, number>;
   /** Waits until nothing has been under way for `quietMs`, at most until `until` (epoch milliseconds). */
   quiet(quietMs: number, until: number): Promise<void>;
 }
@@ -25,13 +27,17 @@ export interface Requests {
 export function followRequests(page: Page): Requests {
   const open = new Set<HTTPRequest>();
   const hosts = new Set<string>();
+  const secureFrames = new Map<string, number>();
   let navigation: HTTPRequest | null = null;
   let changedAt = Date.now();
   const finish = (request: HTTPRequest): void => {
     if (open.delete(request)) changedAt = Date.now();
   };
   page.on('request', (request) => {
-    hosts.add(URL.parse(request.url())?.hostname ?? '');
+    const { hostname = '', protocol } = URL.parse(request.url()) ?? {};
+    hosts.add(hostname);
+    if (request.isNavigationRequest() && protocol === 'https:')
+      secureFrames.set(hostname, (secureFrames.get(hostname) ?? 0) + 1);
     if (request.isNavigationRequest() && request.frame() === page.mainFrame()) navigation = request;
     if (ENDLESS.has(request.resourceType())) return;
     // A redirect is a request of its own, and the one before it never finishes.
@@ -46,6 +52,7 @@ export function followRequests(page: Page): Requests {
       return navigation;
     },
     hosts,
+    secureFrames,
     async quiet(quietMs, until) {
       const startedAt = Date.now();
       while (Date.now() < until) {

@@ -53,7 +53,7 @@ export async function run(
       return {
         pageTitle: [...String(title)].slice(0, TITLE_CHARACTERS).join('').toWellFormed(),
         finalUrl: page.url(),
-        blockedRequestCount: dropped + countRefused(proxy.refused, requests.hosts),
+        blockedRequestCount: dropped + countRefused(proxy.refused, requests),
       };
     },
   }).catch((error: unknown) => {

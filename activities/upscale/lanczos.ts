@@ -14,35 +14,56 @@ const kernel = (x: number): number => (Math.abs(x) < LOBES ? sinc(x) * sinc(x / 
 interface Tap {
   /** Of the first sample, which may lie before the picture. */
   start: number;
-  weights: number[];
+  weights: Float64Array;
 }
+
+const NO_WEIGHTS = new Float64Array(0);
+const NO_PLACES = new Int32Array(0);
 
 /** How a sample at `centre` comes from samples of a line, `scale` of them to a lobe; together they weigh 1. */
 function tap(centre: number, scale: number): Tap {
   const start = Math.ceil(centre - LOBES * scale);
   const count = Math.floor(centre + LOBES * scale) - start + 1;
-  const weights = Array.from({ length: count }, (_, index) => kernel((start + index - centre) / scale));
+  const weights = Float64Array.from({ length: count }, (_, index) =>
+    kernel((start + index - centre) / scale),
+  );
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return { start, weights: weights.map((weight) => weight / sum) };
 }
 
-/** One line after the other along an axis; beyond its ends a line goes on as it ends. */
-function along({ data, width, height }: Plane, taps: readonly Tap[], vertical: boolean): Plane {
-  const [lines, length] = vertical ? [width, height] : [height, width];
-  const out = new Float32Array(lines * taps.length);
-  const size = vertical ? { width, height: taps.length } : { width: taps.length, height };
-  const [lineStep, step] = vertical ? [1, width] : [width, 1];
-  const [outLineStep, outStep] = vertical ? [1, size.width] : [size.width, 1];
-  taps.forEach(({ start, weights }, index) => {
-    const at = weights.map((_, i) => step * Math.min(length - 1, Math.max(0, start + i)));
-    for (let line = 0; line < lines; line++) {
+/** Where the samples of a tap are; beyond its ends a line goes on as it ends. */
+const placesOf = ({ start, weights }: Tap, length: number): Int32Array =>
+  Int32Array.from(weights, (_, i) => Math.min(length - 1, Math.max(0, start + i)));
+
+/** Row by row, so that what is read and written lies together in memory. */
+function alongRows({ data, width, height }: Plane, taps: readonly Tap[]): Plane {
+  const out = new Float32Array(height * taps.length);
+  const places = taps.map((it) => placesOf(it, width));
+  for (let row = 0; row < height; row++) {
+    const from = row * width;
+    for (let index = 0; index < taps.length; index++) {
+      const weights = taps[index]?.weights ?? NO_WEIGHTS;
+      const at = places[index] ?? NO_PLACES;
       let sum = 0;
-      for (let i = 0; i < weights.length; i++)
-        sum += (weights[i] ?? 0) * (data[line * lineStep + (at[i] ?? 0)] ?? 0);
-      out[line * outLineStep + index * outStep] = sum;
+      for (let i = 0; i < at.length; i++) sum += (weights[i] ?? 0) * (data[from + (at[i] ?? 0)] ?? 0);
+      out[row * taps.length + index] = sum;
     }
-  });
-  return { data: out, ...size };
+  }
+  return { data: out, width: taps.length, height };
+}
+
+/** The same down the columns, whole rows at a time. */
+function alongColumns({ data, width, height }: Plane, taps: readonly Tap[]): Plane {
+  const out = new Float32Array(width * taps.length);
+  for (const [index, it] of taps.entries()) {
+    const to = index * width;
+    for (const [i, place] of placesOf(it, height).entries()) {
+      const weight = it.weights[i] ?? 0;
+      const from = place * width;
+      for (let x = 0; x < width; x++) out[to + x] = (out[to + x] ?? 0) + weight * (data[from + x] ?? 0);
+    }
+  }
+  return { data: out, width, height: taps.length };
 }
 
 const tapsOf = (length: number, centre: (index: number) => number, scale: number): Tap[] =>
@@ -51,12 +72,12 @@ const tapsOf = (length: number, centre: (index: number) => number, scale: number
 /** A plane `factor` times as large. */
 export function enlarge(plane: Plane, factor: number): Plane {
   const taps = (length: number) => tapsOf(length * factor, (index) => (index + 0.5) / factor - 0.5, 1);
-  return along(along(plane, taps(plane.width), false), taps(plane.height), true);
+  return alongColumns(alongRows(plane, taps(plane.width)), taps(plane.height));
 }
 
 /** A plane a `factor`th as large, without aliasing; what is left over at the far sides is left out. */
 export function reduce(plane: Plane, factor: number): Plane {
   const taps = (length: number) =>
     tapsOf(Math.floor(length / factor), (index) => (index + 0.5) * factor - 0.5, factor);
-  return along(along(plane, taps(plane.width), false), taps(plane.height), true);
+  return alongColumns(alongRows(plane, taps(plane.width)), taps(plane.height));
 }

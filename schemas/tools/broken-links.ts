@@ -1,4 +1,4 @@
-import { checkPageUrl, PAGE_ERRORS, pageUrl } from '../formats/pageUrl.ts';
+import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 /** Links checked in one call, at most. */
@@ -39,7 +39,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      url: pageUrl,
+      url: sourceUrl('the page'),
       maxLinks: {
         type: 'integer',
         minimum: 1,
@@ -131,5 +131,5 @@ export default defineTool({
     },
   ],
   errors: [...PAGE_ERRORS, 'deadline_exceeded'],
-  check: ({ url }) => checkPageUrl(url),
+  check: ({ url }) => checkSourceUrl('/url', url),
 });

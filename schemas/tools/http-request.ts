@@ -1,10 +1,10 @@
 import { readRequestHeaders } from '../formats/requestHeaders.ts';
+import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
 import { loneSurrogates } from '../formats/text.ts';
 import { parseWebUrl } from '../formats/url.ts';
 import { defineTool } from '../tool.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
-const URL_BYTES = 8192;
 
 export default defineTool({
   name: 'http-request',
@@ -24,12 +24,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      url: {
-        type: 'string',
-        minLength: 1,
-        maxLength: URL_BYTES,
-        description: 'Absolute http or https URL without user name and password, at most 8 KB.',
-      },
+      url: sourceUrl('the resource'),
       method: { type: 'string', enum: METHODS, default: 'GET', description: 'Request method.' },
       headers: {
         description:
@@ -109,11 +104,8 @@ export default defineTool({
   ],
   errors: ['host_not_found', 'target_refused', 'target_failed', 'target_timeout', 'source_too_large'],
   check({ url: text, method, headers, body }) {
-    const faults = loneSurrogates('/url', text);
+    const faults = checkSourceUrl('/url', text);
     const parsed = parseWebUrl(text);
-    if (parsed.kind === 'invalid') faults.push({ pointer: '/url', message: parsed.message });
-    else if (Buffer.byteLength(text) > URL_BYTES)
-      faults.push({ pointer: '/url', message: `is longer than ${URL_BYTES} bytes` });
     if (headers !== undefined)
       faults.push(...readRequestHeaders(headers, parsed.kind === 'url' ? parsed.url : null).faults);
     if (body !== undefined) {

@@ -1,4 +1,4 @@
-import { checkFileUrl, FILE_ERRORS, fileUrl } from '../formats/fileUrl.ts';
+import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -20,7 +20,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      fileUrl: fileUrl('a PNG, JPEG, WebP or BMP image'),
+      fileUrl: sourceUrl('a PNG, JPEG, WebP or BMP image'),
       factor: {
         type: 'integer',
         enum: [2, 4],
@@ -68,6 +68,6 @@ export default defineTool({
     },
   ],
   errors: [...FILE_ERRORS, 'output_too_large'],
-  check: ({ fileUrl: url }) => checkFileUrl(url),
+  check: ({ fileUrl: url }) => checkSourceUrl('/fileUrl', url),
   raw: { data: 'fileBase64', mimeType: 'mimeType', fileName: 'fileName' },
 });

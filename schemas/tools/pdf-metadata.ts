@@ -1,4 +1,4 @@
-import { checkFileUrl, FILE_ERRORS, fileUrl } from '../formats/fileUrl.ts';
+import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 /** Of the file, after decoding of the transfer. */
@@ -26,7 +26,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      fileUrl: fileUrl('a PDF'),
+      fileUrl: sourceUrl('a PDF'),
     },
     required: ['fileUrl'],
     additionalProperties: false,
@@ -69,5 +69,5 @@ export default defineTool({
     },
   ],
   errors: [...FILE_ERRORS, 'deadline_exceeded'],
-  check: (input) => checkFileUrl(input.fileUrl),
+  check: (input) => checkSourceUrl('/fileUrl', input.fileUrl),
 });

@@ -6,7 +6,7 @@ import {
   VALUE_CODE_POINTS,
   wordCount,
 } from '../formats/pageParts.ts';
-import { checkPageUrl, PAGE_ERRORS, pageUrl } from '../formats/pageUrl.ts';
+import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -20,7 +20,7 @@ export default defineTool({
   limits: { workMs: 30_000 },
   input: {
     type: 'object',
-    properties: { url: pageUrl },
+    properties: { url: sourceUrl('the page') },
     required: ['url'],
     additionalProperties: false,
   },
@@ -79,5 +79,5 @@ export default defineTool({
     },
   ],
   errors: PAGE_ERRORS,
-  check: ({ url }) => checkPageUrl(url),
+  check: ({ url }) => checkSourceUrl('/url', url),
 });

@@ -1,5 +1,5 @@
 import type { Fault } from '../errors.ts';
-import { checkFileUrl, FILE_ERRORS, fileUrl } from '../formats/fileUrl.ts';
+import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { countGraphemes, loneSurrogates } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
@@ -37,7 +37,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      fileUrl: fileUrl('a PNG, JPEG or WebP image'),
+      fileUrl: sourceUrl('a PNG, JPEG or WebP image'),
       text: {
         type: 'string',
         minLength: 1,
@@ -103,6 +103,6 @@ export default defineTool({
     },
   ],
   errors: [...FILE_ERRORS, 'output_too_large'],
-  check: ({ fileUrl: url, text }) => [...checkFileUrl(url), ...checkText(text)],
+  check: ({ fileUrl: url, text }) => [...checkSourceUrl('/fileUrl', url), ...checkText(text)],
   raw: { data: 'fileBase64', mimeType: 'mimeType', fileName: 'fileName' },
 });

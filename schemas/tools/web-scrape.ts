@@ -9,7 +9,7 @@ import {
   VALUE_CODE_POINTS,
   wordCount,
 } from '../formats/pageParts.ts';
-import { checkPageUrl, PAGE_ERRORS, pageUrl } from '../formats/pageUrl.ts';
+import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 /** Of what matches the selector. */
@@ -28,7 +28,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      url: pageUrl,
+      url: sourceUrl('the page'),
       selector: {
         type: 'string',
         maxLength: 200,
@@ -182,5 +182,5 @@ export default defineTool({
     },
   ],
   errors: PAGE_ERRORS,
-  check: ({ url }) => checkPageUrl(url),
+  check: ({ url }) => checkSourceUrl('/url', url),
 });

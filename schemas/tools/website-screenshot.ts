@@ -5,11 +5,8 @@ import {
   PICTURE_OUTPUT,
   widthField,
 } from '../formats/picture.ts';
-import { loneSurrogates } from '../formats/text.ts';
-import { parseWebUrl } from '../formats/url.ts';
+import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
-
-const URL_BYTES = 8192;
 
 export default defineTool({
   name: 'website-screenshot',
@@ -31,12 +28,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      url: {
-        type: 'string',
-        minLength: 1,
-        maxLength: URL_BYTES,
-        description: 'Public http or https URL without user name and password, at most 8 KB.',
-      },
+      url: sourceUrl('the page'),
       width: widthField('Viewport width, CSS pixels; responsive breakpoints apply.'),
       height: heightField(
         'Viewport height, CSS pixels. Ignored when fullPage is true: the window is 900 high then.',
@@ -101,13 +93,6 @@ export default defineTool({
     'source_too_large',
     'tool_unavailable',
   ],
-  check({ url: text }) {
-    const faults = loneSurrogates('/url', text);
-    const parsed = parseWebUrl(text);
-    if (parsed.kind === 'invalid') faults.push({ pointer: '/url', message: parsed.message });
-    else if (Buffer.byteLength(text) > URL_BYTES)
-      faults.push({ pointer: '/url', message: `is longer than ${URL_BYTES} bytes` });
-    return faults;
-  },
+  check: ({ url }) => checkSourceUrl('/url', url),
   raw: { data: 'fileBase64', mimeType: 'mimeType' },
 });

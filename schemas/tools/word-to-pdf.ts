@@ -1,4 +1,4 @@
-import { checkFileUrl, FILE_ERRORS, fileUrl } from '../formats/fileUrl.ts';
+import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -19,7 +19,7 @@ export default defineTool({
   limits: { workMs: 60_000, attempts: 2 },
   input: {
     type: 'object',
-    properties: { fileUrl: fileUrl('the document') },
+    properties: { fileUrl: sourceUrl('the document') },
     required: ['fileUrl'],
     additionalProperties: false,
   },
@@ -50,6 +50,6 @@ export default defineTool({
     },
   ],
   errors: [...FILE_ERRORS, 'output_too_large', 'tool_unavailable', 'deadline_exceeded'],
-  check: ({ fileUrl }) => checkFileUrl(fileUrl),
+  check: ({ fileUrl }) => checkSourceUrl('/fileUrl', fileUrl),
   raw: { data: 'fileBase64', mimeType: 'mimeType', fileName: 'fileName' },
 });

@@ -90,7 +90,7 @@ test.serial('the page cannot be left', async (t) => {
     `<form action="${site.origin}/dot.svg"></form><script>document.forms[0].submit()</script>`,
     `<script>location='file:///etc/passwd'</script>`,
   ]) {
-    const { file } = await draw(`${leave}<div style="${FILL};background:#0ff"></div>`);
+    const { file } = await draw(`<div style="${FILL};background:#0ff"></div>${leave}`);
     t.deepEqual(pixel(file, 100, 50), [0, 255, 255], leave);
   }
 });

@@ -58,10 +58,11 @@ test.before(async () => {
       response.writeHead(200, { 'Content-Type': 'font/ttf' }).end(FONT);
     },
     '/redirect': (_, response) => response.writeHead(302, { Location: '/moved' }).end(),
+    '/to-private': (_, response) => response.writeHead(302, { Location: 'https://10.9.9.9/' }).end(),
     '/moved': page('<script>location.replace("/there#part")</script>'),
     '/there': page('<h1 id="part">there</h1>'),
     '/private': page(
-      `${Array.from({ length: 7 }, (_, i) => `<img src="http://10.0.0.${i}/x">`).join('')}<img src="https://192.168.0.1/x"><img src="http://db.internal/"><script>new WebSocket('ws://10.1.1.1/')</script>`,
+      `${Array.from({ length: 7 }, (_, i) => `<img src="http://10.0.0.${i}/x">`).join('')}<img src="https://192.168.0.1/x"><img src="http://db.internal/"><script>new WebSocket('ws://10.1.1.1/')</script><iframe src="https://192.168.0.2/"></iframe><iframe src="http://192.168.0.3/"></iframe><img src="https://192.168.0.1/y"><img src="/to-private">`,
     ),
   });
 });
@@ -183,7 +184,7 @@ test.serial('a font that comes late is waited for', async (t) => {
 });
 
 test.serial('requests to private targets are counted', async (t) => {
-  t.is((await shoot('/private')).blockedRequestCount, 10);
+  t.is((await shoot('/private')).blockedRequestCount, 14);
 });
 
 test('what is no input is refused', async (t) => {

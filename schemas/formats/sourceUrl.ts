@@ -1,0 +1,37 @@
+import type { ErrorCode, Fault } from '../errors.ts';
+import { loneSurrogates } from './text.ts';
+import { parseWebUrl } from './url.ts';
+
+const URL_BYTES = 8192;
+
+/** Input field of the tools that ask a web server for something. @param what with its article: "the page" */
+export const sourceUrl = (what: string) =>
+  ({
+    type: 'string',
+    minLength: 1,
+    maxLength: URL_BYTES,
+    description: `Absolute http or https URL of ${what}, without user name and password, at most 8 KB.`,
+  }) as const;
+
+/** What the schema of `sourceUrl` cannot express. @param pointer of the field */
+export function checkSourceUrl(pointer: string, text: string): Fault[] {
+  const faults = loneSurrogates(pointer, text);
+  const parsed = parseWebUrl(text);
+  if (parsed.kind === 'invalid') faults.push({ pointer, message: parsed.message });
+  else if (Buffer.byteLength(text) > URL_BYTES)
+    faults.push({ pointer, message: `is longer than ${URL_BYTES} bytes` });
+  return faults;
+}
+
+/** What can go wrong with a page beyond what can with every call. */
+export const PAGE_ERRORS = [
+  'host_not_found',
+  'target_refused',
+  'target_failed',
+  'target_timeout',
+  'source_too_large',
+  'unsupported_source',
+] as const satisfies readonly ErrorCode[];
+
+/** The same of a file. */
+export const FILE_ERRORS = [...PAGE_ERRORS, 'corrupt_source'] as const satisfies readonly ErrorCode[];
