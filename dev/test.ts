@@ -13,7 +13,8 @@ import { stopSignal } from './stop-signal.ts';
 import { tethered } from './tether.ts';
 
 /** What loads the whole machine comes after the rest and one file at a time: it would starve what runs beside it. */
-const HEAVY = /^test\/(?:load|chaos)\//;
+const HEAVY =
+  /^test\/(?:load|chaos|fuzz|browser|dashboard)\/|screenshot|html-to-image|image-upscale|word-to-pdf|smtp-test/;
 
 const count = { passed: 0, failed: 0 };
 

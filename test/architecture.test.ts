@@ -28,11 +28,16 @@ const COMPOSITION_ROOTS = /^api\/(server\.ts|cli\/)/;
 /** Modules that can reach another machine. */
 const NETWORK = ['net', 'tls', 'dgram', 'dns', 'dns/promises', 'http', 'https', 'http2', 'undici'];
 /** Listen, and connect to nothing. */
-const LISTENERS = ['api/server.ts', 'api/internal.ts'];
+const LISTENERS = ['api/server.ts', 'api/internal.ts', 'api/listen.ts'];
 /** The SDK has it load its failures from a file of its own, whose base class only this package exports. */
 const CONVERTER = { file: 'workflows/failureConverter.ts', from: '@temporalio/common' };
-/** Reach the API itself, or run on the machine of who says where to: never a caller's target. */
-const OWN_CALLS = ['workers/vaultClient.ts', 'api/cli/eventFeed.ts', 'api/cli/listen.ts'];
+/** Reach our own processes, or run on the machine of who says where to: never a caller's target. */
+const OWN_CALLS = [
+  'workers/vaultClient.ts',
+  'workers/metrics.ts',
+  'api/cli/eventFeed.ts',
+  'api/cli/listen.ts',
+];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
