@@ -1,9 +1,19 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import test, { type ExecutionContext } from 'ava';
-import { type DefaultTreeAdapterMap, parse } from 'parse5';
+import test from 'ava';
 import { withStore } from '../helpers/account.ts';
+import { visitor } from '../helpers/dashboard.ts';
+import {
+  attribute,
+  type Element,
+  HOSTILE,
+  linksOf,
+  mainText,
+  pageOf,
+  shape,
+  textOf,
+} from '../helpers/markup.ts';
 import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
@@ -45,53 +55,6 @@ const post = (path: string, fields: Record<string, string>, headers: Headers = f
 const submit = ({ email, password }: Credentials, headers?: Headers) =>
   post('sign-in', { email, password }, headers);
 
-type Element = DefaultTreeAdapterMap['element'];
-
-function elementsOf(node: DefaultTreeAdapterMap['node']): Element[] {
-  const below = 'childNodes' in node ? node.childNodes.flatMap(elementsOf) : [];
-  return 'tagName' in node ? [node, ...below] : below;
-}
-
-const attribute = ({ attrs }: Element, name: string): string | undefined =>
-  attrs.find((it) => it.name === name)?.value;
-
-const textOf = (node: DefaultTreeAdapterMap['node']): string =>
-  'value' in node ? node.value : 'childNodes' in node ? node.childNodes.map(textOf).join('') : '';
-
-/** The elements of a page that is valid, and that may run and style nothing in place. */
-async function pageOf(t: ExecutionContext, response: Response): Promise<Element[]> {
-  t.is(response.headers.get('content-type'), 'text/html; charset=utf-8');
-  t.is(response.headers.get('cache-control'), 'no-store');
-  t.is(
-    response.headers.get('content-security-policy'),
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  );
-  const faults: string[] = [];
-  const onParseError = ({ code, startLine }: { code: string; startLine: number }) =>
-    faults.push(`${code} in line ${startLine}`);
-  const elements = elementsOf(parse(await response.text(), { onParseError }));
-  t.deepEqual(faults, []);
-  t.deepEqual(
-    elements.filter(({ tagName }) => ['script', 'style'].includes(tagName)),
-    [],
-  );
-  const names = elements.flatMap(({ attrs }) => attrs.map(({ name }) => name));
-  t.deepEqual(
-    names.filter((name) => name === 'style' || name.startsWith('on')),
-    [],
-  );
-  const ids = elements.flatMap((element) => attribute(element, 'id') ?? []);
-  t.is(new Set(ids).size, ids.length);
-  for (const element of elements.filter(({ tagName }) => tagName === 'label'))
-    t.true(ids.includes(attribute(element, 'for') ?? ''));
-  return elements;
-}
-
-const shape = (elements: Element[]) =>
-  elements.map(({ tagName, attrs }) => [tagName, ...attrs.map(({ name }) => name)].join(' '));
-
-const linksOf = (elements: Element[]) => elements.flatMap((element) => attribute(element, 'href') ?? []);
-
 function shownEmail(elements: Element[]): string | undefined {
   const field = elements.find((element) => attribute(element, 'name') === 'email');
   return field && attribute(field, 'value');
@@ -129,20 +92,15 @@ test('an owner signs in, sees the account, and signs out', async (t) => {
   const overview = await get('/dashboard', { Cookie });
   t.is(overview.status, 200);
   const elements = await pageOf(t, overview);
-  const [main] = elements.filter(({ tagName }) => tagName === 'main');
-  const words = main === undefined ? '' : textOf(main).replaceAll(/\s+/g, ' ');
-  for (const shown of [
-    `${owner.email} owner`,
-    'Available 100',
-    'Balance 100',
-    'Reserved 0',
-    'Low threshold 25',
-  ])
+  const words = mainText(elements);
+  for (const shown of ['Available 100', 'Balance 100', 'Reserved 0', 'Below 25 credits'])
     t.true(words.includes(shown), shown);
-  t.deepEqual(linksOf(elements), ['data:,', '/dashboard/style.css', '/dashboard', '/docs']);
+  const [header] = elements.filter(({ tagName }) => tagName === 'header');
+  t.true(header !== undefined && textOf(header).includes(owner.email));
+  t.false(linksOf(elements).includes('/dashboard/operator'));
   t.is((await get('/dashboard/sign-in', { Cookie })).headers.get('location'), '/dashboard');
 
-  const out = await post('sign-out', {}, { ...fromOurPage(), Cookie });
+  const out = await visitor(stack, Cookie, owner).post('/sign-out');
   t.is(out.status, 303);
   t.is(out.headers.get('location'), '/dashboard/sign-in');
   t.true(out.headers.getSetCookie().some((it) => /session_token=;.*Max-Age=0/.test(it)));
@@ -152,7 +110,7 @@ test('an owner signs in, sees the account, and signs out', async (t) => {
 
 test('an operator sees the Temporal UI, and reads payloads with the cookie from the form', async (t) => {
   const Cookie = cookieOf(await submit(operator));
-  t.true(linksOf(await pageOf(t, await get('/dashboard', { Cookie }))).includes(UI_URL));
+  t.true(linksOf(await pageOf(t, await get('/dashboard/operator', { Cookie }))).includes(UI_URL));
   const payload = { metadata: { encoding: btoa('json/plain') }, data: btoa('"a"') };
   const decode = (headers: Headers) =>
     fetch(`${stack.baseUrl}/codec/decode`, {
@@ -172,8 +130,10 @@ test('every link and style of the pages is there', async (t) => {
   const own = linksOf(await pageOf(t, await get('/dashboard', { Cookie }))).filter((it) =>
     it.startsWith('/'),
   );
+  t.true(own.length > 10);
   for (const path of own) t.is((await get(path, { Cookie })).status, 200, path);
   t.is((await get('/dashboard/style.css')).headers.get('content-type'), 'text/css; charset=utf-8');
+  t.is((await get('/dashboard/times.js')).headers.get('content-type'), 'text/javascript; charset=utf-8');
 });
 
 test('a wrong e-mail and a wrong password are told alike, and open nothing', async (t) => {
@@ -189,7 +149,7 @@ test('a wrong e-mail and a wrong password are told alike, and open nothing', asy
     t.deepEqual(response.headers.getSetCookie(), []);
     const elements = await pageOf(t, response);
     const alert = elements.find((element) => attribute(element, 'role') === 'alert');
-    alerts.add(alert === undefined ? '' : textOf(alert));
+    alerts.add(alert === undefined ? '' : textOf(alert).trim());
     t.is(shownEmail(elements), who.email);
   }
   t.deepEqual([...alerts], ['The e-mail or the password is wrong.']);
@@ -237,7 +197,9 @@ test('our own pages are known by whatever the browser says, and programs need sa
   for (const headers of own) {
     const signedIn = await submit(owner, headers);
     t.is(signedIn.status, 303, JSON.stringify(headers));
-    const out = await post('sign-out', {}, { ...headers, Cookie: cookieOf(signedIn) });
+    const Cookie = cookieOf(signedIn);
+    const formToken = await visitor(stack, Cookie, owner).formToken();
+    const out = await post('sign-out', { formToken }, { ...headers, Cookie });
     t.is(out.status, 303, JSON.stringify(headers));
   }
 });
@@ -257,16 +219,6 @@ test('nothing in the request says where a sign-in leads', async (t) => {
   const response = await get(`/dashboard${query}`, { 'X-Forwarded-Host': 'evil.example' });
   t.is(response.headers.get('location'), '/dashboard/sign-in');
 });
-
-const HOSTILE = [
-  '"><script>alert(1)</script>',
-  '" autofocus onfocus="alert(1)',
-  "' onfocus='alert(1)",
-  '</title></form><img src=x onerror=alert(1)>',
-  '<!--',
-  '&quot;&lt;&#60;',
-  'ünï\u{1f600}',
-];
 
 test('markup in the e-mail stays text in the form', async (t) => {
   const headers = { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.3' };
@@ -330,5 +282,7 @@ test('what is no form of ours, or too long for one, is refused with a page', asy
   });
   t.is(json.status, 415);
   await pageOf(t, json);
-  t.is((await get('/dashboard/sign-out')).status, 405);
+  const unknown = await get('/dashboard/sign-out');
+  t.is(unknown.status, 404);
+  await pageOf(t, unknown);
 });

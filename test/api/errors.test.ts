@@ -112,7 +112,10 @@ const open: Closable[] = [];
 test.before(async () => {
   dns = await startDns(answer);
   [stack, poor] = await Promise.all([
-    startStack({ env: { DNS_SERVERS: `${dns.address}:${dns.port}` } }),
+    startStack({
+      pools: ['orchestrator', 'cpu', 'network'],
+      env: { DNS_SERVERS: `${dns.address}:${dns.port}` },
+    }),
     startStack({ env: { RATE_LIMIT: '1:2', POOL_WAIT: '1s' }, pools: ['orchestrator'] }),
   ]);
   account = await makeAccount(stack, 1000);

@@ -26,7 +26,7 @@ let store: Store;
 let client: Client;
 
 test.before(async () => {
-  stack = await startStack({ apis: 2, env: { POOL_WAIT: '80s' } });
+  stack = await startStack({ apis: 2, pools: ['orchestrator', 'cpu'], env: { POOL_WAIT: '80s' } });
   store = await openStore(stack.mongodbUri);
   const env = readEnv(stack.env);
   client = await connectClient(env, loadKeyring(env));

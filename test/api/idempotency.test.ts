@@ -37,6 +37,7 @@ test.before(async () => {
   });
   stack = await startStack({
     apis: 2,
+    pools: ['orchestrator', 'cpu', 'network'],
     env: { POOL_WAIT: '80s', DNS_SERVERS: `${dns.address}:${dns.port}` },
   });
   store = await openStore(stack.mongodbUri);

@@ -8,7 +8,7 @@ let stack: Stack;
 let store: Store;
 
 test.before(async () => {
-  stack = await startStack({ env: { POOL_WAIT: '1s' } });
+  stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { POOL_WAIT: '1s' } });
   store = await openStore(stack.mongodbUri);
 });
 test.after.always(async () => {

@@ -15,7 +15,11 @@ let stack: Stack;
 let store: Store;
 
 test.before(async () => {
-  stack = await startStack({ apis: 2, env: { RATE_LIMIT: `${RATE}:${BURST}` } });
+  stack = await startStack({
+    apis: 2,
+    pools: ['orchestrator', 'cpu', 'network'],
+    env: { RATE_LIMIT: `${RATE}:${BURST}` },
+  });
   store = await openStore(stack.mongodbUri);
 });
 test.after.always(async () => {
@@ -143,7 +147,7 @@ test.serial('an address that keeps presenting bad keys is held up, a good key fr
 });
 
 test.serial('by default twenty calls a second and forty at once', async (t) => {
-  const plain = await startStack({ env: { RATE_LIMIT: '' } });
+  const plain = await startStack({ pools: ['orchestrator', 'cpu'], env: { RATE_LIMIT: '' } });
   try {
     const response = await ask(await makeAccount(plain, 1));
     t.is(response.headers.get('RateLimit-Policy'), '"account";q=40;w=2');
@@ -156,7 +160,11 @@ test.serial('by default twenty calls a second and forty at once', async (t) => {
 test.serial(
   'an account runs so many calls in a pool, whatever its rate, and keeps nobody else out',
   async (t) => {
-    const wide = await startStack({ apis: 2, env: { RATE_LIMIT: '1000:1000', POOL_WAIT: '80s' } });
+    const wide = await startStack({
+      apis: 2,
+      pools: ['orchestrator', 'cpu', 'network'],
+      env: { RATE_LIMIT: '1000:1000', POOL_WAIT: '80s' },
+    });
     const books = await openStore(wide.mongodbUri);
     try {
       const [busy, other] = await Promise.all([makeAccount(wide, 200), makeAccount(wide, 5)]);

@@ -14,7 +14,7 @@ let store: Store;
 let account: TestAccount;
 
 test.before(async () => {
-  stack = await startStack();
+  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, CREDITS);
 });

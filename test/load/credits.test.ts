@@ -12,7 +12,7 @@ let stack: Stack;
 let store: Store;
 
 test.before(async () => {
-  stack = await startStack({ apis: 2, env: { POOL_WAIT: '80s' } });
+  stack = await startStack({ apis: 2, pools: ['orchestrator', 'cpu'], env: { POOL_WAIT: '80s' } });
   store = await openStore(stack.mongodbUri);
 });
 test.after.always(async () => {

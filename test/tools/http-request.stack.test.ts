@@ -22,7 +22,10 @@ let stack: Stack;
 let store: Store;
 test.before(async () => {
   port = await listen(target);
-  stack = await startStack({ env: { EGRESS_ALLOW: `127.0.0.1:${port}` } });
+  stack = await startStack({
+    pools: ['orchestrator', 'network'],
+    env: { EGRESS_ALLOW: `127.0.0.1:${port}` },
+  });
   store = await openStore(stack.mongodbUri);
 });
 test.after.always(async () => {
