@@ -258,19 +258,19 @@ export const VARIABLES = {
     parse: (text) => url(text, ['smtp:', 'smtps:']),
     fallback: null,
     secret: true,
-    about: 'Mail server for what the service tells its owners.',
+    about: 'Not used yet: mail server for what the service tells its owners.',
   }),
   STRIPE_SECRET_KEY: variable({
     parse: String,
     fallback: null,
     secret: true,
-    about: 'Turns on purchases by Stripe.',
+    about: 'Not used yet: turns on purchases by Stripe.',
   }),
   STRIPE_WEBHOOK_SECRET: variable({
     parse: String,
     fallback: null,
     secret: true,
-    about: 'Verifies what Stripe sends.',
+    about: 'Not used yet: verifies what Stripe sends.',
   }),
   LOG_LEVEL: variable({
     parse: oneOf(LOG_LEVELS),
