@@ -7,14 +7,18 @@ import { ServiceError } from '../schemas/errors.ts';
 import type { Registry } from '../schemas/registry.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { ApiKeys } from '../store/apiKeys.ts';
+import { auditAccount } from '../store/audit.ts';
+import { takeToken } from '../store/buckets.ts';
 import type { Lists } from '../store/lists.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Results } from '../store/results.ts';
+import { createUsage } from '../store/usage.ts';
 import type { Auth } from './auth.ts';
 import { type CallRunner, MAX_RUNNING } from './calls.ts';
 import type { State } from './context.ts';
 import type { HandOver } from './handOver.ts';
 import type { Checks } from './health.ts';
+import { createKeys } from './keys.ts';
 import type { ApiMetrics } from './metrics.ts';
 import { createAttemptLimit } from './middleware/attemptLimit.ts';
 import { createAuthenticate } from './middleware/authenticate.ts';
@@ -30,6 +34,7 @@ import { docsRoutes } from './routes/docs.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { createServe } from './routes/operation.ts';
 import { toolRoutes } from './routes/tools.ts';
+import { createToolCalls } from './toolCalls.ts';
 import type { Webhooks } from './webhooks.ts';
 
 /** Everything the API needs from outside; see server.ts for how it is made. */
@@ -76,29 +81,40 @@ export function createApp(deps: AppDependencies): Koa<State> {
 
   metaRoutes(router, registry, env.PUBLIC_URL, deps.checks);
   docsRoutes(router, env.PUBLIC_URL);
-  toolRoutes(router, {
+  const toolCalls = createToolCalls({
     registry,
     runner: deps.runner,
     results: deps.results,
     metrics: deps.metrics,
-    authenticate: createAuthenticate(keysAlone),
-    rateLimit,
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
   });
+  toolRoutes(router, { registry, toolCalls, authenticate: createAuthenticate(keysAlone), rateLimit });
   const serve = createServe(router, {
     authenticate: createAuthenticate({ ...keysAlone, session: sessions.callerFromSession }),
     rateLimit,
   });
-  accountRoutes(serve, {
-    lists: deps.lists,
-    apiKeys,
-    registry,
-    handOver: deps.handOver,
-    webhooks: deps.webhooks,
-  });
+  const { lists, handOver, webhooks, checks } = deps;
+  const keys = createKeys({ lists, apiKeys, registry, handOver });
+  accountRoutes(serve, { lists, keys, webhooks });
   const askAuth = createAskAuth(auth, createAttemptLimit(store, env.RATE_LIMIT));
   authRoutes(router, askAuth);
-  dashboardRoutes(router, { askAuth, sessions, accounts, env });
+  dashboardRoutes(router, {
+    askAuth,
+    sessions,
+    accounts,
+    registry,
+    lists,
+    usage: createUsage(store),
+    keys,
+    webhooks,
+    toolCalls,
+    handOver,
+    checks,
+    rateLimit,
+    takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
+    auditAccount: (accountId) => auditAccount(store, accountId),
+    env,
+  });
   codecRoutes(router, { sessions, codec: deps.codec, env });
 
   app.use(problems(log, deps.metrics));

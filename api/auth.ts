@@ -22,6 +22,8 @@ export interface User {
 /** Who is signed in, and the cookies that prolong the session, if any. */
 export interface SignedIn {
   user: User;
+  /** Comes back with every form of this session, which no other site's page can know. */
+  formToken: string;
   setCookie: string[];
 }
 
@@ -156,7 +158,9 @@ export function createAuth({ env, store, accounts, keyring, log }: Dependencies)
     async signedIn(headers) {
       const answer = await auth.api.getSession({ headers, returnHeaders: true });
       const user = answer.response && asUser(answer.response.user);
-      return user && { user, setCookie: answer.headers.getSetCookie() };
+      if (!user || !answer.response) return null;
+      const formToken = keyring.mac('form', answer.response.session.id);
+      return { user, formToken, setCookie: answer.headers.getSetCookie() };
     },
 
     async find(email) {

@@ -23,6 +23,7 @@ import { connectClient } from '../workers/temporal.ts';
 import { createApp } from './app.ts';
 import { createAuth } from './auth.ts';
 import { createCallRunner } from './calls.ts';
+import { answerClientError } from './clientError.ts';
 import { createHandOver } from './handOver.ts';
 import { createInternalServer } from './internal.ts';
 import { drain, listen } from './listen.ts';
@@ -117,11 +118,14 @@ async function main(): Promise<void> {
         headersTimeout: HEADERS_TIMEOUT_MS,
         requestTimeout: REQUEST_TIMEOUT_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
+        // Looked at with the request (middleware/problem.ts), so that it is refused in our own form.
+        requireHostHeader: false,
       },
       app.callback(),
     ),
     drain,
   );
+  server.on('clientError', answerClientError);
   const baseUrl = await listen(server, env.HOST, env.PORT);
   closedPorts.push(Number(new URL(baseUrl).port));
   log.info({ baseUrl, internalUrl }, 'listening');

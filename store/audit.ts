@@ -48,6 +48,26 @@ export async function audit(store: Store): Promise<Audit> {
   });
 }
 
+/** What the lines of one account add up to, and whatever does not. */
+export interface AccountAudit {
+  lines: number;
+  balance: number;
+  drift: Drift[];
+}
+
+/** Recomputes one account, as `audit` does all of them. Null: there is none. */
+export async function auditAccount(store: Store, accountId: string): Promise<AccountAudit | null> {
+  return store.client.withSession({ snapshot: true }, async (session) => {
+    const snapshot = { session, readConcern: { level: 'snapshot' } } as const;
+    const account = await store.accounts.findOne({ _id: accountId }, snapshot);
+    if (account === null) return null;
+    const books = await readBooks(store, snapshot, account);
+    const lines = linesOf(account, books);
+    const balance = lines.reduce((total, { amount }) => total + amount, 0);
+    return { lines: lines.length, balance, drift: check(account, books) };
+  });
+}
+
 /** Lines whose account is gone. */
 async function findOrphans({ entries }: Store, snapshot: Snapshot): Promise<Drift[]> {
   const orphans = await entries
@@ -98,23 +118,30 @@ async function readBooks(store: Store, snapshot: Snapshot, account: AccountDoc):
   };
 }
 
+/**
+ * The whole statement in order. What is in the journal has happened but may not have been copied yet: it counts for the
+ * balance, and is left out where copies are compared.
+ */
+function linesOf(account: AccountDoc, { entries }: Books) {
+  const known = new Set(entries.map((entry) => entry._id));
+  return [
+    ...entries,
+    ...chargesInJournal(account)
+      .filter((entry) => !known.has(entry.id))
+      .map((entry) => ({ ...entry, amount: -entry.cost, type: 'charge' })),
+  ].sort((a, b) => a.seq - b.seq);
+}
+
 /** The arithmetic of one account. Pure, so that a test can feed it books that were cooked. */
-export function check(account: AccountDoc, { entries, charged, grants, fired }: Books): Drift[] {
+export function check(account: AccountDoc, books: Books): Drift[] {
+  const { charged, grants, fired } = books;
   const drift: Drift[] = [];
   const expect = (what: string, expected: number, found: number) => {
     if (expected !== found) drift.push({ accountId: account._id, what, expected, found });
   };
   const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
-  // What is in the journal has happened but may not have been copied yet: it counts for the balance, and is left out
-  // where copies are compared.
-  const known = new Set(entries.map((entry) => entry._id));
-  const lines = [
-    ...entries,
-    ...chargesInJournal(account)
-      .filter((entry) => !known.has(entry.id))
-      .map((entry) => ({ ...entry, amount: -entry.cost, type: 'charge' })),
-  ].sort((a, b) => a.seq - b.seq);
+  const lines = linesOf(account, books);
   const inJournal = new Set(chargesInJournal(account).map((entry) => entry.callId));
 
   let balance = 0;

@@ -12,7 +12,14 @@ import { join } from 'node:path';
 import { type Env, type MasterKey, parseMasterKeys } from '../schemas/env.ts';
 
 /** What a key is for; each purpose gets its own key by HKDF, so that no ciphertext of one opens as another. */
-export type Purpose = 'temporal-payload' | 'result' | 'vault' | 'fingerprint' | 'webhook-secret' | 'session';
+export type Purpose =
+  | 'temporal-payload'
+  | 'result'
+  | 'vault'
+  | 'fingerprint'
+  | 'webhook-secret'
+  | 'session'
+  | 'form';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

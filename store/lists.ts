@@ -1,5 +1,14 @@
 import type { FindCursor } from 'mongodb';
-import type { AccountDoc, ApiKeyDoc, CallDoc, CallState, EntryDoc, EventDoc, Store } from './mongo.ts';
+import type {
+  AccountDoc,
+  ApiKeyDoc,
+  CallDoc,
+  CallState,
+  EntryDoc,
+  EventDoc,
+  GrantDoc,
+  Store,
+} from './mongo.ts';
 import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
 import { copyJournal } from './projection.ts';
 import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from './webhookDocs.ts';
@@ -19,6 +28,8 @@ export interface Lists {
   entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
   /** The whole statement, to be read row by row. */
   statement(accountId: string): Promise<FindCursor<EntryDoc>>;
+  /** The newest grants, at most so many. */
+  grants(accountId: string, limit: number): Promise<GrantDoc[]>;
   keys(accountId: string, page: PageRequest): Promise<Page<ApiKeyDoc>>;
   events(accountId: string, page: PageRequest): Promise<Page<EventDoc>>;
   /** The deliveries of these events, by event. */
@@ -30,7 +41,8 @@ export interface Lists {
 }
 
 export function createLists(store: Store): Lists {
-  const { accounts, apiKeys, calls, entries, events, deliveries, deliveryAttempts, webhookEndpoints } = store;
+  const { accounts, apiKeys, calls, entries, events, grants } = store;
+  const { deliveries, deliveryAttempts, webhookEndpoints } = store;
   return {
     async calls(accountId, { tool, state, from, to }, page) {
       await copyJournal(store, accountId);
@@ -61,6 +73,8 @@ export function createLists(store: Store): Lists {
       await copyJournal(store, accountId);
       return entries.find({ accountId }).sort({ seq: -1 });
     },
+
+    grants: (accountId, limit) => grants.find({ accountId }).sort({ at: -1 }).limit(limit).toArray(),
 
     keys: (accountId, page) =>
       pageByTime('keys', (condition) => apiKeys.find({ accountId, ...condition }), 'createdAt', page),

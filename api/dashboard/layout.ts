@@ -1,14 +1,47 @@
 import { type Html, html } from '../html.ts';
+import { postForm } from './components/form.ts';
+import type { Viewer } from './viewer.ts';
+
+/** The pages that the menu names, in its order. */
+const MENU = [
+  { path: '/dashboard', name: 'Overview' },
+  { path: '/dashboard/tools', name: 'Tools' },
+  { path: '/dashboard/calls', name: 'Calls' },
+  { path: '/dashboard/ledger', name: 'Ledger' },
+  { path: '/dashboard/keys', name: 'Keys' },
+  { path: '/dashboard/webhooks', name: 'Webhooks' },
+  { path: '/dashboard/credits', name: 'Credits' },
+  { path: '/dashboard/settings', name: 'Settings' },
+] as const;
+const OPERATOR = { path: '/dashboard/operator', name: 'Operator' } as const;
+
+export type Section = (typeof MENU)[number]['name'] | typeof OPERATOR.name;
 
 interface Page {
   title: string;
-  /** Beside the name at the top, such as the way out. */
-  header?: Html;
   main: Html;
+  /** Who is signed in and where in the menu this is; left out on pages for anybody. */
+  menu?: { viewer: Viewer; section: Section };
+}
+
+const MAIN = 'main';
+
+function menuOf({ viewer, section }: NonNullable<Page['menu']>): Html {
+  const entries = viewer.user.role === 'operator' ? [...MENU, OPERATOR] : MENU;
+  const links = entries.map(
+    ({ path, name }) =>
+      html`<li><a href="${path}"${name === section ? html` aria-current="page"` : null}>${name}</a></li>
+`,
+  );
+  return html`<nav class="menu" aria-label="Dashboard">
+<ul>
+${links}<li><a href="/docs">API reference</a></li>
+</ul>
+</nav>`;
 }
 
 /** A whole document around what a page shows. */
-export const layout = ({ title, header, main }: Page): string =>
+export const layout = ({ title, main, menu }: Page): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -18,13 +51,28 @@ export const layout = ({ title, header, main }: Page): string =>
 <title>${title} – Utility Tools</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/dashboard/style.css">
+<script src="/dashboard/times.js" defer></script>
 </head>
 <body>
-<header><a class="name" href="/dashboard">Utility Tools</a>${header ?? null}</header>
-<main>
+<a class="skip" href="#${MAIN}">Skip to the content</a>
+<header><a class="name" href="/dashboard">Utility Tools</a>${
+    menu === undefined
+      ? null
+      : html`<div class="who"><span>${menu.viewer.user.email}</span> ${postForm({
+          action: '/dashboard/sign-out',
+          viewer: menu.viewer,
+          kind: 'inline',
+          content: html`<button class="plain">Sign out</button>`,
+        })}</div>`
+  }</header>
+<div class="page">
+${menu === undefined ? null : menuOf(menu)}
+<main id="${MAIN}" tabindex="-1">
 <h1>${title}</h1>
 ${main}
 </main>
+</div>
+${menu === undefined ? null : html`<footer><p id="zone">Times are in UTC.</p></footer>`}
 </body>
 </html>
 `.markup;

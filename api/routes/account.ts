@@ -1,9 +1,7 @@
 import { getAccount, listCalls, listEvents } from '../../schemas/account.ts';
 import { invalidInput } from '../../schemas/errors.ts';
-import type { Registry } from '../../schemas/registry.ts';
-import type { ApiKeys } from '../../store/apiKeys.ts';
 import type { Lists } from '../../store/lists.ts';
-import type { HandOver } from '../handOver.ts';
+import type { Keys } from '../keys.ts';
 import type { Webhooks } from '../webhooks.ts';
 import { keyRoutes } from './account/keys.ts';
 import { ledgerRoutes } from './account/ledger.ts';
@@ -13,9 +11,7 @@ import type { Serve } from './operation.ts';
 
 interface Dependencies {
   lists: Lists;
-  apiKeys: ApiKeys;
-  registry: Registry;
-  handOver: HandOver;
+  keys: Keys;
   webhooks: Webhooks;
 }
 
@@ -47,6 +43,6 @@ export function accountRoutes(serve: Serve, deps: Dependencies): void {
   });
 
   ledgerRoutes(serve, lists);
-  keyRoutes(serve, deps);
+  keyRoutes(serve, deps.keys);
   webhookRoutes(serve, deps.webhooks);
 }

@@ -10,7 +10,7 @@ import { createValidator } from '../derive/validator.ts';
 
 const BODY_BYTES = 100_000;
 /** A download that its reader does not take for so long is given up, and the database cursor behind it with it. */
-const STALLED_MS = 60_000;
+export const STALLED_MS = 60_000;
 const NOTHING: ObjectSchema = { type: 'object', properties: {}, required: [], additionalProperties: false };
 const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
 

@@ -1,8 +1,8 @@
 import type { AccountDoc } from '../../../store/mongo.ts';
+import { MAX_CREDITS } from '../../adjustment.ts';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
-import { MAX_CREDITS } from './adjust.ts';
 
 /** More than its owner is shown. */
 const row = (account: AccountDoc) => ({

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { MAX_CREDITS } from '../../adjustment.ts';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, requireAccount } from '../command.ts';
 import { handOverNow } from '../temporal.ts';
-
-/** Far above any sane account, far below where sums of doubles go wrong. */
-export const MAX_CREDITS = 1_000_000_000;
 
 export const adjust: Command = {
   name: 'adjust',

@@ -1,6 +1,6 @@
+import { MAX_CREDITS } from '../../adjustment.ts';
 import { UsageError } from '../arguments.ts';
 import type { Command } from '../command.ts';
-import { MAX_CREDITS } from './adjust.ts';
 
 /** Longest address that mail can be sent to (RFC 5321, 4.5.3.1.3, without its brackets). */
 const EMAIL_LENGTH = 254;

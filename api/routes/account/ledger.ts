@@ -9,7 +9,8 @@ import { entryRow } from './rows.ts';
 
 const COLUMNS = ledgerEntry.required;
 
-async function* statement(entries: AsyncIterable<EntryDoc>): AsyncGenerator<string> {
+/** The rows of a statement as CSV, header first. */
+export async function* statement(entries: AsyncIterable<EntryDoc>): AsyncGenerator<string> {
   yield csvRecord(COLUMNS);
   for await (const entry of entries) {
     const row = entryRow(entry);

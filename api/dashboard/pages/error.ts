@@ -1,14 +1,14 @@
-import { html } from '../html.ts';
-import { layout } from './layout.ts';
+import { html } from '../../html.ts';
+import { layout } from '../layout.ts';
 
-interface Failure {
+interface Failed {
   title: string;
   detail: string;
   requestId: string;
 }
 
 /** What a browser shows when a page cannot be had. */
-export const errorPage = ({ title, detail, requestId }: Failure): string =>
+export const errorPage = ({ title, detail, requestId }: Failed): string =>
   layout({
     title,
     main: html`<p>${detail}</p>

@@ -1,0 +1,24 @@
+import { type Html, html } from '../../html.ts';
+import { number } from './text.ts';
+
+interface Amount {
+  term: string;
+  /** A number of credits, or words. */
+  value: number | string;
+  note: string;
+}
+
+/** The few figures that matter, large. */
+export const amounts = (items: readonly Amount[]): Html => html`<dl class="amounts">
+${items.map(
+  ({ term, value, note }) => html`<div>
+<dt>${term}</dt>
+<dd>${
+    typeof value === 'number'
+      ? html`<data value="${value}">${number(value)}</data>`
+      : html`<span class="figure">${value}</span>`
+  }
+<small>${note}</small></dd>
+</div>`,
+)}
+</dl>`;

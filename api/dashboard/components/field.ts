@@ -1,0 +1,99 @@
+import { type Html, html } from '../../html.ts';
+import { type Failure, faultOf } from './alert.ts';
+
+/** Names of attributes of ours, with their values; null leaves one out, '' stands alone. */
+export type Attributes = Readonly<Record<string, string | number | null>>;
+
+const attributesOf = (attributes: Attributes): Html[] =>
+  Object.entries(attributes).flatMap(([name, value]) => {
+    if (value === null) return [];
+    return value === '' ? [html` ${name}`] : [html` ${name}="${value}"`];
+  });
+
+interface Field {
+  /** Also its id; a page has one field of a name. */
+  name: string;
+  label: string;
+  hint?: Html | string | null;
+  failure: Failure | null;
+}
+
+/** What says to a reader of the screen which hint and which fault belong to a field. */
+function wrap({ name, label, hint = null, failure }: Field, control: (attributes: Html[]) => Html): Html {
+  const fault = faultOf(failure, name);
+  const described = [hint === null ? [] : `${name}-hint`, fault === null ? [] : `${name}-fault`].flat();
+  const attributes = attributesOf({
+    'aria-describedby': described.length === 0 ? null : described.join(' '),
+    'aria-invalid': fault === null ? null : 'true',
+  });
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${control(attributes)}${
+  hint === null
+    ? null
+    : html`
+<small id="${name}-hint">${hint}</small>`
+}${
+  fault === null
+    ? null
+    : html`
+<small id="${name}-fault" class="fault">${fault}</small>`
+}
+</div>`;
+}
+
+/** One line of text, a number, a date, a password. */
+export const inputField = (field: Field & { type?: string; value?: string; attributes?: Attributes }): Html =>
+  wrap(
+    field,
+    (more) =>
+      html`<input id="${field.name}" name="${field.name}" type="${field.type ?? 'text'}"${
+        field.value === undefined ? null : html` value="${field.value}"`
+      }${attributesOf(field.attributes ?? {})}${more}>`,
+  );
+
+/** The line end after the tag is not part of the text, whatever the text begins with. */
+export const textField = (field: Field & { value: string; attributes?: Attributes }): Html =>
+  wrap(
+    field,
+    (
+      more,
+    ) => html`<textarea id="${field.name}" name="${field.name}" rows="4"${attributesOf(field.attributes ?? {})}${more}>
+${field.value}</textarea>`,
+  );
+
+export const selectField = (
+  field: Field & { options: readonly { value: string; label: string }[]; value: string },
+): Html =>
+  wrap(
+    field,
+    (more) => html`<select id="${field.name}" name="${field.name}"${more}>
+${field.options.map(
+  ({ value, label }) =>
+    html`<option value="${value}"${value === field.value ? html` selected` : null}>${label}</option>`,
+)}
+</select>`,
+  );
+
+interface Choice {
+  name: string;
+  value: string;
+  label: Html | string;
+  checked: boolean;
+  type?: 'checkbox' | 'radio';
+  /** Where several have the same name. */
+  id?: string;
+}
+
+export const choice = ({ name, value, label, checked, type = 'checkbox', id = name }: Choice): Html =>
+  html`<div class="choice">
+<input id="${id}" name="${name}" type="${type}" value="${value}"${checked ? html` checked` : null}>
+<label for="${id}">${label}</label>
+</div>`;
+
+/** Several choices under one question. */
+export const choices = (legend: string, items: readonly Html[], id?: string): Html =>
+  html`<fieldset${id === undefined ? null : html` id="${id}"`}>
+<legend>${legend}</legend>
+${items}
+</fieldset>`;

@@ -1,0 +1,47 @@
+import { type Html, html } from '../../html.ts';
+import type { Viewer } from '../viewer.ts';
+
+interface PostForm {
+  action: string;
+  viewer: Pick<Viewer, 'formToken'>;
+  kind?: 'card' | 'inline';
+  content: Html;
+}
+
+/** The field that every form of a session carries. */
+export const FORM_TOKEN = 'formToken';
+
+/** A form that changes something. */
+export const postForm = ({ action, viewer, kind = 'card', content }: PostForm): Html =>
+  html`<form class="${kind}" method="post" action="${action}">
+<input type="hidden" name="${FORM_TOKEN}" value="${viewer.formToken}">
+${content}
+</form>`;
+
+/** One button that does something at once. */
+export const actionButton = (viewer: Viewer, action: string, label: string): Html =>
+  postForm({ action, viewer, kind: 'inline', content: html`<button class="plain">${label}</button>` });
+
+interface Confirmation {
+  action: string;
+  viewer: Viewer;
+  /** What opens the question. */
+  label: string;
+  /** The question's answer: what will happen. */
+  text: string;
+  /** What the action works on, for who cannot see where the button stands. */
+  of?: string;
+  extra?: Html;
+}
+
+/** What cannot be undone is asked about first; this needs no script. */
+export const confirmation = ({ action, viewer, label, text, of, extra }: Confirmation): Html =>
+  html`<details class="confirm">
+<summary>${label}${of === undefined ? null : html` <span class="unseen">${of}</span>`}</summary>
+${postForm({
+  action,
+  viewer,
+  kind: 'inline',
+  content: html`<p>${text}</p>${extra ?? null}<button class="danger">${label}</button>`,
+})}
+</details>`;

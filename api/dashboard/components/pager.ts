@@ -1,0 +1,26 @@
+import { type Html, html } from '../../html.ts';
+
+interface Place {
+  path: string;
+  /** What else the address says, such as a filter. */
+  query: Readonly<Record<string, string>>;
+  /** Of the page that is shown; undefined on the first. */
+  cursor: string | undefined;
+  nextCursor: string | null;
+}
+
+const href = (path: string, query: Readonly<Record<string, string>>): string => {
+  const search = new URLSearchParams(query).toString();
+  return search === '' ? path : `${path}?${search}`;
+};
+
+/** The way to older rows, and back to the newest; nothing where all rows are shown. */
+export function pager({ path, query, cursor, nextCursor }: Place): Html | null {
+  if (cursor === undefined && nextCursor === null) return null;
+  const newest = cursor === undefined ? null : html`<a href="${href(path, query)}">Newest</a>`;
+  const older =
+    nextCursor === null
+      ? null
+      : html`<a href="${href(path, { ...query, cursor: nextCursor })}" rel="next">Older</a>`;
+  return html`<nav class="pager" aria-label="Pages">${newest} ${older}</nav>`;
+}

@@ -1,0 +1,28 @@
+import { type Html, html } from '../../html.ts';
+
+const NUMBER = new Intl.NumberFormat('en');
+
+/** 1234567 as 1,234,567. */
+export const number = (value: number): string => NUMBER.format(value);
+
+/** `1 call`, `2 calls`. */
+export const count = (value: number, one: string, many = `${one}s`): string =>
+  `${number(value)} ${value === 1 ? one : many}`;
+
+/** A moment in UTC; a script of ours shows it in the viewer's zone. */
+export const moment = (iso: string | null, none = 'never'): Html =>
+  iso === null
+    ? html`<span class="quiet">${none}</span>`
+    : html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
+
+/** Milliseconds as people read them. */
+export const duration = (ms: number): string =>
+  ms < 1000 ? `${number(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+
+/** A text of ours in which \`this\` is code. */
+export const prose = (text: string): Html =>
+  html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
+
+/** A word in a frame; the colour only repeats what the word says. */
+export const badge = (word: string, tone: 'good' | 'bad' | 'plain' = 'plain'): Html =>
+  html`<span class="badge ${tone}">${word}</span>`;

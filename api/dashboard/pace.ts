@@ -1,0 +1,44 @@
+import type { DayOfTool } from '../../store/usage.ts';
+import { count } from './components/text.ts';
+
+/** Days that the overview looks back, today included. */
+export const USAGE_DAYS = 14;
+const DAY_MS = 86_400_000;
+const PACE_DAYS = 7;
+/** Beyond this nobody plans. */
+const LONG_DAYS = 730;
+
+const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
+
+/** Midnight UTC at the start of the first of so many days, of which today is the last. */
+export const firstDay = (now: Date, days = USAGE_DAYS): Date =>
+  new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS);
+
+const sum = (rows: readonly DayOfTool[]): number => rows.reduce((total, { charged }) => total + charged, 0);
+
+/** Every day, also those without calls, oldest first. */
+export function perDay(usage: readonly DayOfTool[], now: Date): { day: string; charged: number }[] {
+  const byDay = Map.groupBy(usage, ({ day }) => dayOf(day));
+  const first = firstDay(now).getTime();
+  return Array.from({ length: USAGE_DAYS }, (_, index) => {
+    const day = dayOf(new Date(first + index * DAY_MS));
+    return { day, charged: sum(byDay.get(day) ?? []) };
+  });
+}
+
+/** What took most comes first. */
+export const perTool = (usage: readonly DayOfTool[]): { tool: string; charged: number }[] =>
+  [...Map.groupBy(usage, ({ tool }) => tool)]
+    .map(([tool, rows]) => ({ tool, charged: sum(rows) }))
+    .sort((a, b) => b.charged - a.charged);
+
+/** How long so many credits last when each day takes as many as the last seven did on average. */
+export function lasts(available: number, usage: readonly DayOfTool[], now: Date): string {
+  const from = firstDay(now, PACE_DAYS);
+  const week = sum(usage.filter(({ day }) => day >= from));
+  if (available === 0) return 'nothing left';
+  if (week === 0) return '–';
+  const days = Math.floor(available / (week / PACE_DAYS));
+  if (days > LONG_DAYS) return 'years';
+  return days === 0 ? 'less than a day' : count(days, 'day');
+}

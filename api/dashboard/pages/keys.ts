@@ -1,0 +1,150 @@
+import type { KeyRow } from '../../../schemas/accountRows.ts';
+import type { Page } from '../../../store/pages.ts';
+import { type Html, html } from '../../html.ts';
+import { alert, empty, type Failure } from '../components/alert.ts';
+import { choice, choices, inputField } from '../components/field.ts';
+import { confirmation, postForm } from '../components/form.ts';
+import { pager } from '../components/pager.ts';
+import { secret } from '../components/secret.ts';
+import { table } from '../components/table.ts';
+import { badge, moment } from '../components/text.ts';
+import { layout } from '../layout.ts';
+import type { Viewer } from '../viewer.ts';
+
+/** What the form for a new key says. */
+export interface KeyDraft {
+  name: string;
+  scope: string;
+  tools: readonly string[];
+  /** `2026-12-31`, or empty. */
+  expires: string;
+}
+
+export const NO_DRAFT: KeyDraft = { name: '', scope: 'tools', tools: [], expires: '' };
+
+interface KeysPage {
+  viewer: Viewer;
+  keys: Page<KeyRow>;
+  cursor: string | undefined;
+  toolNames: readonly string[];
+  draft: KeyDraft;
+  failure?: Failure;
+  /** Made just now: the only time that it is shown. */
+  made?: KeyRow & { key: string };
+}
+
+export const KEYS_PATH = '/dashboard/keys';
+
+function stateOf({ revokedAt, expiresAt }: KeyRow): Html {
+  if (revokedAt !== null) return badge('revoked', 'bad');
+  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return badge('expired', 'bad');
+  return badge('live', 'good');
+}
+
+const scopeOf = ({ scopes, tools }: KeyRow): string =>
+  scopes[0] === 'account' ? 'account' : tools === null ? 'all tools' : tools.join(', ');
+
+const madeKey = ({ name, key }: KeyRow & { key: string }): Html =>
+  secret({
+    title: `Your new key “${name}”`,
+    value: key,
+    advice: html`<p><strong>Copy it now:</strong> it is not shown again. Send it with each call as
+<code>Authorization: Bearer …</code>; <a href="/dashboard/tools">each tool</a> has a call ready to copy.</p>`,
+  });
+
+function keyForm({ viewer, draft, toolNames, ...page }: KeysPage): Html {
+  const failure = page.failure ?? null;
+  const scope = (value: string, label: string) =>
+    choice({
+      name: 'scope',
+      id: `scope-${value}`,
+      type: 'radio',
+      value,
+      label,
+      checked: draft.scope === value,
+    });
+  const tool = (name: string) =>
+    choice({
+      name: 'tools',
+      id: `tool-${name}`,
+      value: name,
+      label: name,
+      checked: draft.tools.includes(name),
+    });
+  return postForm({
+    action: KEYS_PATH,
+    viewer,
+    content: html`${inputField({
+      name: 'name',
+      label: 'Name',
+      value: draft.name,
+      hint: 'For you, to tell keys apart: where it is used.',
+      attributes: { required: '', maxlength: 100, autocomplete: 'off' },
+      failure,
+    })}
+${choices(
+  'What it may do',
+  [scope('tools', 'Call tools'), scope('account', 'Manage the account: keys, webhooks, statements')],
+  'scopes',
+)}
+<details${draft.tools.length > 0 ? html` open` : null}>
+<summary>Only some tools</summary>
+${choices('Tools it may call; none ticked: all', toolNames.map(tool), 'tools')}
+</details>
+${inputField({
+  name: 'expiresAt',
+  label: 'Last day (UTC)',
+  type: 'date',
+  value: draft.expires,
+  hint: 'Leave it empty for a key that does not expire.',
+  failure,
+})}
+<button>Create the key</button>`,
+  });
+}
+
+const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
+  table<KeyRow>(
+    'Keys, newest first',
+    [
+      { title: 'Name', cell: ({ name }) => name },
+      { title: 'Begins with', cell: ({ prefix }) => html`<code>${prefix}</code>` },
+      { title: 'May', cell: scopeOf },
+      { title: 'State', cell: stateOf },
+      { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt) },
+      { title: 'Expires', cell: ({ expiresAt }) => moment(expiresAt) },
+      { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
+      {
+        title: 'Revoke',
+        cell: ({ id, name, revokedAt }) =>
+          revokedAt === null
+            ? confirmation({
+                action: `${KEYS_PATH}/${encodeURIComponent(id)}/revoke`,
+                viewer,
+                label: 'Revoke',
+                of: name,
+                text: 'Calls with it are refused from now on, for good.',
+              })
+            : moment(revokedAt),
+      },
+    ],
+    keys,
+  );
+
+/** The keys of an account, and the form for one more. */
+export function keysPage(page: KeysPage): string {
+  const { viewer, keys, cursor, made } = page;
+  return layout({
+    title: 'Keys',
+    menu: { viewer, section: 'Keys' },
+    main: html`${alert(page.failure ?? null)}${made === undefined ? null : madeKey(made)}
+${
+  keys.items.length === 0
+    ? empty(html`<p>There is no key yet. Create one below: programs call tools with it.</p>`)
+    : keyTable(viewer, keys.items)
+}
+${pager({ path: KEYS_PATH, query: {}, cursor, nextCursor: keys.nextCursor })}
+<h2>New key</h2>
+${keyForm(page)}`,
+  });
+}

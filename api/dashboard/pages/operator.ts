@@ -1,0 +1,124 @@
+import type { AccountDoc } from '../../../store/mongo.ts';
+import type { Page } from '../../../store/pages.ts';
+import type { Readiness } from '../../health.ts';
+import { type Html, html } from '../../html.ts';
+import { alert, empty, type Failure, notice } from '../components/alert.ts';
+import { amounts } from '../components/amounts.ts';
+import { inputField } from '../components/field.ts';
+import { postForm } from '../components/form.ts';
+import { pager } from '../components/pager.ts';
+import { table } from '../components/table.ts';
+import { badge, moment, number } from '../components/text.ts';
+import { layout } from '../layout.ts';
+import type { Viewer } from '../viewer.ts';
+
+export const OPERATOR_PATH = '/dashboard/operator';
+
+export const accountPath = (id: string): string => `${OPERATOR_PATH}/accounts/${encodeURIComponent(id)}`;
+
+interface AccountsPage {
+  viewer: Viewer;
+  accounts: Page<AccountDoc>;
+  cursor: string | undefined;
+  email: string;
+  /** http or https; null where the installation names none. */
+  temporalUiUrl: string | null;
+  readiness: Readiness;
+}
+
+const readinessList = ({ status, checks }: Readiness): Html => html`<p>${
+  status === 'ready' ? badge('ready', 'good') : badge('not ready', 'bad')
+}</p>
+<ul class="checks">${Object.entries(checks).map(
+  ([name, state]) => html`<li>${name} ${badge(state, state === 'ok' ? 'good' : 'bad')}</li>`,
+)}</ul>`;
+
+/** For operators: what runs, and every account. */
+export const operatorPage = ({
+  viewer,
+  accounts,
+  cursor,
+  email,
+  temporalUiUrl,
+  readiness,
+}: AccountsPage): string =>
+  layout({
+    title: 'Operator',
+    menu: { viewer, section: 'Operator' },
+    main: html`<h2>Pools</h2>
+${readinessList(readiness)}${
+  temporalUiUrl === null ? null : html`<p><a href="${temporalUiUrl}">Temporal UI</a></p>`
+}
+<h2>Accounts</h2>
+<form class="filter" method="get" action="${OPERATOR_PATH}">
+${inputField({ name: 'email', label: 'E-mail', type: 'search', value: email, failure: null })}
+<button class="plain">Show</button>
+</form>
+${
+  accounts.items.length === 0
+    ? empty(html`<p>No account has this e-mail. <a href="${OPERATOR_PATH}">Show all accounts</a>.</p>`)
+    : table<AccountDoc>(
+        'Accounts, newest first',
+        [
+          { title: 'E-mail', cell: (row) => html`<a href="${accountPath(row._id)}">${row.email}</a>` },
+          { title: 'Balance', numeric: true, cell: ({ balance }) => number(balance) },
+          { title: 'Reserved', numeric: true, cell: ({ reserved }) => number(reserved) },
+          { title: 'Shortfall', numeric: true, cell: ({ shortfall }) => number(shortfall) },
+          { title: 'Opened', cell: ({ createdAt }) => moment(createdAt.toISOString()) },
+        ],
+        accounts.items,
+      )
+}
+${pager({ path: OPERATOR_PATH, query: email === '' ? {} : { email }, cursor, nextCursor: accounts.nextCursor })}`,
+  });
+
+interface AccountPage {
+  viewer: Viewer;
+  account: AccountDoc;
+  /** New on every page: a form that is sent twice is one adjustment. */
+  reference: string;
+  draft: { amount: string; reason: string };
+  failure?: Failure;
+  adjusted?: boolean;
+}
+
+/** For operators: one account, and the form that changes its credits. */
+export const operatorAccountPage = (page: AccountPage): string => {
+  const { viewer, account, draft, failure = null } = page;
+  return layout({
+    title: 'Account',
+    menu: { viewer, section: 'Operator' },
+    main: html`${alert(failure)}${page.adjusted ? notice(html`<p>The adjustment is in the books.</p>`) : null}
+<p>${account.email} <code>${account._id}</code></p>
+${amounts([
+  { term: 'Balance', value: account.balance, note: 'granted minus charged' },
+  { term: 'Reserved', value: account.reserved, note: 'by calls that run now' },
+  { term: 'Shortfall', value: account.shortfall, note: 'above 0 it is suspended' },
+  { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
+])}
+<h2>Adjustment</h2>
+${postForm({
+  action: accountPath(account._id),
+  viewer,
+  content: html`<input type="hidden" name="reference" value="${page.reference}" autocomplete="off">
+${inputField({
+  name: 'amount',
+  label: 'Credits',
+  type: 'number',
+  value: draft.amount,
+  hint: 'Above 0 adds. Below 0 takes, at most what is available; the rest is a shortfall, which suspends the account.',
+  attributes: { required: '', step: 1 },
+  failure,
+})}
+${inputField({
+  name: 'reason',
+  label: 'Reason',
+  value: draft.reason,
+  hint: 'Kept with the adjustment; the owner does not see it.',
+  attributes: { required: '', maxlength: 500 },
+  failure,
+})}
+<button>Adjust</button>`,
+})}`,
+  });
+};

@@ -1,0 +1,68 @@
+import type { AccountRow } from '../../../schemas/accountRows.ts';
+import type { DayOfTool } from '../../../store/usage.ts';
+import { type Html, html } from '../../html.ts';
+import { alert, empty } from '../components/alert.ts';
+import { amounts } from '../components/amounts.ts';
+import { barChart, columnChart } from '../components/chart.ts';
+import { count } from '../components/text.ts';
+import { layout } from '../layout.ts';
+import { lasts, perDay, perTool, USAGE_DAYS } from '../pace.ts';
+import type { Viewer } from '../viewer.ts';
+
+interface Overview {
+  viewer: Viewer;
+  account: AccountRow;
+  /** Of the last `USAGE_DAYS` days. */
+  usage: readonly DayOfTool[];
+  hasKey: boolean;
+  now: Date;
+}
+
+function use(usage: readonly DayOfTool[], now: Date): Html {
+  const days = perDay(usage, now).map(({ day, charged }) => ({ label: day, value: charged }));
+  const tools = perTool(usage).map(({ tool, charged }) => ({ label: tool, value: charged }));
+  return html`<h3>By day</h3>
+${columnChart(`Credits charged in ${USAGE_DAYS} days`, 'credit', days)}
+<h3>By tool</h3>
+${barChart(tools)}`;
+}
+
+function begin(hasKey: boolean): Html {
+  const key = hasKey
+    ? html`<li>Call a tool with your <a href="/dashboard/keys">key</a>.</li>`
+    : html`<li><a href="/dashboard/keys">Make a key</a> and call a tool from a program of yours.</li>`;
+  return empty(html`<p>Nothing was called in the last ${USAGE_DAYS} days. To begin:</p>
+<ul>
+<li><a href="/dashboard/tools">Try a tool</a> here, without a program.</li>
+${key}
+<li><a href="/dashboard/webhooks">Add a webhook</a> to hear when credits run low.</li>
+</ul>`);
+}
+
+/** The first page of who is signed in: what the account has, and what it went for. */
+export function overviewPage({ viewer, account, usage, hasKey, now }: Overview): string {
+  const { shortfall } = viewer.account;
+  const suspended =
+    shortfall === 0
+      ? null
+      : alert({
+          message: `This account is suspended: ${count(shortfall, 'credit')} of an adjustment could not be taken. Calls are refused until new credits settle it.`,
+          faults: [],
+        });
+  return layout({
+    title: 'Overview',
+    menu: { viewer, section: 'Overview' },
+    main: html`${suspended}
+<h2>Credits</h2>
+${amounts([
+  { term: 'Available', value: account.available, note: 'for new calls' },
+  { term: 'Balance', value: account.balance, note: 'granted minus charged' },
+  { term: 'Reserved', value: account.reserved, note: 'by calls that run now' },
+  { term: 'Lasts', value: lasts(account.available, usage, now), note: 'at the pace of the last 7 days' },
+])}
+<p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
+<a href="/dashboard/webhooks">webhooks</a>.</p>
+<h2>Use</h2>
+${usage.length === 0 ? begin(hasKey) : use(usage, now)}`,
+  });
+}

@@ -1,0 +1,109 @@
+import { EVENT_KINDS, EVENTS } from '../../../schemas/events.ts';
+import type { WebhookRow } from '../../../schemas/webhookRows.ts';
+import { type Html, html } from '../../html.ts';
+import { alert, empty, type Failure, notice } from '../components/alert.ts';
+import { choice, choices, inputField } from '../components/field.ts';
+import { postForm } from '../components/form.ts';
+import { secret } from '../components/secret.ts';
+import { table } from '../components/table.ts';
+import { badge, moment } from '../components/text.ts';
+import { layout } from '../layout.ts';
+import type { Viewer } from '../viewer.ts';
+
+export const WEBHOOKS_PATH = '/dashboard/webhooks';
+/** Failures in a row that disable an endpoint. */
+export const MAX_FAILURES = 20;
+
+export const webhookPath = ({ id }: Pick<WebhookRow, 'id'>): string =>
+  `${WEBHOOKS_PATH}/${encodeURIComponent(id)}`;
+
+/** What a form for an endpoint says. */
+export interface WebhookDraft {
+  url: string;
+  events: readonly string[];
+}
+
+export const stateBadge = ({ state }: WebhookRow): Html => badge(state, state === 'active' ? 'good' : 'bad');
+
+export const failuresOf = ({ consecutiveFailures }: WebhookRow): string =>
+  `${consecutiveFailures} of ${MAX_FAILURES}`;
+
+/** A secret that is shown this once, and what to do with it. */
+export const webhookSecret = (title: string, value: string): Html =>
+  secret({
+    title,
+    value,
+    advice: html`<p><strong>Copy it now:</strong> it is not shown again. Your receiver checks the signature of each
+delivery with it.</p>`,
+  });
+
+/** Where to post, and what. */
+export const webhookFields = (draft: WebhookDraft, failure: Failure | null): Html =>
+  html`${inputField({
+    name: 'url',
+    label: 'Address',
+    type: 'url',
+    value: draft.url,
+    hint: 'https, or http://localhost to try it on your machine.',
+    attributes: {
+      required: '',
+      maxlength: 2048,
+      autocomplete: 'off',
+      placeholder: 'https://example.com/hook',
+    },
+    failure,
+  })}
+${choices(
+  'Events',
+  EVENT_KINDS.filter((kind) => kind !== 'webhook.test').map((kind) =>
+    choice({
+      name: 'events',
+      id: `event-${kind}`,
+      value: kind,
+      label: html`<code>${kind}</code> <span class="quiet">${EVENTS[kind].summary}</span>`,
+      checked: draft.events.includes(kind),
+    }),
+  ),
+  'events',
+)}`;
+
+interface WebhooksPage {
+  viewer: Viewer;
+  webhooks: readonly WebhookRow[];
+  draft: WebhookDraft;
+  failure?: Failure;
+  removed?: boolean;
+}
+
+const endpointTable = (webhooks: readonly WebhookRow[]): Html =>
+  table<WebhookRow>(
+    'Endpoints, newest first',
+    [
+      { title: 'Address', cell: (row) => html`<a href="${webhookPath(row)}">${row.url}</a>` },
+      { title: 'State', cell: stateBadge },
+      { title: 'Failures in a row', cell: failuresOf },
+      { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
+    ],
+    webhooks,
+  );
+
+/** The endpoints of an account, and the form for one more. */
+export const webhooksPage = ({ viewer, webhooks, draft, failure, removed }: WebhooksPage): string =>
+  layout({
+    title: 'Webhooks',
+    menu: { viewer, section: 'Webhooks' },
+    main: html`${alert(failure ?? null)}${removed ? notice(html`<p>The endpoint is deleted.</p>`) : null}
+${
+  webhooks.length === 0
+    ? empty(html`<p>Nothing is posted anywhere yet. Add an endpoint below, and a server of yours hears at once when
+credits run low or a key is made.</p>`)
+    : endpointTable(webhooks)
+}
+<h2>New endpoint</h2>
+${postForm({
+  action: WEBHOOKS_PATH,
+  viewer,
+  content: html`${webhookFields(draft, failure ?? null)}
+<button>Add the endpoint</button>`,
+})}`,
+  });

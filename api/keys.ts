@@ -1,0 +1,42 @@
+import type { KeyRow, NewKeyBody } from '../schemas/accountRows.ts';
+import type { Registry } from '../schemas/registry.ts';
+import type { ApiKeys } from '../store/apiKeys.ts';
+import type { Lists } from '../store/lists.ts';
+import type { Page, PageRequest } from '../store/pages.ts';
+import type { HandOver } from './handOver.ts';
+import { newKey } from './newKey.ts';
+import { keyRow } from './routes/account/rows.ts';
+
+/** What an owner does with keys; the Account API and the dashboard both call this. */
+export interface Keys {
+  list(accountId: string, page: PageRequest): Promise<Page<KeyRow>>;
+  /** @throws ServiceError invalid_input, limit_reached */
+  create(accountId: string, body: NewKeyBody): Promise<KeyRow & { key: string }>;
+  /** @throws ServiceError not_found */
+  revoke(accountId: string, id: string): Promise<void>;
+}
+
+interface Dependencies {
+  lists: Lists;
+  apiKeys: ApiKeys;
+  registry: Registry;
+  handOver: HandOver;
+}
+
+export const createKeys = ({ lists, apiKeys, registry, handOver }: Dependencies): Keys => ({
+  async list(accountId, page) {
+    const { items, nextCursor } = await lists.keys(accountId, page);
+    return { items: items.map(keyRow), nextCursor };
+  },
+
+  async create(accountId, body) {
+    const { row, key } = await apiKeys.create(newKey(accountId, body, registry));
+    handOver(accountId);
+    return { ...keyRow(row), key };
+  },
+
+  async revoke(accountId, id) {
+    await apiKeys.revoke(accountId, id);
+    handOver(accountId);
+  },
+});

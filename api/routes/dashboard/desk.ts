@@ -1,0 +1,160 @@
+import { timingSafeEqual } from 'node:crypto';
+import type Router from '@koa/router';
+import type { Middleware } from 'koa';
+import type { Env } from '../../../schemas/env.ts';
+import { ERRORS, ServiceError } from '../../../schemas/errors.ts';
+import type { Accounts } from '../../../store/accounts.ts';
+import { readForm } from '../../body.ts';
+import type { Context, State } from '../../context.ts';
+import { type Failure, failureOf } from '../../dashboard/components/alert.ts';
+import { FORM_TOKEN } from '../../dashboard/components/form.ts';
+import { errorPage } from '../../dashboard/pages/error.ts';
+import type { Viewer } from '../../dashboard/viewer.ts';
+import { isSameOrigin } from '../../middleware/origin.ts';
+import { sendProblem } from '../../middleware/problem.ts';
+import type { Sessions } from '../../middleware/session.ts';
+
+const FORM_BYTES = 16_384;
+export const HOME = '/dashboard';
+export const SIGN_IN = '/dashboard/sign-in';
+
+const HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "style-src 'self'",
+    "script-src 'self'",
+    "img-src 'self' data:",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; '),
+  // With no-referrer browsers would send `Origin: null` with our own forms (Fetch standard, 3.2).
+  'Referrer-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Frame-Options': 'DENY',
+  'Cache-Control': 'no-store',
+};
+
+const FOREIGN = { title: 'Refused', detail: 'The form was sent by a page of another site.' };
+const OUTDATED = {
+  title: 'Refused',
+  detail: 'The form belongs to a session that has ended. Open the page again and send it from there.',
+};
+
+/** A request of somebody who is signed in. */
+export interface Visit {
+  ctx: Context;
+  viewer: Viewer;
+  /** The last part of the path, where the route has one. */
+  id: string;
+}
+
+export interface Submission extends Visit {
+  form: URLSearchParams;
+}
+
+export interface Desk {
+  /** A page that anybody may see. */
+  open(method: 'get' | 'post', path: string, handler: (ctx: Context) => Promise<void>): void;
+  /** A page of who is signed in; everybody else is sent to sign in. */
+  get(path: string, handler: (visit: Visit) => Promise<void>): void;
+  /** A form of who is signed in, which has to carry the token of their session. */
+  post(path: string, handler: (submission: Submission) => Promise<void>, formBytes?: number): void;
+}
+
+interface Dependencies {
+  sessions: Sessions;
+  accounts: Accounts;
+  rateLimit(ctx: Context): Promise<void>;
+  env: Pick<Env, 'PUBLIC_URL'>;
+}
+
+export function sendPage(ctx: Context, page: string, status = 200): void {
+  ctx.status = status;
+  ctx.body = page;
+  ctx.type = 'text/html; charset=utf-8';
+}
+
+/** 303: whatever was asked for, go on with GET. Only paths of ours come here. */
+export function goTo(ctx: Context, path: string): void {
+  ctx.status = 303;
+  ctx.redirect(path);
+}
+
+export const readFields = (ctx: Context, formBytes = FORM_BYTES): Promise<URLSearchParams> =>
+  readForm(ctx.req, formBytes);
+
+/** Does what a form asks for. What is refused stands on the page that has the form, with its status. */
+export async function attempt(
+  ctx: Context,
+  action: () => Promise<void>,
+  again: (failure: Failure) => string | Promise<string>,
+): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'not_found' || error.code === 'internal')
+      throw error;
+    const page = await again(failureOf(error));
+    sendProblem(ctx, error, ctx.state.requestId);
+    sendPage(ctx, page, ERRORS[error.code].status);
+  }
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** What all pages share: their headers, who may see them, and how they fail. */
+export function createDesk(router: Router<State>, deps: Dependencies): Desk {
+  const { sessions, accounts, rateLimit, env } = deps;
+
+  const refuse = (ctx: Context, why: typeof FOREIGN) =>
+    sendPage(ctx, errorPage({ ...why, requestId: ctx.state.requestId }), 403);
+
+  const page: Middleware<State> = async (ctx, next) => {
+    const { requestId } = ctx.state;
+    ctx.set(HEADERS);
+    if (ctx.method === 'POST' && !isSameOrigin(ctx, env.PUBLIC_URL)) return refuse(ctx, FOREIGN);
+    try {
+      await next();
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      sendProblem(ctx, error, requestId);
+      const { title } = ERRORS[error.code];
+      sendPage(ctx, errorPage({ title, detail: error.detail, requestId }), ctx.status);
+    }
+  };
+
+  async function viewerOf(ctx: Context): Promise<Viewer | null> {
+    const found = await sessions.signedIn(ctx);
+    if (found === null) return null;
+    const account = await accounts.find(found.user.accountId);
+    if (account === null) throw new Error(`user ${found.user.id} has no account`);
+    ctx.state.caller = { account, key: null };
+    await rateLimit(ctx);
+    return { ...found, account };
+  }
+
+  return {
+    open: (method, path, handler) => router[method](path, page, handler),
+
+    get: (path, handler) =>
+      router.get(path, page, async (ctx) => {
+        const viewer = await viewerOf(ctx);
+        if (viewer === null) return goTo(ctx, SIGN_IN);
+        await handler({ ctx, viewer, id: ctx.params.id ?? '' });
+      }),
+
+    post: (path, handler, formBytes) =>
+      router.post(path, page, async (ctx) => {
+        const viewer = await viewerOf(ctx);
+        if (viewer === null) return goTo(ctx, SIGN_IN);
+        const form = await readFields(ctx, formBytes);
+        if (!isSame(form.get(FORM_TOKEN) ?? '', viewer.formToken)) return refuse(ctx, OUTDATED);
+        await handler({ ctx, viewer, id: ctx.params.id ?? '', form });
+      }),
+  };
+}

@@ -1,0 +1,56 @@
+import type { NewKeyBody } from '../../../schemas/accountRows.ts';
+import { newKeyBody } from '../../../schemas/accountRows.ts';
+import type { Registry } from '../../../schemas/registry.ts';
+import { KEYS_PATH, type KeyDraft, keysPage, NO_DRAFT } from '../../dashboard/pages/keys.ts';
+import { createValidator } from '../../derive/validator.ts';
+import type { Keys } from '../../keys.ts';
+import { attempt, type Desk, goTo, sendPage, type Visit } from './desk.ts';
+import { pageOf } from './query.ts';
+
+interface Dependencies {
+  keys: Keys;
+  registry: Registry;
+}
+
+const draftOf = (form: URLSearchParams): KeyDraft => ({
+  name: form.get('name') ?? '',
+  scope: form.get('scope') ?? '',
+  tools: form.getAll('tools'),
+  expires: form.get('expiresAt') ?? '',
+});
+
+/** The form's words as the body of the Account API, which then says what is wrong with them. */
+const asBody = ({ name, scope, tools, expires }: KeyDraft): Record<string, unknown> => ({
+  name,
+  scopes: scope === '' ? [] : [scope],
+  tools: tools.length === 0 ? null : tools,
+  expiresAt: expires === '' ? null : `${expires}T23:59:59Z`,
+});
+
+export function keyPages(desk: Desk, { keys, registry }: Dependencies): void {
+  const validate = createValidator()<NewKeyBody>(newKeyBody);
+  const toolNames = [...registry.keys()];
+
+  async function page({ ctx, viewer }: Visit, more: Partial<Parameters<typeof keysPage>[0]> = {}) {
+    const request = pageOf(ctx);
+    const rows = await keys.list(viewer.account._id, request);
+    return keysPage({ viewer, keys: rows, cursor: request.cursor, toolNames, draft: NO_DRAFT, ...more });
+  }
+
+  desk.get(KEYS_PATH, async (visit) => sendPage(visit.ctx, await page(visit)));
+
+  desk.post(KEYS_PATH, async (visit) => {
+    const { ctx, viewer, form } = visit;
+    const draft = draftOf(form);
+    const create = async () => {
+      const made = await keys.create(viewer.account._id, validate(asBody(draft)));
+      sendPage(ctx, await page(visit, { made }), 201);
+    };
+    await attempt(ctx, create, (failure) => page(visit, { draft, failure }));
+  });
+
+  desk.post(`${KEYS_PATH}/:id/revoke`, async ({ ctx, viewer, id }) => {
+    await keys.revoke(viewer.account._id, id);
+    goTo(ctx, KEYS_PATH);
+  });
+}

@@ -1,0 +1,47 @@
+import { Readable } from 'node:stream';
+import type { AccountAudit } from '../../../store/audit.ts';
+import type { Lists } from '../../../store/lists.ts';
+import { creditsPage } from '../../dashboard/pages/credits.ts';
+import { AUDIT_PATH, ledgerPage } from '../../dashboard/pages/ledger.ts';
+import { statement } from '../account/ledger.ts';
+import { accountRow, entryRow } from '../account/rows.ts';
+import { STALLED_MS } from '../operation.ts';
+import { type Desk, sendPage, type Visit } from './desk.ts';
+import { pageOf } from './query.ts';
+
+interface Dependencies {
+  lists: Lists;
+  /** Recomputes an account from its books; null: there is none. */
+  auditAccount(accountId: string): Promise<AccountAudit | null>;
+}
+
+const GRANTS = 50;
+
+/** The statement in pages and as a file, what it adds up to, and what was granted. */
+export function ledgerPages(desk: Desk, { lists, auditAccount }: Dependencies): void {
+  async function show({ ctx, viewer }: Visit, audit?: AccountAudit): Promise<void> {
+    const page = pageOf(ctx);
+    const { items, nextCursor } = await lists.entries(viewer.account._id, page);
+    const entries = { items: items.map(entryRow), nextCursor };
+    sendPage(ctx, ledgerPage({ viewer, entries, cursor: page.cursor, ...(audit && { audit }) }));
+  }
+
+  desk.get('/dashboard/ledger', (visit) => show(visit));
+
+  desk.post(AUDIT_PATH, async (visit) => {
+    const audit = await auditAccount(visit.viewer.account._id);
+    await show(visit, audit ?? undefined);
+  });
+
+  desk.get('/dashboard/ledger/statement.csv', async ({ ctx, viewer }) => {
+    ctx.attachment('ledger.csv');
+    ctx.type = 'text/csv';
+    ctx.res.setTimeout(STALLED_MS);
+    ctx.body = Readable.from(statement(await lists.statement(viewer.account._id)));
+  });
+
+  desk.get('/dashboard/credits', async ({ ctx, viewer }) => {
+    const grants = await lists.grants(viewer.account._id, GRANTS);
+    sendPage(ctx, creditsPage({ viewer, account: accountRow(viewer.account), grants }));
+  });
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { Env } from '../../../schemas/env.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
+import type { Accounts } from '../../../store/accounts.ts';
+import type { Lists } from '../../../store/lists.ts';
+import { adjust } from '../../adjustment.ts';
+import {
+  accountPath,
+  OPERATOR_PATH,
+  operatorAccountPage,
+  operatorPage,
+} from '../../dashboard/pages/operator.ts';
+import type { HandOver } from '../../handOver.ts';
+import { type Checks, readiness } from '../../health.ts';
+import { attempt, type Desk, goTo, sendPage, type Visit } from './desk.ts';
+import { pageOf, single } from './query.ts';
+
+interface Dependencies {
+  lists: Lists;
+  accounts: Accounts;
+  handOver: HandOver;
+  checks: Checks;
+  env: Pick<Env, 'TEMPORAL_UI_URL'>;
+}
+
+const ACCOUNT = `${OPERATOR_PATH}/accounts/:id`;
+const EMPTY = { amount: '', reason: '' };
+
+/** To everybody else these pages are not there. @throws ServiceError not_found */
+function requireOperator({ viewer }: Visit): void {
+  if (viewer.user.role !== 'operator') throw new ServiceError('not_found');
+}
+
+/** Every account, what it has and a change of that; and whether the pools are there. */
+export function operatorPages(desk: Desk, deps: Dependencies): void {
+  const { lists, accounts, checks, env } = deps;
+
+  async function account(
+    { viewer, id }: Visit,
+    more: Partial<Parameters<typeof operatorAccountPage>[0]> = {},
+  ) {
+    const found = await accounts.find(id);
+    if (found === null) throw new ServiceError('not_found');
+    return operatorAccountPage({ viewer, account: found, reference: randomUUID(), draft: EMPTY, ...more });
+  }
+
+  desk.get(OPERATOR_PATH, async (visit) => {
+    requireOperator(visit);
+    const { ctx, viewer } = visit;
+    const page = pageOf(ctx);
+    const email = single(ctx, 'email').trim();
+    const [rows, ready] = await Promise.all([
+      lists.accounts(email === '' ? {} : { email }, page),
+      readiness(checks),
+    ]);
+    const temporalUiUrl = env.TEMPORAL_UI_URL;
+    sendPage(
+      ctx,
+      operatorPage({ viewer, accounts: rows, cursor: page.cursor, email, temporalUiUrl, readiness: ready }),
+    );
+  });
+
+  desk.get(ACCOUNT, async (visit) => {
+    requireOperator(visit);
+    sendPage(visit.ctx, await account(visit, { adjusted: single(visit.ctx, 'done') === 'adjusted' }));
+  });
+
+  desk.post(ACCOUNT, async (visit) => {
+    requireOperator(visit);
+    const { ctx, id, form } = visit;
+    const draft = { amount: form.get('amount') ?? '', reason: form.get('reason') ?? '' };
+    const reference = form.get('reference') || randomUUID();
+    const apply = async () => {
+      const amount = /^[+-]?\d{1,12}$/.test(draft.amount) ? Number(draft.amount) : Number.NaN;
+      await adjust(deps, { accountId: id, amount, reason: draft.reason, reference });
+      goTo(ctx, `${accountPath(id)}?done=adjusted`);
+    };
+    await attempt(ctx, apply, (failure) => account(visit, { draft, failure }));
+  });
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { Env } from '../../../schemas/env.ts';
+import type { Registry } from '../../../schemas/registry.ts';
+import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
+import type { Accounts } from '../../../store/accounts.ts';
+import type { Context } from '../../context.ts';
+import { ATTEMPT_ID, type Tried, toolPage } from '../../dashboard/pages/tool.ts';
+import { toolsPage } from '../../dashboard/pages/tools.ts';
+import { toolInput } from '../../dashboard/toolForm.ts';
+import { isRecord } from '../../isRecord.ts';
+import { ownOrigin } from '../../middleware/origin.ts';
+import type { ToolCalls } from '../../toolCalls.ts';
+import { DEFAULT_BODY_BYTES } from '../tools.ts';
+import { attempt, type Desk, type Submission, sendPage, type Visit } from './desk.ts';
+
+interface Dependencies {
+  registry: Registry;
+  toolCalls: ToolCalls;
+  accounts: Accounts;
+  env: Pick<Env, 'PUBLIC_URL'>;
+}
+
+const PATH = '/dashboard/tools';
+/** A form writes a byte as up to three characters. */
+const FORM_GROWTH = 3;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Tools and their forms. A try is a call like any other; it only comes without a key. */
+export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: Dependencies): void {
+  const tools = [...registry.values()];
+  const baseUrlOf = (ctx: Context) => env.PUBLIC_URL ?? ownOrigin(ctx) ?? '';
+
+  async function page(
+    { ctx, viewer }: Visit,
+    tool: ToolDefinition,
+    more: Pick<Parameters<typeof toolPage>[0], 'input' | 'failure' | 'tried'>,
+  ): Promise<string> {
+    // Asked for again: a try has changed it.
+    const { balance, reserved } = (await accounts.find(viewer.account._id)) ?? viewer.account;
+    const available = balance - reserved;
+    return toolPage({ viewer, tool, available, baseUrl: baseUrlOf(ctx), attemptId: randomUUID(), ...more });
+  }
+
+  async function tryOut({ ctx, form }: Submission, tool: ToolDefinition): Promise<Tried> {
+    const { caller, requestId } = ctx.state;
+    const hangup = new AbortController();
+    ctx.res.once('close', () => hangup.abort());
+    toolCalls.authorize(caller, tool);
+    const attemptId = form.get(ATTEMPT_ID) ?? '';
+    const called = await toolCalls.run({
+      caller,
+      tool,
+      input: toolCalls.validate(tool, toolInput(tool, form)),
+      // What has secrets is never kept, so there a form that is sent twice is two calls.
+      idempotencyKey: UUID.test(attemptId) && secretFields(tool).length === 0 ? `try-${attemptId}` : null,
+      requestId,
+      hangup: hangup.signal,
+      max: Number.POSITIVE_INFINITY,
+    });
+    const { ending, charged, replayed } = called;
+    if ('error' in ending) throw ending.error;
+    const json = await toolCalls.read(called);
+    const output: unknown = json === null ? null : JSON.parse(json.toString());
+    if (!isRecord(output)) throw new TypeError('a tool answers an object');
+    return { output, charged, replayed };
+  }
+
+  desk.get(PATH, async ({ ctx, viewer }) => sendPage(ctx, toolsPage({ viewer, tools })));
+
+  for (const tool of tools) {
+    const path = `${PATH}/${tool.name}`;
+    const secrets = secretFields(tool);
+    const withoutSecrets = (input: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
+
+    desk.get(path, async (visit) =>
+      sendPage(visit.ctx, await page(visit, tool, { input: tool.examples[0]?.input ?? {} })),
+    );
+
+    desk.post(
+      path,
+      async (submission) => {
+        const input = withoutSecrets(toolInput(tool, submission.form));
+        const show = async () => {
+          const tried = await tryOut(submission, tool);
+          sendPage(submission.ctx, await page(submission, tool, { input, tried }));
+        };
+        await attempt(submission.ctx, show, (failure) => page(submission, tool, { input, failure }));
+      },
+      (tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES) * FORM_GROWTH,
+    );
+  }
+}

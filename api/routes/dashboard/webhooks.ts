@@ -1,0 +1,175 @@
+import type { RateLimit } from '../../../schemas/env.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
+import { EVENT_KINDS } from '../../../schemas/events.ts';
+import {
+  type AttemptRow,
+  type NewWebhookBody,
+  newWebhookBody,
+  type WebhookChangeBody,
+  webhookChangeBody,
+} from '../../../schemas/webhookRows.ts';
+import type { Taken } from '../../../store/buckets.ts';
+import type { Context } from '../../context.ts';
+import { type Done, RESEND_HOURS, webhookPage } from '../../dashboard/pages/webhook.ts';
+import {
+  WEBHOOKS_PATH,
+  type WebhookDraft,
+  webhookPath,
+  webhooksPage,
+} from '../../dashboard/pages/webhooks.ts';
+import { createValidator } from '../../derive/validator.ts';
+import type { Webhooks } from '../../webhooks.ts';
+import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from './desk.ts';
+import { pageOf, ROWS, single } from './query.ts';
+
+interface Dependencies {
+  webhooks: Webhooks;
+  /** Counts what an account does too often; null: nothing is counted. */
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
+}
+
+/** An account has at most ten endpoints. */
+const ALL = { limit: 100 };
+const TESTS = { rate: 10 / 60, burst: 10 };
+const HOUR_MS = 3_600_000;
+/** Tests come to every endpoint and are not chosen. */
+const CHOICES = EVENT_KINDS.filter((kind) => kind !== 'webhook.test');
+const ALL_EVENTS = { url: '', events: CHOICES };
+
+const draftOf = (form: URLSearchParams): WebhookDraft => ({
+  url: form.get('url') ?? '',
+  events: form.getAll('events'),
+});
+
+/** Every choice ticked means every kind, also those to come. */
+const wantsAll = ({ events }: WebhookDraft): boolean => CHOICES.every((kind) => events.includes(kind));
+
+/** What was done, in the address of the page that says it; a secret never is. */
+function asQuery(done: Exclude<Done, { secret: string }>): Record<string, string> {
+  switch (done.kind) {
+    case 'tested':
+      return { tested: done.attempt.id };
+    case 'resent':
+      return { resent: `${done.queued}` };
+    default:
+      return { done: done.kind };
+  }
+}
+
+/** The other way round; an address that says anything else says nothing. */
+function doneOf(ctx: Context, attempts: readonly AttemptRow[]): Done | null {
+  const attempt = attempts.find(({ id }) => id === single(ctx, 'tested'));
+  if (attempt !== undefined) return { kind: 'tested', attempt };
+  const queued = single(ctx, 'resent');
+  if (/^\d{1,9}$/.test(queued)) return { kind: 'resent', queued: Number(queued) };
+  const kind = (['enabled', 'activated', 'changed'] as const).find((it) => it === single(ctx, 'done'));
+  return kind === undefined ? null : { kind };
+}
+
+/** The forms for webhook endpoints: what they do is what the Account API does. */
+export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies): void {
+  const compile = createValidator();
+  const validateNew = compile<NewWebhookBody>(newWebhookBody);
+  const validateChange = compile<WebhookChangeBody>(webhookChangeBody);
+
+  async function list({ viewer }: Visit, more: Partial<Parameters<typeof webhooksPage>[0]> = {}) {
+    const { items } = await webhooks.list(viewer.account._id, ALL);
+    return webhooksPage({ viewer, webhooks: items, draft: ALL_EVENTS, ...more });
+  }
+
+  async function one(
+    { ctx, viewer }: Visit,
+    id: string,
+    more: Partial<Parameters<typeof webhookPage>[0]> = {},
+  ) {
+    const page = pageOf(ctx);
+    const [webhook, attempts] = await Promise.all([
+      webhooks.get(viewer.account._id, id),
+      webhooks.attempts(viewer.account._id, id, page),
+    ]);
+    return webhookPage({ viewer, webhook, attempts, cursor: page.cursor, draft: webhook, ...more });
+  }
+
+  /**
+   * A form on an endpoint's page: what it did, or why not, stands on that page. It is another request, so that a reload
+   * does nothing twice; only a secret is shown in the answer itself, since it is nowhere else.
+   */
+  const action = (name: string, act: (submission: Submission) => Promise<Done>) =>
+    desk.post(`${WEBHOOKS_PATH}/:id/${name}`, async (submission) => {
+      const { ctx, viewer, id, form } = submission;
+      await webhooks.get(viewer.account._id, id);
+      const run = async () => {
+        const done = await act(submission);
+        if ('secret' in done) sendPage(ctx, await one(submission, id, { done }));
+        else goTo(ctx, `${webhookPath({ id })}?${new URLSearchParams(asQuery(done))}`);
+      };
+      const kept = name === 'change' ? { draft: draftOf(form) } : {};
+      await attempt(ctx, run, (failure) => one(submission, id, { failure, ...kept }));
+    });
+
+  desk.get(WEBHOOKS_PATH, async (visit) =>
+    sendPage(visit.ctx, await list(visit, { removed: single(visit.ctx, 'done') === 'deleted' })),
+  );
+
+  desk.post(WEBHOOKS_PATH, async (visit) => {
+    const { ctx, viewer, form } = visit;
+    const draft = draftOf(form);
+    const { url, events } = draft;
+    const create = async () => {
+      const body = validateNew({ url, ...(!wantsAll(draft) && { events }) });
+      const { id, secret } = await webhooks.create(viewer.account._id, body);
+      sendPage(ctx, await one(visit, id, { done: { kind: 'made', secret } }), 201);
+    };
+    await attempt(ctx, create, (failure) => list(visit, { draft, failure }));
+  });
+
+  desk.get(`${WEBHOOKS_PATH}/:id`, async (visit) => {
+    const { ctx, viewer, id } = visit;
+    const { items } = await webhooks.attempts(viewer.account._id, id, { limit: ROWS });
+    sendPage(ctx, await one(visit, id, { done: doneOf(ctx, items) }));
+  });
+
+  action('test', async ({ viewer, id }) => {
+    const taken = await takeToken?.(`webhook-test:${viewer.account._id}`, TESTS);
+    if (taken?.allowed === false)
+      throw new ServiceError('rate_limited', {
+        detail: 'At most ten tests a minute.',
+        retryAfter: taken.retryAfterSeconds,
+      });
+    return { kind: 'tested', attempt: await webhooks.test(viewer.account._id, id) };
+  });
+
+  action('enable', async ({ viewer, id }) => {
+    await webhooks.enable(viewer.account._id, id);
+    return { kind: 'enabled' };
+  });
+
+  action('rotate', async ({ viewer, id, form }) => {
+    const { secret } = await webhooks.rotateSecret(viewer.account._id, id, form.get('force') === 'true');
+    return { kind: 'rotated', secret };
+  });
+
+  action('activate', async ({ viewer, id }) => {
+    await webhooks.activateSecret(viewer.account._id, id);
+    return { kind: 'activated' };
+  });
+
+  action('resend', async ({ viewer, id, form }) => {
+    const chosen = RESEND_HOURS.find(({ value }) => value === form.get('hours')) ?? RESEND_HOURS[0];
+    const since = new Date(Date.now() - Number(chosen?.value ?? 1) * HOUR_MS).toISOString();
+    const { queued } = await webhooks.resend(viewer.account._id, id, { since });
+    return { kind: 'resent', queued };
+  });
+
+  action('change', async ({ viewer, id, form }) => {
+    const draft = draftOf(form);
+    const body = validateChange({ url: draft.url, events: wantsAll(draft) ? null : draft.events });
+    await webhooks.change(viewer.account._id, id, body);
+    return { kind: 'changed' };
+  });
+
+  desk.post(`${WEBHOOKS_PATH}/:id/delete`, async ({ ctx, viewer, id }) => {
+    await webhooks.remove(viewer.account._id, id);
+    goTo(ctx, `${WEBHOOKS_PATH}?done=deleted`);
+  });
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { ExecutionContext } from 'ava';
+import puppeteer, { type Page } from 'puppeteer';
+import { CHROMIUM } from '../helpers/browser.ts';
+import { isRecord, recordsAt } from '../helpers/json.ts';
+
+/** A tab of a real Chromium, which reaches nothing but this machine. */
+export interface Tab {
+  page: Page;
+  /** What the console and the content security policy complained about. */
+  complaints: string[];
+  open(path: string): Promise<void>;
+  /** Presses a button and waits for the page that comes. */
+  press(name: string): Promise<void>;
+  type(label: string, text: string): Promise<void>;
+  text(): Promise<string>;
+  close(): Promise<void>;
+}
+
+const NAVIGATION_MS = 60_000;
+
+export async function startTab(baseUrl: string): Promise<Tab> {
+  const browser = await puppeteer.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+  const page = await browser.newPage();
+  page.setDefaultTimeout(NAVIGATION_MS);
+  await page.emulateTimezone('Asia/Tokyo');
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warn') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('requestfailed', (request) => complaints.push(`${request.url()} failed`));
+  return {
+    page,
+    complaints,
+    async open(path) {
+      await page.goto(`${baseUrl}${path}`, { waitUntil: 'load' });
+    },
+    async press(name) {
+      const button = await page.waitForSelector(`main ::-p-aria([name="${name}"][role="button"])`);
+      await Promise.all([page.waitForNavigation({ waitUntil: 'load' }), button?.click()]);
+    },
+    async type(label, text) {
+      const field = await page.waitForSelector(`main ::-p-aria([name="${label}"][role="textbox"])`);
+      await field?.click({ count: 3 });
+      await field?.type(text);
+    },
+    text: () => page.$eval('main', (main) => main.textContent.replaceAll(/\s+/g, ' ')),
+    close: () => browser.close(),
+  };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const SERIOUS = ['serious', 'critical'];
+
+/** What axe-core finds that keeps people out, each with the elements it is about. */
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const result: unknown = await page.evaluate('axe.run()');
+  if (!isRecord(result) || recordsAt(result.passes).length === 0) throw new Error('axe-core checked nothing');
+  return recordsAt(result.violations)
+    .filter(({ impact }) => SERIOUS.includes(String(impact)))
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${recordsAt(nodes)
+          .map(({ html }) => html)
+          .join(' ')}`,
+    );
+}
+
+/** The page that is shown, at both ends of the widths and in both schemes. */
+export async function inspect(t: ExecutionContext, { page }: Tab): Promise<void> {
+  const where = new URL(page.url()).pathname;
+  for (const [width, value] of [
+    [320, 'dark'],
+    [1600, 'light'],
+  ] as const) {
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+    await page.setViewport({ width, height: 900 });
+    t.deepEqual(await findings(page), [], `${where} ${width} ${value}`);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    t.true(wide <= width, `${where} is ${wide} wide at ${width}`);
+  }
+}

@@ -1,0 +1,137 @@
+import test from 'ava';
+import { withStore } from '../helpers/account.ts';
+import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { freshCredentials, makeUser } from '../helpers/session.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+import { inspect, startTab, type Tab } from './browser.ts';
+
+let stack: Stack;
+let receiver: Receiver;
+let tab: Tab;
+
+test.before(async () => {
+  stack = await startStack({ pools: ['orchestrator', 'delivery', 'cpu'] });
+  receiver = await startReceiver();
+  tab = await startTab(stack.baseUrl);
+});
+test.after.always(async () => {
+  await tab?.close();
+  receiver?.close();
+  await stack?.stop();
+});
+
+const callWith = (key: string) =>
+  fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: '{"text":"abc"}',
+  });
+
+test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a revoked key', async (t) => {
+  const { email, password } = freshCredentials();
+  const { page, open, press, type, text } = tab;
+  const look = () => inspect(t, tab);
+  const secret = () => page.$eval('.secret', (element) => element.textContent);
+
+  await open('/dashboard/sign-up');
+  await look();
+  await type('E-mail', email);
+  await page.type('#password', password);
+  await press('Sign up');
+  t.regex(await text(), /Available 250/);
+  await look();
+
+  await open('/dashboard/keys');
+  await look();
+  await type('Name', 'website');
+  await press('Create the key');
+  const key = await secret();
+  await look();
+  t.is((await callWith(key)).status, 200);
+
+  await open('/dashboard/calls');
+  t.regex(await text(), /hash-text\scharged\s1/);
+  const [moment = ''] = await page.$$eval('time', (times) => times.map((time) => time.textContent));
+  const { startedAt } = await withStore(
+    stack,
+    async ({ calls }) => (await calls.findOne()) ?? t.fail('no call'),
+  );
+  // Tokyo is nine hours ahead of UTC, always.
+  const tokyo = new Date(startedAt.getTime() + 9 * 3_600_000).toISOString();
+  t.is(moment, tokyo.slice(0, 16).replace('T', ' '));
+  t.is(await page.$eval('#zone', (zone) => zone.textContent), 'Times are in Asia/Tokyo.');
+  await look();
+  await open('/dashboard/ledger');
+  t.regex(await text(), /charge\shash-text\s-1\s249/);
+  await press('Recompute my balance');
+  t.regex(await text(), /2 lines add up to 249 credits/);
+  await look();
+
+  await open('/dashboard/webhooks');
+  await look();
+  await type('Address', receiver.url);
+  await press('Add the endpoint');
+  t.regex(await secret(), /^whsec_/);
+  await look();
+  await press('Send test');
+  t.regex(await text(), /The test arrived\. Your server answered 200/);
+  t.is(receiver.received.filter(({ event }) => event === 'webhook.test').length, 1);
+  t.regex(await text(), /webhook\.test\s1\s200/);
+  await look();
+
+  receiver.answer(() => ({ status: 500, body: 'broken' }));
+  for (let failures = 1; failures <= 20; failures++) {
+    await press('Send test');
+    t.regex(await text(), new RegExp(`Failures in a row ${failures} of 20`));
+  }
+  t.regex(await text(), /State disabled/);
+  await look();
+  receiver.answer(() => ({}));
+  await press('Enable');
+  t.regex(await text(), /State active Failures in a row 0 of 20/);
+
+  await open('/dashboard/keys');
+  await page.click('.confirm summary');
+  await press('Revoke');
+  t.regex(await text(), /revoked/);
+  t.is((await callWith(key)).status, 401);
+  await look();
+
+  for (const path of [
+    '/dashboard/tools',
+    '/dashboard/tools/qr-generate',
+    '/dashboard/credits',
+    '/dashboard/settings',
+    '/dashboard',
+  ]) {
+    await open(path);
+    await look();
+  }
+  await open('/dashboard/tools/qr-generate');
+  await press('Call it for 1 credit');
+  t.true(
+    await page.$eval(
+      '.picture',
+      (picture) => picture instanceof HTMLImageElement && picture.naturalWidth === 64,
+    ),
+  );
+  await look();
+  t.deepEqual(tab.complaints, []);
+});
+
+test.serial('an operator sees the pools and an account', async (t) => {
+  const { page, open, press, type, text } = tab;
+  const operator = await makeUser(stack, 'operator');
+  await page.deleteCookie(...(await page.cookies()));
+  await open('/dashboard/sign-in');
+  await inspect(t, tab);
+  await type('E-mail', operator.email);
+  await page.type('#password', operator.password);
+  await press('Sign in');
+  await open('/dashboard/operator');
+  t.regex(await text(), /tools-cpu ok/);
+  await inspect(t, tab);
+  await Promise.all([page.waitForNavigation(), page.click('td a')]);
+  await inspect(t, tab);
+  t.deepEqual(tab.complaints, []);
+});

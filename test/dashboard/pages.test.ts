@@ -1,0 +1,326 @@
+import { execFile } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { withStore } from '../helpers/account.ts';
+import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
+import { attribute, type Element, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import { freshCredentials, makeUser, postAuth, signIn } from '../helpers/session.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const FREE_CREDITS = 30;
+
+let stack: Stack;
+
+test.before(async () => {
+  stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { FREE_CREDITS: `${FREE_CREDITS}` } });
+});
+test.after.always(() => stack?.stop());
+
+const find = (elements: readonly Element[], name: string, value: string): Element | undefined =>
+  elements.find((element) => attribute(element, name) === value);
+
+const fieldValue = (elements: readonly Element[], name: string): string => {
+  const field = find(elements, 'name', name);
+  return (field && attribute(field, 'value')) ?? '';
+};
+
+const rowsOf = (elements: readonly Element[]): string[] =>
+  elements
+    .filter(({ tagName }) => tagName === 'tr')
+    .slice(1)
+    .map((row) => textOf(row).replaceAll(/\s+/g, ' ').trim());
+
+const callWith = (key: string, tool = 'hash-text', body: unknown = { text: 'abc' }) =>
+  fetch(`${stack.baseUrl}/api/v1/tools/${tool}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+async function madeKey(owner: Visitor, name = 'website'): Promise<string> {
+  const made = await owner.post('/keys', { name, scope: 'tools' });
+  return /ut_[0-9A-Za-z]{36}/.exec(await made.text())?.[0] ?? '';
+}
+
+test('who signs up has the free credits, and is told what to do next', async (t) => {
+  const { email, password } = freshCredentials();
+  const nobody = visitor(stack, '', { email, password });
+  const form = await pageOf(t, await nobody.get('/sign-up'));
+  t.regex(mainText(form), /30 free credits/);
+  const response = await nobody.postRaw('/sign-up', { email, password });
+  t.is(response.status, 303);
+  t.is(response.headers.get('location'), '/dashboard');
+  const owner = visitor(stack, await signIn(stack.baseUrl, { email, password }), { email, password });
+  const overview = await pageOf(t, await owner.get(''));
+  t.regex(mainText(overview), /Available 30 /);
+  for (const path of ['/dashboard/tools', '/dashboard/keys', '/dashboard/webhooks'])
+    t.true(linksOf(overview).includes(path));
+});
+
+test('what a sign-up cannot be is said on its form', async (t) => {
+  const taken = await newOwner(stack);
+  const nobody = visitor(stack, '', taken);
+  for (const [fields, words] of [
+    [{ email: taken.email, password: 'long enough' }, /There is an account for this e-mail/],
+    [{ email: `${randomUUID()}@example.com`, password: 'short' }, /The password is too short/],
+    [{ email: 'no e-mail', password: 'long enough' }, /not an e-mail address/],
+  ] as const) {
+    const response = await nobody.postRaw('/sign-up', fields);
+    t.is(response.status, 422);
+    t.deepEqual(response.headers.getSetCookie(), []);
+    const elements = await pageOf(t, response);
+    t.regex(mainText(elements), words);
+    t.is(fieldValue(elements, 'email'), fields.email);
+    t.is(fieldValue(elements, 'password'), '');
+  }
+});
+
+test('a changed password opens the next session, and ends every other one', async (t) => {
+  const owner = await newOwner(stack);
+  const elsewhere = visitor(stack, await signIn(stack.baseUrl, owner), owner);
+  const change = { currentPassword: owner.password, newPassword: 'another password' };
+  const wrong = await owner.post('/settings/password', { ...change, currentPassword: 'wrong' });
+  t.is(wrong.status, 422);
+  t.regex(mainText(await pageOf(t, wrong)), /The current password is wrong/);
+  t.is((await elsewhere.get('')).status, 200);
+
+  const changed = await owner.post('/settings/password', change);
+  t.is(changed.status, 303);
+  t.is((await elsewhere.get('')).status, 303);
+  const [cookie = ''] = changed.headers.getSetCookie().map((it) => it.split(';')[0]);
+  t.is((await visitor(stack, cookie, owner).get('')).status, 200);
+  t.is((await postAuth(stack.baseUrl, 'sign-in/email', owner)).status, 401);
+  await signIn(stack.baseUrl, { ...owner, password: change.newPassword });
+});
+
+test('a key is shown once, works within what it may, and not after it was revoked', async (t) => {
+  const owner = await newOwner(stack);
+  const made = await owner.post('/keys', [
+    ['name', 'website'],
+    ['scope', 'tools'],
+    ['tools', 'hash-text'],
+    ['expiresAt', '2999-12-31'],
+  ]);
+  t.is(made.status, 201);
+  const elements = await pageOf(t, made);
+  const key = textOf(find(elements, 'class', 'secret') ?? elements[0] ?? t.fail('no page'));
+  t.is((await callWith(key)).status, 200);
+  t.is((await callWith(key, 'qr-generate', { text: 'a' })).status, 403);
+
+  const list = await pageOf(t, await owner.get('/keys'));
+  t.false(mainText(list).includes(key));
+  const [row = ''] = rowsOf(list);
+  for (const shown of ['website', key.slice(0, 9), 'hash-text', 'live', '2999-12-31'])
+    t.true(row.includes(shown));
+  const revoke = list.find((element) => attribute(element, 'action')?.endsWith('/revoke'));
+  const path = (revoke && attribute(revoke, 'action')) ?? '';
+  t.is((await owner.post(path.replace('/dashboard', ''))).status, 303);
+  t.is((await callWith(key)).status, 401);
+  t.regex(rowsOf(await pageOf(t, await owner.get('/keys')))[0] ?? '', /revoked/);
+});
+
+test('what a key cannot be is said beside its field, and what was entered stays', async (t) => {
+  const owner = await newOwner(stack);
+  const refused = await owner.post('/keys', [
+    ['name', 'yesterday'],
+    ['scope', 'account'],
+    ['tools', 'hash-text'],
+    ['expiresAt', '2001-01-01'],
+  ]);
+  t.is(refused.status, 422);
+  const elements = await pageOf(t, refused);
+  t.regex(textOf(find(elements, 'id', 'expiresAt-fault') ?? t.fail('no fault')), /in the future/);
+  t.regex(mainText(elements), /tools goes with the scope "tools" only/);
+  t.is(fieldValue(elements, 'name'), 'yesterday');
+  t.is((await owner.post('/keys', { name: '' })).status, 422);
+  t.is(rowsOf(await pageOf(t, await owner.get('/keys'))).length, 0);
+});
+
+test('a try is charged like any call, once for a form that is sent twice', async (t) => {
+  const owner = await newOwner(stack);
+  const form = await pageOf(t, await owner.get('/tools/hash-text'));
+  t.regex(mainText(form), /1 credit a call; 30 credits available/);
+  const fields = { text: 'abc', algorithm: 'md5', '.attempt': fieldValue(form, '.attempt') };
+  for (const [says, available] of [
+    ['1 credit charged', 29],
+    ['nothing was charged for it a second time', 29],
+  ] as const) {
+    const result = await owner.post('/tools/hash-text', fields);
+    t.is(result.status, 200);
+    const text = mainText(await pageOf(t, result));
+    // RFC 1321, appendix A.5
+    for (const shown of ['900150983cd24fb0d6963f7d28e17f72', says, `${available} credits available`])
+      t.true(text.includes(shown), shown);
+  }
+  t.deepEqual(
+    rowsOf(await pageOf(t, await owner.get('/calls'))).map((row) =>
+      row.replace(/^.*UTC /, '').replace(/[\d.]+ m?s /, ''),
+    ),
+    ['hash-text charged 1 dashboard'],
+  );
+});
+
+test('several lines reach a tool with the line ends that were typed', async (t) => {
+  const owner = await newOwner(stack);
+  const result = await owner.post('/tools/hash-text', { text: 'a\r\nb', algorithm: 'sha256' });
+  // printf 'a\nb' | sha256sum
+  t.true(
+    mainText(await pageOf(t, result)).includes(
+      '7e18f737311b2dc3b2f269dd78396b0351f14fb66efa879f768cb23181883c78',
+    ),
+  );
+});
+
+test('a picture is shown, and what a tool refuses is said on its form', async (t) => {
+  const owner = await newOwner(stack);
+  const picture = await pageOf(
+    t,
+    await owner.post('/tools/qr-generate', { text: 'a', size: '64', errorCorrection: 'M' }),
+  );
+  const source =
+    attribute(picture.find(({ tagName }) => tagName === 'img') ?? t.fail('no picture'), 'src') ?? '';
+  t.is(Buffer.from(source.replace('data:image/png;base64,', ''), 'base64').subarray(1, 4).toString(), 'PNG');
+
+  const refused = await owner.post('/tools/qr-generate', { text: 'a', size: '1', errorCorrection: 'M' });
+  t.is(refused.status, 422);
+  const elements = await pageOf(t, refused);
+  t.truthy(find(elements, 'id', 'size-fault'));
+  t.is(fieldValue(elements, 'size'), '1');
+  t.regex(mainText(elements), /29 credits available/);
+});
+
+test('a password that is tried is not in the page that answers', async (t) => {
+  const owner = await newOwner(stack);
+  for (const workFactor of ['4', '99']) {
+    const password = randomUUID();
+    const response = await owner.post('/tools/bcrypt-hash', { password, workFactor });
+    t.is(response.status, workFactor === '4' ? 200 : 422);
+    t.false((await response.text()).includes(password));
+  }
+});
+
+for (const [title, program, ...options] of [
+  ['curl', 'bash', '-c'],
+  ['Node.js', process.execPath, '--input-type=module', '-e'],
+  ['Python', 'python3', '-c'],
+] as const)
+  test(`the snippet for ${title} makes the call of the form, whatever is in it`, async (t) => {
+    const owner = await newOwner(stack);
+    const key = await madeKey(owner);
+    const text = `it's "$HOME" \\ {url} \`id\` <b>&amp;\n\u{1f600}`;
+    const page = await pageOf(t, await owner.post('/tools/hash-text', { text, algorithm: 'sha256' }));
+    const snippet = textOf(find(page, 'aria-label', title) ?? t.fail('no snippet'));
+    const env = { ...process.env, API_KEY: key };
+    const { stdout } = await promisify(execFile)(program, [...options, snippet], { env, timeout: 60_000 });
+    t.true(stdout.includes(createHash('sha256').update(text).digest('hex')), stdout);
+  });
+
+test('every tool has its form, with a field for each part of its input', async (t) => {
+  const owner = await newOwner(stack);
+  const { items } = await (await fetch(`${stack.baseUrl}/api/v1/tools`)).json();
+  t.true(items.length >= 19);
+  for (const { name, price, input } of items) {
+    const elements = await pageOf(t, await owner.get(`/tools/${name}`));
+    t.regex(mainText(elements), new RegExp(`^.*${price} credits? a call`));
+    for (const field of Object.keys(input.properties))
+      t.truthy(find(elements, 'name', field), `${name} ${field}`);
+  }
+});
+
+test('calls are found by tool, outcome and day, page by page', async (t) => {
+  const owner = await newOwner(stack);
+  const key = await madeKey(owner);
+  await callWith(key, 'qr-generate', { text: 'a' });
+  for (let i = 0; i < 26; i++) await callWith(key);
+  await callWith(key, 'qr-generate', { text: 'a'.repeat(2900), errorCorrection: 'H' });
+  const rows = async (query: string) => rowsOf(await pageOf(t, await owner.get(`/calls${query}`)));
+  t.is((await rows('?tool=qr-generate&state=charged&from=&to=')).length, 1);
+  t.is((await rows('?tool=ping')).length, 0);
+  const today = new Date().toISOString().slice(0, 10);
+  t.is((await rows(`?from=${today}&to=${today}&tool=qr-generate`)).length > 0, true);
+  t.is((await rows('?to=2001-01-01')).length, 0);
+
+  const first = await pageOf(t, await owner.get('/calls?tool=hash-text'));
+  t.is(rowsOf(first).length, 25);
+  const older = linksOf(first).find((href) => href.includes('cursor=')) ?? '';
+  const second = await pageOf(t, await owner.get(older.replace('/dashboard', '')));
+  t.is(rowsOf(second).length, 1);
+  t.true(linksOf(second).includes('/dashboard/calls?tool=hash-text'));
+
+  for (const query of ['?state=broken', '?from=soon', '?cursor=made-up']) {
+    const refused = await owner.get(`/calls${query}`);
+    t.is(refused.status, 422, query);
+    await pageOf(t, refused);
+  }
+});
+
+test('the ledger adds up, as pages, as CSV and when it is recomputed', async (t) => {
+  const owner = await newOwner(stack);
+  const key = await madeKey(owner);
+  for (let i = 0; i < 3; i++) await callWith(key);
+  const rows = rowsOf(await pageOf(t, await owner.get('/ledger')));
+  t.deepEqual(
+    rows.map((row) => row.replace(/^.*UTC /, '')),
+    ['charge hash-text -1 27', 'charge hash-text -1 28', 'charge hash-text -1 29', 'signup +30 30'],
+  );
+  const csv = await owner.get('/ledger/statement.csv');
+  t.regex(csv.headers.get('content-type') ?? '', /^text\/csv/);
+  t.regex(csv.headers.get('content-disposition') ?? '', /^attachment; filename="ledger.csv"/);
+  t.is((await csv.text()).split('\r\n').length, 6);
+
+  const recompute = async () => mainText(await pageOf(t, await owner.post('/ledger/recompute')));
+  t.regex(await recompute(), /4 lines add up to 27 credits\. That is your balance/);
+  await withStore(stack, ({ accounts }) =>
+    accounts.updateOne({ email: owner.email }, { $inc: { balance: 1 } }),
+  );
+  t.regex(await recompute(), /does not agree.*balance: 27 expected, 28 found/);
+});
+
+test('the overview shows what the days and the tools took', async (t) => {
+  const owner = await newOwner(stack);
+  const key = await madeKey(owner);
+  await callWith(key);
+  await callWith(key, 'bcrypt-hash', { password: 'a', workFactor: 4 });
+  await withStore(stack, async ({ accounts, calls }) => {
+    const account = await accounts.findOne({ email: owner.email });
+    const call = await calls.findOne({ accountId: account?._id ?? '' });
+    if (call === null) return t.fail('no call');
+    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+    // 11 more six days ago, and one so long ago that it is not shown.
+    for (const [days, charged] of [
+      [6, 11],
+      [20, 1000],
+    ] as const)
+      await calls.insertOne({ ...call, _id: randomUUID(), charged, tool: 'ping', startedAt: daysAgo(days) });
+  });
+  const text = mainText(await pageOf(t, await owner.get('')));
+  // 27 credits at 14 in seven days.
+  t.regex(text, /Lasts 13 days/);
+  t.regex(text, /14 credits, at most 11 a day/);
+  t.regex(text, /By tool ping 11 bcrypt-hash 2 hash-text 1/);
+});
+
+test('operators find an account and adjust it once, however often the form is sent', async (t) => {
+  const who = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const owner = await newOwner(stack);
+  const list = await pageOf(t, await operator.get(`/operator?email=${encodeURIComponent(owner.email)}`));
+  t.is(rowsOf(list).length, 1);
+  t.regex(mainText(list), /tools-cpu ok/);
+  const path = (linksOf(list).find((href) => href.includes('/accounts/')) ?? '').replace('/dashboard', '');
+  const form = await pageOf(t, await operator.get(path));
+  const fields = { amount: '12', reason: 'a gift', reference: fieldValue(form, 'reference') };
+  for (let i = 0; i < 2; i++) t.is((await operator.post(path, fields)).status, 303);
+  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 42 /);
+  for (const wrong of [{ amount: '0' }, { amount: '1.5' }, { reason: ' ' }, { amount: '13' }]) {
+    const refused = await operator.post(path, { ...fields, ...wrong });
+    t.is(refused.status, 422, JSON.stringify(wrong));
+  }
+  t.is(
+    (await operator.post(path, { amount: '-50', reason: 'a mistake', reference: randomUUID() })).status,
+    303,
+  );
+  t.regex(mainText(await pageOf(t, await owner.get(''))), /suspended: 8 credits/);
+  t.is((await owner.post('/tools/hash-text', { text: 'a' })).status, 403);
+});

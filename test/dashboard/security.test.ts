@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { withStore } from '../helpers/account.ts';
+import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
+import { attribute, HOSTILE, mainText, pageOf, shape, textOf } from '../helpers/markup.ts';
+import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { cookieOf, makeUser, postAuth, signIn } from '../helpers/session.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+let stack: Stack;
+let receiver: Receiver;
+
+test.before(async () => {
+  stack = await startStack({ pools: ['orchestrator', 'delivery', 'cpu'] });
+  receiver = await startReceiver();
+});
+test.after.always(async () => {
+  receiver?.close();
+  await stack?.stop();
+});
+
+const ALL_EVENTS = [
+  'credits.low',
+  'credits.exhausted',
+  'credits.granted',
+  'api_key.created',
+  'api_key.revoked',
+];
+
+/** A new endpoint; answers its path under /dashboard. */
+async function addWebhook(t: ExecutionContext, owner: Visitor, url: string): Promise<string> {
+  const made = await owner.post('/webhooks', [
+    ['url', url],
+    ...ALL_EVENTS.map((kind): [string, string] => ['events', kind]),
+  ]);
+  t.is(made.status, 201);
+  const form = (await pageOf(t, made)).find((element) => attribute(element, 'action')?.endsWith('/test'));
+  return ((form && attribute(form, 'action')) ?? '').replace('/dashboard', '').replace(/\/test$/, '');
+}
+
+async function addKey(owner: Visitor, name: string): Promise<string> {
+  await owner.post('/keys', { name, scope: 'tools' });
+  return withStore(stack, async ({ apiKeys }) => (await apiKeys.findOne({ name }))?._id ?? '');
+}
+
+test('every form of a session needs its token, and no other session has it', async (t) => {
+  const [owner, other] = [await newOwner(stack), await newOwner(stack)];
+  const webhook = await addWebhook(t, owner, receiver.url);
+  const id = await addKey(owner, randomUUID());
+  const theirs = await other.formToken();
+  t.not(theirs, await owner.formToken());
+  const again = visitor(stack, await signIn(stack.baseUrl, owner), owner);
+  t.not(await again.formToken(), await owner.formToken());
+  for (const path of [
+    '/keys',
+    `/keys/${id}/revoke`,
+    '/webhooks',
+    ...['test', 'enable', 'rotate', 'activate', 'resend', 'change', 'delete'].map(
+      (act) => `${webhook}/${act}`,
+    ),
+    '/tools/hash-text',
+    '/ledger/recompute',
+    '/settings/password',
+    '/sign-out',
+  ])
+    for (const formToken of [undefined, '', 'made up', theirs, await again.formToken()]) {
+      const response = await owner.postRaw(path, {
+        name: 'forged',
+        scope: 'tools',
+        text: 'a',
+        ...(formToken !== undefined && { formToken }),
+      });
+      t.is(response.status, 403, `${path} ${formToken}`);
+    }
+  t.is((await owner.get(webhook)).status, 200);
+  t.false(mainText(await pageOf(t, await owner.get('/keys'))).includes('revoked'));
+  t.is(await withStore(stack, ({ apiKeys }) => apiKeys.countDocuments({ name: 'forged' })), 0);
+});
+
+test('what a page of another origin sends is refused, the right token or not', async (t) => {
+  const owner = await newOwner(stack);
+  for (const headers of [
+    { Origin: 'https://evil.example' },
+    { Origin: 'http://127.0.0.1:1' },
+    { Origin: 'null' },
+  ]) {
+    t.is((await owner.post('/keys', { name: 'forged', scope: 'tools' }, headers)).status, 403);
+    t.is(
+      (await owner.postRaw('/sign-up', { email: 'a@example.com', password: 'long enough' }, headers)).status,
+      403,
+    );
+  }
+  t.false(mainText(await pageOf(t, await owner.get('/keys'))).includes('forged'));
+});
+
+test("another account's ids are not there", async (t) => {
+  const [owner, other] = [await newOwner(stack), await newOwner(stack)];
+  const webhook = await addWebhook(t, owner, receiver.url);
+  const id = await addKey(owner, randomUUID());
+  const unknown = { key: `key_${randomUUID()}`, webhook: `/webhooks/whe_${randomUUID()}` };
+  const notFound = async (response: Response) => {
+    t.is(response.status, 404, response.url);
+    return mainText(await pageOf(t, response)).replace(/req_[\w-]+/, '');
+  };
+  t.is(await notFound(await other.get(webhook)), await notFound(await other.get(unknown.webhook)));
+  for (const act of ['test', 'enable', 'rotate', 'activate', 'resend', 'change', 'delete']) {
+    const fields = { url: 'http://localhost:1/', events: 'credits.low', hours: '1' };
+    await notFound(await other.post(`${webhook}/${act}`, fields));
+    await notFound(await other.post(`${unknown.webhook}/${act}`, fields));
+  }
+  await notFound(await other.post(`/keys/${id}/revoke`));
+  await notFound(await other.post(`/keys/${unknown.key}/revoke`));
+  t.regex(mainText(await pageOf(t, await owner.get('/keys'))), /live/);
+  t.true(mainText(await pageOf(t, await owner.get(webhook))).includes(receiver.url));
+});
+
+test("the operators' pages are there for operators alone", async (t) => {
+  const owner = await newOwner(stack);
+  const accountId = await withStore(
+    stack,
+    async ({ accounts }) => (await accounts.findOne({ email: owner.email }))?._id ?? '',
+  );
+  const path = `/operator/accounts/${accountId}`;
+  const fields = { amount: '1000', reason: 'for me', reference: randomUUID() };
+  for (const response of [
+    await owner.get('/operator'),
+    await owner.get(path),
+    await owner.post(path, fields),
+  ])
+    t.is(response.status, 404);
+  t.regex(mainText(await pageOf(t, await owner.get(''))), /Available 250 /);
+  const who = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  t.is((await operator.get(path)).status, 200);
+  t.is((await operator.postRaw(path, fields)).status, 403);
+  t.is((await operator.get('/operator/accounts/acc_none')).status, 404);
+});
+
+test('who is not signed in is sent to sign in from every page, and changes nothing', async (t) => {
+  const nobody = visitor(stack, '', { email: '', password: '' });
+  for (const path of [
+    '',
+    '/tools',
+    '/tools/ping',
+    '/calls',
+    '/ledger',
+    '/ledger/statement.csv',
+    '/keys',
+    '/webhooks',
+    '/webhooks/x',
+    '/credits',
+    '/settings',
+    '/operator',
+    '/operator/accounts/x',
+  ]) {
+    const response = await nobody.get(path);
+    t.is(response.status, 303, path);
+    t.is(response.headers.get('location'), '/dashboard/sign-in');
+  }
+  for (const path of ['/keys', '/webhooks', '/tools/hash-text', '/settings/password', '/operator/accounts/x'])
+    t.is(
+      (await nobody.postRaw(path, { name: 'forged', scope: 'tools' })).headers.get('location'),
+      '/dashboard/sign-in',
+    );
+});
+
+test('markup in stored texts stays text: names of keys, addresses, tools tried', async (t) => {
+  const plainOwner = await newOwner(stack);
+  await plainOwner.post('/keys', { name: 'plain', scope: 'tools' });
+  const plainPath = await addWebhook(t, plainOwner, 'http://localhost:9/plain');
+  const plain = {
+    keys: shape(await pageOf(t, await plainOwner.get('/keys'))),
+    webhooks: shape(await pageOf(t, await plainOwner.get('/webhooks'))),
+    webhook: shape(await pageOf(t, await plainOwner.get(plainPath))),
+  };
+  for (const text of HOSTILE) {
+    const owner = await newOwner(stack);
+    await owner.post('/keys', { name: text, scope: 'tools' });
+    const keys = await pageOf(t, await owner.get('/keys'));
+    t.deepEqual(shape(keys), plain.keys);
+    t.true(keys.some((element) => element.tagName === 'td' && textOf(element) === text));
+
+    // Also where an address came in that today's checks would not let through.
+    const path = await addWebhook(t, owner, 'http://localhost:9/plain');
+    await withStore(stack, ({ webhookEndpoints }) =>
+      webhookEndpoints.updateOne({ _id: path.replace('/webhooks/', '') }, { $set: { url: text } }),
+    );
+    t.deepEqual(shape(await pageOf(t, await owner.get('/webhooks'))), plain.webhooks);
+    const webhook = await pageOf(t, await owner.get(path));
+    t.deepEqual(shape(webhook), plain.webhook);
+    t.true(webhook.some((element) => element.tagName === 'dd' && textOf(element) === text));
+
+    const refused = await owner.post('/webhooks', { url: text });
+    t.is(refused.status, 422);
+    await pageOf(t, refused);
+    const tried = await pageOf(t, await owner.post('/tools/hash-text', { text }));
+    t.false(tried.some(({ tagName }) => tagName === 'img'));
+    const area = tried.find(({ tagName }) => tagName === 'textarea');
+    t.is(area && textOf(area), text);
+  }
+});
+
+test('markup that a receiver answers stays text, and its failure is told at once', async (t) => {
+  const owner = await newOwner(stack);
+  const path = await addWebhook(t, owner, receiver.url);
+  const body = HOSTILE.join('\n');
+  receiver.answer(() => ({ status: 500, body, headers: { 'Content-Type': 'text/html' } }));
+  const tested = await owner.post(`${path}/test`);
+  t.is(tested.status, 303);
+  const page = await pageOf(
+    t,
+    await owner.get((tested.headers.get('location') ?? '').replace('/dashboard', '')),
+  );
+  receiver.answer(() => ({}));
+  t.regex(mainText(page), /The test failed\. Your server answered 500/);
+  t.regex(mainText(page), /Failures in a row 1 of 20/);
+  const shown = page.find(({ tagName }) => tagName === 'pre');
+  t.is(shown && textOf(shown), body);
+  t.false(page.some(({ tagName }) => tagName === 'img'));
+});
+
+test('every answer has the headers that keep a page to itself', async (t) => {
+  const owner = await newOwner(stack);
+  const responses = [
+    await owner.get(''),
+    await owner.get('/keys'),
+    await owner.get('/nothing'),
+    await owner.get('/sign-in'),
+    await visitor(stack, '', owner).get('/keys'),
+    await owner.postRaw('/keys', {}),
+  ];
+  for (const { headers, url } of responses)
+    for (const [name, value] of [
+      ['x-frame-options', 'DENY'],
+      ['x-content-type-options', 'nosniff'],
+      ['referrer-policy', 'same-origin'],
+      ['cross-origin-opener-policy', 'same-origin'],
+      ['cross-origin-resource-policy', 'same-origin'],
+      ['cache-control', 'no-store'],
+    ] as const)
+      t.is(headers.get(name), value, `${url} ${name}`);
+});
+
+test('a session id from before the sign-in is worth nothing after it', async (t) => {
+  const owner = await newOwner(stack);
+  const planted = 'utility-tools.session_token=planted.by.somebody';
+  const response = await postAuth(stack.baseUrl, 'sign-in/email', owner, {
+    Cookie: planted,
+    Origin: stack.baseUrl,
+  });
+  t.false(cookieOf(response).includes('planted'));
+  t.is((await visitor(stack, planted, owner).get('')).status, 303);
+});
+
+test('no address of ours leads elsewhere', async (t) => {
+  const owner = await newOwner(stack);
+  const evil = 'https://evil.example/';
+  const query = new URLSearchParams({
+    next: evil,
+    redirect: evil,
+    callbackURL: evil,
+    cursor: evil,
+    done: evil,
+  });
+  const nobody = visitor(stack, '', owner);
+  const locations = [
+    await nobody.postRaw(`/sign-in?${query}`, { email: owner.email, password: owner.password, next: evil }),
+    await nobody.get(`/keys?${query}`, { 'X-Forwarded-Host': 'evil.example' }),
+    await nobody.get('//evil.example/'),
+    await owner.get(`/sign-in?${query}`),
+    await owner.post(`/sign-out?${query}`, { next: evil, callbackURL: evil }),
+  ].map(({ headers }) => headers.get('location'));
+  for (const location of locations)
+    t.true(location === null || /^\/dashboard(\/|$)/.test(location), `${location}`);
+});

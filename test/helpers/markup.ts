@@ -1,0 +1,71 @@
+import type { ExecutionContext } from 'ava';
+import { type DefaultTreeAdapterMap, parse } from 'parse5';
+
+/** What the tests read of our pages. */
+type Node = DefaultTreeAdapterMap['node'];
+export type Element = DefaultTreeAdapterMap['element'];
+
+export function elementsOf(node: Node): Element[] {
+  const below = 'childNodes' in node ? node.childNodes.flatMap(elementsOf) : [];
+  return 'tagName' in node ? [node, ...below] : below;
+}
+
+export const attribute = ({ attrs }: Element, name: string): string | undefined =>
+  attrs.find((it) => it.name === name)?.value;
+
+export const textOf = (node: Node): string =>
+  'value' in node ? node.value : 'childNodes' in node ? node.childNodes.map(textOf).join('') : '';
+
+/** The words of the page's main part, one space between them. */
+export function mainText(elements: readonly Element[]): string {
+  const main = elements.find(({ tagName }) => tagName === 'main');
+  return main === undefined ? '' : textOf(main).replaceAll(/\s+/g, ' ').trim();
+}
+
+/** Names of elements and attributes: what markup there is, whatever the texts say. */
+export const shape = (elements: readonly Element[]): string[] =>
+  elements.map(({ tagName, attrs }) => [tagName, ...attrs.map(({ name }) => name)].join(' '));
+
+export const linksOf = (elements: readonly Element[]): string[] =>
+  elements.flatMap((element) => attribute(element, 'href') ?? []);
+
+export const CSP =
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/** The elements of a page that is valid, and that may run and style nothing in place. */
+export async function pageOf(t: ExecutionContext, response: Response): Promise<Element[]> {
+  t.is(response.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.is(response.headers.get('cache-control'), 'no-store');
+  t.is(response.headers.get('content-security-policy'), CSP);
+  const faults: string[] = [];
+  const onParseError = ({ code, startLine }: { code: string; startLine: number }) =>
+    faults.push(`${code} in line ${startLine}`);
+  const elements = elementsOf(parse(await response.text(), { onParseError }));
+  t.deepEqual(faults, []);
+  t.false(elements.some(({ tagName }) => tagName === 'style'));
+  for (const script of elements.filter(({ tagName }) => tagName === 'script')) {
+    t.is(textOf(script), '');
+    t.is(attribute(script, 'src'), '/dashboard/times.js');
+  }
+  const names = elements.flatMap(({ attrs }) => attrs.map(({ name }) => name));
+  t.deepEqual(
+    names.filter((name) => name === 'style' || name.startsWith('on')),
+    [],
+  );
+  const ids = elements.flatMap((element) => attribute(element, 'id') ?? []);
+  t.is(new Set(ids).size, ids.length);
+  for (const element of elements.filter(({ tagName }) => tagName === 'label'))
+    t.true(ids.includes(attribute(element, 'for') ?? ''));
+  return elements;
+}
+
+/** Texts that become markup where they are not escaped. */
+export const HOSTILE = [
+  '"><script>alert(1)</script>',
+  '" autofocus onfocus="alert(1)',
+  "' onfocus='alert(1)",
+  '</title></form><img src=x onerror=alert(1)>',
+  '<!--',
+  '&quot;&lt;&#60;',
+  'ünï\u{1f600}',
+];
