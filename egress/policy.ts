@@ -9,8 +9,10 @@ export type ValidHost = Exclude<Host, { kind: 'invalid' }>;
 
 /** What may be reached. */
 export interface Policy {
-  /** An exception names this very host at this port. */
+  /** An exception names this very host, at this port or at all ports. */
   names(host: ValidHost, port: number): boolean;
+  /** An exception names this very host and this very port: only that opens a port that URLs may not name. */
+  namesPort(host: ValidHost, port: number): boolean;
   /** A connection to this address and port may be opened for that host. */
   permits(address: string, port: number, host: ValidHost): boolean;
 }
@@ -43,15 +45,19 @@ export function createPolicy({
         same(entry.address, address),
     );
 
-  function names(host: ValidHost, port: number): boolean {
-    if (host.kind === 'name')
-      return allow.some(
-        (entry) =>
-          entry.kind === 'name' && entry.name === host.name && (entry.port === null || entry.port === port),
-      );
-    const address = parseAddress(host.address);
-    return address !== null && namesAddress(address, port);
+  /** The ports of the exceptions for a host; null stands for every port. */
+  function exceptionsFor(host: ValidHost): (number | null)[] {
+    const address = host.kind === 'address' ? parseAddress(host.address) : null;
+    return allow.flatMap((entry) => {
+      const isMeant =
+        (entry.kind === 'name' && host.kind === 'name' && entry.name === host.name) ||
+        (entry.kind === 'address' && address !== null && same(entry.address, address));
+      return isMeant ? [entry.port] : [];
+    });
   }
+  const names = (host: ValidHost, port: number): boolean =>
+    exceptionsFor(host).some((open) => open === null || open === port);
+  const namesPort = (host: ValidHost, port: number): boolean => exceptionsFor(host).includes(port);
 
   function permits(text: string, port: number, host: ValidHost): boolean {
     const address = parseAddress(text);
@@ -68,5 +74,5 @@ export function createPolicy({
     return !own && classifiers.every((isPublic) => isPublic(text));
   }
 
-  return { names, permits };
+  return { names, namesPort, permits };
 }

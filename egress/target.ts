@@ -64,7 +64,7 @@ export type Target = ParsedTarget;
 
 function webTarget({ url, host }: Extract<WebUrl, { kind: 'url' }>, policy: Policy): Target {
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  if (BAD_PORTS.has(port) && !policy.names(host, port)) throw new ServiceError('target_refused');
+  if (BAD_PORTS.has(port) && !policy.namesPort(host, port)) throw new ServiceError('target_refused');
   return new ParsedTarget(host, port, url, policy);
 }
 
