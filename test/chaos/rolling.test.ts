@@ -14,7 +14,7 @@ interface Answer {
   body: string;
 }
 
-/** One call on a connection of its own. @throws whose code is ECONNREFUSED when nobody listens there */
+/** One call on a connection of its own. @throws whose `syscall` is `connect` when there was no connection */
 const post = (url: string, key: string, body: string): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
@@ -37,8 +37,8 @@ async function balance(stack: Stack, turn: number, tool: string, key: string, bo
     try {
       return await post(`${baseUrl}/api/v1/tools/${tool}`, key, body);
     } catch (error) {
-      const refused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
-      if (!refused || i >= stack.baseUrls.length) throw error;
+      const unconnected = error instanceof Error && 'syscall' in error && error.syscall === 'connect';
+      if (!unconnected || i >= stack.baseUrls.length) throw error;
     }
   }
 }

@@ -167,7 +167,7 @@ test('who is not signed in is sent to sign in from every page, and changes nothi
 test('markup in stored texts stays text: names of keys, addresses, tools tried', async (t) => {
   const plainOwner = await newOwner(stack);
   await plainOwner.post('/keys', { name: 'plain', scope: 'tools' });
-  const plainPath = await addWebhook(t, plainOwner, 'http://localhost:9/plain');
+  const plainPath = await addWebhook(t, plainOwner, 'http://localhost:3999/plain');
   const plain = {
     keys: shape(await pageOf(t, await plainOwner.get('/keys'))),
     webhooks: shape(await pageOf(t, await plainOwner.get('/webhooks'))),
@@ -181,7 +181,7 @@ test('markup in stored texts stays text: names of keys, addresses, tools tried',
     t.true(keys.some((element) => element.tagName === 'td' && textOf(element) === text));
 
     // Also where an address came in that today's checks would not let through.
-    const path = await addWebhook(t, owner, 'http://localhost:9/plain');
+    const path = await addWebhook(t, owner, 'http://localhost:3999/plain');
     await withStore(stack, ({ webhookEndpoints }) =>
       webhookEndpoints.updateOne({ _id: path.replace('/webhooks/', '') }, { $set: { url: text } }),
     );

@@ -31,7 +31,7 @@ test.before(async () => {
   store = await openStore(stack.mongodbUri);
   owner = await makeAccount(stack, 100_000);
   other = await makeAccount(stack, 777);
-  await other.manage('/api/v1/account/webhooks', { url: 'https://localhost:9/secret-of-another' });
+  await other.manage('/api/v1/account/webhooks', { url: 'https://localhost:3999/secret-of-another' });
 });
 test.after.always(async () => {
   await store?.close();
