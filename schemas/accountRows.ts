@@ -128,9 +128,9 @@ export const newKeyBody = {
       type: 'string',
       minLength: 1,
       maxLength: 100,
-      // No control characters, no half of a surrogate pair, and something to see.
-      // Written out, because not every language that reads the reference knows \p{Cc} and \p{Cs}.
-      pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
+      // No control characters, and something to see; written out, as not every reader of the reference knows \p{Cc}.
+      pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+      format: 'well-formed',
       description: 'What to call it: up to 100 characters, no control characters.',
     },
     scopes: { ...scopes, description: 'Exactly one: `tools` calls tools, `account` manages the account.' },

@@ -20,17 +20,21 @@ function asFault({ keyword, instancePath, message, params }: ErrorObject): Fault
         pointer: `${instancePath}/${escapePointer(String(params.additionalProperty))}`,
         message: 'is not a known field',
       };
+    case 'format':
+      if (params.format !== 'well-formed') break;
+      return { pointer: instancePath, message: 'holds a lone surrogate, which UTF-8 cannot carry' };
     case 'enum':
       return { pointer: instancePath, message: `must be one of ${[params.allowedValues].flat().join(', ')}` };
-    default:
-      return { pointer: instancePath, message: message ?? 'is invalid' };
   }
+  return { pointer: instancePath, message: message ?? 'is invalid' };
 }
 
 /** Compiles validators that report all faults at once, apply defaults and never coerce. `T` is the schema's own type. */
 export function createValidator(): <T = Record<string, unknown>>(schema: ObjectSchema) => Validate<T> {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictTypes: false });
   addFormats.default(ajv);
+  // JSON can spell half a surrogate pair, which no bytes can carry; a pattern for that would not be read everywhere.
+  ajv.addFormat('well-formed', (text) => text.isWellFormed());
   return <T>(schema: ObjectSchema) => {
     const check = ajv.compile<T>(schema);
     return (value) => {
