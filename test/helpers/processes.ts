@@ -48,6 +48,16 @@ export const isAlive = (pid: number): boolean => {
   return status !== '' && !/^State:\s+Z/m.test(status);
 };
 
+/** Waits until all of them are dead: the kernel ends a killed namespace in its own time. @returns those left after `ms` */
+export async function stillAlive(pids: readonly number[], ms: number): Promise<number[]> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const left = pids.filter(isAlive);
+    if (left.length === 0 || Date.now() > deadline) return left;
+    await sleep(50);
+  }
+}
+
 /** Every process that descends from one and whose command line matches. */
 export function childrenOf(pid: number, command: RegExp): number[] {
   const parents = new Map(

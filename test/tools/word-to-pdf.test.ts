@@ -8,8 +8,11 @@ import { office } from '../../activities/office/office.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { startFiles } from '../helpers/images.ts';
 import { convertPlainly, readPdf } from '../helpers/office.ts';
-import { childrenOf, isAlive } from '../helpers/processes.ts';
+import { childrenOf, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
+
+/** What is killed has this long to be gone. */
+const GONE_MS = 5000;
 
 const folder = await mkdtemp(join(tmpdir(), 'word-to-pdf-'));
 /** What we put where temporary files go is seen here. */
@@ -128,7 +131,7 @@ test.serial(
     const pids = childrenOf(process.pid, /soffice|bwrap/);
     t.true(pids.length > 0, 'spare ones are kept warm');
     await resource[Symbol.asyncDispose]();
-    t.deepEqual(pids.filter(isAlive), []);
+    t.deepEqual(await stillAlive(pids, GONE_MS), []);
     t.deepEqual(readdirSync(scratch), []);
   },
 );
