@@ -15,7 +15,7 @@ import { startCanaries } from '../helpers/canaries.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { startFiles } from '../helpers/images.ts';
 import { convertPlainly, makeDocx, makeOdt, readPdf, type ZipPart, zipOf } from '../helpers/office.ts';
-import { childrenOf, isAlive } from '../helpers/processes.ts';
+import { childrenOf, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('word-to-pdf');
@@ -246,14 +246,7 @@ const endless = (): Buffer => {
   return Buffer.from(`{\\rtf1\\ansi ${row.repeat(40_000)}\\pard end\\par}`);
 };
 const ours = () => childrenOf(process.pid, /soffice|bwrap/);
-const gone = async (pids: number[]): Promise<number[]> => {
-  const deadline = Date.now() + 60_000;
-  for (;;) {
-    const left = pids.filter(isAlive);
-    if (left.length === 0 || Date.now() > deadline) return left;
-    await sleep(100);
-  }
-};
+const gone = (pids: number[]) => stillAlive(pids, 60_000);
 
 test.serial(
   'a document that takes too long, or whose call is cancelled, is ended with all it has started',
