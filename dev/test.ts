@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -72,8 +72,6 @@ async function main(signal: AbortSignal): Promise<void> {
   const folder = owned.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
   );
-  // Postfix and Chromium run as users of their own, whose folders lie in this one: they may pass, not look.
-  await chmod(folder, 0o711);
   const servers = owned.adopt(await startServers({ dataDir: folder, log, signal }), (it) => it.stop());
   const testEnv = {
     ...env,

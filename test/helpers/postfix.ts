@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tethered } from '../../dev/tether.ts';
@@ -58,7 +57,8 @@ async function untilOpen(address: string, port: number): Promise<void> {
  */
 export async function startPostfix({ certificate, user }: PostfixOptions): Promise<Postfix> {
   const address = ownLoopback();
-  const folder = await mkdtemp(join(tmpdir(), 'postfix-'));
+  // Its daemons run as another user, who may not pass through the folder that `npm test` gives us.
+  const folder = await mkdtemp('/tmp/postfix-');
   const at = (...names: string[]): string => join(folder, ...names);
   // Its daemons run as a user of its own.
   await chmod(folder, 0o755);
