@@ -27,7 +27,8 @@ const PLACES = [...QUEUES, 'maildrop', 'pid', 'private', 'public', 'saved', 'tra
 /** Resolves with the output of a program that is to end well. */
 async function output(file: string, args: string[], input = ''): Promise<string> {
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.end(input);
+  // It may end without reading; its exit code tells whether that was right.
+  child.stdin.on('error', () => undefined).end(input);
   const chunks = child.stdout.toArray();
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`${file} ended with ${code}`);

@@ -240,7 +240,8 @@ async function askOpenssl({ address, port }: { address: string; port: number }) 
     const trust = ['-CAfile', roots, '-no-CApath', '-no-CAstore', '-verify_hostname', MAIL_HOST];
     const names = ['-nameopt', 'RFC2253', '-cipher', 'DEFAULT@SECLEVEL=2'];
     const client = promisify(execFile)('openssl', [...connection, ...trust, ...names], { timeout: 20_000 });
-    client.child.stdin?.end('QUIT\r\n');
+    // It may have ended by itself.
+    client.child.stdin?.on('error', () => undefined).end('QUIT\r\n');
     const { stdout } = await client;
     const [, code = ''] = /Verify return code: (\d+)/.exec(stdout) ?? [];
     const [, subject] = /^subject=(.*)$/m.exec(stdout) ?? [];
