@@ -55,7 +55,9 @@ export async function untilGone(pids: readonly number[]): Promise<void> {
     for (const pid of left) {
       try {
         process.kill(pid, 'SIGKILL');
-      } catch {}
+      } catch {
+        // It has ended meanwhile, or is not ours to kill: whether it lives is asked again, until patience ends.
+      }
     }
     if (left.length > 0) await sleep(POLL_MS);
   }
