@@ -6,7 +6,7 @@ import test from 'ava';
 import { processTree } from '../../activities/browser/processes.ts';
 import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
-import { remaining } from '../helpers/processes.ts';
+import { remaining, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('website-screenshot');
@@ -60,7 +60,7 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
     // The last first: with the first of them the kernel ends all.
     for (const pid of living.reverse()) process.kill(pid, signal);
     t.is((await shoot(resource)).pageTitle, 'T');
-    for (const old of pids) t.false(existsSync(`/proc/${old}`), `${old}`);
+    t.deepEqual(await stillAlive(pids, 10_000), []);
   });
 
 test.serial('a job that is out of time or called off gives its seat back at once', async (t) => {
