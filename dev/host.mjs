@@ -13,6 +13,7 @@ const NAMES = [
   'SSL_CERT_FILE',
   'SSL_CERT_DIR',
   'NODE_EXTRA_CA_CERTS',
+  'NODE_COMPILE_CACHE',
 ];
 
 const pick = (names) =>
