@@ -8,6 +8,8 @@ import { type Log, StartError } from './start-error.ts';
 const READY_MS = 60_000;
 /** Enough for calls in flight to be handed back; a local stack does not wait for the longest tool. */
 const GRACE_MS = 10_000;
+/** What the orchestrator loads first. */
+export const PRELOAD = 'workers/lightSandbox.ts';
 
 /** What a child tells over its channel when it serves. */
 interface Ready {
@@ -79,12 +81,13 @@ function createProcess(
   common: Common,
 ) {
   const [script, ...rest] = args;
+  const path = (file: string) => fileURLToPath(new URL(`../${file}`, import.meta.url));
   return new OwnedProcess<Ready>({
     ...common,
     name,
     command: () => ({
       file: process.execPath,
-      args: [fileURLToPath(new URL(`../${script}`, import.meta.url)), ...rest],
+      args: [...(name === 'orchestrator' ? ['--import', path(PRELOAD)] : []), path(script), ...rest],
       env: { ...machineEnv(), ...env() },
       ipc: true,
     }),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from '../../schemas/tool.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import type { Reservation } from '../../store/ledger.ts';
-import { ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import { type CallDoc, ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 /** Older than what the sweeper leaves alone. */
@@ -25,10 +25,9 @@ export async function openLanes(count: number): Promise<{ stores: Store[] } & As
 }
 
 /** The row of a call that was accepted a while ago. */
-export async function insertCall(store: Store, call: Reservation, key?: string): Promise<void> {
+function callRow(call: Reservation): CallDoc {
   const at = new Date(Date.now() - LONG_AGO_MS);
-  const expiresAt = new Date(Date.now() + 86_400_000);
-  await store.calls.insertOne({
+  return {
     _id: call.callId,
     accountId: call.accountId,
     keyId: null,
@@ -43,8 +42,12 @@ export async function insertCall(store: Store, call: Reservation, key?: string):
     touchedAt: at,
     finishedAt: null,
     actsOnWorld: false,
-    ...(key === undefined ? {} : { idempotency: { key, fingerprint: null, expiresAt } }),
-  });
+  };
+}
+
+/** Calls that were accepted a while ago. */
+export async function insertCalls(store: Store, calls: readonly Reservation[]): Promise<void> {
+  await store.calls.insertMany(calls.map(callRow));
 }
 
 /** An account with credits, and a call of it that has an Idempotency-Key. */
@@ -55,7 +58,9 @@ export async function openCall(
   const callId = randomUUID();
   const account = await createAccounts(store).create({ email: `${callId}@example.com`, credits });
   const call = { callId, accountId: account._id, tool: 'hash-text', pool: POOL, price, maxRunning: 64 };
-  await insertCall(store, call, 'the-key');
+  const expiresAt = new Date(Date.now() + 86_400_000);
+  const idempotency = { key: 'the-key', fingerprint: null, expiresAt };
+  await store.calls.insertOne({ ...callRow(call), idempotency });
   return call;
 }
 
