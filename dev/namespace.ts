@@ -43,7 +43,7 @@ async function ensureSearchAttributes({ operatorService }: Connection, namespace
   });
 }
 
-/** Runs a step until it succeeds: a namespace reaches the services one after the other, by their caches. */
+/** Runs a step until it succeeds: a namespace reaches the services one after the other, and a server that begins is busy. */
 async function retried(step: () => Promise<unknown>): Promise<void> {
   const deadline = Date.now() + READY_MS;
   for (;;) {
@@ -75,7 +75,7 @@ export async function prepareNamespace(address: string, namespace: string): Prom
   const connection = await connect(address);
   try {
     await connection.withDeadline(Date.now() + READY_MS, async () => {
-      await ensureNamespace(connection, namespace);
+      await retried(() => ensureNamespace(connection, namespace));
       await retried(() => ensureSearchAttributes(connection, namespace));
       const query = SEARCH_ATTRIBUTES.map((name) => `${name} = ''`).join(' AND ');
       await retried(() => connection.workflowService.countWorkflowExecutions({ namespace, query }));
