@@ -6,7 +6,7 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
 } from '@temporalio/client';
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineSearchAttributeKey, NamespaceNotFoundError } from '@temporalio/common';
 import canonicalize from 'canonicalize';
 import type { Logger } from 'pino';
 import type { Env } from '../schemas/env.ts';
@@ -108,9 +108,14 @@ export function policyOf(
 const isCallFailure = (value: unknown): value is CallFailure =>
   typeof value === 'object' && value !== null && 'members' in value && 'available' in value;
 
-/** Temporal or the way to it is down; the call may still be there when it comes back. */
+/**
+ * Temporal or the way to it is down; the call may still be there when it comes back. One that is overloaded does not
+ * find its own namespaces.
+ */
 const isPassing = (error: unknown): boolean =>
-  error instanceof GrpcError || (error instanceof Error && 'code' in error && typeof error.code === 'number');
+  error instanceof GrpcError ||
+  error instanceof NamespaceNotFoundError ||
+  (error instanceof Error && 'code' in error && typeof error.code === 'number');
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
