@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../api/listen.ts';
-import { clientEnv, machineEnv } from '../../dev/host.mjs';
-import { findOrFetch, onPath } from '../../dev/programs/find.ts';
-import { run } from '../../dev/programs/run.ts';
+import { machineEnv } from '../../dev/host.mjs';
+import { findGoProgram } from './goProgram.ts';
 
-const SOURCE = 'github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0';
+const PROGRAM = {
+  name: 'toxiproxy-server',
+  source: 'github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0',
+  built: 'server',
+};
 const START_MS = 10_000;
-const FETCH = { idleMs: 120_000, totalMs: 600_000 };
 
 /** What a connection suffers; see the toxics of https://github.com/Shopify/toxiproxy. */
 export type Toxic =
@@ -28,33 +29,12 @@ export interface Link {
   heal(): Promise<void>;
 }
 
-const findToxiproxy = (log: (line: string) => void) =>
-  findOrFetch(
-    {
-      name: 'toxiproxy-server',
-      help: 'toxiproxy-server so that it is on PATH, or Go to build it.',
-      ways: [
-        {
-          title: 'by building it with Go',
-          async fetch(folder, _log, signal) {
-            const go = await onPath('go');
-            if (go === null) throw new Error('there is no go');
-            const env = { ...clientEnv(), GOBIN: folder };
-            await run(go, ['install', '-v', '-ldflags=-s -w', SOURCE], { env, signal, ...FETCH });
-            return join(folder, 'server');
-          },
-        },
-      ],
-    },
-    log,
-  );
-
 /** A toxiproxy of one's own, with a link for each server. */
 export async function startToxiproxy<N extends string>(
   upstreams: Record<N, string>,
   log: (line: string) => void,
 ): Promise<{ links: Record<N, Link>; stop(): Promise<void> }> {
-  const program = await findToxiproxy(log);
+  const program = await findGoProgram(PROGRAM, log);
   const port = await freePort();
   const child = spawn(program, ['-host', '127.0.0.1', '-port', String(port)], {
     env: machineEnv(),
