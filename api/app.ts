@@ -11,6 +11,7 @@ import { auditAccount } from '../store/audit.ts';
 import { takeToken } from '../store/buckets.ts';
 import type { Lists } from '../store/lists.ts';
 import type { Store } from '../store/mongo.ts';
+import type { Payments } from '../store/payments.ts';
 import type { Results } from '../store/results.ts';
 import { createUsage } from '../store/usage.ts';
 import type { Auth } from './auth.ts';
@@ -33,7 +34,9 @@ import { dashboardRoutes } from './routes/dashboard.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { createServe } from './routes/operation.ts';
+import { stripeRoutes } from './routes/stripe.ts';
 import { toolRoutes } from './routes/tools.ts';
+import type { StripeService } from './stripe/service.ts';
 import { createToolCalls } from './toolCalls.ts';
 import type { Webhooks } from './webhooks.ts';
 
@@ -47,8 +50,11 @@ export interface AppDependencies {
   apiKeys: ApiKeys;
   results: Results;
   lists: Lists;
+  payments: Payments;
   handOver: HandOver;
   webhooks: Webhooks;
+  /** Null where it is not set up. */
+  stripe: StripeService | null;
   runner: CallRunner;
   auth: Auth;
   /** What /readyz asks. */
@@ -93,7 +99,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate({ ...keysAlone, session: sessions.callerFromSession }),
     rateLimit,
   });
-  const { lists, handOver, webhooks, checks } = deps;
+  const { lists, handOver, webhooks, payments, stripe, checks } = deps;
   const keys = createKeys({ lists, apiKeys, registry, handOver });
   accountRoutes(serve, { lists, keys, webhooks });
   const askAuth = createAskAuth(auth, createAttemptLimit(store, env.RATE_LIMIT));
@@ -104,6 +110,8 @@ export function createApp(deps: AppDependencies): Koa<State> {
     accounts,
     registry,
     lists,
+    payments,
+    stripe,
     usage: createUsage(store),
     keys,
     webhooks,
@@ -115,6 +123,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     auditAccount: (accountId) => auditAccount(store, accountId),
     env,
   });
+  if (stripe !== null) stripeRoutes(router, { stripe, payments, handOver, log });
   codecRoutes(router, { sessions, codec: deps.codec, env });
 
   app.use(problems(log, deps.metrics));

@@ -13,7 +13,13 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isOfType = ({ headers }: IncomingMessage, type: RegExp): boolean =>
   type.test(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity';
 
-async function readAll(request: IncomingMessage, limit: number): Promise<Buffer> {
+/**
+ * The body as it came.
+ *
+ * @param limit bytes
+ * @throws ServiceError body_too_large
+ */
+export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const tooLarge = new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
   const chunks: Buffer[] = [];
@@ -47,7 +53,7 @@ async function readAll(request: IncomingMessage, limit: number): Promise<Buffer>
  */
 export async function readJson(request: IncomingMessage, limit: number): Promise<Record<string, unknown>> {
   if (!isOfType(request, JSON_TYPE)) throw new ServiceError('unsupported_media_type');
-  const bytes = await readAll(request, limit);
+  const bytes = await readBytes(request, limit);
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -69,5 +75,5 @@ export async function readForm(request: IncomingMessage, limit: number): Promise
     throw new ServiceError('unsupported_media_type', {
       detail: 'Send the form as application/x-www-form-urlencoded, in UTF-8.',
     });
-  return new URLSearchParams((await readAll(request, limit)).toString());
+  return new URLSearchParams((await readBytes(request, limit)).toString());
 }

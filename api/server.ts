@@ -13,6 +13,7 @@ import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
 import { createLists } from '../store/lists.ts';
 import { ensureIndexes, openStore } from '../store/mongo.ts';
+import { createPayments } from '../store/payments.ts';
 import { createResults } from '../store/results.ts';
 import { createVault } from '../store/vault.ts';
 import { createWebhookEndpoints } from '../store/webhookEndpoints.ts';
@@ -29,6 +30,7 @@ import { createInternalServer } from './internal.ts';
 import { drain, listen } from './listen.ts';
 import { createApiMetrics, createRegistry } from './metrics.ts';
 import { runMain } from './runMain.ts';
+import { openStripe } from './stripe/open.ts';
 import { createWebhooks } from './webhooks.ts';
 import { createWebhookWorkflow } from './webhookWorkflow.ts';
 
@@ -84,6 +86,8 @@ async function main(): Promise<void> {
     apiKeys,
     results: createResults(store, keyring),
     lists,
+    payments: createPayments(store, accounts),
+    stripe: await openStripe(env, log),
     handOver: createHandOver(client, (error) => log.warn({ err: error }, 'events wait for the sweeper')),
     webhooks: createWebhooks({
       endpoints: createWebhookEndpoints(store, keyring),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseAllow } from './formats/allow.ts';
+import { parsePacks } from './formats/packs.ts';
 
 /** A value that cannot be used; the message is one line that names the variable. */
 export class EnvError extends Error {
@@ -260,17 +261,31 @@ export const VARIABLES = {
     secret: true,
     about: 'Not used yet: mail server for what the service tells its owners.',
   }),
+  CREDIT_PACKS: variable({
+    parse: (text) => parsePacks(list(text)),
+    fallback: [
+      { credits: 1000, amount: 900, currency: 'USD' },
+      { credits: 5000, amount: 3900, currency: 'USD' },
+      { credits: 25_000, amount: 16_900, currency: 'USD' },
+    ],
+    about: 'credits:price,… on sale, in a currency with two decimals, or off.',
+  }),
   STRIPE_SECRET_KEY: variable({
     parse: String,
     fallback: null,
     secret: true,
-    about: 'Not used yet: turns on purchases by Stripe.',
+    about: 'Sells credits by Stripe. Default: a test checkout that takes no money; in production none.',
   }),
   STRIPE_WEBHOOK_SECRET: variable({
     parse: String,
     fallback: null,
     secret: true,
-    about: 'Not used yet: verifies what Stripe sends.',
+    about: 'Signing secret of the webhook endpoint at Stripe; goes with STRIPE_SECRET_KEY.',
+  }),
+  STRIPE_API_URL: variable({
+    parse: webUrl,
+    fallback: 'https://api.stripe.com',
+    about: "Stripe's API; another address is for tests.",
   }),
   LOG_LEVEL: variable({
     parse: oneOf(LOG_LEVELS),
@@ -341,12 +356,17 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     FILTER_LISTS: read('FILTER_LISTS', v.FILTER_LISTS, source),
     SOFFICE_PATH: read('SOFFICE_PATH', v.SOFFICE_PATH, source),
     SMTP_URL: read('SMTP_URL', v.SMTP_URL, source),
+    CREDIT_PACKS: read('CREDIT_PACKS', v.CREDIT_PACKS, source),
     STRIPE_SECRET_KEY: read('STRIPE_SECRET_KEY', v.STRIPE_SECRET_KEY, source),
     STRIPE_WEBHOOK_SECRET: read('STRIPE_WEBHOOK_SECRET', v.STRIPE_WEBHOOK_SECRET, source),
+    STRIPE_API_URL: read('STRIPE_API_URL', v.STRIPE_API_URL, source),
     LOG_LEVEL: read('LOG_LEVEL', v.LOG_LEVEL, source),
     NODE_ENV: read('NODE_ENV', v.NODE_ENV, source),
   };
   if (env.NODE_ENV === 'production' && env.RATE_LIMIT === null)
     throw new EnvError('RATE_LIMIT: off is not for production');
+  // Without the one nobody can pay, without the other nobody gets what they paid for.
+  if ((env.STRIPE_SECRET_KEY === null) !== (env.STRIPE_WEBHOOK_SECRET === null))
+    throw new EnvError('STRIPE_SECRET_KEY: goes with STRIPE_WEBHOOK_SECRET; set both or neither');
   return env;
 }

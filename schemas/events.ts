@@ -87,7 +87,7 @@ export const EVENTS = {
       required: ['balance', 'amount', 'source', 'reference'],
       additionalProperties: false,
     },
-    example: { balance: 1250, amount: 1000, source: 'purchase', reference: 'cs_a1b2c3' },
+    example: { balance: 1250, amount: 1000, source: 'purchase', reference: 'pi_3MtwBwLkdIwHu7ix28a3tqPa' },
   },
   'api_key.created': { summary: 'A key was created.', data: apiKey, example: apiKeyExample },
   'api_key.revoked': { summary: 'A key was revoked.', data: apiKey, example: apiKeyExample },

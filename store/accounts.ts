@@ -35,6 +35,8 @@ export interface Accounts {
    * what is available, fires nothing, and records the rest as shortfall, which suspends the account.
    */
   grant(grant: Grant): Promise<Granted>;
+  /** The same as a part of the caller's transaction, which has to know that the reference is new. */
+  grantWithin(session: ClientSession, grant: Grant): Promise<Granted>;
 }
 
 const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
@@ -75,6 +77,8 @@ export function createAccounts(store: Store): Accounts {
 
   async function apply(session: ClientSession, grant: Grant): Promise<Granted> {
     const { accountId, type, amount, reference, reason } = grant;
+    if (!Number.isSafeInteger(amount) || amount === 0)
+      throw new RangeError('want a whole number of credits other than 0');
     const id = grantId(grant);
     // Writing comes before looking: from here on calls wait for this transaction, which on a busy account would else
     // find its look outdated again and again.
@@ -172,9 +176,9 @@ export function createAccounts(store: Store): Accounts {
       return account;
     },
 
+    grantWithin: apply,
+
     async grant(grant) {
-      if (!Number.isSafeInteger(grant.amount) || grant.amount === 0)
-        throw new RangeError('want a whole number of credits other than 0');
       try {
         return await store.transaction((session) => apply(session, grant));
       } catch (error) {

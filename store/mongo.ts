@@ -94,6 +94,33 @@ export interface GrantDoc {
   reason: string | null;
 }
 
+/** How far a dispute has come, in the order in which it can: money is withheld while it is open, and for good when lost. */
+export const DISPUTE_STAGES = ['inquiry', 'open', 'lost', 'won'] as const;
+export type DisputeStage = (typeof DISPUTE_STAGES)[number];
+
+/** A payment and what was told of it, in whatever order. Until it is known to be paid it is nobody's. */
+export interface PaymentDoc {
+  /** The payment service's id. */
+  _id: string;
+  accountId: string | null;
+  credits: number;
+  /** In hundredths of the currency, like the amounts below. */
+  amount: number;
+  /** ISO 4217, in capitals. */
+  currency: string;
+  /** No money moved. */
+  test: boolean;
+  paidAt: Date | null;
+  /** All refunds together. */
+  refunded: number;
+  disputes: { id: string; amount: number; stage: DisputeStage }[];
+  /** Credits that were taken back. */
+  taken: number;
+  reportedAt: Date;
+  /** Until it is paid: refunds of what we did not sell are told us as well. */
+  forgetAt?: Date;
+}
+
 export type CallState = 'running' | 'charged' | 'refunded' | 'refused';
 
 /** One call: the usage log, and the record behind an Idempotency-Key. */
@@ -191,6 +218,7 @@ export interface Store {
   calls: Collection<CallDoc>;
   entries: Collection<EntryDoc>;
   grants: Collection<GrantDoc>;
+  payments: Collection<PaymentDoc>;
   events: Collection<EventDoc>;
   results: Collection<ResultPieceDoc>;
   buckets: Collection<BucketDoc>;
@@ -240,6 +268,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     calls: db.collection('calls'),
     entries: db.collection('entries'),
     grants: db.collection('grants'),
+    payments: db.collection('payments'),
     events: db.collection('events'),
     results: db.collection('results'),
     buckets: db.collection('buckets'),
@@ -268,6 +297,8 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.calls.createIndex({ touchedAt: 1 }, { partialFilterExpression: { state: 'running' } }),
     store.entries.createIndex({ accountId: 1, seq: -1 }, { unique: true }),
     store.grants.createIndex({ accountId: 1, at: -1 }),
+    store.payments.createIndex({ accountId: 1, paidAt: -1 }),
+    store.payments.createIndex({ forgetAt: 1 }, { expireAfterSeconds: 0 }),
     store.events.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
     store.events.createIndex({ createdAt: 1 }, { partialFilterExpression: { pending: true } }),
     store.webhookEndpoints.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),

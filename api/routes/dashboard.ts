@@ -7,6 +7,7 @@ import type { Accounts } from '../../store/accounts.ts';
 import type { AccountAudit } from '../../store/audit.ts';
 import type { Taken } from '../../store/buckets.ts';
 import type { Lists } from '../../store/lists.ts';
+import type { Payments } from '../../store/payments.ts';
 import type { Usage } from '../../store/usage.ts';
 import type { Context, State } from '../context.ts';
 import { createDocument, sendDocument } from '../document.ts';
@@ -14,10 +15,12 @@ import type { HandOver } from '../handOver.ts';
 import type { Checks } from '../health.ts';
 import type { Keys } from '../keys.ts';
 import type { Sessions } from '../middleware/session.ts';
+import type { StripeService } from '../stripe/service.ts';
 import type { ToolCalls } from '../toolCalls.ts';
 import type { Webhooks } from '../webhooks.ts';
 import type { AskAuth } from './auth.ts';
 import { callPages } from './dashboard/calls.ts';
+import { creditPages } from './dashboard/credits.ts';
 import { createDesk } from './dashboard/desk.ts';
 import { keyPages } from './dashboard/keys.ts';
 import { ledgerPages } from './dashboard/ledger.ts';
@@ -33,17 +36,20 @@ interface Dependencies {
   accounts: Accounts;
   registry: Registry;
   lists: Lists;
+  payments: Payments;
   usage: Usage;
   keys: Keys;
   webhooks: Webhooks;
   toolCalls: ToolCalls;
   handOver: HandOver;
+  /** Null where it is not set up. */
+  stripe: StripeService | null;
   checks: Checks;
   rateLimit(ctx: Context): Promise<void>;
   /** Null where nothing is limited. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
   auditAccount(accountId: string): Promise<AccountAudit | null>;
-  env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL' | 'FREE_CREDITS'>;
+  env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL' | 'FREE_CREDITS' | 'CREDIT_PACKS' | 'NODE_ENV'>;
 }
 
 const FILES = { 'style.css': 'text/css', 'times.js': 'text/javascript' };
@@ -61,6 +67,7 @@ export function dashboardRoutes(router: Router<State>, deps: Dependencies): void
   toolPages(desk, deps);
   callPages(desk, deps);
   ledgerPages(desk, deps);
+  creditPages(desk, deps);
   keyPages(desk, deps);
   webhookPages(desk, deps);
   operatorPages(desk, deps);

@@ -90,6 +90,15 @@ test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a re
   await press('Enable');
   t.regex(await text(), /State active Failures in a row 0 of 20/);
 
+  await open('/dashboard/credits');
+  await look();
+  await press('1,000 credits for $9.00');
+  t.regex(await text(), /Test checkout: no money moves/);
+  await look();
+  await press('Pretend to pay');
+  t.regex(await text(), /The credits are on your account\..*Available 1,249/);
+  await look();
+
   await open('/dashboard/keys');
   await page.click('.confirm summary');
   await press('Revoke');
@@ -100,7 +109,6 @@ test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a re
   for (const path of [
     '/dashboard/tools',
     '/dashboard/tools/qr-generate',
-    '/dashboard/credits',
     '/dashboard/settings',
     '/dashboard',
   ]) {

@@ -301,6 +301,47 @@ test('the overview shows what the days and the tools took', async (t) => {
   t.regex(text, /By tool ping 11 bcrypt-hash 2 hash-text 1/);
 });
 
+test('credits are bought with the test checkout, once however often its form is sent', async (t) => {
+  const owner = await newOwner(stack);
+  const shop = await pageOf(t, await owner.get('/credits'));
+  t.regex(mainText(shop), /Test checkout: no money moves/);
+  const packs = shop.filter((element) => attribute(element, 'name') === 'pack');
+  t.deepEqual(packs.map(textOf), [
+    '1,000 credits for $9.00',
+    '5,000 credits for $39.00',
+    '25,000 credits for $169.00',
+  ]);
+  const reference = fieldValue(shop, 'reference');
+  const sent = await owner.post('/credits/buy', { pack: '5000', reference });
+  t.is(sent.status, 303);
+  const checkout = await pageOf(
+    t,
+    await owner.get((sent.headers.get('location') ?? '').replace('/dashboard', '')),
+  );
+  t.regex(mainText(checkout), /Test checkout: no money moves.* 5,000 credits .* \$39\.00/);
+  const fields = { pack: fieldValue(checkout, 'pack'), reference: fieldValue(checkout, 'reference') };
+  const paid = await Promise.all([1, 2, 3].map(() => owner.post('/credits/test-checkout', fields)));
+  for (const { status, headers } of paid)
+    t.deepEqual([status, headers.get('location')], [303, '/dashboard/credits?done=bought']);
+  const after = await pageOf(t, await owner.get('/credits?done=bought'));
+  t.regex(mainText(after), /The credits are on your account\..* Available 5,030 /);
+  t.is(rowsOf(after).filter((row) => /UTC 5,000 \$39\.00 \$0\.00 test paid test_/.test(row)).length, 1);
+  t.is(rowsOf(after).filter((row) => /UTC purchase 5,000 5,000$/.test(row)).length, 1);
+
+  const other = await newOwner(stack);
+  for (const wrong of [
+    await owner.post('/credits/test-checkout', { ...fields, pack: '1000' }),
+    await other.post('/credits/test-checkout', fields),
+    await owner.post('/credits/test-checkout', { ...fields, pack: '5001' }),
+    await owner.post('/credits/test-checkout', { ...fields, reference: 'mine' }),
+    await owner.post('/credits/buy', { ...fields, pack: '-5000' }),
+    await owner.get('/credits/test-checkout?pack=5001'),
+  ])
+    t.is(wrong.status, 422);
+  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 5,030 /);
+  t.regex(mainText(await pageOf(t, await other.get('/credits'))), /Available 30 .* Nothing was bought yet/);
+});
+
 test('operators find an account and adjust it once, however often the form is sent', async (t) => {
   const who = await makeUser(stack, 'operator');
   const operator = visitor(stack, await signIn(stack.baseUrl, who), who);

@@ -60,6 +60,8 @@ test('every form of a session needs its token, and no other session has it', asy
     ),
     '/tools/hash-text',
     '/ledger/recompute',
+    '/credits/buy',
+    '/credits/test-checkout',
     '/settings/password',
     '/sign-out',
   ])
@@ -68,6 +70,8 @@ test('every form of a session needs its token, and no other session has it', asy
         name: 'forged',
         scope: 'tools',
         text: 'a',
+        pack: '1000',
+        reference: randomUUID(),
         ...(formToken !== undefined && { formToken }),
       });
       t.is(response.status, 403, `${path} ${formToken}`);
@@ -75,6 +79,7 @@ test('every form of a session needs its token, and no other session has it', asy
   t.is((await owner.get(webhook)).status, 200);
   t.false(mainText(await pageOf(t, await owner.get('/keys'))).includes('revoked'));
   t.is(await withStore(stack, ({ apiKeys }) => apiKeys.countDocuments({ name: 'forged' })), 0);
+  t.is(await withStore(stack, ({ payments }) => payments.countDocuments()), 0);
 });
 
 test('what a page of another origin sends is refused, the right token or not', async (t) => {
@@ -149,6 +154,7 @@ test('who is not signed in is sent to sign in from every page, and changes nothi
     '/webhooks',
     '/webhooks/x',
     '/credits',
+    '/credits/test-checkout',
     '/settings',
     '/operator',
     '/operator/accounts/x',
@@ -157,7 +163,15 @@ test('who is not signed in is sent to sign in from every page, and changes nothi
     t.is(response.status, 303, path);
     t.is(response.headers.get('location'), '/dashboard/sign-in');
   }
-  for (const path of ['/keys', '/webhooks', '/tools/hash-text', '/settings/password', '/operator/accounts/x'])
+  for (const path of [
+    '/keys',
+    '/webhooks',
+    '/tools/hash-text',
+    '/credits/buy',
+    '/credits/test-checkout',
+    '/settings/password',
+    '/operator/accounts/x',
+  ])
     t.is(
       (await nobody.postRaw(path, { name: 'forged', scope: 'tools' })).headers.get('location'),
       '/dashboard/sign-in',

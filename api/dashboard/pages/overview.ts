@@ -46,7 +46,7 @@ export function overviewPage({ viewer, account, usage, hasKey, now }: Overview):
     shortfall === 0
       ? null
       : alert({
-          message: `This account is suspended: ${count(shortfall, 'credit')} of an adjustment could not be taken. Calls are refused until new credits settle it.`,
+          message: `This account is suspended: ${count(shortfall, 'credit')} of an adjustment or a refund could not be taken. Calls are refused until new credits settle it.`,
           faults: [],
         });
   return layout({

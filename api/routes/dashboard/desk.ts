@@ -18,16 +18,20 @@ const FORM_BYTES = 16_384;
 export const HOME = '/dashboard';
 export const SIGN_IN = '/dashboard/sign-in';
 
-const HEADERS = {
-  'Content-Security-Policy': [
+const CSP = 'Content-Security-Policy';
+const policy = (formAction: string): string =>
+  [
     "default-src 'none'",
     "style-src 'self'",
     "script-src 'self'",
     "img-src 'self' data:",
-    "form-action 'self'",
+    `form-action ${formAction}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
-  ].join('; '),
+  ].join('; ');
+
+const HEADERS = {
+  [CSP]: policy("'self'"),
   // With no-referrer browsers would send `Origin: null` with our own forms (Fetch standard, 3.2).
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -76,11 +80,15 @@ export function sendPage(ctx: Context, page: string, status = 200): void {
   ctx.type = 'text/html; charset=utf-8';
 }
 
-/** 303: whatever was asked for, go on with GET. Only paths of ours come here. */
-export function goTo(ctx: Context, path: string): void {
+/** 303: whatever was asked for, go on with GET. Only addresses that are known to us come here. */
+export function goTo(ctx: Context, address: string): void {
   ctx.status = 303;
-  ctx.redirect(path);
+  ctx.redirect(address);
 }
+
+/** For a page whose form is answered with the way to another origin: some browsers hold that against the policy too. */
+export const formsMayLeadTo = (ctx: Context, origin: string): void =>
+  ctx.set(CSP, policy(`'self' ${origin}`));
 
 export const readFields = (ctx: Context, formBytes = FORM_BYTES): Promise<URLSearchParams> =>
   readForm(ctx.req, formBytes);

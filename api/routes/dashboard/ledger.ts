@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import type { AccountAudit } from '../../../store/audit.ts';
 import type { Lists } from '../../../store/lists.ts';
-import { creditsPage } from '../../dashboard/pages/credits.ts';
 import { AUDIT_PATH, ledgerPage } from '../../dashboard/pages/ledger.ts';
 import { statement } from '../account/ledger.ts';
-import { accountRow, entryRow } from '../account/rows.ts';
+import { entryRow } from '../account/rows.ts';
 import { STALLED_MS } from '../operation.ts';
 import { type Desk, sendPage, type Visit } from './desk.ts';
 import { pageOf } from './query.ts';
@@ -15,9 +14,7 @@ interface Dependencies {
   auditAccount(accountId: string): Promise<AccountAudit | null>;
 }
 
-const GRANTS = 50;
-
-/** The statement in pages and as a file, what it adds up to, and what was granted. */
+/** The statement in pages and as a file, and what it adds up to. */
 export function ledgerPages(desk: Desk, { lists, auditAccount }: Dependencies): void {
   async function show({ ctx, viewer }: Visit, audit?: AccountAudit): Promise<void> {
     const page = pageOf(ctx);
@@ -38,10 +35,5 @@ export function ledgerPages(desk: Desk, { lists, auditAccount }: Dependencies): 
     ctx.type = 'text/csv';
     ctx.res.setTimeout(STALLED_MS);
     ctx.body = Readable.from(statement(await lists.statement(viewer.account._id)));
-  });
-
-  desk.get('/dashboard/credits', async ({ ctx, viewer }) => {
-    const grants = await lists.grants(viewer.account._id, GRANTS);
-    sendPage(ctx, creditsPage({ viewer, account: accountRow(viewer.account), grants }));
   });
 }

@@ -1,0 +1,353 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { parse } from 'parse5';
+import Stripe from 'stripe';
+import { EnvError, readEnv } from '../../schemas/env.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { accountOf, closeBooks, until } from '../helpers/books.ts';
+import { newOwner, type Visitor } from '../helpers/dashboard.ts';
+import { attribute, CSP, elementsOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+import { type StripeMock, startStripeMock } from '../helpers/stripeMock.ts';
+
+const KEY = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
+const SECRET = 'whsec_Ukm9N6tPFGOwFzSBlQTvvgnHO7d0CpFz';
+
+let mock: StripeMock;
+let stack: Stack;
+/** Without Stripe, in production. */
+let bare: Stack;
+let store: Store;
+/** Stripe's own examples of what its events hold. */
+let examples: { session: object; charge: object; dispute: object };
+
+test.before(async (t) => {
+  mock = await startStripeMock((line) => t.log(line));
+  const env = {
+    STRIPE_SECRET_KEY: KEY,
+    STRIPE_WEBHOOK_SECRET: SECRET,
+    STRIPE_API_URL: mock.url,
+    CREDIT_PACKS: '1000:9.00 EUR,40:0.50eur',
+  };
+  stack = await startStack({ pools: ['orchestrator'], env });
+  bare = await startStack({ pools: [], env: { NODE_ENV: 'production', RATE_LIMIT: '1000' } });
+  store = await openStore(stack.mongodbUri);
+  const { hostname, port } = new URL(mock.url);
+  const stripe = new Stripe(KEY, { host: hostname, port: Number(port), protocol: 'http' });
+  const [session, charge, dispute] = await Promise.all([
+    stripe.checkout.sessions.retrieve('cs_test_1'),
+    stripe.charges.retrieve('ch_1'),
+    stripe.disputes.retrieve('du_1'),
+  ]);
+  examples = { session, charge, dispute };
+  mock.requests.length = 0;
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+  await bare?.stop();
+  await mock?.stop();
+});
+
+type Fields = Record<string, unknown>;
+
+const eventOf = (type: string, object: object): string =>
+  JSON.stringify({
+    id: `evt_${randomUUID()}`,
+    object: 'event',
+    api_version: Stripe.API_VERSION,
+    created: Math.floor(Date.now() / 1000),
+    livemode: false,
+    type,
+    data: { object },
+  });
+
+/** A signature as Stripe makes it. */
+const sign = (payload: string, secret = SECRET, timestamp = Math.floor(Date.now() / 1000)): string =>
+  Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp });
+
+const deliver = (body: string, signature: string | null = sign(body)) =>
+  fetch(`${stack.baseUrl}/stripe/webhook`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      ...(signature !== null && { 'Stripe-Signature': signature }),
+    },
+    body,
+  });
+
+/** A checkout that was paid, as its event tells. */
+const sessionOf = (accountId: string, paymentId: string, over: Fields = {}): object => ({
+  ...examples.session,
+  id: `cs_${paymentId}`,
+  mode: 'payment',
+  payment_status: 'paid',
+  payment_intent: paymentId,
+  client_reference_id: accountId,
+  amount_total: 900,
+  currency: 'eur',
+  metadata: { accountId, credits: '1000', amount: '900', currency: 'EUR' },
+  ...over,
+});
+const chargeOf = (paymentId: string, refunded: number, over: Fields = {}): object => ({
+  ...examples.charge,
+  payment_intent: paymentId,
+  amount: 900,
+  amount_refunded: refunded,
+  refunded: refunded === 900,
+  currency: 'eur',
+  ...over,
+});
+const disputeOf = (paymentId: string, status: string, over: Fields = {}): object => ({
+  ...examples.dispute,
+  id: `du_${paymentId}`,
+  payment_intent: paymentId,
+  amount: 900,
+  currency: 'eur',
+  status,
+  ...over,
+});
+
+async function balanceOf(accountId: string) {
+  const { balance, shortfall } = await accountOf(store, accountId);
+  return { balance, shortfall };
+}
+
+const newPayment = () => `pi_${randomUUID().replaceAll('-', '')}`;
+
+async function shopOf(owner: Visitor) {
+  const response = await owner.get('/credits');
+  const policy = response.headers.get('content-security-policy');
+  const elements = elementsOf(parse(await response.text()));
+  const field = elements.find((element) => attribute(element, 'name') === 'reference');
+  return { policy, elements, reference: (field && attribute(field, 'value')) ?? '' };
+}
+
+test.serial('a pack is bought on a page of Stripe: once for a form that is sent twice', async (t) => {
+  const owner = await newOwner(stack);
+  const { policy, elements, reference } = await shopOf(owner);
+  // Chromium holds the way to which a form leads against the policy of its page.
+  t.is(policy, CSP.replace("form-action 'self'", "form-action 'self' https://checkout.stripe.com"));
+  t.notRegex(mainText(elements), /test checkout/i);
+  const packs = elements.filter((element) => attribute(element, 'name') === 'pack');
+  t.deepEqual(packs.map(textOf), ['1,000 credits for €9.00', '40 credits for €0.50']);
+
+  mock.requests.length = 0;
+  for (const pack of ['1000', '1000', '40']) {
+    const sent = await owner.post('/credits/buy', { pack, reference });
+    t.is(sent.status, 303);
+    t.regex(sent.headers.get('location') ?? '', /^https:\/\/checkout\.stripe\.com\//);
+  }
+  t.deepEqual(
+    mock.requests.map(({ path }) => path),
+    Array(3).fill('/v1/checkout/sessions'),
+  );
+  const [first, second, third] = mock.requests;
+  t.is(first?.authorization, `Bearer ${KEY}`);
+  t.true(first?.idempotencyKey?.includes(reference));
+  t.is(second?.idempotencyKey, first?.idempotencyKey);
+  t.not(third?.idempotencyKey, first?.idempotencyKey);
+  const accountId = (await store.accounts.findOne({ email: owner.email }))?._id ?? '';
+  t.deepEqual(Object.fromEntries(first?.form ?? []), {
+    mode: 'payment',
+    'line_items[0][quantity]': '1',
+    'line_items[0][price_data][currency]': 'eur',
+    'line_items[0][price_data][unit_amount]': '900',
+    'line_items[0][price_data][product_data][name]': '1000 credits',
+    client_reference_id: accountId,
+    'metadata[accountId]': accountId,
+    'metadata[credits]': '1000',
+    'metadata[amount]': '900',
+    'metadata[currency]': 'EUR',
+    customer_email: owner.email,
+    success_url: `${stack.baseUrl}/dashboard/credits?done=paid`,
+    cancel_url: `${stack.baseUrl}/dashboard/credits?done=cancelled`,
+    'adaptive_pricing[enabled]': 'false',
+  });
+  for (const [done, words] of [
+    ['paid', /Thank you/],
+    ['cancelled', /nothing was charged/],
+  ] as const) {
+    const back = elementsOf(parse(await (await owner.get(`/credits?done=${done}`)).text()));
+    t.regex(mainText(back), words);
+    t.regex(mainText(back), /Available 250 .* Nothing was bought yet/);
+  }
+});
+
+test.serial('Stripe is asked again when it stumbles, and the buyer is told when it refuses', async (t) => {
+  const owner = await newOwner(stack);
+  const { reference } = await shopOf(owner);
+  mock.requests.length = 0;
+  mock.failNext(500);
+  t.is((await owner.post('/credits/buy', { pack: '1000', reference })).status, 303);
+  const keys = mock.requests.map(({ idempotencyKey }) => idempotencyKey);
+  t.is(keys.length, 2);
+  t.is(keys[0], keys[1]);
+  mock.failNext(400);
+  const refused = await owner.post('/credits/buy', { pack: '1000', reference });
+  t.is(refused.status, 502);
+  t.regex(await refused.text(), /Nothing was charged; please try again/);
+});
+
+test('where Stripe sells there is no test checkout', async (t) => {
+  const owner = await newOwner(stack);
+  const { reference } = await shopOf(owner);
+  t.is((await owner.post('/credits/test-checkout', { pack: '1000', reference })).status, 404);
+  t.is((await owner.get(`/credits/test-checkout?pack=1000&reference=${reference}`)).status, 404);
+  t.deepEqual(await store.payments.find({ _id: `test_${reference}` }).toArray(), []);
+});
+
+test('in production nothing is sold without Stripe, and nobody tells us of payments', async (t) => {
+  const owner = await newOwner(bare);
+  const shop = await pageOf(t, await owner.get('/credits'));
+  t.regex(mainText(shop), /Credits are not sold here/);
+  t.false(shop.some((element) => attribute(element, 'name') === 'pack'));
+  const fields = { pack: '1000', reference: randomUUID() };
+  t.is((await owner.post('/credits/buy', fields)).status, 404);
+  t.is((await owner.post('/credits/test-checkout', fields)).status, 404);
+  t.is((await owner.get(`/credits/test-checkout?${new URLSearchParams(fields)}`)).status, 404);
+  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 250 .* Nothing was bought yet/);
+  const told = await fetch(`${bare.baseUrl}/stripe/webhook`, { method: 'POST', body: '{}' });
+  t.is(told.status, 404);
+});
+
+test('an event that is not signed by Stripe, or not now, changes nothing', async (t) => {
+  const { accountId } = await makeAccount(stack, 5);
+  const body = eventOf('checkout.session.completed', sessionOf(accountId, newPayment()));
+  const now = Math.floor(Date.now() / 1000);
+  for (const [name, signature, sent] of [
+    ['no signature', null, body],
+    ['no signature at all', 'nonsense', body],
+    ['of another secret', sign(body, 'whsec_other'), body],
+    ['old', sign(body, SECRET, now - 600), body],
+    ['of another body', sign(body), body.replace('"1000"', '"9000"')],
+    ['with a newer time written in', sign(body, SECRET, now - 600).replace(/t=\d+/, `t=${now}`), body],
+    ['of another scheme', sign(body).replace('v1=', 'v0='), body],
+  ] as const) {
+    const response = await deliver(sent, signature);
+    t.is(response.status, 400, name);
+    t.like(await response.json(), { code: 'invalid_header' }, name);
+  }
+  const large = eventOf('checkout.session.completed', { padding: 'x'.repeat(300_000) });
+  t.is((await deliver(large)).status, 413);
+  t.deepEqual(await balanceOf(accountId), { balance: 5, shortfall: 0 });
+});
+
+test('a payment is booked once, however often and at once it is told', async (t) => {
+  const { accountId } = await makeAccount(stack, 5);
+  const paymentId = newPayment();
+  const body = eventOf('checkout.session.completed', sessionOf(accountId, paymentId));
+  const again = eventOf('checkout.session.async_payment_succeeded', sessionOf(accountId, paymentId));
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => deliver(i % 3 === 0 ? again : body)),
+  );
+  for (const answer of answers) t.is(answer.status, 200);
+  t.deepEqual(await balanceOf(accountId), { balance: 1005, shortfall: 0 });
+  const events = await store.events.find({ accountId, event: 'credits.granted' }).toArray();
+  t.deepEqual(
+    events.map(({ data }) => data),
+    [{ balance: 1005, amount: 1000, source: 'purchase', reference: paymentId }],
+  );
+  await until('the event was handed over', async () =>
+    store.events.findOne({ accountId, event: 'credits.granted', pending: { $exists: false } }),
+  );
+});
+
+test('a payment that takes days is booked when it succeeds', async (t) => {
+  const { accountId } = await makeAccount(stack, 5);
+  const paymentId = newPayment();
+  const waiting = sessionOf(accountId, paymentId, { payment_status: 'unpaid' });
+  t.is((await deliver(eventOf('checkout.session.completed', waiting))).status, 200);
+  t.deepEqual(await balanceOf(accountId), { balance: 5, shortfall: 0 });
+  const paid = sessionOf(accountId, paymentId);
+  t.is((await deliver(eventOf('checkout.session.async_payment_succeeded', paid))).status, 200);
+  t.deepEqual(await balanceOf(accountId), { balance: 1005, shortfall: 0 });
+});
+
+test('refunds and disputes take credits back, and a dispute that is won gives them', async (t) => {
+  const { accountId, call } = await makeAccount(stack, 5);
+  const [one, two] = [newPayment(), newPayment()];
+  const tell = async (type: string, object: object, balance: number, shortfall = 0) => {
+    t.is((await deliver(eventOf(type, object))).status, 200);
+    t.deepEqual(await balanceOf(accountId), { balance, shortfall }, type);
+  };
+  await tell('checkout.session.completed', sessionOf(accountId, one), 1005);
+  await tell('charge.refunded', chargeOf(one, 90), 905);
+  await tell('charge.refunded', chargeOf(one, 450), 505);
+  await tell('charge.refunded', chargeOf(one, 90), 505);
+  // The dispute comes before the payment that it is about.
+  await tell('charge.dispute.created', disputeOf(two, 'needs_response'), 505);
+  await tell('checkout.session.completed', sessionOf(accountId, two), 505);
+  await tell('charge.dispute.closed', disputeOf(two, 'won'), 1505);
+  await tell('charge.dispute.created', disputeOf(two, 'needs_response'), 1505);
+  // What is spent cannot be taken.
+  const spent = { accountId, type: 'adjustment', amount: -1500, reference: 'spent', reason: null } as const;
+  await createAccounts(store).grant(spent);
+  await tell('charge.refunded', chargeOf(one, 900), 0, 495);
+  t.is((await call('hash-text', { text: 'a' })).status, 403);
+  await tell('checkout.session.completed', sessionOf(accountId, newPayment()), 505);
+  t.is(await store.events.countDocuments({ accountId, event: 'credits.granted' }), 4);
+});
+
+test('what is not ours, or cannot be booked, is not told again and changes nothing', async (t) => {
+  const [{ accountId }, other] = [await makeAccount(stack, 5), await makeAccount(stack, 5)];
+  const metadata = { accountId, credits: '1000', amount: '900', currency: 'EUR' };
+  const booked = newPayment();
+  await deliver(eventOf('checkout.session.completed', sessionOf(other.accountId, booked)));
+  const completed = (over: Fields, paymentId = newPayment()) =>
+    eventOf('checkout.session.completed', sessionOf(accountId, paymentId, over));
+  for (const [name, body] of [
+    ['another amount', completed({ amount_total: 901 })],
+    ['another currency', completed({ currency: 'usd' })],
+    ['another account', completed({ client_reference_id: other.accountId })],
+    ['an order nobody can read', completed({ metadata: { ...metadata, credits: '1e9' } })],
+    ['no credits', completed({ metadata: { ...metadata, credits: '0' } })],
+    [
+      'an account that is not there',
+      completed({
+        client_reference_id: 'acc_none',
+        metadata: { ...metadata, accountId: 'acc_none' },
+      }),
+    ],
+    ['what somebody else sold', completed({ metadata: {}, client_reference_id: null })],
+    ['a payment of another account', completed({}, booked)],
+    ['a refund of nothing', eventOf('charge.refunded', chargeOf(newPayment(), 900))],
+    ['a refund without a payment', eventOf('charge.refunded', chargeOf('', 900, { payment_intent: null }))],
+    ['a refund in another currency', eventOf('charge.refunded', chargeOf(booked, 900, { currency: 'usd' }))],
+    ['an inquiry', eventOf('charge.dispute.created', disputeOf(booked, 'warning_needs_response'))],
+    ['an event of another kind', eventOf('customer.created', { id: 'cus_1', object: 'customer' })],
+  ] as const) {
+    const response = await deliver(body);
+    t.is(response.status, 200, name);
+    t.deepEqual(await response.json(), { received: true }, name);
+  }
+  t.deepEqual(await balanceOf(accountId), { balance: 5, shortfall: 0 });
+  t.deepEqual(await balanceOf(other.accountId), { balance: 1005, shortfall: 0 });
+});
+
+test('what cannot be configured is said at the start, with the name of the variable', (t) => {
+  for (const CREDIT_PACKS of [
+    '1000',
+    '1000:9 USD',
+    '0:9.00 USD',
+    '1000:0.00 USD',
+    '1000:9.00 XQQ',
+    '1000:900.00 JPY',
+    '10:1.00 USD,10:2.00 USD',
+    ',',
+  ])
+    t.throws(
+      () => readEnv({ CREDIT_PACKS }),
+      { instanceOf: EnvError, message: /^CREDIT_PACKS: want / },
+      CREDIT_PACKS,
+    );
+  t.deepEqual(readEnv({ CREDIT_PACKS: 'off' }).CREDIT_PACKS, []);
+  for (const alone of [{ STRIPE_SECRET_KEY: KEY }, { STRIPE_WEBHOOK_SECRET: SECRET }])
+    t.throws(() => readEnv(alone), { instanceOf: EnvError, message: /^STRIPE_SECRET_KEY: .*set both/ });
+});
+
+test.after('the books are right', async (t) => {
+  t.deepEqual(await closeBooks(store), []);
+});

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { drain, freePort, listen } from '../../api/listen.ts';
+import { machineEnv } from '../../dev/host.mjs';
+import { findGoProgram } from './goProgram.ts';
+
+const PROGRAM = {
+  name: 'stripe-mock',
+  source: 'github.com/stripe/stripe-mock@v0.203.0',
+  built: 'stripe-mock',
+};
+const START_MS = 30_000;
+
+/** What Stripe was asked, as it came. */
+export interface StripeRequest {
+  path: string;
+  idempotencyKey: string | undefined;
+  authorization: string | undefined;
+  form: URLSearchParams;
+}
+
+export interface StripeMock {
+  url: string;
+  requests: StripeRequest[];
+  /** The next request gets this status and no answer of Stripe's. */
+  failNext(status: number): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Stripe's own stand-in for its API, which checks requests against Stripe's OpenAPI document and answers examples, behind
+ * a server that writes down what was asked.
+ */
+export async function startStripeMock(log: (line: string) => void): Promise<StripeMock> {
+  await using owned = new AsyncDisposableStack();
+  const program = await findGoProgram(PROGRAM, log);
+  const port = await freePort();
+  const upstream = `http://127.0.0.1:${port}`;
+  const child = spawn(program, ['-http-addr', `127.0.0.1:${port}`], { env: machineEnv(), stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  owned.defer(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  for (const end = Date.now() + START_MS; ; await sleep(50))
+    try {
+      await fetch(upstream);
+      break;
+    } catch (error) {
+      if (Date.now() > end || child.exitCode !== null) throw error;
+    }
+
+  const requests: StripeRequest[] = [];
+  const failures: number[] = [];
+  const server = owned.adopt(
+    createServer(async (request, response) => {
+      const body = await buffer(request);
+      const { authorization, 'content-type': type = '', 'idempotency-key': key } = request.headers;
+      requests.push({
+        path: request.url ?? '',
+        idempotencyKey: [key].flat()[0],
+        authorization,
+        form: new URLSearchParams(body.toString()),
+      });
+      const failure = failures.shift();
+      if (failure !== undefined) return response.writeHead(failure).end('{}');
+      const answer = await fetch(`${upstream}${request.url}`, {
+        method: request.method ?? 'GET',
+        headers: { Authorization: authorization ?? '', 'Content-Type': type },
+        ...(body.length > 0 && { body }),
+      });
+      response.writeHead(answer.status, { 'Content-Type': 'application/json' });
+      response.end(Buffer.from(await answer.arrayBuffer()));
+    }),
+    drain,
+  );
+  const url = await listen(server, '127.0.0.1', 0);
+  const running = owned.move();
+  return {
+    url,
+    requests,
+    failNext: (status) => failures.push(status),
+    stop: () => running.disposeAsync(),
+  };
+}

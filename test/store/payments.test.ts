@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { type Accounts, createAccounts } from '../../store/accounts.ts';
+import { audit } from '../../store/audit.ts';
+import { ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import { createPayments, type Payments, type Report } from '../../store/payments.ts';
+import { startDatabase } from '../helpers/stack.ts';
+
+let store: Store;
+let accounts: Accounts;
+let payments: Payments;
+let database: Awaited<ReturnType<typeof startDatabase>>;
+
+test.before(async () => {
+  database = await startDatabase();
+  store = await openStore(database.mongodbUri);
+  await ensureIndexes(store);
+  accounts = createAccounts(store);
+  payments = createPayments(store, accounts);
+});
+test.after.always(async () => {
+  await store?.close();
+  await database?.stop();
+});
+
+const newAccount = async (credits = 0): Promise<string> =>
+  (await accounts.create({ email: `${randomUUID()}@example.com`, credits }))._id;
+
+type Fact = Report['fact'];
+const PRICE = 900;
+const CREDITS = 1000;
+const paid = (accountId: string): Fact => ({
+  kind: 'paid',
+  accountId,
+  credits: CREDITS,
+  amount: PRICE,
+  test: true,
+});
+const refunded = (amount: number): Fact => ({ kind: 'refunded', amount });
+const disputed = (stage: 'inquiry' | 'open' | 'lost' | 'won', amount = PRICE, id = 'du_1'): Fact => ({
+  kind: 'disputed',
+  dispute: { id, amount, stage },
+});
+
+/** Tells facts of one payment, each by an event of its own. */
+const tell = (paymentId: string, fact: Fact, source = `evt_${randomUUID()}`, currency = 'USD') =>
+  payments.record({ paymentId, source, currency, fact });
+
+async function stateOf(accountId: string) {
+  const account = await accounts.find(accountId);
+  return account === null ? null : { balance: account.balance, shortfall: account.shortfall };
+}
+
+const granted = (accountId: string) => store.events.countDocuments({ accountId, event: 'credits.granted' });
+
+test.serial('a payment that is told of twenty times at once is one purchase and one event', async (t) => {
+  const accountId = await newAccount();
+  const paymentId = `pi_${randomUUID()}`;
+  const told = await Promise.all(Array.from({ length: 20 }, () => tell(paymentId, paid(accountId))));
+  t.is(told.filter((it) => it.status === 'recorded' && it.accountId === accountId).length, 1);
+  t.deepEqual(await stateOf(accountId), { balance: CREDITS, shortfall: 0 });
+  t.is(await granted(accountId), 1);
+  const [line] = await store.entries.find({ accountId }).toArray();
+  t.like(line, { type: 'purchase', amount: CREDITS, source: 'purchase', reference: paymentId });
+});
+
+/** What is told of a payment, and the credits that are left of it, in whatever order that comes. */
+const STORIES: Record<string, { facts: Fact[]; left: number }> = {
+  'two refunds of a part': { facts: [refunded(300), refunded(450)], left: 500 },
+  'a refund of all of it': { facts: [refunded(1), refunded(PRICE)], left: 0 },
+  'a dispute that is open': { facts: [disputed('inquiry'), disputed('open')], left: 0 },
+  'a dispute that is lost': { facts: [disputed('open'), disputed('lost')], left: 0 },
+  'a dispute that is won': { facts: [disputed('open'), disputed('won')], left: CREDITS },
+  'an inquiry': { facts: [disputed('inquiry')], left: CREDITS },
+  'a refund of a part, and a dispute about the rest': {
+    facts: [refunded(300), disputed('open', 600)],
+    left: 0,
+  },
+  'more refunded than was paid': { facts: [refunded(2 * PRICE)], left: 0 },
+  'two disputes of a third each, one of them won': {
+    facts: [disputed('open', 300, 'du_1'), disputed('open', 300, 'du_2'), disputed('won', 300, 'du_2')],
+    left: 667,
+  },
+};
+
+/** Every order of the items. */
+const orders = <T>(items: readonly T[]): T[][] =>
+  items.length < 2
+    ? [[...items]]
+    : items.flatMap((item, i) => orders(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
+
+for (const [name, { facts, left }] of Object.entries(STORIES)) {
+  test.serial(`${name}: the same credits are left in whatever order it is told`, async (t) => {
+    for (const order of orders([null, ...facts])) {
+      const accountId = await newAccount();
+      const paymentId = `pi_${randomUUID()}`;
+      const events = order.map((fact) => ({
+        fact: fact ?? paid(accountId),
+        source: `evt_${randomUUID()}`,
+      }));
+      // The first comes again, late.
+      for (const { fact, source } of [...events, ...events.slice(0, 1)]) await tell(paymentId, fact, source);
+      t.deepEqual(await stateOf(accountId), { balance: left, shortfall: 0 }, JSON.stringify(order));
+    }
+  });
+
+  test.serial(`${name}: the same when all of it is told at once`, async (t) => {
+    const accountId = await newAccount();
+    const paymentId = `pi_${randomUUID()}`;
+    const events = [paid(accountId), ...facts].map((fact) => ({ fact, source: `evt_${randomUUID()}` }));
+    await Promise.all([...events, ...events].map(({ fact, source }) => tell(paymentId, fact, source)));
+    t.deepEqual(await stateOf(accountId), { balance: left, shortfall: 0 });
+  });
+}
+
+test.serial('a refund takes what is there, and the rest is a shortfall until it is settled', async (t) => {
+  const accountId = await newAccount();
+  const paymentId = `pi_${randomUUID()}`;
+  await tell(paymentId, paid(accountId));
+  await accounts.grant({ accountId, type: 'adjustment', amount: -400, reference: 'spent', reason: null });
+  const before = await granted(accountId);
+  await tell(paymentId, refunded(PRICE));
+  t.deepEqual(await stateOf(accountId), { balance: 0, shortfall: 400 });
+  t.is(await granted(accountId), before);
+  await tell(`pi_${randomUUID()}`, paid(accountId));
+  t.deepEqual(await stateOf(accountId), { balance: 600, shortfall: 0 });
+});
+
+test.serial('what contradicts what was told before changes nothing', async (t) => {
+  const [accountId, other] = [await newAccount(), await newAccount()];
+  const paymentId = `pi_${randomUUID()}`;
+  await tell(paymentId, paid(accountId));
+  const source = () => `evt_${randomUUID()}`;
+  for (const told of [
+    tell(paymentId, paid(other)),
+    tell(paymentId, { kind: 'paid', accountId, credits: 5000, amount: PRICE, test: true }),
+    tell(paymentId, { kind: 'paid', accountId, credits: CREDITS, amount: 1, test: true }),
+    tell(paymentId, paid(accountId), source(), 'EUR'),
+    tell(paymentId, refunded(PRICE), source(), 'EUR'),
+    tell(paymentId, disputed('open'), source(), 'EUR'),
+  ])
+    t.deepEqual(await told, { status: 'mismatch' });
+  t.deepEqual(await stateOf(accountId), { balance: CREDITS, shortfall: 0 });
+  t.deepEqual(await stateOf(other), { balance: 0, shortfall: 0 });
+});
+
+test.serial('a payment for an account that is not there is refused, and nothing of it is kept', async (t) => {
+  const paymentId = `pi_${randomUUID()}`;
+  await t.throwsAsync(tell(paymentId, paid('acc_none')), { message: /nothing at this address/ });
+  t.is(await store.payments.findOne({ _id: paymentId }), null);
+});
+
+test.serial('refunds of what we did not sell are forgotten by themselves, and no purchase is', async (t) => {
+  const [foreign, own] = [`pi_${randomUUID()}`, `pi_${randomUUID()}`];
+  t.deepEqual(await tell(foreign, refunded(5)), { status: 'recorded', accountId: null });
+  await tell(own, refunded(5));
+  const accountId = await newAccount();
+  await tell(own, paid(accountId));
+  t.true(((await store.payments.findOne({ _id: foreign }))?.forgetAt?.getTime() ?? 0) > Date.now());
+  t.is((await store.payments.findOne({ _id: own }))?.forgetAt, undefined);
+  const listed = await payments.list(accountId, 10);
+  t.deepEqual(
+    listed.map(({ _id }) => _id),
+    [own],
+  );
+});
+
+test.serial('parts of large purchases are counted exactly', async (t) => {
+  const accountId = await newAccount();
+  const paymentId = `pi_${randomUUID()}`;
+  const [credits, amount] = [999_999_999, 99_999_999];
+  await tell(paymentId, { kind: 'paid', accountId, credits, amount, test: true });
+  await tell(paymentId, refunded(amount - 1));
+  // 999999999 * 99999998 / 99999999 is 999999988.99999990… (bc), rounded down.
+  t.deepEqual(await stateOf(accountId), { balance: 11, shortfall: 0 });
+});
+
+test.serial('after all that the books are right', async (t) => {
+  const { accounts: count, drift } = await audit(store);
+  t.true(count > 50);
+  t.deepEqual(drift, []);
+});
