@@ -37,6 +37,8 @@ export interface Accounts {
   grant(grant: Grant): Promise<Granted>;
   /** The same as a part of the caller's transaction, which has to know that the reference is new. */
   grantWithin(session: ClientSession, grant: Grant): Promise<Granted>;
+  /** @throws ServiceError not_found */
+  setMonthlyAllowance(accountId: string, credits: number): Promise<AccountDoc>;
 }
 
 const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
@@ -177,6 +179,16 @@ export function createAccounts(store: Store): Accounts {
     },
 
     grantWithin: apply,
+
+    async setMonthlyAllowance(accountId, monthlyAllowance) {
+      const account = await accounts.findOneAndUpdate(
+        { _id: accountId },
+        { $set: { monthlyAllowance } },
+        { returnDocument: 'after' },
+      );
+      if (account === null) throw new ServiceError('not_found');
+      return account;
+    },
 
     async grant(grant) {
       try {

@@ -53,6 +53,8 @@ export interface AccountDoc {
   /** Number of the newest entry. */
   seq: number;
   monthlyAllowance: number;
+  /** Last month for which it was granted, `2026-11`. */
+  allowanceMonth?: string;
   /** When credits last came or went other than by a call. */
   grantedAt?: Date;
   /** Keys ever made; see `ApiKeys.create`. */
@@ -287,6 +289,10 @@ export async function ensureIndexes(store: Store): Promise<void> {
   await Promise.all([
     store.accounts.createIndex({ email: 1 }, { unique: true }),
     store.accounts.createIndex({ reserved: 1 }, { partialFilterExpression: { reserved: { $gt: 0 } } }),
+    store.accounts.createIndex(
+      { monthlyAllowance: 1 },
+      { partialFilterExpression: { monthlyAllowance: { $gt: 0 } } },
+    ),
     store.apiKeys.createIndex({ hash: 1 }, { unique: true }),
     store.apiKeys.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
     store.calls.createIndex(

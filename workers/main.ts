@@ -23,7 +23,7 @@ import { createLog, sdkLog } from './log.ts';
 import { observeService, observeTools, withSdkMetrics } from './metrics.ts';
 import {
   deliveryWorker,
-  ensureSweepSchedule,
+  ensureSchedules,
   orchestratorWorker,
   postsToLocalhost,
   SLOTS,
@@ -77,7 +77,7 @@ async function main(): Promise<void> {
       const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
       const client = await connectClient(env, keyring);
       open.defer(() => client.connection.close());
-      await ensureSweepSchedule(client);
+      await ensureSchedules(client);
       const onSweep = observeService(
         metrics,
         client,

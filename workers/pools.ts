@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { WorkerOptions } from '@temporalio/worker';
+import { createAllowanceActivities } from '../activities/allowance.ts';
 import { BROWSERS } from '../activities/browser/resource.ts';
 import { createDeliveryActivities, type DeliveryServices } from '../activities/deliver.ts';
 import { createChannel, createEndpointActivities } from '../activities/endpoints.ts';
@@ -32,7 +33,8 @@ const DELIVERY_SLOTS = 400;
 
 /** Longer than any tool may take, so that a worker which is told to stop finishes what it has. */
 const SHUTDOWN_GRACE = '110s';
-const SWEEP_EVERY = '15s';
+/** Allowances so often, for who is given one in the middle of a month, and for what a month's first hours missed. */
+const EVERY = { sweep: '15s', allowance: '1h' } as const;
 
 type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
 
@@ -71,6 +73,7 @@ export async function orchestratorWorker(
       ...createLedgerActivities(ledger),
       ...createEndpointActivities(store, channel, env.WEBHOOK_RETRY_SCHEDULE),
       ...createMaintenanceActivities(store, ledger, client, channel, onSweep),
+      ...createAllowanceActivities(store, channel),
     },
     maxConcurrentWorkflowTaskExecutions: 40,
     maxConcurrentLocalActivityExecutions: 100,
@@ -87,21 +90,20 @@ export const deliveryWorker = (services: DeliveryServices): PoolOptions => ({
   shutdownGraceTime: '20s',
 });
 
-/** The schedule that sweeps; made once a namespace, by whichever orchestrator comes first. */
-export async function ensureSweepSchedule(client: Client): Promise<void> {
+async function ensureSchedule(client: Client, name: keyof typeof EVERY): Promise<void> {
   try {
     await client.schedule.create({
-      scheduleId: 'sweep',
-      spec: { intervals: [{ every: SWEEP_EVERY }] },
+      scheduleId: name,
+      spec: { intervals: [{ every: EVERY[name] }] },
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '10s' },
-      action: {
-        type: 'startWorkflow',
-        workflowType: 'sweep',
-        taskQueue: 'orchestrator',
-        workflowId: 'sweep',
-      },
+      action: { type: 'startWorkflow', workflowType: name, taskQueue: 'orchestrator', workflowId: name },
     });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
+}
+
+/** The schedules that sweep and that grant allowances; made once a namespace, by whichever orchestrator comes first. */
+export async function ensureSchedules(client: Client): Promise<void> {
+  await Promise.all([ensureSchedule(client, 'sweep'), ensureSchedule(client, 'allowance')]);
 }

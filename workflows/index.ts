@@ -1,3 +1,4 @@
+export { allowance } from './allowance.ts';
 export { callTool } from './callTool.ts';
 export { handOver } from './handOver.ts';
 export { sweep } from './sweep.ts';

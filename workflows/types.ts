@@ -99,4 +99,9 @@ export interface MaintenanceActivities {
   sweepEvents(): Promise<void>;
 }
 
+export interface AllowanceActivities {
+  /** For the month that it is when this begins. Answers how many accounts were granted theirs. */
+  grantAllowances(): Promise<number>;
+}
+
 export type ToolActivities = Record<string, (call: ToolCall) => Promise<ToolResult>>;

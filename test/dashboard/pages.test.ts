@@ -342,6 +342,30 @@ test('credits are bought with the test checkout, once however often its form is 
   t.regex(mainText(await pageOf(t, await other.get('/credits'))), /Available 30 .* Nothing was bought yet/);
 });
 
+test('operators set a monthly allowance', async (t) => {
+  const who = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const owner = await newOwner(stack);
+  const list = await pageOf(t, await operator.get(`/operator?email=${encodeURIComponent(owner.email)}`));
+  const path = (linksOf(list).find((href) => href.includes('/accounts/')) ?? '').replace('/dashboard', '');
+  const set = await operator.post(`${path}/allowance`, { monthlyAllowance: '500' });
+  t.is(set.status, 303);
+  const page = await pageOf(
+    t,
+    await operator.get((set.headers.get('location') ?? '').replace('/dashboard', '')),
+  );
+  t.regex(mainText(page), /The monthly allowance is set/);
+  t.is(fieldValue(page, 'monthlyAllowance'), '500');
+  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Allowance 500 granted each month/);
+  for (const monthlyAllowance of ['-1', '1.5', '', '1000000001']) {
+    const refused = await operator.post(`${path}/allowance`, { monthlyAllowance });
+    t.is(refused.status, 422, monthlyAllowance);
+    t.is(fieldValue(await pageOf(t, refused), 'monthlyAllowance'), monthlyAllowance);
+  }
+  t.is((await owner.post(`${path}/allowance`, { monthlyAllowance: '1' })).status, 404);
+  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Allowance 500 /);
+});
+
 test('operators find an account and adjust it once, however often the form is sent', async (t) => {
   const who = await makeUser(stack, 'operator');
   const operator = visitor(stack, await signIn(stack.baseUrl, who), who);

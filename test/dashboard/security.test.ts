@@ -131,6 +131,7 @@ test("the operators' pages are there for operators alone", async (t) => {
     await owner.get('/operator'),
     await owner.get(path),
     await owner.post(path, fields),
+    await owner.post(`${path}/allowance`, { monthlyAllowance: '1000' }),
   ])
     t.is(response.status, 404);
   t.regex(mainText(await pageOf(t, await owner.get(''))), /Available 250 /);
@@ -138,6 +139,7 @@ test("the operators' pages are there for operators alone", async (t) => {
   const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
   t.is((await operator.get(path)).status, 200);
   t.is((await operator.postRaw(path, fields)).status, 403);
+  t.is((await operator.postRaw(`${path}/allowance`, { monthlyAllowance: '1' })).status, 403);
   t.is((await operator.get('/operator/accounts/acc_none')).status, 404);
 });
 
@@ -171,6 +173,7 @@ test('who is not signed in is sent to sign in from every page, and changes nothi
     '/credits/test-checkout',
     '/settings/password',
     '/operator/accounts/x',
+    '/operator/accounts/x/allowance',
   ])
     t.is(
       (await nobody.postRaw(path, { name: 'forged', scope: 'tools' })).headers.get('location'),

@@ -1,5 +1,6 @@
 import type { AccountDoc } from '../../../store/mongo.ts';
 import { MAX_CREDITS } from '../../adjustment.ts';
+import { setMonthlyAllowance } from '../../allowance.ts';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
@@ -55,14 +56,18 @@ const setAccount: Command = {
   about: "Changes an account's settings.",
   options: {
     account: ACCOUNT,
-    'monthly-allowance': { value: 'N', about: 'Credits granted each month.', required: true },
+    'monthly-allowance': {
+      value: 'N',
+      about: 'Credits granted each month, from this one on.',
+      required: true,
+    },
   },
   prepare(values) {
     const id = values.text('account');
     const monthlyAllowance = values.requiredInteger('monthly-allowance', 0, MAX_CREDITS);
     return async (books) => {
-      await books.store.accounts.updateOne({ _id: id }, { $set: { monthlyAllowance } });
-      return row(await requireAccount(books, id));
+      await requireAccount(books, id);
+      return row(await setMonthlyAllowance(books.accounts, id, monthlyAllowance));
     };
   },
 };

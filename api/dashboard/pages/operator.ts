@@ -72,23 +72,32 @@ ${
 ${pager({ path: OPERATOR_PATH, query: email === '' ? {} : { email }, cursor, nextCursor: accounts.nextCursor })}`,
   });
 
-interface AccountPage {
+const allowancePath = (id: string): string => `${accountPath(id)}/allowance`;
+
+/** What an operator did to an account. */
+export const DONE = {
+  adjusted: 'The adjustment is in the books.',
+  allowance: 'The monthly allowance is set. It is granted within the hour, unless this month had one.',
+} as const;
+export type Done = keyof typeof DONE;
+
+export interface AccountPage {
   viewer: Viewer;
   account: AccountDoc;
   /** New on every page: a form that is sent twice is one adjustment. */
   reference: string;
-  draft: { amount: string; reason: string };
+  draft: { amount: string; reason: string; monthlyAllowance: string };
   failure?: Failure;
-  adjusted?: boolean;
+  done?: Done;
 }
 
-/** For operators: one account, and the form that changes its credits. */
+/** For operators: one account, and the forms that change its credits. */
 export const operatorAccountPage = (page: AccountPage): string => {
-  const { viewer, account, draft, failure = null } = page;
+  const { viewer, account, draft, failure = null, done } = page;
   return layout({
     title: 'Account',
     menu: { viewer, section: 'Operator' },
-    main: html`${alert(failure)}${page.adjusted ? notice(html`<p>The adjustment is in the books.</p>`) : null}
+    main: html`${alert(failure)}${done === undefined ? null : notice(html`<p>${DONE[done]}</p>`)}
 <p>${account.email} <code>${account._id}</code></p>
 ${amounts([
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },
@@ -119,6 +128,21 @@ ${inputField({
   failure,
 })}
 <button>Adjust</button>`,
+})}
+<h2>Monthly allowance</h2>
+${postForm({
+  action: allowancePath(account._id),
+  viewer,
+  content: html`${inputField({
+    name: 'monthlyAllowance',
+    label: 'Credits a month',
+    type: 'number',
+    value: draft.monthlyAllowance,
+    hint: 'Granted once each calendar month (UTC), at its beginning; 0 grants none.',
+    attributes: { required: '', min: 0, step: 1 },
+    failure,
+  })}
+<button>Set the allowance</button>`,
 })}`,
   });
 };

@@ -4,8 +4,13 @@ import { ServiceError } from '../../../schemas/errors.ts';
 import type { Accounts } from '../../../store/accounts.ts';
 import type { Lists } from '../../../store/lists.ts';
 import { adjust } from '../../adjustment.ts';
+import { setMonthlyAllowance } from '../../allowance.ts';
+import type { Failure } from '../../dashboard/components/alert.ts';
 import {
+  type AccountPage,
   accountPath,
+  DONE,
+  type Done,
   OPERATOR_PATH,
   operatorAccountPage,
   operatorPage,
@@ -26,6 +31,11 @@ interface Dependencies {
 const ACCOUNT = `${OPERATOR_PATH}/accounts/:id`;
 const EMPTY = { amount: '', reason: '' };
 
+const isDone = (text: string): text is Done => Object.hasOwn(DONE, text);
+
+/** NaN for what is no whole number. */
+const wholeNumber = (text: string): number => (/^[+-]?\d{1,12}$/.test(text) ? Number(text) : Number.NaN);
+
 /** To everybody else these pages are not there. @throws ServiceError not_found */
 function requireOperator({ viewer }: Visit): void {
   if (viewer.user.role !== 'operator') throw new ServiceError('not_found');
@@ -37,11 +47,19 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
 
   async function account(
     { viewer, id }: Visit,
-    more: Partial<Parameters<typeof operatorAccountPage>[0]> = {},
+    more: { draft?: Partial<AccountPage['draft']>; failure?: Failure; done?: Done } = {},
   ) {
     const found = await accounts.find(id);
     if (found === null) throw new ServiceError('not_found');
-    return operatorAccountPage({ viewer, account: found, reference: randomUUID(), draft: EMPTY, ...more });
+    const { draft, ...rest } = more;
+    const filled = { ...EMPTY, monthlyAllowance: `${found.monthlyAllowance}`, ...draft };
+    return operatorAccountPage({
+      viewer,
+      account: found,
+      reference: randomUUID(),
+      draft: filled,
+      ...rest,
+    });
   }
 
   desk.get(OPERATOR_PATH, async (visit) => {
@@ -62,7 +80,8 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
 
   desk.get(ACCOUNT, async (visit) => {
     requireOperator(visit);
-    sendPage(visit.ctx, await account(visit, { adjusted: single(visit.ctx, 'done') === 'adjusted' }));
+    const done = single(visit.ctx, 'done');
+    sendPage(visit.ctx, await account(visit, isDone(done) ? { done } : {}));
   });
 
   desk.post(ACCOUNT, async (visit) => {
@@ -71,10 +90,21 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
     const draft = { amount: form.get('amount') ?? '', reason: form.get('reason') ?? '' };
     const reference = form.get('reference') || randomUUID();
     const apply = async () => {
-      const amount = /^[+-]?\d{1,12}$/.test(draft.amount) ? Number(draft.amount) : Number.NaN;
+      const amount = wholeNumber(draft.amount);
       await adjust(deps, { accountId: id, amount, reason: draft.reason, reference });
       goTo(ctx, `${accountPath(id)}?done=adjusted`);
     };
     await attempt(ctx, apply, (failure) => account(visit, { draft, failure }));
+  });
+
+  desk.post(`${ACCOUNT}/allowance`, async (visit) => {
+    requireOperator(visit);
+    const { ctx, id, form } = visit;
+    const monthlyAllowance = form.get('monthlyAllowance') ?? '';
+    const apply = async () => {
+      await setMonthlyAllowance(accounts, id, wholeNumber(monthlyAllowance));
+      goTo(ctx, `${accountPath(id)}?done=allowance`);
+    };
+    await attempt(ctx, apply, (failure) => account(visit, { draft: { monthlyAllowance }, failure }));
   });
 }
