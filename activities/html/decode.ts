@@ -5,7 +5,7 @@ import { readContentType, XHTML_TYPE } from './contentType.ts';
 
 /** "How many bytes to look at": HTML Standard, section 13.2.3.2; the standard's own number. */
 const PRESCAN_BYTES = 1024;
-/** Browsers go on beyond it until the head ends; one of this size has no end worth waiting for. */
+/** Browsers go on beyond it until the head ends, which it may do without a tag that says so. */
 const HEAD_BYTES = 64 * 1024;
 const HEAD_END = /<\/head|<body/i;
 /** What browsers take for a page that says nothing and is not UTF-8 (HTML Standard, section 13.2.3.2, step 9). */
@@ -13,7 +13,8 @@ const FALLBACK = 'windows-1252';
 
 function prescanBytes(bytes: Uint8Array): number {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES));
-  return Math.max(PRESCAN_BYTES, head.toString('latin1').search(HEAD_END));
+  const end = head.toString('latin1').search(HEAD_END);
+  return end === -1 ? HEAD_BYTES : Math.max(PRESCAN_BYTES, end);
 }
 
 /**

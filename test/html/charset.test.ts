@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { legacyHookDecode } from '@exodus/bytes/encoding.js';
 import test from 'ava';
 import { decodePage } from '../../activities/html/decode.ts';
 import { type Reader, type Served, startReader } from './chromium.ts';
@@ -141,4 +143,21 @@ test('ISO-2022-JP is decoded, and what browsers refuse to decode is one U+FFFD',
   );
   t.is(shown(decodePage(body, 'text/html')), '日本');
   t.is(decodePage(utf8('<p>x'), 'text/html; charset=iso-2022-kr'), '\u{fffd}');
+});
+
+/** Bytes of a page, and what encoding they are to be found in. */
+const SNIFFED = ['tests1', 'tests2', 'test-yahoo-jp'].flatMap((name) => [
+  ...readFileSync(new URL(`../vectors/encoding/${name}.dat`, import.meta.url), 'latin1').matchAll(
+    /#data\n([\s\S]*?)\n#encoding\n(\S+)/g,
+  ),
+]);
+
+test('the encoding that html5lib-tests has for each page', (t) => {
+  t.is(SNIFFED.length, 82);
+  for (const [, page = '', encoding = ''] of SNIFFED) {
+    const parts = [SAMPLE, Buffer.from(page, 'latin1')];
+    // A byte order mark is one at the very start alone; what follows may be an unfinished tag.
+    const body = bytesOf(...(page.startsWith('\xef\xbb\xbf') ? parts.reverse() : parts).map((it) => [...it]));
+    t.is(decodePage(body, 'text/html'), legacyHookDecode(body, encoding), `${encoding}: ${page}`);
+  }
 });
