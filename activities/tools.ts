@@ -11,6 +11,7 @@ import type {
   VaultReference,
 } from '../workflows/types.ts';
 import type { NetworkContext, ToolContext } from './context.ts';
+import { jsonOf } from './encoded.ts';
 import { loadTool, type RunTool } from './load.ts';
 import type { Resources } from './resource.ts';
 import type { Threads } from './threads.ts';
@@ -115,8 +116,8 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
   const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_EVERY_MS);
   try {
     const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);
-    const output = await run({ ...call.input, ...secrets }, context);
-    return await keep(call, output, services.results);
+    const answer = await run({ ...call.input, ...secrets }, context);
+    return await keep(call, jsonOf(answer), services.results);
   } catch (error) {
     if (error instanceof ServiceError) throw asFailure(error);
     // A cancel is Temporal's to see; a time-out is ours to name.
@@ -128,9 +129,8 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
   }
 }
 
-async function keep(call: ToolCall, output: Record<string, unknown>, results: Results): Promise<ToolResult> {
-  const json = Buffer.from(JSON.stringify(output));
+async function keep(call: ToolCall, json: Buffer, results: Results): Promise<ToolResult> {
   if (json.length > OUTPUT_BYTES) throw new ServiceError('output_too_large');
-  if (json.length <= INLINE_BYTES) return { output };
+  if (json.length <= INLINE_BYTES) return { output: JSON.parse(json.toString()) };
   return { stored: await results.write(call.callId, json, new Date(call.resultExpiresAt)) };
 }

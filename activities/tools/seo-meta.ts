@@ -1,14 +1,16 @@
-import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
+import type { ToolInput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/seo-meta.ts';
 import type { NetworkContext } from '../context.ts';
+import type { Encoded } from '../encoded.ts';
 import { readPage } from '../html/read.ts';
+import type readPageMeta from '../jobs/read-page-meta.ts';
 
 /** Reads what one page tells search engines, whatever status it comes with. */
 export async function run(
   { url }: ToolInput<typeof definition>,
   context: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
-): Promise<ToolOutput<typeof definition>> {
-  const page = await readPage(url, null, context, definition.limits.workMs);
-  const { finalUrl, title, description, canonical, robots, openGraph, twitter, headings, wordCount } = page;
-  return { url: finalUrl, title, description, canonical, robots, openGraph, twitter, headings, wordCount };
+): Promise<Encoded> {
+  return readPage(url, context, definition.limits.workMs, (page, options) =>
+    context.offload<typeof readPageMeta>('read-page-meta', { page }, options),
+  );
 }

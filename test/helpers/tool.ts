@@ -1,4 +1,5 @@
 import type { NetworkContext, ToolContext } from '../../activities/context.ts';
+import { jsonOf } from '../../activities/encoded.ts';
 import { createThreads, type Offload, type Threads } from '../../activities/threads.ts';
 import { createValidator } from '../../api/derive/validator.ts';
 import { type Fault, invalidInput, ServiceError } from '../../schemas/errors.ts';
@@ -62,7 +63,7 @@ export async function loadTool(name: string): Promise<LoadedTool> {
         ...context,
       });
       if (!isFields(result)) throw new Error('the output is no object');
-      return checkOutput(result);
+      return checkOutput(JSON.parse(jsonOf(result).toString()));
     },
   };
 }

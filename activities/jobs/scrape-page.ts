@@ -1,0 +1,40 @@
+import { MAX_HEADINGS, MAX_IMAGES, MAX_LINKS, TEXT_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
+import type { ToolOutput } from '../../schemas/tool.ts';
+import type definition from '../../schemas/tools/web-scrape.ts';
+import { type Encoded, encode } from '../encoded.ts';
+import type { Page } from '../html/download.ts';
+import { findLinks } from '../html/links.ts';
+import { loadPage } from '../html/load.ts';
+import { findMatches } from '../html/matches.ts';
+import { readMeta } from '../html/meta.ts';
+import { findHeadings, findImages } from '../html/outline.ts';
+import { pageText } from '../html/text.ts';
+import { countWords, cutText } from '../html/words.ts';
+
+interface ScrapeInput {
+  page: Page;
+  /** Null for none. */
+  selector: string | null;
+  includeText: boolean;
+}
+
+/** The output of web-scrape for a page. @throws ServiceError source_too_large for a page of too many nodes */
+export default function scrapePage({ page, selector, includeText }: ScrapeInput): Encoded {
+  const loaded = loadPage(page);
+  const { title, description, canonical, openGraph } = readMeta(loaded);
+  const text = pageText(loaded);
+  return encode<ToolOutput<typeof definition>>({
+    finalUrl: page.url,
+    statusCode: page.statusCode,
+    title,
+    metaDescription: description,
+    canonical,
+    headings: findHeadings(loaded, MAX_HEADINGS),
+    links: findLinks(loaded, MAX_LINKS).links,
+    images: findImages(loaded, MAX_IMAGES),
+    openGraph,
+    selectorMatches: selector === null ? null : findMatches(loaded, selector),
+    text: includeText ? cutText(text, TEXT_CODE_POINTS) : null,
+    wordCount: countWords(text),
+  });
+}
