@@ -23,6 +23,22 @@ export const PAGE_TEXT =
   'that takes more than 15 s is `target_timeout`, and a page that has not been read 30 s after the call began is ' +
   '`deadline_exceeded`.';
 
+/** How pages are found by those who look for them. */
+export const title = {
+  type: ['string', 'null'],
+  description: `Text of the first \`title\` element, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
+} as const;
+
+export const metaDescription = {
+  type: ['string', 'null'],
+  description: `Meta description, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
+} as const;
+
+export const canonical = {
+  type: ['string', 'null'],
+  description: 'Canonical URL that a `link` element declares, made absolute; null without one.',
+} as const;
+
 export const headings = {
   type: 'array',
   items: {

@@ -1,9 +1,11 @@
 import {
+  canonical,
   headings,
+  metaDescription,
   openGraph,
   PAGE_TEXT,
+  title,
   twitter,
-  VALUE_CODE_POINTS,
   wordCount,
 } from '../formats/pageParts.ts';
 import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
@@ -28,18 +30,9 @@ export default defineTool({
     type: 'object',
     properties: {
       url: { type: 'string', description: 'Address of the page after redirects, without fragment.' },
-      title: {
-        type: ['string', 'null'],
-        description: `Text of the first \`title\` element, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
-      },
-      description: {
-        type: ['string', 'null'],
-        description: `Meta description, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
-      },
-      canonical: {
-        type: ['string', 'null'],
-        description: 'Canonical URL that a `link` element declares, made absolute; null without one.',
-      },
+      title,
+      description: metaDescription,
+      canonical,
       robots: {
         type: ['string', 'null'],
         description: 'Robots directive of the `meta` element; several are joined by `, `; null without one.',

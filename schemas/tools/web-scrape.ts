@@ -1,12 +1,14 @@
 import {
+  canonical,
   headings,
   MAX_IMAGES,
   MAX_LINKS,
+  metaDescription,
   openGraph,
   PAGE_TEXT,
   PART_CODE_POINTS,
   TEXT_CODE_POINTS,
-  VALUE_CODE_POINTS,
+  title,
   wordCount,
 } from '../formats/pageParts.ts';
 import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
@@ -57,18 +59,9 @@ export default defineTool({
         maximum: 999,
         description: 'HTTP status that the page came with.',
       },
-      title: {
-        type: ['string', 'null'],
-        description: `Text of the first \`title\` element, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
-      },
-      metaDescription: {
-        type: ['string', 'null'],
-        description: `Meta description, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
-      },
-      canonical: {
-        type: ['string', 'null'],
-        description: 'Canonical URL that a `link` element declares, made absolute; null without one.',
-      },
+      title,
+      metaDescription,
+      canonical,
       headings,
       links: {
         type: 'array',

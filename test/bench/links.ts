@@ -1,9 +1,7 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LinkChecker } from 'linkinator';
-import { createGuard } from '../../egress/guard.ts';
-import { parseAllow } from '../../schemas/formats/allow.ts';
-import { listen } from '../helpers/egress.ts';
+import { guardFor, listen } from '../helpers/egress.ts';
 import { loadTool } from '../helpers/tool.ts';
 import { type Measured, measure } from './measure.ts';
 
@@ -31,11 +29,7 @@ export async function benchLinks(rounds: number): Promise<LinksRow> {
   const url = `http://127.0.0.1:${port}/`;
   try {
     const tool = await loadTool('broken-links');
-    const egress = createGuard({
-      resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
-      allow: [parseAllow(`127.0.0.1:${port}`)],
-      ownPorts: [],
-    });
+    const egress = guardFor(port);
     const ours = async () => {
       const { checked } = await tool.call({ url }, { egress });
       if (checked !== LINKS) throw new Error(`${checked} links`);

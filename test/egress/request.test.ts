@@ -3,11 +3,10 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import test, { type ExecutionContext } from 'ava';
 import type { RequestOptions } from '../../egress/exchange.ts';
 import { type FailureKind, failureKind } from '../../egress/failure.ts';
-import { createGuard, type Guard } from '../../egress/guard.ts';
+import type { Guard } from '../../egress/guard.ts';
 import type { GuardedResponse } from '../../egress/response.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { parseAllow } from '../../schemas/formats/allow.ts';
-import { codeOf, soon } from '../helpers/egress.ts';
+import { codeOf, guardFor, soon } from '../helpers/egress.ts';
 import { type RawServer, type Script, startRaw } from '../helpers/http.ts';
 import { seededRandom } from '../helpers/random.ts';
 
@@ -23,11 +22,7 @@ const serving = (t: ExecutionContext, ...parts: (string | Buffer)[]): Promise<Se
 async function scripted(t: ExecutionContext, script: Script): Promise<Server> {
   const server = await startRaw(script);
   t.teardown(server.close);
-  const guard = createGuard({
-    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
-    allow: [parseAllow(`127.0.0.1:${server.port}`)],
-    ownPorts: [],
-  });
+  const guard = guardFor(server.port);
   return {
     ...server,
     guard,

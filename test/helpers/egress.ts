@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, type Server } from 'node:net';
+import type { ExecutionContext } from 'ava';
 import type { Dial } from '../../egress/connect.ts';
 import { createGuard, type Guard, type GuardOptions } from '../../egress/guard.ts';
 import type { HostAddresses, Resolver } from '../../egress/resolver.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
 import type { Certificate } from './certificates.ts';
 
 export const never = new AbortController().signal;
@@ -32,6 +34,28 @@ export async function listen(server: Server): Promise<number> {
   const address: AddressInfo | string | null = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
+}
+
+/** A guard that looks nothing up and reaches one port of this machine, and public addresses. */
+export const guardFor = (port: number): Guard =>
+  createGuard({
+    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
+    allow: [parseAllow(`127.0.0.1:${port}`)],
+    ownPorts: [],
+  });
+
+/** A web server on loopback until the end of the test, and a guard that reaches it. */
+export async function serve(
+  t: Pick<ExecutionContext, 'teardown'>,
+  handle: Handle,
+): Promise<{ origin: string; egress: Guard }> {
+  const server = createServer(handle);
+  const port = await listen(server);
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { origin: `http://127.0.0.1:${port}`, egress: guardFor(port) };
 }
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;

@@ -4,10 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { createGuard } from '../../egress/guard.ts';
-import { parseAllow } from '../../schemas/formats/allow.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
-import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
+import { codeOf, guardFor, listen, stubNetwork } from '../helpers/egress.ts';
 import { startHostile, startRaw } from '../helpers/http.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { loadTool } from '../helpers/tool.ts';
@@ -17,18 +15,11 @@ const tool = await loadTool('http-request');
 
 type Fields = Record<string, unknown>;
 
-const egressTo = (port: number) =>
-  createGuard({
-    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
-    allow: [parseAllow(`127.0.0.1:${port}`)],
-    ownPorts: [],
-  });
-
 /** Calls the tool for a path of a server on loopback. */
 const ask = (port: number, path: string, input: Fields = {}, ms = 20_000): Promise<Fields> =>
   tool.call(
     { url: `http://127.0.0.1:${port}${path}`, ...input },
-    { egress: egressTo(port), deadline: Date.now() + ms },
+    { egress: guardFor(port), deadline: Date.now() + ms },
   );
 
 /** A server that sends these bytes to everybody and hangs up. */

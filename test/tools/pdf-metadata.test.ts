@@ -7,9 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
 import test from 'ava';
-import { createGuard } from '../../egress/guard.ts';
-import { parseAllow } from '../../schemas/formats/allow.ts';
-import { codeOf, listen } from '../helpers/egress.ts';
+import { codeOf, guardFor, listen } from '../helpers/egress.ts';
 import { startHostile } from '../helpers/http.ts';
 import { CATALOG, makePdf, makeXrefStreamPdf, ONE_PAGE, PAGE, streamOf } from '../helpers/pdf.ts';
 import { seededRandom } from '../helpers/random.ts';
@@ -31,13 +29,7 @@ test.after.always(() => {
   server.closeAllConnections();
 });
 
-const egressTo = (open: number) =>
-  createGuard({
-    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
-    allow: [parseAllow(`127.0.0.1:${open}`)],
-    ownPorts: [],
-  });
-const egress = egressTo(port);
+const egress = guardFor(port);
 
 /** Calls the tool for a file that the server has. */
 async function ask(bytes: Buffer, ms = 60_000): Promise<Record<string, unknown>> {
@@ -412,7 +404,7 @@ test.serial('what the server does wrong', async (t) => {
       tool.call(
         { fileUrl: `http://127.0.0.1:${hostile.port}${path}` },
         {
-          egress: egressTo(hostile.port),
+          egress: guardFor(hostile.port),
           deadline: Date.now() + (code === 'target_timeout' ? 1500 : 30_000),
         },
       );

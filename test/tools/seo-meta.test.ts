@@ -1,25 +1,14 @@
-import { createServer } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { createGuard } from '../../egress/guard.ts';
-import { parseAllow } from '../../schemas/formats/allow.ts';
-import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
+import { codeOf, serve, stubNetwork } from '../helpers/egress.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('seo-meta');
 
 async function read(t: ExecutionContext, body: string, type = 'text/html; charset=utf-8') {
-  const server = createServer((_, response) => response.setHeader('Content-Type', type).end(body));
-  const port = await listen(server);
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const egress = createGuard({
-    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
-    allow: [parseAllow(`127.0.0.1:${port}`)],
-    ownPorts: [],
-  });
-  const url = `http://127.0.0.1:${port}/dir/page`;
+  const { origin, egress } = await serve(t, (_, response) =>
+    response.setHeader('Content-Type', type).end(body),
+  );
+  const url = `${origin}/dir/page`;
   return { url, answer: tool.call({ url: `${url}#part` }, { egress }) };
 }
 
