@@ -1,17 +1,14 @@
-import { createGuard } from '../../egress/guard.ts';
+import { openScratch } from '../../activities/scratch.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { parseAllow } from '../../schemas/formats/allow.ts';
+import { guardFor } from './egress.ts';
 
 /**
- * Run as a process of its own: downloads `http://127.0.0.1:<port><path>` for each path given, and prints a line of JSON
- * for each: the code it ended with, and the most memory that the process had beyond that at its start.
+ * Run as a process of its own: downloads `http://127.0.0.1:<port><path>` for each path given, into memory or into a file,
+ * and prints a line of JSON for each: the code it ended with, and the most memory that the process had beyond that at
+ * its start.
  */
-const [port = '', milliseconds = '', maxBytes = '', ...paths] = process.argv.slice(2);
-const guard = createGuard({
-  resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
-  allow: [parseAllow(`127.0.0.1:${port}`)],
-  ownPorts: [],
-});
+const [port = '', milliseconds = '', maxBytes = '', place = '', ...paths] = process.argv.slice(2);
+const guard = guardFor(Number(port));
 const { signal } = new AbortController();
 
 async function download(path: string): Promise<string> {
@@ -19,8 +16,10 @@ async function download(path: string): Promise<string> {
   const target = guard.parseTarget(`http://127.0.0.1:${port}${path}`, { kind: 'url', pointer: '/url' });
   try {
     using response = await guard.fetch(target, { signal, deadline, maxBytes: Number(maxBytes) });
-    const body = await response.bytes();
-    return `ok ${body.length}`;
+    if (place === 'memory') return `ok ${(await response.bytes()).length}`;
+    await using file = await openScratch();
+    await file.writeFile(response.body);
+    return `ok ${(await file.stat()).size}`;
   } catch (error) {
     if (error instanceof ServiceError) return error.code;
     throw error;

@@ -161,12 +161,14 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
 };
 
+function* megabytes(count: number): Generator<string | Buffer> {
+  yield head('Transfer-Encoding: chunked');
+  yield* repeat(chunk(ZEROS.subarray(0, 1_000_000)), count);
+  yield '0\r\n\r\n';
+}
 const PLAIN: Readonly<Record<string, Script>> = {
-  *'/50-mb'() {
-    yield head('Transfer-Encoding: chunked');
-    yield* repeat(chunk(ZEROS.subarray(0, 1_000_000)), 50);
-    yield '0\r\n\r\n';
-  },
+  '/25-mb': () => megabytes(25),
+  '/50-mb': () => megabytes(50),
 };
 
 /** Paths of the scripts. */
