@@ -86,6 +86,7 @@ export const NEVER: readonly string[] = [
   '169.254.170.2/32', // Amazon, containers
   '169.254.170.23/32', // Amazon, Kubernetes pods
   '169.254.0.23/32', // Tencent
+  '169.254.42.42/32', // Scaleway
   '168.63.129.16/32', // Azure
   '100.100.100.200/32', // Alibaba
   '192.0.0.192/32', // Oracle
@@ -93,6 +94,9 @@ export const NEVER: readonly string[] = [
   'fd00:ec2::253/128', // Amazon, DNS
   'fd00:ec2::23/128', // Amazon, Kubernetes pods
   'fd20:ce::254/128', // Google
+  'fd00:42::42/128', // Scaleway
+  'fd00:a9fe:a9fe::1/128', // Akamai
+  'fe80::a9fe:a9fe/128', // OpenStack
   // "This host": connects to loopback, past every rule about it.
   '0.0.0.0/8',
   '::/128',

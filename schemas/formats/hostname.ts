@@ -49,8 +49,14 @@ export function readHostname(hostname: string): Host {
   return { kind: 'name', name };
 }
 
-/** Suffixes that name machines of the network we run in, never of the public Internet. */
-const INTERNAL_SUFFIXES = ['internal', 'local', 'localhost', 'localdomain', 'localdomain6', 'home.arpa'];
+/**
+ * Suffixes that name machines of the network we run in, never of the public Internet; RFC 6762 appendix G lists what
+ * networks use beside those reserved for it. Names under `onion` must not be asked for in DNS (RFC 7686).
+ */
+const INTERNAL_SUFFIXES = [
+  ...['internal', 'local', 'localhost', 'localdomain', 'localdomain6', 'home.arpa'],
+  ...['corp', 'home', 'intranet', 'lan', 'private', 'onion'],
+];
 
 /**
  * True for names that only mean something inside a network: the suffixes above, and every single label, which a

@@ -20,7 +20,8 @@ export default defineTool({
     'answers `found: false`, also when it is an alias whose target has none. Aliases (CNAME) are followed for every ' +
     'type but CNAME itself, and the records are those at their end. A name server that fails (SERVFAIL, a broken or a ' +
     'refused answer) is `target_failed`, one that stays silent is `target_timeout`. Names of internal networks (under ' +
-    '`.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`), aliases of them, and names of a single label, ' +
+    '`.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`, `.intranet`, `.lan`, ' +
+    '`.private`, `.onion`), aliases of them, and names of a single label, ' +
     'top-level domains included, are `target_refused`. Names in records are lower case and without a trailing dot; ' +
     'characters that are no letter of a name are written as in master files (`\\.`, `\\032`). Answers are cached for as ' +
     'long as they allow, at most 300 s, those that something does not exist included.',

@@ -48,14 +48,15 @@ const MUTANTS: [what: string, file: string, from: string, to: string][] = [
   ['characters', 'schemas/formats/hostname.ts', 'NEVER_IN_A_HOST.test(text)', 'false'],
   ['labels', 'schemas/formats/hostname.ts', '{1,63}', '{1,64}'],
   ['single labels', 'schemas/formats/hostname.ts', "!name.includes('.') ||", ''],
-  ...['internal', 'local', 'localhost', 'localdomain', 'localdomain6', 'home.arpa'].map(
-    (suffix): [string, string, string, string] => [
-      suffix,
-      'schemas/formats/hostname.ts',
-      `'${suffix}'`,
-      "'none'",
-    ],
-  ),
+  ...[
+    ...['internal', 'local', 'localhost', 'localdomain', 'localdomain6', 'home.arpa'],
+    ...['corp', 'home', 'intranet', 'lan', 'private', 'onion'],
+  ].map((suffix): [string, string, string, string] => [
+    suffix,
+    'schemas/formats/hostname.ts',
+    `'${suffix}'`,
+    "'none'",
+  ]),
   ['bad ports', 'egress/target.ts', 'BAD_PORTS.has(port)', 'false'],
   ['bad port 22', 'egress/ports.ts', ' 22,', ''],
   ['internal names', 'egress/target.ts', 'isInternalName(host.name)', 'false'],

@@ -106,6 +106,7 @@ test('nothing opens the metadata of clouds, this host, or forms that embed an ad
   const addresses = [
     '169.254.169.254',
     '169.254.170.2',
+    '169.254.42.42',
     '100.100.100.200',
     '168.63.129.16',
     '192.0.0.192',
@@ -115,6 +116,9 @@ test('nothing opens the metadata of clouds, this host, or forms that embed an ad
   const six = [
     'fd00:ec2::254',
     'fd20:ce::254',
+    'fd00:42::42',
+    'fd00:a9fe:a9fe::1',
+    'fe80::a9fe:a9fe',
     '::',
     '::ffff:169.254.169.254',
     '64:ff9b::a9fe:a9fe',

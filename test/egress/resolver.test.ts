@@ -344,6 +344,21 @@ test.serial(
   },
 );
 
+test.serial('what names hosts and addresses in another way is left out', async (t) => {
+  const name = [2, ...Buffer.from('db'), 8, ...Buffer.from('internal'), 0];
+  // RFC 9460: priority 1, that name, ipv4hint=127.0.0.1.
+  const service = [0, 1, ...name, 0, 4, 0, 4, 127, 0, 0, 1];
+  const others = [record(33, [0, 0, 0, 0, 0, 80, ...name]), record(39, name)]; // SRV, DNAME
+  const hints = [record(64, service), record(65, service)]; // SVCB, HTTPS
+  const server = await dns(t, (query) =>
+    query.question.type === 'A'
+      ? withRecords(query, 5, Buffer.concat([...others, ...hints, record(1, [192, 0, 2, 1])]))
+      : withRecords(query, 4, Buffer.concat([...others, ...hints])),
+  );
+  const found = await createResolver({ servers: [server] }).addresses(NAME, soon());
+  t.deepEqual(found, { addresses: ['192.0.2.1'], chain: [] });
+});
+
 test.serial('labels with a dot in them are not the names they look like', async (t) => {
   const server = await dns(t, (query) => {
     const dotted = Buffer.from([3, ...Buffer.from('a.b'), 0]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { HostAddresses } from '../../egress/resolver.ts';
 
-/** A row of test/cases/ssrf.tsv; its README says what the kinds mean. */
+/** A row of test/cases; the README there says what the kinds mean. */
 export interface SsrfCase {
   input: string;
   kind: string;
@@ -9,17 +9,17 @@ export interface SsrfCase {
   why: string;
 }
 
-export const SSRF_CASES: readonly SsrfCase[] = readFileSync(
-  new URL('../cases/ssrf.tsv', import.meta.url),
-  'utf8',
-)
-  .split('\n')
-  .slice(1)
-  .filter((line) => line !== '')
-  .map((line) => {
-    const [input = '', kind = '', verdict = '', why = ''] = line.split('\t');
-    return { input: JSON.parse(`"${input}"`), kind, verdict, why };
-  });
+const readCases = (file: string): SsrfCase[] =>
+  readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8')
+    .split('\n')
+    .slice(1)
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [input = '', kind = '', verdict = '', why = ''] = line.split('\t');
+      return { input: JSON.parse(`"${input}"`), kind, verdict, why };
+    });
+
+export const SSRF_CASES: readonly SsrfCase[] = [...readCases('ssrf.tsv'), ...readCases('ssrf-more.tsv')];
 
 export const casesOf = (kind: string): SsrfCase[] => SSRF_CASES.filter((row) => row.kind === kind);
 
