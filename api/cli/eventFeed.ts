@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from './addresses.ts';
 
 /** An event as the Account API lists it. */
@@ -14,21 +15,33 @@ interface EventPage {
 }
 
 const LIMIT = 100;
-/** Events are listed by when they happened, and may be written down somewhat later: so far back is looked again. */
-const OVERLAP_MS = 60_000;
+/** Events are listed by when they happened, and are written down somewhat later: so far back is always looked again. */
+const RECENT_MS = 10_000;
+/** What a crash left is written down minutes later: so far back is looked the first time, and every so many times. */
+const LATE_MS = 600_000;
+const LATE_EVERY = 10;
 const ANSWER_MS = 15_000;
 
-async function fetchPage(baseUrl: string, key: string, cursor: string | null, signal: AbortSignal) {
+async function fetchPage(
+  baseUrl: string,
+  key: string,
+  cursor: string | null,
+  signal: AbortSignal,
+): Promise<EventPage> {
   const query = new URLSearchParams({ limit: `${LIMIT}`, ...(cursor !== null && { cursor }) });
-  const response = await fetch(`${baseUrl}/api/v1/account/events?${query}`, {
-    headers: { Authorization: `Bearer ${key}` },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
-  });
-  if (response.status === 401 || response.status === 403)
-    throw new CommandError('the key is not one that may manage the account (--key)');
-  if (!response.ok) throw new Error(`${baseUrl} answered ${response.status}`);
-  const page: EventPage = await response.json();
-  return page;
+  for (;;) {
+    const response = await fetch(`${baseUrl}/api/v1/account/events?${query}`, {
+      headers: { Authorization: `Bearer ${key}` },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
+    });
+    if (response.ok) return response.json();
+    await response.body?.cancel();
+    if (response.status === 401 || response.status === 403)
+      throw new CommandError('the key is not one that may manage the account (--key)');
+    if (response.status !== 429) throw new Error(`${baseUrl} answered ${response.status}`);
+    // To begin anew would be refused anew where there are many pages.
+    await sleep(Number(response.headers.get('Retry-After') ?? 1) * 1000, undefined, { signal });
+  }
 }
 
 /** Reads an account's events as they happen, over the Account API. */
@@ -38,28 +51,36 @@ export interface EventFeed {
 }
 
 export function createEventFeed(baseUrl: string, key: string): EventFeed {
+  /** When those happened that can be listed again. */
   const seen = new Map<string, number>();
   let newest: number | null = null;
+  let looks = 0;
   return {
     async next(signal) {
-      const from: number = (newest ?? Number.POSITIVE_INFINITY) - OVERLAP_MS;
+      const back = looks % LATE_EVERY === 0 ? LATE_MS : RECENT_MS;
       const fresh: ListedEvent[] = [];
+      let from: number | null = newest === null ? null : newest - back;
       let cursor: string | null = null;
       do {
-        const page: EventPage = await fetchPage(baseUrl, key, cursor, signal);
-        const wanted = page.items.filter(({ createdAt }) => newest === null || Date.parse(createdAt) >= from);
+        const { items, nextCursor }: EventPage = await fetchPage(baseUrl, key, cursor, signal);
+        const [first] = items;
+        from ??= first === undefined ? 0 : Date.parse(first.createdAt) - back;
+        const since = from;
+        const wanted = items.filter(({ createdAt }) => Date.parse(createdAt) >= since);
         fresh.push(...wanted.filter(({ id }) => !seen.has(id)));
-        cursor = newest === null || wanted.length < page.items.length ? null : page.nextCursor;
+        cursor = wanted.length < items.length ? null : nextCursor;
       } while (cursor !== null);
 
+      // Only now: what is asked for again after an error comes whole.
       const isFirst = newest === null;
+      looks += 1;
       for (const { id, createdAt } of fresh) {
         const at = Date.parse(createdAt);
         seen.set(id, at);
         newest = Math.max(newest ?? 0, at);
       }
       newest ??= 0;
-      for (const [id, at] of seen) if (at < newest - 2 * OVERLAP_MS) seen.delete(id);
+      for (const [id, at] of seen) if (at < newest - LATE_MS) seen.delete(id);
       return isFirst ? [] : fresh.reverse();
     },
   };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { Webhook } from 'standardwebhooks';
+import { newEvent } from '../../store/events.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { until } from '../helpers/books.ts';
@@ -50,6 +51,17 @@ test('in production an endpoint on localhost is never posted to; listening bring
   const made = await account.manage('/api/v1/account/webhooks', { url: registered.url });
   t.is(made.status, 201);
   const { id, secret }: { id: string; secret: string } = await made.json();
+  /** As if each had happened that long ago and were written down only now. */
+  const happen = async (agesMs: readonly number[]) => {
+    const now = Date.now();
+    const events = agesMs.map((age) =>
+      newEvent(account.accountId, 'credits.granted', {}, { createdAt: new Date(now - age) }),
+    );
+    await store.events.insertMany(events);
+    return events.map(({ _id }) => _id);
+  };
+  // More than a page of them.
+  await happen(Array.from({ length: 150 }, (_, i) => 1000 + i * 100));
 
   const { child, output } = startListener(t, [
     ...['--forward', program.url, '--url', stack.baseUrl],
@@ -75,6 +87,16 @@ test('in production an endpoint on localhost is never posted to; listening bring
   t.like(attempt, { statusCode: null });
   t.regex(attempt.error, /^target_refused/);
   t.is(registered.received.length, 0);
+
+  const burst = Array.from({ length: 20 }, (_, i) => happen(Array(10).fill(i % 5 === 0 ? 5000 : 0)));
+  const ids = [...(await Promise.all(burst)).flat(), ...(await happen([120_000]))];
+  await until('the burst came', async () => ids.every((it) => output().includes(`${it}  200`)));
+  const told = program.received.map((it) => it.id).filter((it) => ids.includes(it));
+  t.deepEqual(told.toSorted(), ids.toSorted(), 'each once');
+  t.deepEqual(
+    program.received.map((it) => it.id).filter((it) => !ids.includes(it)),
+    [delivery.id, attempt.eventId],
+  );
 
   child.kill('SIGTERM');
   const [status] = await once(child, 'close');
