@@ -13,7 +13,7 @@ import type { Lists } from '../store/lists.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Payments } from '../store/payments.ts';
 import type { Results } from '../store/results.ts';
-import { createUsage } from '../store/usage.ts';
+import { usageOf } from '../store/usage.ts';
 import type { Auth } from './auth.ts';
 import { type CallRunner, MAX_RUNNING } from './calls.ts';
 import type { State } from './context.ts';
@@ -112,7 +112,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     lists,
     payments,
     stripe,
-    usage: createUsage(store),
+    usageOf: (accountId) => usageOf(store, accountId),
     keys,
     webhooks,
     toolCalls,

@@ -1,4 +1,14 @@
-import { account, call, event, key, ledgerEntry, newKey, newKeyBody, timestamp } from './accountRows.ts';
+import {
+  account,
+  call,
+  delivery,
+  event,
+  key,
+  ledgerEntry,
+  newKey,
+  newKeyBody,
+  timestamp,
+} from './accountRows.ts';
 import { listOf, PAGE } from './lists.ts';
 import { defineOperation, type Operation } from './operation.ts';
 
@@ -105,7 +115,16 @@ export const listEvents = defineOperation({
   summary: 'Events and their deliveries',
   tag: TAG,
   auth: 'account',
-  query: pageQuery,
+  query: {
+    type: 'object',
+    properties: {
+      event: { ...event.properties.event, description: 'Only events of this kind.' },
+      state: { ...delivery.properties.state, description: 'Only events with a delivery in this state.' },
+      ...PAGE,
+    },
+    required: [],
+    additionalProperties: false,
+  },
   success: { status: 200, schema: listOf(event) },
   errors: [],
 });

@@ -153,7 +153,7 @@ export const newKeyBody = {
   additionalProperties: false,
 } as const;
 
-const delivery = {
+export const delivery = {
   type: 'object',
   properties: {
     id: { type: 'string', description: 'Id of the delivery.' },
@@ -188,4 +188,5 @@ export type CallRow = FromSchema<typeof call>;
 export type EntryRow = FromSchema<typeof ledgerEntry>;
 export type KeyRow = FromSchema<typeof key>;
 export type NewKeyBody = FromSchema<typeof newKeyBody>;
+export type DeliveryRow = FromSchema<typeof delivery>;
 export type EventRow = FromSchema<typeof event>;

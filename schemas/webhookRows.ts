@@ -31,6 +31,10 @@ const endpointFields = {
   consecutiveFailures: { type: 'integer', minimum: 0, description: 'Failed attempts in a row.' },
   createdAt: { ...timestamp, description: 'When it was made.' },
   disabledAt: { ...optionalTimestamp, description: 'When it was disabled, or null.' },
+  rotationEndsAt: {
+    ...optionalTimestamp,
+    description: 'When a new secret that still waits takes over from the old one; null: none waits.',
+  },
 } as const;
 
 const endpointRequired = [
@@ -41,6 +45,7 @@ const endpointRequired = [
   'consecutiveFailures',
   'createdAt',
   'disabledAt',
+  'rotationEndsAt',
 ] as const;
 
 export const webhook = {

@@ -1,26 +1,10 @@
 import type { FindCursor } from 'mongodb';
-import type {
-  AccountDoc,
-  ApiKeyDoc,
-  CallDoc,
-  CallState,
-  EntryDoc,
-  EventDoc,
-  GrantDoc,
-  Store,
-} from './mongo.ts';
+import { type CallFilter, pageOfCalls } from './callPages.ts';
+import { type EventFilter, pageOfEvents } from './eventPages.ts';
+import { copyJournal } from './journal.ts';
+import type { AccountDoc, ApiKeyDoc, CallDoc, EntryDoc, EventDoc, GrantDoc, Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
-import { copyJournal } from './projection.ts';
 import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from './webhookDocs.ts';
-
-export interface CallFilter {
-  tool?: string | undefined;
-  state?: CallState | undefined;
-  /** Accepted at this time or later. */
-  from?: Date | undefined;
-  /** Accepted before this time. */
-  to?: Date | undefined;
-}
 
 /** What an owner may look through; all of it newest first. */
 export interface Lists {
@@ -31,7 +15,7 @@ export interface Lists {
   /** The newest grants, at most so many. */
   grants(accountId: string, limit: number): Promise<GrantDoc[]>;
   keys(accountId: string, page: PageRequest): Promise<Page<ApiKeyDoc>>;
-  events(accountId: string, page: PageRequest): Promise<Page<EventDoc>>;
+  events(accountId: string, filter: EventFilter, page: PageRequest): Promise<Page<EventDoc>>;
   /** The deliveries of these events, by event. */
   deliveries(eventIds: readonly string[]): Promise<Map<string, DeliveryDoc[]>>;
   webhooks(accountId: string, page: PageRequest): Promise<Page<WebhookEndpointDoc>>;
@@ -41,27 +25,12 @@ export interface Lists {
 }
 
 export function createLists(store: Store): Lists {
-  const { accounts, apiKeys, calls, entries, events, grants } = store;
+  const { accounts, apiKeys, entries, grants } = store;
   const { deliveries, deliveryAttempts, webhookEndpoints } = store;
   return {
-    async calls(accountId, { tool, state, from, to }, page) {
+    async calls(accountId, filter, page) {
       await copyJournal(store, accountId);
-      const conditions = [
-        ...(from === undefined ? [] : [{ startedAt: { $gte: from } }]),
-        ...(to === undefined ? [] : [{ startedAt: { $lt: to } }]),
-      ];
-      return pageByTime(
-        'calls',
-        (condition) =>
-          calls.find({
-            accountId,
-            $and: [condition, ...conditions],
-            ...(tool !== undefined && { tool }),
-            ...(state !== undefined && { state }),
-          }),
-        'startedAt',
-        page,
-      );
+      return pageOfCalls(store, accountId, filter, page);
     },
 
     async entries(accountId, page) {
@@ -79,8 +48,7 @@ export function createLists(store: Store): Lists {
     keys: (accountId, page) =>
       pageByTime('keys', (condition) => apiKeys.find({ accountId, ...condition }), 'createdAt', page),
 
-    events: (accountId, page) =>
-      pageByTime('events', (condition) => events.find({ accountId, ...condition }), 'createdAt', page),
+    events: (accountId, filter, page) => pageOfEvents(store, accountId, filter, page),
 
     async deliveries(eventIds) {
       const rows = await deliveries.find({ eventId: { $in: [...eventIds] } }).toArray();

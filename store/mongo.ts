@@ -123,7 +123,25 @@ export interface PaymentDoc {
   forgetAt?: Date;
 }
 
-export type CallState = 'running' | 'charged' | 'refunded' | 'refused';
+/** What the charges for one tool came to on one day. */
+export interface DayOfTool {
+  /** Midnight UTC at which the day began. */
+  day: Date;
+  tool: string;
+  /** Credits. */
+  charged: number;
+}
+
+/** What an account's charges of the last days add up to, so far; see `usageOf`. Its id is the account's. */
+export interface UsageDoc {
+  _id: string;
+  /** Number of the last line that is in it. */
+  seq: number;
+  days: DayOfTool[];
+}
+
+export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
+export type CallState = (typeof CALL_STATES)[number];
 
 /** One call: the usage log, and the record behind an Idempotency-Key. */
 export interface CallDoc {
@@ -221,6 +239,7 @@ export interface Store {
   entries: Collection<EntryDoc>;
   grants: Collection<GrantDoc>;
   payments: Collection<PaymentDoc>;
+  usage: Collection<UsageDoc>;
   events: Collection<EventDoc>;
   results: Collection<ResultPieceDoc>;
   buckets: Collection<BucketDoc>;
@@ -271,6 +290,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     entries: db.collection('entries'),
     grants: db.collection('grants'),
     payments: db.collection('payments'),
+    usage: db.collection('usage'),
     events: db.collection('events'),
     results: db.collection('results'),
     buckets: db.collection('buckets'),
@@ -284,10 +304,20 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
   };
 }
 
+const NEWEST_CALL = { startedAt: -1, _id: -1 } as const;
+
+/** What pages of calls are read by: with any filter they begin at their first row and end at their last. */
+export const CALL_INDEXES = {
+  all: { accountId: 1, ...NEWEST_CALL },
+  ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
+  inState: { accountId: 1, state: 1, ...NEWEST_CALL },
+} as const;
+
 /** Creates what is missing; the unique ones carry guarantees and are named for them in their stores. */
 export async function ensureIndexes(store: Store): Promise<void> {
   await Promise.all([
     store.accounts.createIndex({ email: 1 }, { unique: true }),
+    store.accounts.createIndex({ createdAt: -1, _id: -1 }),
     store.accounts.createIndex({ reserved: 1 }, { partialFilterExpression: { reserved: { $gt: 0 } } }),
     store.accounts.createIndex(
       { monthlyAllowance: 1 },
@@ -299,16 +329,18 @@ export async function ensureIndexes(store: Store): Promise<void> {
       { accountId: 1, 'idempotency.key': 1 },
       { unique: true, partialFilterExpression: { 'idempotency.key': { $exists: true } } },
     ),
-    store.calls.createIndex({ accountId: 1, startedAt: -1, _id: -1 }),
+    ...Object.values(CALL_INDEXES).map((fields) => store.calls.createIndex(fields)),
     store.calls.createIndex({ touchedAt: 1 }, { partialFilterExpression: { state: 'running' } }),
     store.entries.createIndex({ accountId: 1, seq: -1 }, { unique: true }),
     store.grants.createIndex({ accountId: 1, at: -1 }),
     store.payments.createIndex({ accountId: 1, paidAt: -1 }),
     store.payments.createIndex({ forgetAt: 1 }, { expireAfterSeconds: 0 }),
     store.events.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
+    store.events.createIndex({ accountId: 1, event: 1, createdAt: -1, _id: -1 }),
     store.events.createIndex({ createdAt: 1 }, { partialFilterExpression: { pending: true } }),
     store.webhookEndpoints.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
     store.deliveries.createIndex({ eventId: 1 }),
+    store.deliveries.createIndex({ accountId: 1, state: 1, event: 1, createdAt: -1, eventId: -1 }),
     store.deliveries.createIndex({ endpointId: 1, state: 1, nextAt: 1 }),
     store.deliveries.createIndex({ nextAt: 1 }, { partialFilterExpression: { state: 'pending' } }),
     store.deliveryAttempts.createIndex({ endpointId: 1, at: -1, _id: -1 }),

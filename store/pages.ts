@@ -36,11 +36,28 @@ function decode(list: string, cursor: string): Place {
 }
 
 /** One row more than asked for tells whether there is a next page. */
-function asPage<T>(list: string, rows: T[], limit: number, placeOf: (row: T) => Place): Page<T> {
+export function asPage<T>(list: string, rows: T[], limit: number, placeOf: (row: T) => Place): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   const more = rows.length > limit && last !== undefined;
   return { items, nextCursor: more ? encode(list, placeOf(last)) : null };
+}
+
+/**
+ * What comes after the page before, by a moment and an id.
+ *
+ * @param field the moment
+ * @param id what tells apart those of equal moments
+ * @throws ServiceError invalid_input at /cursor
+ */
+export function olderThan(list: string, cursor: string | undefined, field: string, id: string): Document {
+  if (cursor === undefined) return {};
+  const last = decode(list, cursor);
+  const at = new Date(last.value);
+  // The first part follows from the second, but only it bounds the walk through the index.
+  return {
+    $and: [{ [field]: { $lte: at } }, { $or: [{ [field]: { $lt: at } }, { [id]: { $lt: last.id } }] }],
+  };
 }
 
 /**
@@ -57,16 +74,7 @@ export async function pageByTime<F extends string, T extends { _id: string } & R
   field: F,
   { limit, cursor }: PageRequest,
 ): Promise<Page<T>> {
-  const after = cursor === undefined ? null : decode(list, cursor);
-  const at = new Date(after?.value ?? 0);
-  const condition =
-    after === null
-      ? {}
-      : // The first part follows from the second, but only it bounds the walk through the index.
-        {
-          $and: [{ [field]: { $lte: at } }, { $or: [{ [field]: { $lt: at } }, { _id: { $lt: after.id } }] }],
-        };
-  const rows = await find(condition)
+  const rows = await find(olderThan(list, cursor, field, '_id'))
     .sort({ [field]: -1, _id: -1 })
     .limit(limit + 1)
     .toArray();

@@ -1,13 +1,7 @@
 import type { Document } from 'mongodb';
-import { balanceEventData } from '../schemas/events.ts';
-import { newEvent } from './events.ts';
-import { insertAllOnce, type JournalEntry, type Store } from './mongo.ts';
-
-/** A journal entry, and whose it is. */
-export interface Posting {
-  accountId: string;
-  entry: JournalEntry;
-}
+import { copyEntries, type Posting } from './journal.ts';
+import type { Store } from './mongo.ts';
+import { USAGE_EVERY, usageOf } from './usage.ts';
 
 /** Copies journal entries, and takes out of the journal what was copied; in batches, because each write costs a flush. */
 export interface Projection {
@@ -17,61 +11,6 @@ export interface Projection {
   copyLater(posting: Posting): void;
   /** Resolves when nothing is left to be copied or pulled. */
   flush(): Promise<void>;
-}
-
-/**
- * Copies journal entries to where they are looked for. May run any number of times, in any process. The calls' rows come
- * last: the sweeper returns to a row that still runs, so nothing is left uncopied for good.
- */
-async function copyEntries({ calls, entries, events }: Store, postings: readonly Posting[]): Promise<void> {
-  if (postings.length === 0) return;
-  const lines = postings
-    .filter(({ entry }) => entry.state === 'charged')
-    .map(({ accountId, entry }) => ({
-      _id: entry.id,
-      accountId,
-      seq: entry.seq,
-      at: entry.at,
-      type: 'charge' as const,
-      amount: -entry.cost,
-      balanceAfter: entry.balanceAfter,
-      callId: entry.callId,
-      tool: entry.tool,
-      source: null,
-      reference: null,
-    }));
-  const fired = postings.flatMap(({ accountId, entry }) =>
-    entry.events.map(({ id, event }) =>
-      newEvent(accountId, event, balanceEventData(event, entry.balanceAfter), { id, createdAt: entry.at }),
-    ),
-  );
-  await Promise.all([insertAllOnce(entries, lines), insertAllOnce(events, fired)]);
-  await calls.bulkWrite(
-    postings.map(({ entry }) => ({
-      updateOne: {
-        filter: { _id: entry.callId, state: 'running' },
-        update: {
-          $set: {
-            state: entry.state,
-            charged: entry.state === 'charged' ? entry.cost : 0,
-            code: entry.code,
-            finishedAt: entry.at,
-          },
-          ...(entry.release ? { $unset: { idempotency: '' } } : {}),
-        },
-      },
-    })),
-    { ordered: true },
-  );
-}
-
-/** Copies whatever an account's journal holds, so that its owner reads what he was charged a moment ago. */
-export async function copyJournal(store: Store, accountId: string): Promise<void> {
-  const account = await store.accounts.findOne({ _id: accountId }, { projection: { journal: 1 } });
-  await copyEntries(
-    store,
-    (account?.journal ?? []).map((entry) => ({ accountId, entry })),
-  );
 }
 
 /** @param everyMs how long a posting may wait for others to be copied or pulled with it */
@@ -104,6 +43,8 @@ export function createProjection(
       throw error;
     }
     await pull([...copied.splice(0), ...due]);
+    for (const { accountId, entry } of due)
+      if (entry.state === 'charged' && entry.seq % USAGE_EVERY === 0) await usageOf(store, accountId);
   }
 
   /** One batch after the other, so that who waits for the last has waited for all. */

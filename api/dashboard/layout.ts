@@ -10,6 +10,7 @@ const MENU = [
   { path: '/dashboard/ledger', name: 'Ledger' },
   { path: '/dashboard/keys', name: 'Keys' },
   { path: '/dashboard/webhooks', name: 'Webhooks' },
+  { path: '/dashboard/events', name: 'Events' },
   { path: '/dashboard/credits', name: 'Credits' },
   { path: '/dashboard/settings', name: 'Settings' },
 ] as const;

@@ -1,18 +1,13 @@
-import type { DayOfTool } from '../../store/usage.ts';
+import type { DayOfTool } from '../../store/mongo.ts';
+import { firstDay, USAGE_DAYS } from '../../store/usage.ts';
 import { count } from './components/text.ts';
 
-/** Days that the overview looks back, today included. */
-export const USAGE_DAYS = 14;
 const DAY_MS = 86_400_000;
 const PACE_DAYS = 7;
 /** Beyond this nobody plans. */
 const LONG_DAYS = 730;
 
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
-
-/** Midnight UTC at the start of the first of so many days, of which today is the last. */
-export const firstDay = (now: Date, days = USAGE_DAYS): Date =>
-  new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS);
 
 const sum = (rows: readonly DayOfTool[]): number => rows.reduce((total, { charged }) => total + charged, 0);
 

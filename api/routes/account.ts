@@ -3,9 +3,10 @@ import { invalidInput } from '../../schemas/errors.ts';
 import type { Lists } from '../../store/lists.ts';
 import type { Keys } from '../keys.ts';
 import type { Webhooks } from '../webhooks.ts';
+import { eventRows } from './account/events.ts';
 import { keyRoutes } from './account/keys.ts';
 import { ledgerRoutes } from './account/ledger.ts';
-import { accountRow, callRow, eventRow } from './account/rows.ts';
+import { accountRow, callRow } from './account/rows.ts';
 import { webhookRoutes } from './account/webhooks.ts';
 import type { Serve } from './operation.ts';
 
@@ -36,10 +37,9 @@ export function accountRoutes(serve: Serve, deps: Dependencies): void {
     return { items: items.map(callRow), nextCursor };
   });
 
-  serve(listEvents, async ({ caller, query }) => {
-    const { items, nextCursor } = await lists.events(caller.account._id, query);
-    const deliveries = await lists.deliveries(items.map(({ _id }) => _id));
-    return { items: items.map((event) => eventRow(event, deliveries.get(event._id) ?? [])), nextCursor };
+  serve(listEvents, ({ caller, query }) => {
+    const { event, state, ...page } = query;
+    return eventRows(lists, caller.account._id, { event, state }, page);
   });
 
   ledgerRoutes(serve, lists);

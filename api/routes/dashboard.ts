@@ -7,8 +7,8 @@ import type { Accounts } from '../../store/accounts.ts';
 import type { AccountAudit } from '../../store/audit.ts';
 import type { Taken } from '../../store/buckets.ts';
 import type { Lists } from '../../store/lists.ts';
+import type { DayOfTool } from '../../store/mongo.ts';
 import type { Payments } from '../../store/payments.ts';
-import type { Usage } from '../../store/usage.ts';
 import type { Context, State } from '../context.ts';
 import { createDocument, sendDocument } from '../document.ts';
 import type { HandOver } from '../handOver.ts';
@@ -16,12 +16,14 @@ import type { Checks } from '../health.ts';
 import type { Keys } from '../keys.ts';
 import type { Sessions } from '../middleware/session.ts';
 import type { StripeService } from '../stripe/service.ts';
+import { styleSheet } from '../styleSheet.ts';
 import type { ToolCalls } from '../toolCalls.ts';
 import type { Webhooks } from '../webhooks.ts';
 import type { AskAuth } from './auth.ts';
 import { callPages } from './dashboard/calls.ts';
 import { creditPages } from './dashboard/credits.ts';
 import { createDesk } from './dashboard/desk.ts';
+import { eventPages } from './dashboard/events.ts';
 import { keyPages } from './dashboard/keys.ts';
 import { ledgerPages } from './dashboard/ledger.ts';
 import { operatorPages } from './dashboard/operator.ts';
@@ -37,7 +39,7 @@ interface Dependencies {
   registry: Registry;
   lists: Lists;
   payments: Payments;
-  usage: Usage;
+  usageOf(accountId: string): Promise<DayOfTool[]>;
   keys: Keys;
   webhooks: Webhooks;
   toolCalls: ToolCalls;
@@ -52,15 +54,15 @@ interface Dependencies {
   env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL' | 'FREE_CREDITS' | 'CREDIT_PACKS' | 'NODE_ENV'>;
 }
 
-const FILES = { 'style.css': 'text/css', 'times.js': 'text/javascript' };
-
 /** The pages for people. They need no JavaScript. */
 export function dashboardRoutes(router: Router<State>, deps: Dependencies): void {
-  for (const [name, type] of Object.entries(FILES)) {
-    const content = readFileSync(new URL(`../dashboard/${name}`, import.meta.url));
-    const file = createDocument(`${type}; charset=utf-8`, content);
+  const own = (name: string) => new URL(`../dashboard/${name}`, import.meta.url);
+  const files = {
+    'style.css': styleSheet(own('style.css')),
+    'times.js': createDocument('text/javascript; charset=utf-8', readFileSync(own('times.js'))),
+  };
+  for (const [name, file] of Object.entries(files))
     router.get(`/dashboard/${name}`, (ctx: Context) => sendDocument(ctx, file));
-  }
   const desk = createDesk(router, deps);
   sessionPages(desk, deps);
   overviewPages(desk, deps);
@@ -70,6 +72,7 @@ export function dashboardRoutes(router: Router<State>, deps: Dependencies): void
   creditPages(desk, deps);
   keyPages(desk, deps);
   webhookPages(desk, deps);
+  eventPages(desk, deps);
   operatorPages(desk, deps);
   // Last, so that it is what no page above took.
   desk.open('get', '/dashboard/{*path}', async () => {

@@ -4,6 +4,7 @@ import type Router from '@koa/router';
 import type { Context, State } from '../context.ts';
 import { errorPage } from '../derive/errorPage.ts';
 import { createDocument, type Document, sendDocument } from '../document.ts';
+import { styleSheet } from '../styleSheet.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -39,7 +40,7 @@ export function docsRoutes(router: Router<State>, serverUrl: string | null): voi
   const pages = new Map([
     ['/docs', own(HTML, 'reference.html')],
     ['/docs/errors', createDocument(HTML, errorPage())],
-    ['/docs/assets/page.css', own(CSS, 'page.css')],
+    ['/docs/assets/page.css', styleSheet(new URL('../docs/page.css', import.meta.url))],
     ['/docs/assets/reference.js', own(JAVASCRIPT, 'reference.js')],
     ['/docs/assets/swagger-ui.css', ofPackage(CSS, 'swagger-ui.css')],
     ['/docs/assets/swagger-ui-bundle.js', ofPackage(JAVASCRIPT, 'swagger-ui-bundle.js')],

@@ -7,7 +7,7 @@ import { measure } from './measure.ts';
 const BATCH = 10_000;
 const CREDITS = 10_000;
 /** Rows need not survive a crash of the database. */
-const QUICK = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
+export const QUICK = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
 
 export interface HistoryRow {
   /** Earlier calls of the accounts. */
@@ -22,7 +22,8 @@ export interface HistoryRow {
   ledgerPage: number;
 }
 
-async function seed(store: Store, accountId: string, count: number): Promise<void> {
+/** Charged calls, one a second until now, and their lines; those are numbered from `firstSeq` on. */
+export async function seed(store: Store, accountId: string, count: number, firstSeq: number): Promise<void> {
   const start = Date.now() - count * 1000;
   for (let from = 0; from < count; from += BATCH) {
     const numbers = Array.from({ length: Math.min(BATCH, count - from) }, (_, i) => from + i);
@@ -50,8 +51,7 @@ async function seed(store: Store, accountId: string, count: number): Promise<voi
       (number, i): EntryDoc => ({
         _id: `ent_${randomUUID()}`,
         accountId,
-        // Below those that the account has, which begin with its first credits.
-        seq: number - count,
+        seq: firstSeq + number,
         at: at(number),
         type: 'charge',
         amount: -1,
@@ -72,8 +72,9 @@ export async function benchHistory(stack: Stack, many: number, rounds: number): 
   const few = 1000;
   const [young, old] = await Promise.all([makeAccount(stack, CREDITS), makeAccount(stack, CREDITS)]);
   await withStore(stack, async (store) => {
-    await seed(store, young.accountId, few);
-    await seed(store, old.accountId, many);
+    // Below those that the accounts have, which begin with their first credits.
+    await seed(store, young.accountId, few, -few);
+    await seed(store, old.accountId, many, -many);
   });
   const call = (account: typeof young) => () => account.call('hash-text', { text: 'x' }).then(drain);
   const page = (account: typeof young, path: string) => () => account.manage(path).then(drain);

@@ -9,12 +9,15 @@ import { benchLinks } from './links.ts';
 import { benchMoney } from './money.ts';
 import { benchNetwork, startTarget } from './network.ts';
 import { benchOffice } from './office.ts';
+import { benchPages } from './pages.ts';
 import { benchWebhooks } from './webhooks.ts';
 
 /** Of which the median counts. */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 /** Earlier calls of the account that has many. */
 const HISTORY = Number(process.env.BENCH_HISTORY ?? 1_000_000);
+/** Calls of the account whose pages of the dashboard are opened. */
+const PAGES = Number(process.env.BENCH_PAGES ?? 100_000);
 
 /** Memory of a process, MB (proportional share, so that what processes share counts once). */
 function memoryMb(pid: number): number {
@@ -104,6 +107,8 @@ const sections: Record<string, () => Promise<object>> = {
       'ours /s': ours.perSecond,
       '/s ratio': throughput,
     })),
+  pages: async () =>
+    (await benchPages(stack, PAGES)).map(({ page, p50, p95 }) => ({ page, 'p50 ms': p50, 'p95 ms': p95 })),
   // Last: what it writes makes the database big.
   history: async () => benchHistory(stack, HISTORY, ROUNDS),
 };

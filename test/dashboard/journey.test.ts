@@ -1,5 +1,6 @@
 import test from 'ava';
 import { withStore } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { freshCredentials, makeUser } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
@@ -87,8 +88,35 @@ test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a re
   t.regex(await text(), /State disabled/);
   await look();
   receiver.answer(() => ({}));
+  const endpoint = new URL(page.url()).pathname;
+  await open('/dashboard/keys');
+  await type('Name', 'meanwhile');
+  await press('Create the key');
+  await until('its event is held', async () => {
+    await open('/dashboard/events?event=api_key.created&state=held');
+    return /held 0 attempts, the endpoint is disabled/.test(await text());
+  });
+  await look();
+  await open(endpoint);
   await press('Enable');
   t.regex(await text(), /State active Failures in a row 0 of 20/);
+  await page.click('.confirm summary');
+  await press('Rotate the secret');
+  await open('/dashboard/webhooks');
+  t.regex(await text(), /a new one waits until/);
+  await look();
+  await press('Use it alone');
+  t.regex(await text(), /The newest secret alone signs/);
+
+  await open('/dashboard/events?state=held');
+  await press('Resend api_key.created');
+  t.regex(await text(), /1 delivery is queued again\./);
+  await until('it is delivered', async () => {
+    await open('/dashboard/events?event=api_key.created&state=delivered');
+    return /delivered 1 attempt/.test(await text());
+  });
+  t.is(receiver.received.filter(({ event }) => event === 'api_key.created').length, 1);
+  await look();
 
   await open('/dashboard/credits');
   await look();
@@ -100,7 +128,7 @@ test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a re
   await look();
 
   await open('/dashboard/keys');
-  await page.click('.confirm summary');
+  await page.click('tr:last-child .confirm summary');
   await press('Revoke');
   t.regex(await text(), /revoked/);
   t.is((await callWith(key)).status, 401);

@@ -2,6 +2,9 @@ import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { newEvent } from '../../store/events.ts';
+import { newDelivery } from '../../store/handOver.ts';
+import type { EntryDoc } from '../../store/mongo.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { attribute, type Element, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
@@ -282,17 +285,29 @@ test('the overview shows what the days and the tools took', async (t) => {
   const key = await madeKey(owner);
   await callWith(key);
   await callWith(key, 'bcrypt-hash', { password: 'a', workFactor: 4 });
-  await withStore(stack, async ({ accounts, calls }) => {
+  await withStore(stack, async ({ accounts, entries }) => {
     const account = await accounts.findOne({ email: owner.email });
-    const call = await calls.findOne({ accountId: account?._id ?? '' });
-    if (call === null) return t.fail('no call');
+    if (account === null) return t.fail('no account');
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
     // 11 more six days ago, and one so long ago that it is not shown.
-    for (const [days, charged] of [
-      [6, 11],
-      [20, 1000],
-    ] as const)
-      await calls.insertOne({ ...call, _id: randomUUID(), charged, tool: 'ping', startedAt: daysAgo(days) });
+    const line = (seq: number, amount: number, at: Date): EntryDoc => ({
+      _id: `ent_${randomUUID()}`,
+      accountId: account._id,
+      seq,
+      at,
+      type: 'charge',
+      amount,
+      balanceAfter: 0,
+      callId: null,
+      tool: 'ping',
+      source: null,
+      reference: null,
+    });
+    await entries.insertMany([
+      line(account.seq + 1, -1000, daysAgo(20)),
+      line(account.seq + 2, -11, daysAgo(6)),
+    ]);
+    await accounts.updateOne({ _id: account._id }, { $inc: { seq: 2 } });
   });
   const text = mainText(await pageOf(t, await owner.get('')));
   // 27 credits at 14 in seven days.
@@ -364,6 +379,87 @@ test('operators set a monthly allowance', async (t) => {
   }
   t.is((await owner.post(`${path}/allowance`, { monthlyAllowance: '1' })).status, 404);
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Allowance 500 /);
+});
+
+test('events are found by kind and by what became of their deliveries, page by page', async (t) => {
+  const owner = await newOwner(stack);
+  t.regex(mainText(await pageOf(t, await owner.get('/events'))), /Nothing has happened yet/);
+  await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
+  await withStore(stack, async ({ accounts, events, deliveries, webhookEndpoints }) => {
+    const account = await accounts.findOne({ email: owner.email });
+    const endpoint = await webhookEndpoints.findOne({ accountId: account?._id ?? '' });
+    if (account === null || endpoint === null) return t.fail('no endpoint');
+    const { _id, accountId } = endpoint;
+    const past = (days: number) => ({ createdAt: new Date(Date.now() - days * 86_400_000) });
+    const granted = { amount: 5, source: 'purchase' };
+    const rows = [
+      newEvent(accountId, 'credits.low', { message: 'Only 24 credits are left.' }, past(1)),
+      newEvent(accountId, 'credits.granted', granted, past(20)),
+      ...Array.from({ length: 30 }, () => newEvent(accountId, 'webhook.test', {}, past(2))),
+    ].map(({ pending: _handedOver, ...event }) => event);
+    const [low, old, ...tests] = rows;
+    if (low === undefined || old === undefined) return t.fail();
+    await events.insertMany(rows);
+    const failed = { state: 'failed', attempts: 8, nextAt: null } as const;
+    const nextAt = new Date('2999-12-31T01:02:03Z');
+    await deliveries.insertMany([
+      { ...newDelivery(low, _id, false), ...failed },
+      { ...newDelivery(low, 'whe_deleted', false), attempts: 2, nextAt },
+      newDelivery(old, _id, true),
+      ...tests.map((event) => ({ ...newDelivery(event, _id, false), ...failed })),
+    ]);
+  });
+  const page = async (query: string) => pageOf(t, await owner.get(`/events${query}`));
+  const [low = ''] = rowsOf(await page('?event=credits.low'));
+  t.regex(
+    low,
+    /credits\.low Only 24 credits are left\. http:\/\/localhost:3999\/hook failed 8 attempts Resend credits\.low an endpoint that was deleted pending 2 attempts, next 2999-12-31 01:02 UTC$/,
+  );
+  // Neither what is too old nor a test can be resent.
+  const [old = '', ...rest] = rowsOf(await page('?state=held'));
+  t.regex(old, /credits\.granted amount: 5, source: purchase http:\/\/localhost:3999\/hook held 0 attempts$/);
+  t.deepEqual(rest, []);
+  t.is(rowsOf(await page('?state=failed&event=webhook.test')).filter((it) => /Resend/.test(it)).length, 0);
+  t.regex(mainText(await page('?state=delivered')), /No event fits/);
+
+  for (const [query, count] of [
+    ['', 32],
+    ['?state=failed', 31],
+    ['?event=webhook.test', 30],
+    ['?event=webhook.test&state=failed', 30],
+  ] as const) {
+    const first = await page(query);
+    t.is(rowsOf(first).length, 25);
+    const older = linksOf(first).find((href) => href.includes('cursor=')) ?? '';
+    t.is(rowsOf(await pageOf(t, await owner.get(older.replace('/dashboard', '')))).length, count - 25);
+    const api = await fetch(`${stack.baseUrl}/api/v1/account/events${query}`, {
+      headers: { Cookie: owner.cookie },
+    });
+    t.is((await api.json()).items.length, 20);
+  }
+  for (const query of ['?state=lost', '?event=made.up', '?cursor=made-up']) {
+    const refused = await owner.get(`/events${query}`);
+    t.is(refused.status, 422, query);
+    await pageOf(t, refused);
+  }
+});
+
+test('a new secret that waits is shown with its endpoint, until it is activated', async (t) => {
+  const owner = await newOwner(stack);
+  const made = await pageOf(
+    t,
+    await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' }),
+  );
+  const rotate = made.find((element) => attribute(element, 'action')?.endsWith('/rotate'));
+  const path = ((rotate && attribute(rotate, 'action')) ?? '').replace(/^\/dashboard|\/rotate$/g, '');
+  const shown = async () => rowsOf(await pageOf(t, await owner.get('/webhooks')))[0] ?? '';
+  t.regex(await shown(), / current /);
+  t.is((await owner.post(`${path}/rotate`)).status, 200);
+  t.regex(await shown(), /a new one waits until .* UTC Use it alone/);
+  t.is((await owner.post(`${path}/rotate`)).status, 409);
+  t.regex(mainText(await pageOf(t, await owner.post(`${path}/rotate`, { force: 'true' }))), /whsec_/);
+  t.is((await owner.post(`${path}/activate`)).status, 303);
+  t.regex(await shown(), / current /);
 });
 
 test('operators find an account and adjust it once, however often the form is sent', async (t) => {

@@ -58,6 +58,7 @@ test('every form of a session needs its token, and no other session has it', asy
     ...['test', 'enable', 'rotate', 'activate', 'resend', 'change', 'delete'].map(
       (act) => `${webhook}/${act}`,
     ),
+    '/events/resend',
     '/tools/hash-text',
     '/ledger/recompute',
     '/credits/buy',
@@ -113,6 +114,10 @@ test("another account's ids are not there", async (t) => {
     await notFound(await other.post(`${webhook}/${act}`, fields));
     await notFound(await other.post(`${unknown.webhook}/${act}`, fields));
   }
+  for (const path of [webhook, unknown.webhook]) {
+    const endpointId = path.replace('/webhooks/', '');
+    await notFound(await other.post('/events/resend', { endpointId, deliveryId: 'dlv_1' }));
+  }
   await notFound(await other.post(`/keys/${id}/revoke`));
   await notFound(await other.post(`/keys/${unknown.key}/revoke`));
   t.regex(mainText(await pageOf(t, await owner.get('/keys'))), /live/);
@@ -155,6 +160,7 @@ test('who is not signed in is sent to sign in from every page, and changes nothi
     '/keys',
     '/webhooks',
     '/webhooks/x',
+    '/events',
     '/credits',
     '/credits/test-checkout',
     '/settings',
@@ -174,6 +180,10 @@ test('who is not signed in is sent to sign in from every page, and changes nothi
     '/settings/password',
     '/operator/accounts/x',
     '/operator/accounts/x/allowance',
+    '/events/resend',
+    '/tools/hash-text',
+    '/settings/password',
+    '/operator/accounts/x',
   ])
     t.is(
       (await nobody.postRaw(path, { name: 'forged', scope: 'tools' })).headers.get('location'),
@@ -187,6 +197,7 @@ test('markup in stored texts stays text: names of keys, addresses, tools tried',
   const plainPath = await addWebhook(t, plainOwner, 'http://localhost:3999/plain');
   const plain = {
     keys: shape(await pageOf(t, await plainOwner.get('/keys'))),
+    events: shape(await pageOf(t, await plainOwner.get('/events'))),
     webhooks: shape(await pageOf(t, await plainOwner.get('/webhooks'))),
     webhook: shape(await pageOf(t, await plainOwner.get(plainPath))),
   };
@@ -196,6 +207,9 @@ test('markup in stored texts stays text: names of keys, addresses, tools tried',
     const keys = await pageOf(t, await owner.get('/keys'));
     t.deepEqual(shape(keys), plain.keys);
     t.true(keys.some((element) => element.tagName === 'td' && textOf(element) === text));
+    const events = await pageOf(t, await owner.get('/events'));
+    t.deepEqual(shape(events), plain.events);
+    t.true(events.some((element) => element.tagName === 'td' && textOf(element).includes(text)));
 
     // Also where an address came in that today's checks would not let through.
     const path = await addWebhook(t, owner, 'http://localhost:3999/plain');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audit, type Drift } from '../../store/audit.ts';
+import { copyJournal } from '../../store/journal.ts';
 import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
-import { copyJournal } from '../../store/projection.ts';
 
 /** The sweeper ends what was left open within a minute; a loaded machine gets somewhat more. */
 const SETTLED_WITHIN_MS = 90_000;

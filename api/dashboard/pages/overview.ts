@@ -1,12 +1,13 @@
 import type { AccountRow } from '../../../schemas/accountRows.ts';
-import type { DayOfTool } from '../../../store/usage.ts';
+import type { DayOfTool } from '../../../store/mongo.ts';
+import { USAGE_DAYS } from '../../../store/usage.ts';
 import { type Html, html } from '../../html.ts';
 import { alert, empty } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
 import { barChart, columnChart } from '../components/chart.ts';
 import { count } from '../components/text.ts';
 import { layout } from '../layout.ts';
-import { lasts, perDay, perTool, USAGE_DAYS } from '../pace.ts';
+import { lasts, perDay, perTool } from '../pace.ts';
 import type { Viewer } from '../viewer.ts';
 
 interface Overview {
@@ -31,7 +32,7 @@ function begin(hasKey: boolean): Html {
   const key = hasKey
     ? html`<li>Call a tool with your <a href="/dashboard/keys">key</a>.</li>`
     : html`<li><a href="/dashboard/keys">Make a key</a> and call a tool from a program of yours.</li>`;
-  return empty(html`<p>Nothing was called in the last ${USAGE_DAYS} days. To begin:</p>
+  return empty(html`<p>No call was charged in the last ${USAGE_DAYS} days. To begin:</p>
 <ul>
 <li><a href="/dashboard/tools">Try a tool</a> here, without a program.</li>
 ${key}

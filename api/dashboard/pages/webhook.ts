@@ -105,23 +105,30 @@ const attemptTable = (attempts: readonly AttemptRow[]): Html =>
     attempts,
   );
 
-function secrets(viewer: Viewer, path: string): Html {
+function secrets(viewer: Viewer, path: string, { rotationEndsAt }: WebhookRow): Html {
+  const waits = rotationEndsAt !== null;
   const force = choice({
     name: 'force',
     value: 'true',
-    label: 'Also when an earlier new secret still waits to be used alone',
+    label: 'Replace the new secret that waits',
     checked: false,
   });
   return html`<h3>Signing secret</h3>
-<p class="quiet">After a rotation both secrets sign for 24 hours, or until you say that your receiver has the new one.</p>
-<div class="actions">${confirmation({
-    action: `${path}/rotate`,
-    viewer,
-    label: 'Rotate the secret',
-    text: 'A new secret is made and shown once.',
-    extra: force,
-  })}
-${actionButton(viewer, `${path}/activate`, 'Use the new secret alone')}</div>`;
+${
+  waits
+    ? html`<p>A new secret waits: both sign until ${moment(rotationEndsAt)}, then the new one alone. Once your receiver
+has it, you need not wait.</p>`
+    : html`<p class="quiet">After a rotation both secrets sign for 24 hours, or until you say that your receiver has the
+new one.</p>`
+}
+<div class="actions">${waits ? actionButton(viewer, `${path}/activate`, 'Use the new secret alone') : null}
+${confirmation({
+  action: `${path}/rotate`,
+  viewer,
+  label: 'Rotate the secret',
+  text: 'A new secret is made and shown once.',
+  ...(waits && { extra: force }),
+})}</div>`;
 }
 
 /** One endpoint: its state, its attempts, and all that can be done with it. */
@@ -158,7 +165,7 @@ ${
     ? html`<div class="actions">${actionButton(viewer, `${path}/test`, 'Send test')}</div>`
     : null
 }
-<h2>Attempts</h2>
+<h2 id="attempts">Attempts</h2>
 ${
   attempts.items.length === 0
     ? empty(
@@ -188,7 +195,7 @@ ${postForm({
   content: html`${webhookFields(draft, failure ?? null)}
 <button class="plain">Save</button>`,
 })}
-${secrets(viewer, path)}
+${secrets(viewer, path, webhook)}
 <h3>Delete</h3>
 ${confirmation({
   action: `${path}/delete`,

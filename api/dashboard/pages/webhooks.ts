@@ -3,7 +3,7 @@ import type { WebhookRow } from '../../../schemas/webhookRows.ts';
 import { type Html, html } from '../../html.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { choice, choices, inputField } from '../components/field.ts';
-import { postForm } from '../components/form.ts';
+import { actionButton, postForm } from '../components/form.ts';
 import { secret } from '../components/secret.ts';
 import { table } from '../components/table.ts';
 import { badge, moment } from '../components/text.ts';
@@ -75,13 +75,21 @@ interface WebhooksPage {
   removed?: boolean;
 }
 
-const endpointTable = (webhooks: readonly WebhookRow[]): Html =>
+/** What there is to say of the signing secret: usually nothing. */
+const secretOf = (viewer: Viewer, row: WebhookRow): Html =>
+  row.rotationEndsAt === null
+    ? html`<span class="quiet">current</span>`
+    : html`${badge('a new one waits')} until ${moment(row.rotationEndsAt)}
+${actionButton(viewer, `${webhookPath(row)}/activate`, 'Use it alone')}`;
+
+const endpointTable = (viewer: Viewer, webhooks: readonly WebhookRow[]): Html =>
   table<WebhookRow>(
     'Endpoints, newest first',
     [
       { title: 'Address', cell: (row) => html`<a href="${webhookPath(row)}">${row.url}</a>` },
       { title: 'State', cell: stateBadge },
       { title: 'Failures in a row', cell: failuresOf },
+      { title: 'Secret', cell: (row) => secretOf(viewer, row) },
       { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
     ],
     webhooks,
@@ -97,7 +105,7 @@ ${
   webhooks.length === 0
     ? empty(html`<p>Nothing is posted anywhere yet. Add an endpoint below, and a server of yours hears at once when
 credits run low or a key is made.</p>`)
-    : endpointTable(webhooks)
+    : endpointTable(viewer, webhooks)
 }
 <h2>New endpoint</h2>
 ${postForm({

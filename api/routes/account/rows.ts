@@ -1,4 +1,11 @@
-import type { AccountRow, CallRow, EntryRow, EventRow, KeyRow } from '../../../schemas/accountRows.ts';
+import type {
+  AccountRow,
+  CallRow,
+  DeliveryRow,
+  EntryRow,
+  EventRow,
+  KeyRow,
+} from '../../../schemas/accountRows.ts';
 import { EVENT_KINDS, LOW_CREDITS } from '../../../schemas/events.ts';
 import type { AttemptRow, WebhookRow } from '../../../schemas/webhookRows.ts';
 import type { AccountDoc, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../../store/mongo.ts';
@@ -54,7 +61,7 @@ export const keyRow = (key: ApiKeyDoc): KeyRow => ({
   revokedAt: iso(key.revokedAt),
 });
 
-const deliveryRow = (delivery: DeliveryDoc): EventRow['deliveries'][number] => ({
+const deliveryRow = (delivery: DeliveryDoc): DeliveryRow => ({
   id: delivery._id,
   endpointId: delivery.endpointId,
   state: delivery.state,
@@ -70,6 +77,11 @@ export const eventRow = (event: EventDoc, deliveries: readonly DeliveryDoc[]): E
   deliveries: deliveries.map(deliveryRow),
 });
 
+/** When a secret that waits takes over; one that has done so waits no longer. */
+function rotationEndsAt({ next }: WebhookEndpointDoc): string | null {
+  return next === null || next.from.getTime() <= Date.now() ? null : next.from.toISOString();
+}
+
 export const webhookRow = (endpoint: WebhookEndpointDoc): WebhookRow => ({
   id: endpoint._id,
   url: endpoint.url,
@@ -78,6 +90,7 @@ export const webhookRow = (endpoint: WebhookEndpointDoc): WebhookRow => ({
   consecutiveFailures: endpoint.failures,
   createdAt: endpoint.createdAt.toISOString(),
   disabledAt: iso(endpoint.disabledAt),
+  rotationEndsAt: rotationEndsAt(endpoint),
 });
 
 /** @param bodies what receivers answered, by the ids of the attempts */

@@ -4,6 +4,9 @@ import type { Context } from '../../context.ts';
 /** Rows of a page. */
 export const ROWS = 25;
 
+/** An account has at most ten endpoints. */
+export const ALL_ENDPOINTS: PageRequest = { limit: 100 };
+
 /** A parameter of the address; '' where there is none. The last one counts where there are several. */
 export const single = (ctx: Context, name: string): string => [ctx.query[name]].flat().at(-1) ?? '';
 

@@ -20,7 +20,7 @@ import {
 import { createValidator } from '../../derive/validator.ts';
 import type { Webhooks } from '../../webhooks.ts';
 import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from './desk.ts';
-import { pageOf, ROWS, single } from './query.ts';
+import { ALL_ENDPOINTS, pageOf, ROWS, single } from './query.ts';
 
 interface Dependencies {
   webhooks: Webhooks;
@@ -28,8 +28,6 @@ interface Dependencies {
   takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
 }
 
-/** An account has at most ten endpoints. */
-const ALL = { limit: 100 };
 const TESTS = { rate: 10 / 60, burst: 10 };
 const HOUR_MS = 3_600_000;
 /** Tests come to every endpoint and are not chosen. */
@@ -73,7 +71,7 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
   const validateChange = compile<WebhookChangeBody>(webhookChangeBody);
 
   async function list({ viewer }: Visit, more: Partial<Parameters<typeof webhooksPage>[0]> = {}) {
-    const { items } = await webhooks.list(viewer.account._id, ALL);
+    const { items } = await webhooks.list(viewer.account._id, ALL_ENDPOINTS);
     return webhooksPage({ viewer, webhooks: items, draft: ALL_EVENTS, ...more });
   }
 

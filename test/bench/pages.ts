@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { newDelivery } from '../../store/handOver.ts';
+import type { EventDoc, Store } from '../../store/mongo.ts';
+import { withStore } from '../helpers/account.ts';
+import { newOwner } from '../helpers/dashboard.ts';
+import type { Stack } from '../helpers/stack.ts';
+import { QUICK, seed } from './history.ts';
+import { measure } from './measure.ts';
+
+/** Of the rarer kinds there are so many: what is filtered for lies far back. */
+const RARE = 30;
+const ROUNDS = 40;
+const HOUR_MS = 3_600_000;
+
+export interface PageRow {
+  page: string;
+  p50: number;
+  p95: number;
+}
+
+/** As many calls as are wanted, a thousand events with their deliveries, and a few of what is rare, older than the rest. */
+async function fill(store: Store, accountId: string, endpointId: string, count: number): Promise<void> {
+  const account = await store.accounts.findOne({ _id: accountId });
+  if (account === null) throw new Error('no account');
+  await seed(store, accountId, count, account.seq + 1);
+  await store.accounts.updateOne({ _id: accountId }, { $inc: { seq: count } });
+  const [call] = await store.calls.find({ accountId }).sort({ startedAt: 1 }).limit(1).toArray();
+  if (call === undefined) throw new Error('no call');
+  const before = (i: number) => new Date(call.startedAt.getTime() - i * HOUR_MS);
+  await store.calls.insertMany(
+    Array.from({ length: RARE }, (_, i) => ({
+      ...call,
+      _id: randomUUID(),
+      tool: 'ping',
+      state: 'refunded' as const,
+      charged: 0,
+      code: 'target_failed',
+      startedAt: before(i),
+    })),
+    QUICK,
+  );
+  const events = Array.from(
+    { length: 1000 },
+    (_, i): EventDoc => ({
+      _id: `evt_${randomUUID()}`,
+      accountId,
+      event: i < RARE ? 'credits.granted' : 'credits.low',
+      createdAt: before(1000 - i),
+      data: { balance: 24, threshold: 25, message: 'Only 24 credits are left.' },
+    }),
+  );
+  const deliveries = events.map((event, i) => ({
+    ...newDelivery(event, endpointId, i < RARE),
+    ...(i >= RARE && { state: 'delivered' as const, attempts: 1, nextAt: null }),
+  }));
+  await store.events.insertMany(events, QUICK);
+  await store.deliveries.insertMany(deliveries, QUICK);
+  await store.deliveryAttempts.insertMany(
+    deliveries.map(({ eventId, event, createdAt }, i) => ({
+      _id: `att_${randomUUID()}`,
+      accountId,
+      endpointId,
+      eventId,
+      event,
+      attempt: 1,
+      at: createdAt,
+      statusCode: i % 2 === 0 ? 200 : 500,
+      durationMs: 10,
+      error: null,
+      retryAfterMs: null,
+    })),
+    QUICK,
+  );
+}
+
+/** How long each page of the dashboard takes to come whole, in an account with many calls; one at a time. */
+export async function benchPages(stack: Stack, calls: number): Promise<PageRow[]> {
+  const owner = await newOwner(stack);
+  const made = await owner.post('/webhooks', [
+    ['url', 'http://localhost:3999/hook'],
+    ['events', 'credits.low'],
+  ]);
+  if (made.status !== 201) throw new Error(`${made.status}`);
+  const endpointId = await withStore(stack, async (store) => {
+    const account = await store.accounts.findOne({ email: owner.email });
+    const endpoint = await store.webhookEndpoints.findOne({ accountId: account?._id ?? '' });
+    if (account === null || endpoint === null) throw new Error('no endpoint');
+    await fill(store, account._id, endpoint._id, calls);
+    return endpoint._id;
+  });
+  const paths = [
+    '',
+    '/tools',
+    '/tools/hash-text',
+    '/calls',
+    '/calls?state=refunded',
+    '/calls?tool=ping',
+    '/calls?tool=ping&state=refunded',
+    '/calls?to=2020-01-01',
+    '/ledger',
+    '/keys',
+    '/webhooks',
+    `/webhooks/${endpointId}`,
+    '/events',
+    '/events?state=held',
+    '/events?event=credits.granted&state=held',
+    '/credits',
+    '/settings',
+  ];
+  const rows: PageRow[] = [];
+  for (const path of paths) {
+    const open = async () => {
+      const response = await owner.get(path);
+      if (response.status !== 200) throw new Error(`${path}: ${response.status}`);
+      await response.arrayBuffer();
+    };
+    await measure(3, 1, open); // warms up
+    const { p50, p95 } = await measure(ROUNDS, 1, open);
+    rows.push({ page: `/dashboard${path.replace(endpointId, '{id}')}`, p50, p95 });
+  }
+  return rows;
+}
