@@ -224,7 +224,7 @@ test.serial('each charge counts once in the use, whoever adds up at a time', asy
       price,
       maxRunning: null,
     } as const;
-    await insertCalls(store, reservation);
+    await insertCalls(store, [reservation]);
     const { callId } = reservation;
     const books = index % 2 === 0 ? ledger : other;
     const held = await books.reserve(reservation);
