@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import { ScheduleOverlapPolicy } from '@temporalio/client';
 import test from 'ava';
 import { parse } from 'parse5';
 import Stripe from 'stripe';
 import { EnvError, readEnv } from '../../schemas/env.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { monthOf } from '../../store/allowance.ts';
+import { loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
+import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, closeBooks, until } from '../helpers/books.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';
@@ -332,32 +334,29 @@ test('what is not ours, or cannot be booked, is not told again and changes nothi
 test('the schedule grants allowances, once a month however often it runs', async (t) => {
   const { accountId, manage } = await makeAccount(stack, 5);
   await createAccounts(store).setMonthlyAllowance(accountId, 300);
-  const connection = await Connection.connect({ address: stack.temporalAddress });
+  const env = readEnv(stack.env);
+  const client = await connectClient(env, loadKeyring(env));
   try {
-    const { schedule } = new Client({ connection, namespace: stack.namespace });
-    const handle = schedule.getHandle('allowance');
-    const runs = async () => {
-      const { info } = await handle.describe();
-      return info.runningActions.length === 0 ? info.numActionsTaken : null;
-    };
-    for (let i = 0; i < 2; i++) {
-      const before = await until('no run', runs);
-      await handle.trigger();
-      await until('one more run has ended', async () => ((await runs()) ?? 0) > (before ?? 0));
-    }
-    t.deepEqual(await balanceOf(accountId), { balance: 305, shortfall: 0 });
-    t.like(await (await manage('/api/v1/account')).json(), { balance: 305, monthlyAllowance: 300 });
-    const [event, ...more] = await store.events.find({ accountId, event: 'credits.granted' }).toArray();
-    t.deepEqual(more, []);
-    t.like(event?.data, {
-      amount: 300,
-      source: 'allowance',
-      reference: monthOf(event?.createdAt ?? new Date()),
-    });
-    t.is(event?.pending, undefined);
+    // Also where a run that began before there was an allowance is under way.
+    await client.schedule.getHandle('allowance').trigger(ScheduleOverlapPolicy.BUFFER_ONE);
+    await until('it is granted', async () => (await balanceOf(accountId)).balance === 305);
+    const again = { workflowId: `allowance-${randomUUID()}`, taskQueue: 'orchestrator' };
+    t.is(await client.workflow.execute('allowance', again), 0);
   } finally {
-    await connection.close();
+    await client.connection.close();
   }
+  t.deepEqual(await balanceOf(accountId), { balance: 305, shortfall: 0 });
+  t.like(await (await manage('/api/v1/account')).json(), { balance: 305, monthlyAllowance: 300 });
+  const [event, ...more] = await store.events.find({ accountId, event: 'credits.granted' }).toArray();
+  t.deepEqual(more, []);
+  t.like(event?.data, {
+    amount: 300,
+    source: 'allowance',
+    reference: monthOf(event?.createdAt ?? new Date()),
+  });
+  await until('the event was handed over', async () =>
+    store.events.findOne({ _id: event?._id ?? '', pending: { $exists: false } }),
+  );
 });
 
 test('what cannot be configured is said at the start, with the name of the variable', (t) => {
