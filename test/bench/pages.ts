@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { newDelivery } from '../../store/handOver.ts';
 import type { EventDoc, Store } from '../../store/mongo.ts';
 import { withStore } from '../helpers/account.ts';
-import { newOwner } from '../helpers/dashboard.ts';
+import { newOwner, type Visitor } from '../helpers/dashboard.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { QUICK, seed } from './history.ts';
 import { measure } from './measure.ts';
@@ -16,6 +16,8 @@ export interface PageRow {
   page: string;
   p50: number;
   p95: number;
+  /** p50 by that of an account without calls. */
+  byEmpty: number;
 }
 
 /** As many calls as are wanted, a thousand events with their deliveries, and a few of what is rare, older than the rest. */
@@ -73,50 +75,63 @@ async function fill(store: Store, accountId: string, endpointId: string, count: 
   );
 }
 
+interface Owner {
+  get: Visitor['get'];
+  accountId: string;
+  endpointId: string;
+}
+
+/** Somebody with one webhook endpoint, which gets nothing. */
+async function makeOwner(stack: Stack, store: Store): Promise<Owner> {
+  const { email, get, post } = await newOwner(stack);
+  const made = await post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
+  if (made.status !== 201) throw new Error(`${made.status}`);
+  const account = await store.accounts.findOne({ email });
+  const endpoint = await store.webhookEndpoints.findOne({ accountId: account?._id ?? '' });
+  if (account === null || endpoint === null) throw new Error('no endpoint');
+  return { get, accountId: account._id, endpointId: endpoint._id };
+}
+
+const PATHS = [
+  '',
+  '/tools',
+  '/tools/hash-text',
+  '/calls',
+  '/calls?state=refunded',
+  '/calls?tool=ping',
+  '/calls?tool=ping&state=refunded',
+  '/calls?to=2020-01-01',
+  '/ledger',
+  '/keys',
+  '/webhooks',
+  '/webhooks/{id}',
+  '/events',
+  '/events?state=held',
+  '/events?event=credits.granted&state=held',
+  '/credits',
+  '/settings',
+];
+
 /** How long each page of the dashboard takes to come whole, in an account with many calls; one at a time. */
 export async function benchPages(stack: Stack, calls: number): Promise<PageRow[]> {
-  const owner = await newOwner(stack);
-  const made = await owner.post('/webhooks', [
-    ['url', 'http://localhost:3999/hook'],
-    ['events', 'credits.low'],
-  ]);
-  if (made.status !== 201) throw new Error(`${made.status}`);
-  const endpointId = await withStore(stack, async (store) => {
-    const account = await store.accounts.findOne({ email: owner.email });
-    const endpoint = await store.webhookEndpoints.findOne({ accountId: account?._id ?? '' });
-    if (account === null || endpoint === null) throw new Error('no endpoint');
-    await fill(store, account._id, endpoint._id, calls);
-    return endpoint._id;
+  const { many, none } = await withStore(stack, async (store) => {
+    const owners = { many: await makeOwner(stack, store), none: await makeOwner(stack, store) };
+    await fill(store, owners.many.accountId, owners.many.endpointId, calls);
+    return owners;
   });
-  const paths = [
-    '',
-    '/tools',
-    '/tools/hash-text',
-    '/calls',
-    '/calls?state=refunded',
-    '/calls?tool=ping',
-    '/calls?tool=ping&state=refunded',
-    '/calls?to=2020-01-01',
-    '/ledger',
-    '/keys',
-    '/webhooks',
-    `/webhooks/${endpointId}`,
-    '/events',
-    '/events?state=held',
-    '/events?event=credits.granted&state=held',
-    '/credits',
-    '/settings',
-  ];
   const rows: PageRow[] = [];
-  for (const path of paths) {
-    const open = async () => {
-      const response = await owner.get(path);
-      if (response.status !== 200) throw new Error(`${path}: ${response.status}`);
-      await response.arrayBuffer();
-    };
-    await measure(3, 1, open); // warms up
-    const { p50, p95 } = await measure(ROUNDS, 1, open);
-    rows.push({ page: `/dashboard${path.replace(endpointId, '{id}')}`, p50, p95 });
+  for (const path of PATHS) {
+    const open =
+      ({ get, endpointId }: Owner) =>
+      async () => {
+        const response = await get(path.replace('{id}', endpointId));
+        if (response.status !== 200) throw new Error(`${path}: ${response.status}`);
+        await response.arrayBuffer();
+      };
+    for (const owner of [many, none]) await measure(3, 1, open(owner)); // warms up
+    const empty = await measure(ROUNDS, 1, open(none));
+    const { p50, p95 } = await measure(ROUNDS, 1, open(many));
+    rows.push({ page: `/dashboard${path}`, p50, p95, byEmpty: p50 / empty.p50 });
   }
   return rows;
 }
