@@ -73,11 +73,12 @@ ${selectField({
 </form>`;
 }
 
-/** What an event says: its own words where it has some. */
+/** What an event says: its own words where it has some. Ids are for programs. */
 const told = ({ data }: EventRow): string =>
   typeof data.message === 'string'
     ? data.message
     : Object.entries(data)
+        .filter(([name]) => !name.endsWith('Id'))
         .map(([name, value]) => `${name}: ${value}`)
         .join(', ');
 
