@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { ServiceError } from '../../schemas/errors.ts';
+import type { OutputType } from './answer.ts';
 import { isTimeout, type Picture, withTimeout } from './decode.ts';
 import type { ImageHeader } from './header.ts';
 import { embedProfile } from './profile.ts';
@@ -8,17 +9,6 @@ import { embedProfile } from './profile.ts';
 const QUALITY = 90;
 /** Of 0 to 6; 4 is libwebp's default, which takes 20 s for 12 MPx without loss. */
 const WEBP_EFFORT = { lossy: 2, lossless: 0 };
-
-export type OutputType = 'png' | 'jpeg' | 'webp';
-
-/** Names and types of what is made. */
-export const OUTPUTS = {
-  png: { mimeType: 'image/png', extension: 'png' },
-  jpeg: { mimeType: 'image/jpeg', extension: 'jpg' },
-  webp: { mimeType: 'image/webp', extension: 'webp' },
-} as const;
-
-export const MIME_TYPES = Object.values(OUTPUTS).map(({ mimeType }) => mimeType);
 
 /**
  * Encodes a picture without any metadata but its colour profile. A WebP is lossless where its source was.

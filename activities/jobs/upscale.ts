@@ -1,6 +1,7 @@
+import type { OutputType } from '../images/answer.ts';
 import { decodeImage } from '../images/decode.ts';
 import { decodeBmp } from '../images/decodeBmp.ts';
-import { encodeImage, type OutputType } from '../images/encode.ts';
+import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
 import { type Factor, openNetwork } from '../upscale/network.ts';
 import { upscale } from '../upscale/upscale.ts';

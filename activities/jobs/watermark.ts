@@ -1,8 +1,9 @@
 import type { ToolInput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/watermark-image.ts';
+import type { OutputType } from '../images/answer.ts';
 import { blend, type Stamp } from '../images/blend.ts';
 import { decodeImage } from '../images/decode.ts';
-import { encodeImage, type OutputType } from '../images/encode.ts';
+import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
 import { type Align, makeStamp } from '../images/stamp.ts';
 

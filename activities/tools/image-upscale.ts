@@ -3,8 +3,7 @@ import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/image-upscale.ts';
 import type { NetworkContext } from '../context.ts';
 import { downloadFile } from '../downloadFile.ts';
-import { suggestFileName } from '../fileName.ts';
-import { OUTPUTS } from '../images/encode.ts';
+import { imageAnswer } from '../images/answer.ts';
 import { readImageHeader } from '../images/header.ts';
 import type upscaleJob from '../jobs/upscale.ts';
 
@@ -31,14 +30,7 @@ export async function run(
   const type = header.type === 'bmp' ? 'png' : header.type;
   const input = { bytes, header, factor, type, maxPixels, deadline };
   const large = await offload<typeof upscaleJob>('upscale', input, { signal, deadline });
-  const { mimeType, extension } = OUTPUTS[type];
-  return {
-    fileBase64: Buffer.from(large.buffer, large.byteOffset, large.length).toString('base64'),
-    mimeType,
-    fileName: suggestFileName(source, extension, 'image'),
-    sizeBytes: large.length,
-    factor,
-  };
+  return { ...imageAnswer(large, type, source), factor };
 }
 
 function readSupported(bytes: Buffer, factor: number, maxPixels: number) {

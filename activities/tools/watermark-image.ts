@@ -3,8 +3,7 @@ import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/watermark-image.ts';
 import type { NetworkContext } from '../context.ts';
 import { downloadFile } from '../downloadFile.ts';
-import { suggestFileName } from '../fileName.ts';
-import { OUTPUTS } from '../images/encode.ts';
+import { imageAnswer } from '../images/answer.ts';
 import { readImageHeader } from '../images/header.ts';
 import type watermark from '../jobs/watermark.ts';
 
@@ -38,13 +37,7 @@ export async function run(
     deadline,
   };
   const marked = await offload<typeof watermark>('watermark', input, { signal, deadline });
-  const { mimeType, extension } = OUTPUTS[header.type];
-  return {
-    fileBase64: Buffer.from(marked.buffer, marked.byteOffset, marked.length).toString('base64'),
-    mimeType,
-    fileName: suggestFileName(source, extension, 'image'),
-    sizeBytes: marked.length,
-  };
+  return imageAnswer(marked, header.type, source);
 }
 
 function readSupported(bytes: Buffer) {

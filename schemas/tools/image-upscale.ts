@@ -1,3 +1,4 @@
+import { changedImage } from '../formats/changedImage.ts';
 import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
@@ -34,21 +35,7 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      fileBase64: {
-        type: 'string',
-        contentEncoding: 'base64',
-        description: 'Image, base64, no data URI prefix.',
-      },
-      mimeType: {
-        type: 'string',
-        enum: ['image/png', 'image/jpeg', 'image/webp'],
-        description: 'Output MIME type: that of the source, `image/png` for a BMP.',
-      },
-      fileName: {
-        type: 'string',
-        description: 'Suggested download name: that of the source, with the extension of the result.',
-      },
-      sizeBytes: { type: 'integer', minimum: 1, description: 'Size of the decoded image.' },
+      ...changedImage('Output MIME type: that of the source, `image/png` for a BMP.'),
       factor: { type: 'integer', enum: [2, 4], description: 'Factor applied.' },
     },
     required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes', 'factor'],

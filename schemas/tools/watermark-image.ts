@@ -1,4 +1,5 @@
 import type { Fault } from '../errors.ts';
+import { changedImage } from '../formats/changedImage.ts';
 import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { countGraphemes, loneSurrogates } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
@@ -66,21 +67,7 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      fileBase64: {
-        type: 'string',
-        contentEncoding: 'base64',
-        description: 'Image, base64, no data URI prefix.',
-      },
-      mimeType: {
-        type: 'string',
-        enum: ['image/png', 'image/jpeg', 'image/webp'],
-        description: 'Output MIME type, that of the source.',
-      },
-      fileName: {
-        type: 'string',
-        description: 'Suggested download name: that of the source, with the extension of its type.',
-      },
-      sizeBytes: { type: 'integer', minimum: 1, description: 'Size of the decoded image.' },
+      ...changedImage('Output MIME type, that of the source.'),
     },
     required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes'],
     additionalProperties: false,
