@@ -3,7 +3,9 @@
 
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json ./
+# Else onnxruntime-node fetches GPU libraries from another registry.
+ENV ONNXRUNTIME_NODE_INSTALL=skip
 # The image brings its own Node, so the package that brings one to bare machines is not needed.
 # Not `npm ci`: it insists on the optional packages of other systems, which a registry mirror may lack.
 RUN npm install --omit=dev --no-save --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin/node

@@ -48,8 +48,8 @@ export async function run(script, args) {
     });
 
   try {
-    await install(root, (file, childArgs) =>
-      runChild(file, childArgs, { stdio: ['ignore', 'inherit', 'inherit'] }),
+    await install(root, (file, childArgs, env) =>
+      runChild(file, childArgs, { env, stdio: ['ignore', 'inherit', 'inherit'] }),
     );
     // Every process loads the same modules: stripped of their types and compiled once, they start in three quarters of the time.
     const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...process.env };

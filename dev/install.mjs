@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cacheFolder } from './host.mjs';
+import { cacheFolder, clientEnv } from './host.mjs';
 import { takeLock } from './lock.mjs';
 
 function packages(file) {
@@ -30,13 +30,16 @@ export function isInstalled(root) {
   );
 }
 
+/** Else onnxruntime-node fetches GPU libraries from another registry. */
+const PACKAGE_OPTIONS = { ONNXRUNTIME_NODE_INSTALL: 'skip' };
+
 /**
  * Installs the versions of the lock file, unless they are there. Not by `npm ci`: it refuses a lock file that was
  * written where the optional packages of other systems could not be had, and it empties node_modules first, also
  * under a stack that runs from it.
  *
  * @param {string} root folder of the project
- * @param {(file: string, args: string[]) => Promise<number>} run resolves with the exit code
+ * @param {(file: string, args: string[], env: NodeJS.ProcessEnv) => Promise<number>} run resolves with the exit code
  */
 export async function install(root, run) {
   if (isInstalled(root)) return;
@@ -50,7 +53,8 @@ export async function install(root, run) {
   try {
     if (isInstalled(root)) return;
     console.log('Installing the packages of package-lock.json, a few minutes, once …');
-    const code = await run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
+    const options = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+    const code = await run('npm', ['install', ...options], { ...clientEnv(), ...PACKAGE_OPTIONS });
     if (code !== 0) throw new Error(`npm install failed (exit code ${code}); its messages are above`);
   } finally {
     await lock.release();

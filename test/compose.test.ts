@@ -87,6 +87,10 @@ test('no image runs as root', (t) => {
   t.regex(stages().get('base') ?? '', /^USER node$/m);
 });
 
+test('no image fetches GPU libraries', (t) => {
+  t.regex(stages().get('dependencies') ?? '', /^ENV ONNXRUNTIME_NODE_INSTALL=skip\n[\s\S]*npm install/m);
+});
+
 test('services are given variables that exist, and every variable reaches whom it concerns', (t) => {
   const known = new Set(Object.keys(VARIABLES).flatMap((name) => [name, `${name}_FILE`]));
   const given = new Set<string>();

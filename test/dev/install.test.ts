@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { isInstalled } from '../../dev/install.mjs';
+import { install, isInstalled } from '../../dev/install.mjs';
 
 const a = { version: '1.0.0' };
 const other = { version: '3.0.0', optional: true };
@@ -32,3 +33,22 @@ for (const [title, packages, expected] of cases)
     }
     t.is(isInstalled(root), expected);
   });
+
+test('no GPU libraries are fetched', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'install-test-'));
+  t.teardown(() => rm(root, { recursive: true }));
+  await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+  let given: NodeJS.ProcessEnv = {};
+  await install(root, async (file, [command], env) => {
+    t.deepEqual([file, command], ['npm', 'install']);
+    given = env;
+    return 0;
+  });
+  const flag = 'ONNXRUNTIME_NODE_INSTALL';
+  t.is(given[flag], 'skip');
+  // What that means is the package's to say: its script ends at once, where another word is a fault or a download.
+  const script = 'node_modules/onnxruntime-node/script/install.js';
+  const run = (value: string) => spawnSync(process.execPath, [script], { env: { [flag]: value } });
+  t.is(run('skip').status, 0);
+  t.not(run('skip-it').status, 0);
+});
