@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ServiceError } from '../schemas/errors.ts';
+import { endAbandoned, ownerMark } from './abandoned.ts';
 
 /** What a process in a sandbox may use up. */
 export interface SandboxLimits {
@@ -43,6 +44,7 @@ export interface Sandbox {
 const UID = 61_322;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PROBE_MS = 30_000;
+const MARK = 'sandbox';
 
 /** Where Debian and its relatives keep programs and libraries. /usr/local and /etc as such stay outside. */
 const READABLE = ['/usr/bin', '/usr/lib', '/usr/lib32', '/usr/lib64', '/usr/libexec', '/usr/share'];
@@ -91,7 +93,8 @@ function commandLine({ script, args, folders, limits }: SandboxOptions): string[
     ...folders.flatMap(bind),
     ...['--proc', '/proc', '--dev', '/dev', '--remount-ro', '/dev'],
     ...['--size', `${limits.scratchBytes}`, '--tmpfs', '/tmp', '--chdir', '/tmp', '--remount-ro', '/'],
-    ...['/bin/sh', '-c', PRELUDE + script, 'sh'],
+    // What the shell is called is seen in the command line of all of this.
+    ...['/bin/sh', '-c', PRELUDE + script, ownerMark(MARK)],
     // dash counts address space in KB and files in blocks of 512 bytes.
     ...[Math.floor(limits.memoryBytes / 1024), limits.cpuSeconds, Math.floor(limits.fileBytes / 512)].map(
       String,
@@ -140,11 +143,13 @@ function run(command: readonly string[]): Sandboxed {
 }
 
 /**
- * Finds the way in which bubblewrap works here. What it starts dies with this process, however this process ends.
+ * Finds the way in which bubblewrap works here. What it starts dies with this process, however this process ends; only
+ * what was about to start when an earlier one was killed may have stayed, and is ended first.
  *
  * @throws ServiceError tool_unavailable when it works in none: nothing ever runs outside of it
  */
 export async function openSandbox(): Promise<Sandbox> {
+  await endAbandoned(MARK);
   const faults: string[] = [];
   for (const way of WAYS) {
     const start = (options: SandboxOptions) => run([...way, ...commandLine(options)]);

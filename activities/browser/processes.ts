@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 // Synchronous: /proc is memory, and hundreds of small reads cost a tenth of what they do through the thread pool.
 
-function readOrEmpty(path: string): string {
+/** A file of /proc; nothing where the process has ended. */
+export function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -1,0 +1,100 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { ownerMark } from '../activities/abandoned.ts';
+import { openSandbox } from '../activities/sandbox.ts';
+import { until } from './helpers/books.ts';
+import { isAlive, processesWith, remaining } from './helpers/processes.ts';
+import { seededRandom } from './helpers/random.ts';
+
+const GONE_MS = 30_000;
+const ROUNDS = 6;
+/** Without its pid at the end. */
+const MARK = ownerMark('sandbox').replace(/\d+$/, '');
+
+const module = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, '..', path)).href);
+const asModule = (script: string) => ['--input-type=module', '--eval', script];
+
+const ended = async (child: ChildProcess) => {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+};
+
+/** A shell that starts a process which is marked as its own. */
+async function startMarked(then: string) {
+  const script = `(exec -a "$0$$" sleep 600) > /dev/null & echo $!; ${then}`;
+  const shell = spawn('bash', ['-c', script, MARK], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(shell.stdout, 'data');
+  const pid = Number(line);
+  await until('it bears its mark', async () =>
+    processesWith(`${MARK}${shell.pid}`).some((found) => found.startsWith(`${pid} `)) ? true : null,
+  );
+  return { shell, pid };
+}
+
+test.serial('what has lost its owner is ended at the next start, and nothing else is', async (t) => {
+  const living = await startMarked('wait');
+  const lost = await startMarked('exit');
+  try {
+    await ended(lost.shell);
+    await openSandbox();
+    t.false(isAlive(lost.pid));
+    t.true(isAlive(living.pid));
+  } finally {
+    for (const pid of [lost.pid, living.pid]) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    await ended(living.shell);
+  }
+});
+
+test.serial(
+  'a worker that is killed in the middle of starting sandboxes leaves nothing to the next',
+  async (t) => {
+    const random = seededRandom(t.log);
+    const script = `
+    import { openSandbox } from ${module('activities/sandbox.ts')};
+    const limits = { memoryBytes: 2 ** 30, cpuSeconds: 5, fileBytes: 2 ** 20, scratchBytes: 2 ** 20, openFiles: 64, processes: 64 };
+    const sandbox = await openSandbox();
+    console.log('open');
+    for (let i = 0; i < 3; i++) sandbox.start({ script: 'sleep 600', args: [], folders: [], limits });
+    setInterval(() => undefined, 1000);`;
+    for (let round = 0; round < ROUNDS; round++) {
+      const worker = spawn(process.execPath, asModule(script), { stdio: ['ignore', 'pipe', 'inherit'] });
+      await once(worker.stdout, 'data');
+      await sleep(random.integer(0, 60));
+      worker.kill('SIGKILL');
+      await ended(worker);
+      await openSandbox();
+      t.deepEqual(await remaining(`${MARK}${worker.pid}`, GONE_MS), [], `${round}`);
+    }
+  },
+);
+
+test('where the system allows no sandbox, LibreOffice is not run outside of one', async (t) => {
+  const script = `
+    import { office } from ${module('activities/office/office.ts')};
+    import { readEnv } from ${module('schemas/env.ts')};
+    for (const NODE_ENV of ['development', 'production'])
+      await office.open({ env: readEnv({ NODE_ENV }), log: console.error }).then(
+        () => console.log('opened'),
+        ({ code, detail, cause }) => console.log(JSON.stringify({ code, detail, cause: cause?.message })),
+      );`;
+  // As in a container that gives no such right: no capability, and no namespace in which to have one.
+  const { stdout } = await promisify(execFile)('unshare', [
+    '--user',
+    '--map-root-user',
+    ...['sh', '-c', 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', 'sh'],
+    ...['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'],
+    ...[process.execPath, ...asModule(script)],
+  ]);
+  const answers = stdout.trim().split('\n');
+  t.is(answers.length, 2);
+  for (const answer of answers) {
+    const { code, detail, cause } = JSON.parse(answer);
+    t.is(code, 'tool_unavailable');
+    t.is(detail, 'This installation cannot shut in the program that the tool needs.');
+    t.regex(cause, /bubblewrap is missing or may not make namespaces/);
+  }
+});
