@@ -1,6 +1,5 @@
 import type { OutputType } from '../images/answer.ts';
-import { decodeImage } from '../images/decode.ts';
-import { decodeBmp } from '../images/decodeBmp.ts';
+import { type DecodeLimits, decodeImage, type Picture } from '../images/decode.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
 import { type Factor, openNetwork } from '../upscale/network.ts';
@@ -21,10 +20,14 @@ export interface UpscaleJob {
 export default async function upscaleJob(job: UpscaleJob): Promise<Uint8Array> {
   const { header, factor, type, maxPixels, deadline } = job;
   const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
-  const picture =
-    header.type === 'bmp'
-      ? await decodeBmp(bytes)
-      : await decodeImage(bytes, header, { pixels: maxPixels, deadline });
+  const picture = await decode(bytes, header, { pixels: maxPixels, deadline });
   const large = await upscale(picture, factor, await openNetwork(factor));
   return encodeImage(large, type, header, deadline);
+}
+
+async function decode(bytes: Buffer, header: ImageHeader, limits: DecodeLimits): Promise<Picture> {
+  if (header.type !== 'bmp') return decodeImage(bytes, header, limits);
+  // jimp takes long to load, and BMPs are rare.
+  const { decodeBmp } = await import('../images/decodeBmp.ts');
+  return decodeBmp(bytes);
 }

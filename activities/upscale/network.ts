@@ -41,13 +41,14 @@ function unpack(data: Float32Array, width: number, height: number): Planes {
 }
 
 /**
- * The network of UpscalerJS's esrgan-slim, on ONNX Runtime: the same weights, some twenty times as fast as TensorFlow.js.
+ * A network of UpscalerJS on ONNX Runtime: the same weights, some twenty times as fast as TensorFlow.js.
  *
+ * @param path of its model.json
  * @throws where ONNX Runtime has no library for this system
  */
-export async function openFast(factor: Factor): Promise<Network> {
+export async function openFast(factor: Factor, path = modelPath(factor)): Promise<Network> {
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
-  const { bytes, input, output } = convertModel(modelPath(factor));
+  const { bytes, input, output } = convertModel(path);
   const session = await InferenceSession.create(bytes, { executionProviders: ['cpu'] });
   return {
     async run(planes) {
@@ -60,12 +61,19 @@ export async function openFast(factor: Factor): Promise<Network> {
   };
 }
 
-/** The fast one where it runs, else UpscalerJS's own. */
-export async function openNetwork(factor: Factor): Promise<Network> {
-  try {
-    return await openFast(factor);
-  } catch {
-    const { openReference } = await import('./reference.ts');
-    return openReference(factor);
-  }
+const opened = new Map<Factor, Promise<Network>>();
+
+/** The fast one where it runs, else UpscalerJS's own. It is kept for as long as its thread is. */
+export function openNetwork(factor: Factor): Promise<Network> {
+  const earlier = opened.get(factor);
+  if (earlier !== undefined) return earlier;
+  const network = openFast(factor).catch(() => openSlow(factor));
+  opened.set(factor, network);
+  network.catch(() => opened.delete(factor));
+  return network;
+}
+
+async function openSlow(factor: Factor): Promise<Network> {
+  const { openReference } = await import('./reference.ts');
+  return openReference(factor);
 }

@@ -5,6 +5,7 @@ import { benchBrowser } from './browser.ts';
 import { benchCalls } from './calls.ts';
 import { benchHashes } from './hashes.ts';
 import { benchHistory } from './history.ts';
+import { benchImages } from './images.ts';
 import { benchLinks } from './links.ts';
 import { benchMoney } from './money.ts';
 import { benchNetwork, startTarget } from './network.ts';
@@ -86,6 +87,20 @@ const sections: Record<string, () => Promise<object>> = {
       'first attempt p50 ms': half.p50,
       'first attempt p99 ms': half.p99,
       'p99 ratio beside one that hangs': isolation,
+    };
+  },
+  images: async () => {
+    const { rows, bomb } = await benchImages(ROUNDS);
+    return {
+      ...Object.fromEntries(
+        rows.map(({ work, library, libraryMs, ours, ratio }) => [
+          work,
+          { beside: library, 'its p50 ms': libraryMs, 'ours p50 ms': ours, ratio },
+        ]),
+      ),
+      ...Object.fromEntries(
+        bomb.map(({ tool, ...cost }) => [`${tool}, refusal of 30,000 x 30,000 pixels`, cost]),
+      ),
     };
   },
   office: async () =>

@@ -1,4 +1,11 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { encodeBilevelPng } from '../../activities/png.ts';
 import type { Guard } from '../../egress/guard.ts';
 import { stubNetwork } from './egress.ts';
 import type { LoadedTool } from './tool.ts';
@@ -55,4 +62,39 @@ export async function makeImage(
     Object.entries(magic).find(([, start]) => made.toString('latin1', 0, 4).startsWith(start)) ?? [];
   if (type !== output.mimeType) throw new Error(`${output.mimeType} is not the type`);
   return made;
+}
+
+/** A sound PNG of 30,000 x 30,000 pixels in 110 KB. */
+export const makeBomb = (): Buffer =>
+  encodeBilevelPng(
+    30_000,
+    Array.from({ length: 30_000 }, () => Buffer.alloc(0)).fill(Buffer.alloc(30_000 / 8)),
+  );
+
+/** What a call did in a process of its own. */
+export interface Cost {
+  /** `ok`, or the code that it was refused with. */
+  outcome: string;
+  ms: number;
+  /** By which the most memory that the process ever held has grown, bytes. */
+  growth: number;
+}
+
+/** The first calls of a tool in a process of its own, one after the other, and what each of them cost. */
+export async function costsOf(
+  tool: string,
+  pictures: readonly Buffer[],
+  body: Record<string, unknown> = {},
+): Promise<Cost[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'costs-'));
+  try {
+    const paths = pictures.map((_, at) => join(folder, String(at)));
+    for (const [at, bytes] of pictures.entries()) await writeFile(paths[at] ?? '', bytes);
+    const child = fileURLToPath(new URL('./picture-child.ts', import.meta.url));
+    const args = [child, tool, JSON.stringify(body), ...paths];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    return JSON.parse(stdout);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

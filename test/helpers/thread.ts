@@ -29,3 +29,38 @@ export async function killHalfWay(tool: string, input: Record<string, unknown>):
     await worker.terminate();
   }
 }
+
+const RUN_WITHOUT = `
+const { registerHooks } = require('node:module');
+const { parentPort, workerData } = require('node:worker_threads');
+let missed = 0;
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier !== workerData.missing) return next(specifier, context);
+    missed++;
+    throw Object.assign(new Error('not installed'), { code: 'ERR_MODULE_NOT_FOUND' });
+  },
+});
+import(workerData.module)
+  .then(({ default: job }) => job(workerData.input))
+  .then((output) => parentPort.postMessage({ output, missed }));`;
+
+/**
+ * Runs a job of `activities/jobs/` where a package is not installed.
+ *
+ * @returns its output, and how often it asked for the package
+ */
+export async function runJobWithout<O>(
+  missing: string,
+  job: string,
+  input: unknown,
+): Promise<{ output: O; missed: number }> {
+  const module = new URL(`../../activities/jobs/${job}.ts`, import.meta.url).href;
+  const worker = new Worker(RUN_WITHOUT, { eval: true, workerData: { missing, module, input } });
+  try {
+    const [answer] = await once(worker, 'message');
+    return answer;
+  } finally {
+    await worker.terminate();
+  }
+}

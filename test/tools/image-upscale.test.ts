@@ -1,13 +1,15 @@
 import test from 'ava';
 import sharp, { type Sharp } from 'sharp';
 import type { Picture } from '../../activities/images/decode.ts';
-import { enlarge } from '../../activities/upscale/lanczos.ts';
+import type { Job, Offload } from '../../activities/threads.ts';
+import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
 import { openFast, openNetwork, type Planes } from '../../activities/upscale/network.ts';
 import { openReference } from '../../activities/upscale/reference.ts';
 import { upscale } from '../../activities/upscale/upscale.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { makeImage, startFiles } from '../helpers/images.ts';
 import { seededRandom } from '../helpers/random.ts';
+import { runJobWithout } from '../helpers/thread.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('image-upscale');
@@ -36,6 +38,18 @@ const pictureOf = async (image: Sharp): Promise<Picture> => {
   return { ...info, data, frames: 1, icc: null, chromaSubsampling: null, delay: [], loop: 0 };
 };
 
+type Samples = ArrayLike<number>;
+const worstOf = (a: Samples, b: Samples): number =>
+  Array.from(a).reduce((most, value, at) => Math.max(most, Math.abs(value - (b[at] ?? 0))), 0);
+/** Of a picture of three channels. */
+const samplesOf = (data: Samples, channel: number): Float32Array =>
+  Float32Array.from(data).filter((_, at) => at % 3 === channel);
+const planeOf = ({ data, width, height }: Picture, channel: number): Plane => ({
+  data: samplesOf(data, channel),
+  width,
+  height,
+});
+
 for (const factor of [2, 4] as const) {
   test(`the fast network at ${factor}x is UpscalerJS's own to 1/255`, async (t) => {
     const random = seededRandom(t.log);
@@ -55,15 +69,37 @@ for (const factor of [2, 4] as const) {
     }
   });
 
+  test(`without ONNX Runtime UpscalerJS does the work at ${factor}x, and the same picture comes out`, async (t) => {
+    const side = factor === 2 ? 32 : 64;
+    const bytes = await drawing(side, side).png().toBuffer();
+    const body = { fileUrl: files.put({ bytes }), factor };
+    let asked = 0;
+    const offload: Offload = async <J extends Job>(
+      job: string,
+      input: Parameters<J>[0],
+    ): Promise<Awaited<ReturnType<J>>> => {
+      const { output, missed } = await runJobWithout<Awaited<ReturnType<J>>>('onnxruntime-node', job, input);
+      asked += missed;
+      return output;
+    };
+    const samples = async ({ fileBase64 }: Record<string, unknown>) =>
+      (await pictureOf(sharp(Buffer.from(String(fileBase64), 'base64')))).data;
+    const slow = await samples(await tool.call(body, { egress: files.guard, offload }));
+    const fast = await samples(await tool.call(body, { egress: files.guard }));
+    t.is(asked, 1);
+    t.is(slow.length, 3 * (side * factor) ** 2);
+    t.true(worstOf(slow, fast) <= 1);
+    // The network has had its part.
+    const plain = enlarge(planeOf(await pictureOf(sharp(bytes)), 0), factor).data;
+    t.true(worstOf(plain, samplesOf(fast, 0)) > 3);
+  });
+
   test(`tiles show no seam at ${factor}x`, async (t) => {
     const picture = await pictureOf(drawing(150, 100));
     const network = await openNetwork(factor);
     const whole = await upscale(picture, factor, network, 1000);
     const tiled = await upscale(picture, factor, network, 47);
-    const worst = [...whole.data].reduce(
-      (most, value, at) => Math.max(most, Math.abs(value - (tiled.data[at] ?? 0))),
-      0,
-    );
+    const worst = worstOf(whole.data, tiled.data);
     // Sums of floats in another order may round to the other side.
     t.true(worst <= 1, `${worst}`);
     t.like(tiled, { width: 150 * factor, height: 100 * factor });
@@ -115,12 +151,7 @@ test('it is nearer to what was there than Lanczos alone', async (t) => {
   const made = await upscale(small, 2, await openNetwork(2));
   const error = (value: (at: number) => number) =>
     [...original.data].reduce((sum, wanted, at) => sum + (wanted - value(at)) ** 2, 0);
-  const plain = [0, 1, 2].map((channel) =>
-    enlarge(
-      { data: Float32Array.from(small.data).filter((_, at) => at % 3 === channel), width: 120, height: 80 },
-      2,
-    ),
-  );
+  const plain = [0, 1, 2].map((channel) => enlarge(planeOf(small, channel), 2));
   const lanczos = error((at) => Math.min(255, Math.max(0, plain[at % 3]?.data[Math.floor(at / 3)] ?? 0)));
   const ratio = error((at) => made.data[at] ?? 0) / lanczos;
   t.true(ratio < 0.97, `${ratio}`);

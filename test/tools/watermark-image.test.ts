@@ -8,7 +8,7 @@ import test from 'ava';
 import { PNG } from 'pngjs';
 import sharp from 'sharp';
 import { codeOf } from '../helpers/egress.ts';
-import { makeImage, startFiles } from '../helpers/images.ts';
+import { costsOf, makeBomb, makeImage, startFiles } from '../helpers/images.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
@@ -376,12 +376,19 @@ for (const file of readdirSync(suite).filter((name) => name.endsWith('.png')))
     if (before.width > 8) t.true(untouched > before.data.length / 4);
   });
 
-const bomb = (): Buffer => {
-  const bytes = readFileSync(new URL('basn0g01.png', suite));
-  bytes.writeUInt32BE(30_000, 16);
-  bytes.writeUInt32BE(30_000, 20);
-  return bytes;
-};
+test('30,000 x 30,000 pixels take no memory: they are never decoded', async (t) => {
+  const bomb = makeBomb();
+  const large = await flat(8000, 5000, [9, 9, 9]).jpeg().toBuffer();
+  const [refused, taken] = await costsOf(tool.definition.name, [bomb, large], { text: 'x' });
+  t.is(refused?.outcome, 'source_too_large');
+  t.true((refused?.growth ?? Infinity) < 100_000_000, `${refused?.growth}`);
+  // Decoding is seen: this one has a twentieth of the pixels.
+  t.is(taken?.outcome, 'ok');
+  t.true((taken?.growth ?? 0) > 100_000_000, `${taken?.growth}`);
+  const [upscaled] = await costsOf('image-upscale', [bomb]);
+  t.is(upscaled?.outcome, 'source_too_large');
+  t.true((upscaled?.growth ?? Infinity) < 100_000_000, `${upscaled?.growth}`);
+});
 
 test('a picture of 900 megapixels is refused by its header, before a thread has it', async (t) => {
   const offload = () => {
@@ -389,7 +396,7 @@ test('a picture of 900 megapixels is refused by its header, before a thread has 
   };
   const refused = (bytes: Buffer) =>
     codeOf(() => tool.call({ fileUrl: files.put({ bytes }), text: 'x' }, { egress: files.guard, offload }));
-  t.is(await refused(bomb()), 'source_too_large');
+  t.is(await refused(makeBomb()), 'source_too_large');
   const jpeg = await flat(8, 8, [0, 0, 0]).jpeg().toBuffer();
   const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]));
   jpeg.writeUInt16BE(30_000, frame + 5);

@@ -1,0 +1,112 @@
+import sharp from 'sharp';
+import type { Planes } from '../../activities/upscale/network.ts';
+import { openReference } from '../../activities/upscale/reference.ts';
+import { costsOf, makeBomb, startFiles } from '../helpers/images.ts';
+import { loadTool } from '../helpers/tool.ts';
+import { measure } from './measure.ts';
+
+export interface ImageRow {
+  work: string;
+  /** What it is beside. */
+  library: string;
+  /** p50 of either. */
+  libraryMs: number;
+  ours: number;
+  ratio: number;
+}
+
+export interface ImageFigures {
+  rows: ImageRow[];
+  /** Of a sound PNG of 900 megapixels, from the request on. */
+  bomb: { tool: string; outcome: string; ms: number; 'MB more': number }[];
+}
+
+/** Soft noise, which takes as long as a photograph. */
+const photograph = (width: number, height: number) =>
+  sharp({
+    create: {
+      width,
+      height,
+      channels: 3,
+      background: '#888',
+      noise: { type: 'gaussian', mean: 128, sigma: 60 },
+    },
+  })
+    .blur(1.2)
+    .jpeg({ quality: 92 })
+    .toBuffer();
+
+/** What anyone would write with sharp alone. */
+const markPlainly = (bytes: Buffer) =>
+  sharp(bytes)
+    .autoOrient()
+    .composite([
+      {
+        input: { text: { text: '<span foreground="white">© Jane Doe</span>', rgba: true, dpi: 600 } },
+        gravity: 'southeast',
+      },
+    ])
+    .jpeg({ quality: 90 })
+    .toBuffer();
+
+async function planesOf(bytes: Buffer): Promise<Planes> {
+  const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
+  const { width, height } = info;
+  const plane = (channel: number) => ({
+    data: Float32Array.from(data).filter((_, at) => at % 3 === channel),
+    width,
+    height,
+  });
+  return [plane(0), plane(1), plane(2)];
+}
+
+/** The picture tools, download included, beside what their libraries do alone, one at a time, in turns. */
+export async function benchImages(rounds: number): Promise<ImageFigures> {
+  const [watermark, upscale] = [await loadTool('watermark-image'), await loadTool('image-upscale')];
+  const files = await startFiles();
+  const large = await photograph(4000, 3000);
+  const small = await photograph(512, 384);
+  const [largeUrl, smallUrl] = [files.put({ bytes: large }), files.put({ bytes: small })];
+  const stock = await openReference(2);
+  const planes = await planesOf(small);
+  const context = { egress: files.guard };
+  const works = [
+    {
+      work: 'watermark-image, JPEG of 12 megapixels',
+      library: 'bare sharp',
+      theirs: () => markPlainly(large),
+      ours: () => watermark.call({ fileUrl: largeUrl, text: '© Jane Doe' }, context),
+    },
+    {
+      work: 'image-upscale, 512 x 384 at 2x',
+      library: 'upscaler',
+      theirs: () => stock.run(planes),
+      ours: () => upscale.call({ fileUrl: smallUrl, factor: 2 }, context),
+    },
+  ];
+  try {
+    const rows: ImageRow[] = [];
+    for (const { work, library, theirs, ours } of works) {
+      await ours();
+      const times: [theirs: number, ours: number][] = [];
+      for (let round = 0; round < rounds; round++)
+        times.push([(await measure(1, 1, theirs)).p50, (await measure(3, 1, ours)).p50]);
+      const median = (of: 0 | 1) =>
+        times.map((time) => time[of]).toSorted((a, b) => a - b)[times.length >> 1] ?? Number.NaN;
+      const [libraryMs, oursMs] = [median(0), median(1)];
+      rows.push({ work, library, libraryMs, ours: oursMs, ratio: oursMs / libraryMs });
+    }
+    const bomb: ImageFigures['bomb'] = [];
+    for (const [tool, body] of [
+      ['watermark-image', { text: 'x' }],
+      ['image-upscale', {}],
+    ] as const) {
+      const [cost] = await costsOf(tool, [makeBomb()], body);
+      if (cost === undefined) throw new Error('the bomb was not tried');
+      bomb.push({ tool, outcome: cost.outcome, ms: cost.ms, 'MB more': cost.growth / 1e6 });
+    }
+    return { rows, bomb };
+  } finally {
+    files.close();
+  }
+}
