@@ -14,13 +14,14 @@ export interface Network {
   run(planes: Planes): Promise<Planes>;
 }
 
-const PACKAGE = '@upscalerjs/esrgan-slim';
+/** UpscalerJS's esrgan network of a factor, by the table in test/quality/upscale.md. */
+export const MODEL = { 2: 'slim', 4: 'slim' } as const satisfies Record<Factor, string>;
 
 /** Where UpscalerJS keeps the network for a factor. */
 export function modelPath(factor: Factor): string {
-  const require = createRequire(import.meta.url);
-  const [folder] = require.resolve(PACKAGE).split(join('/', 'dist', '/'));
-  return join(folder ?? dirname(require.resolve(PACKAGE)), 'models', `x${factor}`, 'model.json');
+  const entry = createRequire(import.meta.url).resolve(`@upscalerjs/esrgan-${MODEL[factor]}`);
+  const [folder] = entry.split(join('/', 'dist', '/'));
+  return join(folder ?? dirname(entry), 'models', `x${factor}`, 'model.json');
 }
 
 /** Channels apart, one after the other. */
