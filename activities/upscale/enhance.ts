@@ -1,23 +1,15 @@
-import { enlarge, type Plane, reduce } from './lanczos.ts';
+import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
 import type { Network, Planes } from './network.ts';
 
 /** How much of the network's picture goes into what is measured and mixed; the rest is Lanczos. */
 const SHARE = 0.5;
 
 /** `a + share * (b - a)`, sample by sample. */
-const mix = (a: Plane, b: Plane, share: number): Plane => ({
-  ...a,
-  data: a.data.map((value, at) => value + share * ((b.data[at] ?? 0) - value)),
-});
-
-const add = (a: Plane, b: Plane, sign: 1 | -1): Plane => ({
-  ...a,
-  data: a.data.map((value, at) => value + sign * (b.data[at] ?? 0)),
-});
+const mix = (a: Plane, b: Plane, share: number): Plane => combine(1 - share, a, share, b);
 
 /** One step of back-projection (Irani and Peleg, 1991): what would not become the source again when reduced is taken out. */
 const backProject = (large: Plane, source: Plane, factor: number): Plane =>
-  add(large, enlarge(add(source, reduce(large, factor), -1), factor), 1);
+  combine(1, large, 1, enlarge(combine(1, source, -1, reduce(large, factor)), factor));
 
 /** A picture by Lanczos, and with what the network and the back-projection add to it. */
 export interface Enlarged {

@@ -5,6 +5,13 @@ export interface Plane {
   height: number;
 }
 
+/** `x * a + y * b`, sample by sample. */
+export function combine(x: number, a: Plane, y: number, b: Plane): Plane {
+  const data = new Float32Array(a.data.length);
+  for (let at = 0; at < data.length; at++) data[at] = x * (a.data[at] ?? 0) + y * (b.data[at] ?? 0);
+  return { ...a, data };
+}
+
 /** Lobes of the kernel (Duchon, 1979; three as everywhere). */
 const LOBES = 3;
 

@@ -1,6 +1,6 @@
 import type { Picture } from '../images/decode.ts';
 import { enlargeMixed } from './enhance.ts';
-import { enlarge, type Plane } from './lanczos.ts';
+import { combine, enlarge, type Plane } from './lanczos.ts';
 import type { Factor, Network, Planes } from './network.ts';
 import { measureWeight } from './weight.ts';
 
@@ -59,10 +59,7 @@ function paste(
     }
 }
 
-const average = ([a, b, c]: Planes): Plane => ({
-  ...a,
-  data: a.data.map((value, at) => (value + (b.data[at] ?? 0) + (c.data[at] ?? 0)) / 3),
-});
+const average = ([a, b, c]: Planes): Plane => combine(1 / 3, combine(1, a, 1, b), 1 / 3, c);
 
 function* tilesOf(picture: Picture, tile: number): Generator<{ core: Area; whole: Area }> {
   for (let top = 0; top < picture.height; top += tile)

@@ -1,5 +1,5 @@
 import { enlargeBothWays } from './enhance.ts';
-import { enlarge, type Plane, reduce } from './lanczos.ts';
+import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
 import type { Network, Planes } from './network.ts';
 
 /** Of the weight that is best one size below: the next size is never quite like it. */
@@ -20,12 +20,8 @@ const LEAST = 4;
 /** ITU-R BT.601. */
 const LUMA = [0.299, 0.587, 0.114] as const;
 
-const lumaOf = ([red, green, blue]: Planes): Plane => ({
-  ...red,
-  data: red.data.map(
-    (value, at) => LUMA[0] * value + LUMA[1] * (green.data[at] ?? 0) + LUMA[2] * (blue.data[at] ?? 0),
-  ),
-});
+const lumaOf = ([red, green, blue]: Planes): Plane =>
+  combine(1, combine(LUMA[0], red, LUMA[1], green), LUMA[2], blue);
 
 function crop({ data, width }: Plane, left: number, top: number, size: Omit<Plane, 'data'>): Plane {
   const part = new Float32Array(size.width * size.height);
@@ -46,17 +42,17 @@ function middle(planes: Planes, unit: number): Planes {
   return [cut(planes[0]), cut(planes[1]), cut(planes[2])];
 }
 
-const product = (a: Plane, b: Plane): number =>
-  a.data.reduce((sum, value, at) => sum + value * (b.data[at] ?? 0), 0);
-const difference = (a: Plane, b: Plane): Plane => ({
-  ...a,
-  data: a.data.map((value, at) => value - (b.data[at] ?? 0)),
-});
+function product(a: Plane, b: Plane): number {
+  let sum = 0;
+  for (let at = 0; at < a.data.length; at++) sum += (a.data[at] ?? 0) * (b.data[at] ?? 0);
+  return sum;
+}
+const difference = (a: Plane, b: Plane): Plane => combine(1, a, -1, b);
 const energy = (plane: Plane): number => product(plane, plane) / plane.data.length;
 /** What 8 bits can hold. */
 const round = (plane: Plane): Plane => ({
   ...plane,
-  data: plane.data.map((value) => Math.min(255, Math.max(0, Math.round(value)))),
+  data: new Float32Array(new Uint8ClampedArray(plane.data)),
 });
 
 /**
