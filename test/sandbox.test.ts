@@ -26,7 +26,7 @@ const ended = async (child: ChildProcess) => {
 /** A shell that starts a process which is marked as its own. */
 async function startMarked(then: string) {
   const script = `(exec -a "$0$$" sleep 600) > /dev/null & echo $!; ${then}`;
-  const shell = spawn('bash', ['-c', script, MARK], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const shell = spawn('bash', ['-c', script, MARK], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [line] = await once(shell.stdout, 'data');
   const pid = Number(line);
   await until('it bears its mark', async () =>
