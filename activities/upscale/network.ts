@@ -32,7 +32,9 @@ function pack(planes: Planes): Float32Array {
   return packed;
 }
 
+/** Cut off at black and white, as UpscalerJS does it. */
 function unpack(data: Float32Array, width: number, height: number): Planes {
+  for (let at = 0; at < data.length; at++) data[at] = Math.min(255, Math.max(0, data[at] ?? 0));
   const plane = (channel: number): Plane => ({
     data: data.subarray(channel * width * height, (channel + 1) * width * height),
     width,

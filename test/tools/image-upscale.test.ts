@@ -51,50 +51,54 @@ const planeOf = ({ data, width, height }: Picture, channel: number): Plane => ({
 });
 
 for (const factor of [2, 4] as const) {
-  test(`the fast network at ${factor}x is UpscalerJS's own to 1/255`, async (t) => {
+  test.serial(`the fast network at ${factor}x is UpscalerJS's own to 1/255`, async (t) => {
     const random = seededRandom(t.log);
     const [width, height] = [37, 23];
     const plane = () => ({ data: Float32Array.from(random.bytes(width * height)), width, height });
     const planes: Planes = [plane(), plane(), plane()];
     const [fast, slow] = [await openFast(factor), await openReference(factor)];
     const [made, wanted] = [await fast.run(planes), await slow.run(planes)];
-    const clip = (value = 0) => Math.min(255, Math.max(0, value));
     for (const [channel, { data }] of wanted.entries()) {
       t.is(data.length, width * height * factor * factor);
-      const worst = data.reduce(
-        (most, value, at) => Math.max(most, Math.abs(clip(value) - clip(made[channel]?.data[at]))),
-        0,
-      );
+      const worst = worstOf(data, made[channel]?.data ?? []);
       t.true(worst < 1, `${channel}: ${worst}`);
     }
   });
 
-  test(`without ONNX Runtime UpscalerJS does the work at ${factor}x, and the same picture comes out`, async (t) => {
-    const side = factor === 2 ? 32 : 64;
-    const bytes = await drawing(side, side).png().toBuffer();
-    const body = { fileUrl: files.put({ bytes }), factor };
-    let asked = 0;
-    const offload: Offload = async <J extends Job>(
-      job: string,
-      input: Parameters<J>[0],
-    ): Promise<Awaited<ReturnType<J>>> => {
-      const { output, missed } = await runJobWithout<Awaited<ReturnType<J>>>('onnxruntime-node', job, input);
-      asked += missed;
-      return output;
-    };
-    const samples = async ({ fileBase64 }: Record<string, unknown>) =>
-      (await pictureOf(sharp(Buffer.from(String(fileBase64), 'base64')))).data;
-    const slow = await samples(await tool.call(body, { egress: files.guard, offload }));
-    const fast = await samples(await tool.call(body, { egress: files.guard }));
-    t.is(asked, 1);
-    t.is(slow.length, 3 * (side * factor) ** 2);
-    t.true(worstOf(slow, fast) <= 1);
-    // The network has had its part.
-    const plain = enlarge(planeOf(await pictureOf(sharp(bytes)), 0), factor).data;
-    t.true(worstOf(plain, samplesOf(fast, 0)) > 3);
-  });
+  test.serial(
+    `without ONNX Runtime UpscalerJS does the work at ${factor}x, and the same picture comes out`,
+    async (t) => {
+      // Below that a picture is too small for its weight to be measured.
+      const side = factor === 2 ? 32 : 80;
+      const bytes = await drawing(side, side).png().toBuffer();
+      const body = { fileUrl: files.put({ bytes }), factor };
+      let asked = 0;
+      const offload: Offload = async <J extends Job>(
+        job: string,
+        input: Parameters<J>[0],
+      ): Promise<Awaited<ReturnType<J>>> => {
+        const { output, missed } = await runJobWithout<Awaited<ReturnType<J>>>(
+          'onnxruntime-node',
+          job,
+          input,
+        );
+        asked += missed;
+        return output;
+      };
+      const samples = async ({ fileBase64 }: Record<string, unknown>) =>
+        (await pictureOf(sharp(Buffer.from(String(fileBase64), 'base64')))).data;
+      const slow = await samples(await tool.call(body, { egress: files.guard, offload }));
+      const fast = await samples(await tool.call(body, { egress: files.guard }));
+      t.is(asked, 1);
+      t.is(slow.length, 3 * (side * factor) ** 2);
+      t.true(worstOf(slow, fast) <= 1);
+      // The network has had its part.
+      const plain = enlarge(planeOf(await pictureOf(sharp(bytes)), 0), factor).data;
+      t.true(worstOf(new Uint8ClampedArray(plain), samplesOf(fast, 0)) > 3);
+    },
+  );
 
-  test(`tiles show no seam at ${factor}x`, async (t) => {
+  test.serial(`tiles show no seam at ${factor}x`, async (t) => {
     const picture = await pictureOf(drawing(150, 100));
     const network = await openNetwork(factor);
     const whole = await upscale(picture, factor, network, 1000);
@@ -105,7 +109,7 @@ for (const factor of [2, 4] as const) {
     t.like(tiled, { width: 150 * factor, height: 100 * factor });
   });
 
-  test(`every type, and odd sizes, at ${factor}x`, async (t) => {
+  test.serial(`every type, and odd sizes, at ${factor}x`, async (t) => {
     for (const format of ['png', 'jpeg', 'webp'] as const)
       for (const [width, height] of [
         [1, 1],
@@ -123,7 +127,7 @@ for (const factor of [2, 4] as const) {
       }
   });
 
-  test(`the limit at ${factor}x is 16 megapixels of output`, async (t) => {
+  test.serial(`the limit at ${factor}x is 16 megapixels of output`, async (t) => {
     const side = 4000 / factor;
     t.is(
       await refusal(
@@ -144,7 +148,7 @@ for (const factor of [2, 4] as const) {
   });
 }
 
-test('it is nearer to what was there than Lanczos alone', async (t) => {
+test.serial('it is nearer to what was there than Lanczos alone', async (t) => {
   const drawn = await drawing(240, 160).png().toBuffer();
   const original = await pictureOf(sharp(drawn));
   const small = await pictureOf(sharp(drawn).resize(120, 80, { kernel: 'lanczos3' }));
@@ -157,7 +161,7 @@ test('it is nearer to what was there than Lanczos alone', async (t) => {
   t.true(ratio < 0.97, `${ratio}`);
 });
 
-test('opaque stays opaque, transparency is enlarged apart', async (t) => {
+test.serial('opaque stays opaque, transparency is enlarged apart', async (t) => {
   const opaque = await upscaled(await drawing(50, 40).ensureAlpha(1).png().toBuffer());
   const { data } = await sharp(opaque).raw().toBuffer({ resolveWithObject: true });
   t.true(data.every((value, at) => at % 4 !== 3 || value === 255));
@@ -167,7 +171,7 @@ test('opaque stays opaque, transparency is enlarged apart', async (t) => {
   t.true(half.every((value, at) => at % 4 !== 3 || value === 128));
 });
 
-test('greyscale and 16 bits stay', async (t) => {
+test.serial('greyscale and 16 bits stay', async (t) => {
   const grey = await upscaled(await drawing(40, 30).toColourspace('b-w').png().toBuffer());
   t.like(await sharp(grey).metadata(), { space: 'b-w', channels: 1, width: 80, height: 60 });
   const pixels = Uint16Array.from({ length: 24 * 20 * 3 }, () => 30_001);
@@ -199,7 +203,7 @@ function bmp(width: number, height: number, [red, green, blue]: readonly [number
   return Buffer.concat([header, ...Array.from({ length: height }, () => row)]);
 }
 
-test('a BMP becomes a PNG', async (t) => {
+test.serial('a BMP becomes a PNG', async (t) => {
   const made = await upscaled(bmp(5, 3, [200, 100, 50]));
   const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });
   t.like(info, { width: 10, height: 6, channels: 3 });
@@ -207,7 +211,7 @@ test('a BMP becomes a PNG', async (t) => {
   t.is(await refusal(bmp(5, 3, [1, 2, 3]).subarray(0, 40)), 'corrupt_source');
 });
 
-test('what is no picture, damaged or moving is not taken', async (t) => {
+test.serial('what is no picture, damaged or moving is not taken', async (t) => {
   t.is(await refusal(Buffer.from('<!doctype html>')), 'unsupported_source');
   const png = await drawing(60, 40).png().toBuffer();
   t.is(await refusal(png.subarray(0, png.length >> 1)), 'corrupt_source');
@@ -217,7 +221,7 @@ test('what is no picture, damaged or moving is not taken', async (t) => {
   t.is(await refusal(Buffer.alloc(10 * 1024 * 1024 + 1, 0x89)), 'source_too_large');
 });
 
-test('a call that is called off ends', async (t) => {
+test.serial('a call that is called off ends', async (t) => {
   const stop = new AbortController();
   const fileUrl = files.put({ bytes: await drawing(1200, 800).png().toBuffer() });
   const call = tool.call({ fileUrl }, { egress: files.guard, signal: stop.signal });
@@ -225,7 +229,7 @@ test('a call that is called off ends', async (t) => {
   await t.throwsAsync(call);
 });
 
-test('factors are 2 and 4', async (t) => {
+test.serial('factors are 2 and 4', async (t) => {
   for (const factor of [1, 3, 8, 2.5])
     t.is((await faultsOf(tool, { fileUrl: 'https://example.com/', factor }))[0]?.pointer, '/factor');
 });
