@@ -1,6 +1,7 @@
 import { type ErrorCode, type ProblemMembers, ServiceError } from '../schemas/errors.ts';
 import type { ToolContext } from './context.ts';
 import { loadTool } from './load.ts';
+import { type Stop, stopOf } from './stopping.ts';
 
 /** A whole tool, whose context a thread can have: time, and nothing that reaches out. */
 export type ToolTask = { tool: string; input: Record<string, unknown> } & Omit<ToolContext, 'signal'>;
@@ -8,6 +9,8 @@ export type ToolTask = { tool: string; input: Record<string, unknown> } & Omit<T
 export interface JobTask {
   job: string;
   input: unknown;
+  /** Of its `Stopping`. */
+  stop: Int32Array;
 }
 export type ThreadTask = ToolTask | JobTask;
 
@@ -16,16 +19,16 @@ export type ThreadAnswer<O> =
   | { output: O }
   | { code: ErrorCode | null; detail: string; members: ProblemMembers };
 
-const hasJob = (module: unknown): module is { default(input: unknown): unknown } =>
+const hasJob = (module: unknown): module is { default(input: unknown, stop: Stop): unknown } =>
   typeof module === 'object' &&
   module !== null &&
   'default' in module &&
   typeof module.default === 'function';
 
-async function runJob({ job, input }: JobTask): Promise<unknown> {
+async function runJob({ job, input, stop }: JobTask): Promise<unknown> {
   const module: unknown = await import(new URL(`./jobs/${job}.ts`, import.meta.url).href);
   if (!hasJob(module)) throw new Error(`activities/jobs/${job}.ts exports no job`);
-  return module.default(input);
+  return module.default(input, stopOf(stop));
 }
 
 async function runTool({ tool, input, callId, deadline }: ToolTask): Promise<unknown> {

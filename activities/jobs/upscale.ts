@@ -1,7 +1,9 @@
+import { ServiceError } from '../../schemas/errors.ts';
 import type { OutputType } from '../images/answer.ts';
 import { type DecodeLimits, decodeImage, type Picture } from '../images/decode.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
+import type { Stop } from '../stopping.ts';
 import { type Factor, openNetwork } from '../upscale/network.ts';
 import { upscale } from '../upscale/upscale.ts';
 
@@ -16,12 +18,18 @@ export interface UpscaleJob {
   deadline: number;
 }
 
-/** Decodes, enlarges and encodes. Between two tiles the thread can be ended. */
-export default async function upscaleJob(job: UpscaleJob): Promise<Uint8Array> {
+/** Decodes, enlarges and encodes. Asked to stop, it does no other tile. */
+export default async function upscaleJob(job: UpscaleJob, stop: Stop): Promise<Uint8Array> {
   const { header, factor, type, maxPixels, deadline } = job;
   const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
   const picture = await decode(bytes, header, { pixels: maxPixels, deadline });
-  const large = await upscale(picture, factor, await openNetwork(factor));
+  const network = await openNetwork(factor);
+  const large = await upscale(picture, factor, {
+    run(planes) {
+      if (stop.asked) throw new ServiceError('deadline_exceeded');
+      return network.run(planes);
+    },
+  });
   return encodeImage(large, type, header, deadline);
 }
 

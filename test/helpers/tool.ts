@@ -34,6 +34,9 @@ const offload: Offload = (job, input, options) => {
   return threads.offload(job, input, options);
 };
 
+/** Ends them, and what still runs on them. */
+export const closeThreads = async (): Promise<void> => threads?.close();
+
 /** Loads a tool by name. Its context is never aborted and has 100 s, unless a call says otherwise. */
 export async function loadTool(name: string): Promise<LoadedTool> {
   const definition = (await loadRegistry()).get(name);

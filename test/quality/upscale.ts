@@ -9,8 +9,7 @@ import { type Collection, fetchCollection, MODELS, middleOf, pictureOf } from '.
 
 /**
  * Luma PSNR of image-upscale beside Lanczos alone, on the photographs and drawings that scikit-image ships: the middle of
- * each is reduced and enlarged again. First every network on small parts, from which one a factor is chosen, then the
- * chosen ones in detail. Writes upscale.md beside this file; exits with 1 where Lanczos is better anywhere.
+ * each is reduced and enlarged again: by the chosen network of each factor, and by all of them on small parts. Writes upscale.md beside this file; exits with 1 where Lanczos is better anywhere.
  */
 
 const KERNELS = ['lanczos3', 'cubic', 'linear'] as const satisfies (keyof KernelEnum)[];
@@ -39,12 +38,14 @@ const planesOf = ({ data, width, height }: Picture): [Plane, Plane, Plane] => {
   return [plane(0), plane(1), plane(2)];
 };
 
+/** Rounded as the tool rounds. */
 function join(planes: readonly Plane[]): Rgb {
   const [{ width, height } = { width: 0, height: 0 }] = planes;
-  const data = new Uint8ClampedArray(3 * width * height);
+  const data = new Uint8Array(3 * width * height);
   for (const [channel, plane] of planes.entries())
-    for (const [at, value] of plane.data.entries()) data[3 * at + channel] = value;
-  return { data: new Uint8Array(data.buffer), width, height };
+    for (const [at, value] of plane.data.entries())
+      data[3 * at + channel] = Math.min(255, Math.max(0, Math.round(value)));
+  return { data, width, height };
 }
 
 interface Pair {
@@ -68,16 +69,17 @@ const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixe
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-/** What a network gains, bare and as the tool uses it, and how long the largest source that is taken would take. */
+/** What a network gains, bare and as the tool uses it, and what the largest source that is taken would cost. */
 async function judge(network: Network, factor: Factor, pictures: readonly string[]): Promise<string[]> {
   const bare: number[] = [];
   const used: number[] = [];
   let [seconds, pixels] = [0, 0];
   for (const path of pictures) {
     const { small, wanted, plain } = await pairOf(path, SIDE.all, factor, 'lanczos3');
-    const start = performance.now();
+    const start = process.cpuUsage();
     const drawn = await network.run(planesOf(small));
-    seconds += (performance.now() - start) / 1000;
+    const { user, system } = process.cpuUsage(start);
+    seconds += (user + system) / 1e6;
     pixels += small.width * small.height;
     bare.push(psnr(join(drawn), wanted) - plain);
     used.push(psnr(await upscale(small, factor, network), wanted) - plain);
@@ -100,7 +102,7 @@ async function compareModels({ pictures, modelPath }: Collection): Promise<strin
       rows.push([`${factor}x`, name, ...(await judge(network, factor, pictures))]);
       console.log(rows.at(-1)?.join('  '));
     }
-  const head = ['', 'network', 'bare, dB', 'as the tool uses it, dB', 'worst, dB', 'largest source, s'];
+  const head = ['', 'network', 'bare, dB', 'as the tool uses it, dB', 'worst, dB', 'largest source, CPU s'];
   return table(head, rows);
 }
 
@@ -123,7 +125,6 @@ async function comparePictures(factor: Factor, { pictures, modelPath }: Collecti
 }
 
 using collection = fetchCollection();
-const models = await compareModels(collection);
 const parts: string[] = [];
 const gains: number[] = [];
 for (const factor of FACTORS) {
@@ -133,6 +134,7 @@ for (const factor of FACTORS) {
     `## ${factor}x, esrgan-${MODEL[factor]}\n\nMean ${signed(mean(found.gains))} dB.\n\n${found.text}\n`,
   );
 }
+const models = await compareModels(collection);
 const worse = gains.filter((gain) => gain < 0).length;
 writeFileSync(
   new URL('./upscale.md', import.meta.url),
@@ -143,9 +145,9 @@ enlarged again. Worse than Lanczos: ${worse} of ${gains.length}.
 
 ## The networks of UpscalerJS
 
-Gain over Lanczos on parts of ${SIDE.all} x ${SIDE.all} pixels, reduced by Lanczos; the last column is the network's time alone for the
-largest source that the tool takes, on the machine that made this table. Chosen (bold) is, of those that gain most, the
-one whose largest source ends well within the tool's 60 s on two cores.
+Gain over Lanczos on parts of ${SIDE.all} x ${SIDE.all} pixels, reduced by Lanczos; the last column is the network's processor time for
+the largest source that the tool takes. Chosen (bold) is the one that gains most, of those whose largest source is done
+well within the tool's 60 s on two cores.
 
 ${models}
 

@@ -10,11 +10,14 @@ import { codeOf } from '../helpers/egress.ts';
 import { makeImage, startFiles } from '../helpers/images.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { runJobWithout } from '../helpers/thread.ts';
-import { faultsOf, loadTool } from '../helpers/tool.ts';
+import { closeThreads, faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('image-upscale');
 const files = await startFiles();
-test.after.always(() => files.close());
+test.after.always(async () => {
+  files.close();
+  await closeThreads();
+});
 
 const upscaled = (bytes: Buffer, factor: 2 | 4 = 2) => makeImage(tool, files, bytes, { factor });
 const refusal = (bytes: Buffer, factor: 2 | 4 = 2) => codeOf(() => upscaled(bytes, factor));
@@ -221,13 +224,23 @@ test.serial('what is no picture, damaged or moving is not taken', async (t) => {
   t.is(await refusal(Buffer.alloc(10 * 1024 * 1024 + 1, 0x89)), 'source_too_large');
 });
 
-test.serial('a call that is called off ends', async (t) => {
-  const stop = new AbortController();
-  const fileUrl = files.put({ bytes: await drawing(1200, 800).png().toBuffer() });
-  const call = tool.call({ fileUrl }, { egress: files.guard, signal: stop.signal });
-  setTimeout(() => stop.abort(new Error('hung up')), 1000);
-  await t.throwsAsync(call);
-});
+test.serial(
+  'calls that are called off end at once, whatever they are at, and the next one is served',
+  async (t) => {
+    const random = seededRandom(t.log);
+    const fileUrl = files.put({ bytes: await drawing(1200, 800).png().toBuffer() });
+    const reason = new Error('hung up');
+    for (let round = 0; round < 5; round++) {
+      const stop = new AbortController();
+      const call = tool.call({ fileUrl }, { egress: files.guard, signal: stop.signal });
+      setTimeout(() => stop.abort(reason), random.integer(0, 1500));
+      t.is(await t.throwsAsync(call), reason);
+    }
+    const late = tool.call({ fileUrl }, { egress: files.guard, deadline: Date.now() + 2000 });
+    t.regex(await codeOf(() => late), /^(?:deadline_exceeded|target_timeout)$/);
+    t.is(await refusal(await drawing(40, 30).png().toBuffer()), 'ok');
+  },
+);
 
 test.serial('factors are 2 and 4', async (t) => {
   for (const factor of [1, 3, 8, 2.5])
