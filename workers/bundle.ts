@@ -6,6 +6,8 @@ import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workflows = join(root, 'workflows');
+/** What is bundled with them. */
+const CONSTANTS = join(root, 'schemas', 'webhookLimits.ts');
 
 /**
  * Run once instead of once a workflow, frozen and shared: what in the SDK keeps no state. (`@temporalio/workflow` does.)
@@ -18,6 +20,7 @@ function fingerprint(): string {
   for (const file of readdirSync(workflows).sort())
     hash.update(file).update(readFileSync(join(workflows, file)));
   return hash
+    .update(readFileSync(CONSTANTS))
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex')
     .slice(0, 16);

@@ -1,3 +1,5 @@
+import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
+
 /** Whether an endpoint may be posted to. Times are epoch milliseconds. */
 export interface Health {
   state: 'active' | 'disabled';
@@ -16,8 +18,6 @@ export interface Standing {
   nextAt: number | null;
 }
 
-/** Failed attempts in a row that disable an endpoint (the specification's number). */
-export const DISABLED_AT = 20;
 /** Attempts of one endpoint at once while it is healthy: far below what disables it, so that no moment alone can. */
 export const MOST_AT_ONCE = 5;
 const LONGEST_HOLD_MS = 3_600_000;
@@ -52,7 +52,7 @@ export function afterAttempt(
   if (epoch !== health.epoch || health.state === 'disabled') return health;
   if (ok) return { ...health, failures: 0, notBefore: null };
   const failures = health.failures + 1;
-  if (failures >= DISABLED_AT) return disabled({ ...health, failures }, now);
+  if (failures >= MAX_FAILURES) return disabled({ ...health, failures }, now);
   const hold = Math.min(firstStepMs * 2 ** (failures - 1), LONGEST_HOLD_MS);
   return { ...health, failures, notBefore: now + hold };
 }

@@ -1,4 +1,5 @@
 import { EVENT_KINDS, EVENTS } from '../../../schemas/events.ts';
+import { MAX_FAILURES } from '../../../schemas/webhookLimits.ts';
 import type { WebhookRow } from '../../../schemas/webhookRows.ts';
 import { type Html, html } from '../../html.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
@@ -11,8 +12,6 @@ import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
 export const WEBHOOKS_PATH = '/dashboard/webhooks';
-/** Failures in a row that disable an endpoint. */
-export const MAX_FAILURES = 20;
 
 export const webhookPath = ({ id }: Pick<WebhookRow, 'id'>): string =>
   `${WEBHOOKS_PATH}/${encodeURIComponent(id)}`;
