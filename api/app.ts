@@ -122,6 +122,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
     auditAccount: (accountId) => auditAccount(store, accountId),
     env,
+    log,
   });
   if (stripe !== null) stripeRoutes(router, { stripe, payments, handOver, log });
   codecRoutes(router, { sessions, codec: deps.codec, env });

@@ -28,6 +28,13 @@ export function sendProblem(ctx: Context, error: ServiceError, requestId: string
   if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
 }
 
+/** An error as one of the table; what is our fault is logged, under the request's id. */
+export function asKnown(error: unknown, log: Logger, requestId: string): ServiceError {
+  const known = error instanceof ServiceError ? error : new ServiceError('internal', { cause: error });
+  if (known.code === 'internal') log.error({ err: known.cause ?? known, requestId }, 'internal');
+  return known;
+}
+
 /** The outermost layer: gives the request its id, logs and counts how it ended, and turns every error into a problem. */
 export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Middleware<State> {
   return async (ctx, next) => {
@@ -41,10 +48,8 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Mid
       await next();
       if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found');
     } catch (error) {
-      const known = error instanceof ServiceError ? error : new ServiceError('internal', { cause: error });
-      if (known.code === 'internal')
-        log.error({ err: known.cause ?? known, requestId: ctx.state.requestId }, 'internal');
-      sendProblem(ctx, known, ctx.state.requestId);
+      const { requestId } = ctx.state;
+      sendProblem(ctx, asKnown(error, log, requestId), requestId);
     }
     const ms = performance.now() - started;
     metrics.request(ctx, ms / 1000);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type Router from '@koa/router';
+import type { Logger } from 'pino';
 import type { Env, RateLimit } from '../../schemas/env.ts';
-import { ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { AccountAudit } from '../../store/audit.ts';
@@ -52,6 +52,7 @@ interface Dependencies {
   takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
   auditAccount(accountId: string): Promise<AccountAudit | null>;
   env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL' | 'FREE_CREDITS' | 'CREDIT_PACKS' | 'NODE_ENV'>;
+  log: Logger;
 }
 
 /** The pages for people. They need no JavaScript. */
@@ -74,8 +75,5 @@ export function dashboardRoutes(router: Router<State>, deps: Dependencies): void
   webhookPages(desk, deps);
   eventPages(desk, deps);
   operatorPages(desk, deps);
-  // Last, so that it is what no page above took.
-  desk.open('get', '/dashboard/{*path}', async () => {
-    throw new ServiceError('not_found');
-  });
+  desk.rest('/dashboard/{*path}');
 }

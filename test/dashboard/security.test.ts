@@ -250,6 +250,25 @@ test('markup that a receiver answers stays text, and its failure is told at once
   t.false(page.some(({ tagName }) => tagName === 'img'));
 });
 
+test('a fault of ours and a page that is not there are pages too, which say nothing of what is inside', async (t) => {
+  const owner = await newOwner(stack);
+  for (const response of [
+    await owner.get('/nothing'),
+    await owner.postRaw('/nothing/at/all', {}),
+    await owner.postRaw('/calls', {}),
+  ]) {
+    t.is(response.status, 404);
+    await pageOf(t, response);
+  }
+  await withStore(stack, ({ accounts }) => accounts.deleteOne({ email: owner.email }));
+  const response = await owner.get('');
+  t.is(response.status, 500);
+  const words = mainText(await pageOf(t, response));
+  t.regex(words, /The fault is ours and has been logged/);
+  t.true(words.includes(response.headers.get('x-request-id') ?? 'none'));
+  t.false(words.includes('has no account'));
+});
+
 test('every answer has the headers that keep a page to itself', async (t) => {
   const owner = await newOwner(stack);
   const responses = [

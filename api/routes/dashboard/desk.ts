@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Middleware } from 'koa';
+import type { Logger } from 'pino';
 import type { Env } from '../../../schemas/env.ts';
 import { ERRORS, ServiceError } from '../../../schemas/errors.ts';
 import type { Accounts } from '../../../store/accounts.ts';
@@ -11,7 +12,7 @@ import { FORM_TOKEN } from '../../dashboard/components/form.ts';
 import { errorPage } from '../../dashboard/pages/error.ts';
 import type { Viewer } from '../../dashboard/viewer.ts';
 import { isSameOrigin } from '../../middleware/origin.ts';
-import { sendProblem } from '../../middleware/problem.ts';
+import { asKnown, sendProblem } from '../../middleware/problem.ts';
 import type { Sessions } from '../../middleware/session.ts';
 
 const FORM_BYTES = 16_384;
@@ -65,6 +66,8 @@ export interface Desk {
   get(path: string, handler: (visit: Visit) => Promise<void>): void;
   /** A form of who is signed in, which has to carry the token of their session. */
   post(path: string, handler: (submission: Submission) => Promise<void>, formBytes?: number): void;
+  /** What no page took, by whatever method; called last. */
+  rest(path: string): void;
 }
 
 interface Dependencies {
@@ -72,6 +75,7 @@ interface Dependencies {
   accounts: Accounts;
   rateLimit(ctx: Context): Promise<void>;
   env: Pick<Env, 'PUBLIC_URL'>;
+  log: Logger;
 }
 
 export function sendPage(ctx: Context, page: string, status = 200): void {
@@ -117,7 +121,7 @@ function isSame(given: string, wanted: string): boolean {
 
 /** What all pages share: their headers, who may see them, and how they fail. */
 export function createDesk(router: Router<State>, deps: Dependencies): Desk {
-  const { sessions, accounts, rateLimit, env } = deps;
+  const { sessions, accounts, rateLimit, env, log } = deps;
 
   const refuse = (ctx: Context, why: typeof FOREIGN) =>
     sendPage(ctx, errorPage({ ...why, requestId: ctx.state.requestId }), 403);
@@ -129,10 +133,10 @@ export function createDesk(router: Router<State>, deps: Dependencies): Desk {
     try {
       await next();
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      sendProblem(ctx, error, requestId);
-      const { title } = ERRORS[error.code];
-      sendPage(ctx, errorPage({ title, detail: error.detail, requestId }), ctx.status);
+      const known = asKnown(error, log, requestId);
+      sendProblem(ctx, known, requestId);
+      const { title } = ERRORS[known.code];
+      sendPage(ctx, errorPage({ title, detail: known.detail, requestId }), ctx.status);
     }
   };
 
@@ -148,6 +152,11 @@ export function createDesk(router: Router<State>, deps: Dependencies): Desk {
 
   return {
     open: (method, path, handler) => router[method](path, page, handler),
+
+    rest: (path) =>
+      router.all(path, page, () => {
+        throw new ServiceError('not_found');
+      }),
 
     get: (path, handler) =>
       router.get(path, page, async (ctx) => {
