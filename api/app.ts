@@ -20,6 +20,7 @@ import type { State } from './context.ts';
 import type { HandOver } from './handOver.ts';
 import type { Checks } from './health.ts';
 import { createKeys } from './keys.ts';
+import type { Mails } from './mails.ts';
 import type { ApiMetrics } from './metrics.ts';
 import { createAttemptLimit } from './middleware/attemptLimit.ts';
 import { createAuthenticate } from './middleware/authenticate.ts';
@@ -57,6 +58,7 @@ export interface AppDependencies {
   stripe: StripeService | null;
   runner: CallRunner;
   auth: Auth;
+  mails: Pick<Mails, 'delivers' | 'reaches'>;
   /** What /readyz asks. */
   checks: Checks;
   metrics: ApiMetrics;
@@ -78,7 +80,7 @@ function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
 
 /** The HTTP API as a Koa application that listens nowhere yet. */
 export function createApp(deps: AppDependencies): Koa<State> {
-  const { env, log, registry, store, apiKeys, accounts, auth } = deps;
+  const { env, log, registry, store, apiKeys, accounts, auth, mails } = deps;
   const app = new Koa<State>({ proxy: env.TRUST_PROXY });
   const router = new Router<State>();
   const sessions = createSessions({ auth, accounts, env });
@@ -102,10 +104,12 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const { lists, handOver, webhooks, payments, stripe, checks } = deps;
   const keys = createKeys({ lists, apiKeys, registry, handOver });
   accountRoutes(serve, { lists, keys, webhooks });
-  const askAuth = createAskAuth(auth, createAttemptLimit(store, env.RATE_LIMIT));
+  const askAuth = createAskAuth(auth, createAttemptLimit(store, env.RATE_LIMIT), mails.delivers);
   authRoutes(router, askAuth);
   dashboardRoutes(router, {
     askAuth,
+    auth,
+    mails,
     sessions,
     accounts,
     registry,

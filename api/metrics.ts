@@ -21,6 +21,8 @@ export interface ApiMetrics {
   request(ctx: Context, seconds: number): void;
   /** A new call ended: charged (0 when it was not), with its code or `ok`. */
   call(tool: string, outcome: string, charged: number): void;
+  /** A mail was handed to the mail server, or could not be. */
+  mail(kind: string, outcome: 'sent' | 'failed'): void;
 }
 
 export function createApiMetrics(registry: Registry): ApiMetrics {
@@ -44,6 +46,12 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     labelNames: ['tool'],
     registers,
   });
+  const mails = new Counter({
+    name: `${PREFIX}mails_total`,
+    help: 'Mails by kind and outcome: sent, or failed.',
+    labelNames: ['kind', 'outcome'],
+    registers,
+  });
   return {
     request(ctx, seconds) {
       // The pattern, never the path: its values are few, and name nobody.
@@ -54,5 +62,6 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
       calls.inc({ tool, outcome });
       if (charged > 0) credits.inc({ tool }, charged);
     },
+    mail: (kind, outcome) => mails.inc({ kind, outcome }),
   };
 }

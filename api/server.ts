@@ -28,7 +28,10 @@ import { answerClientError } from './clientError.ts';
 import { createHandOver } from './handOver.ts';
 import { createInternalServer } from './internal.ts';
 import { drain, listen } from './listen.ts';
+import { createMailer } from './mailer.ts';
+import { createMails } from './mails.ts';
 import { createApiMetrics, createRegistry } from './metrics.ts';
+import { startNotices } from './notices.ts';
 import { runMain } from './runMain.ts';
 import { openStripe } from './stripe/open.ts';
 import { createWebhooks } from './webhooks.ts';
@@ -65,6 +68,8 @@ async function main(): Promise<void> {
   const apiKeys = open.adopt(createApiKeys(store, onError), (it) => it.flush());
   const vault = createVault(keyring);
   const metrics = createRegistry('api');
+  const apiMetrics = createApiMetrics(metrics);
+  const mailer = open.adopt(createMailer({ env, log, metrics: apiMetrics }), (it) => it.settled());
 
   const checks = { ...mongodbCheck(store), ...temporalChecks(client, queuesOf(registry)) };
   const internal = open.adopt(
@@ -74,6 +79,9 @@ async function main(): Promise<void> {
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   const accounts = createAccounts(store);
   const lists = createLists(store);
+  // Also filled in below.
+  let publicUrl = env.PUBLIC_URL ?? '';
+  const mails = createMails(mailer, () => publicUrl);
   // Filled in below: which port PORT=0 becomes is known only then.
   const closedPorts = [...ownPorts(env), Number(new URL(internalUrl).port)];
   const resolver = createResolver({ servers: env.DNS_SERVERS });
@@ -102,8 +110,9 @@ async function main(): Promise<void> {
       onError,
     }),
     checks,
-    metrics: createApiMetrics(metrics),
-    auth: createAuth({ env, store, accounts, keyring, log }),
+    metrics: apiMetrics,
+    mails,
+    auth: createAuth({ env, store, accounts, keyring, mails, log }),
     codec: createCodec(keyring),
     runner: createCallRunner({
       client,
@@ -132,6 +141,8 @@ async function main(): Promise<void> {
   server.on('clientError', answerClientError);
   const baseUrl = await listen(server, env.HOST, env.PORT);
   closedPorts.push(Number(new URL(baseUrl).port));
+  if (publicUrl === '') publicUrl = baseUrl;
+  open.adopt(startNotices({ store, accounts, mails, log }), (it) => it.stop());
   log.info({ baseUrl, internalUrl }, 'listening');
   process.send?.({ type: 'ready', baseUrl, internalUrl });
   await stop;

@@ -41,7 +41,7 @@ async function ensureOperator(auth: Auth, accountId: string, known: string | nul
   if (user === null)
     await auth.createUser({ email: EMAIL, name: 'Demo', password, accountId, role: 'operator' });
   else {
-    if (user.role !== 'operator') await auth.setRole(user.id, 'operator');
+    await auth.setRole(user.id, 'operator');
     if (!(await auth.hasPassword(user.id, password))) await auth.setPassword(user.id, password);
   }
   return password;
@@ -80,7 +80,7 @@ export async function ensureDemo({ env, mongodbUri }: { env: Env; mongodbUri: st
   );
   await ensureIndexes(store);
   const accounts = createAccounts(store);
-  const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), log });
+  const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), mails: null, log });
 
   const known = await lastSecrets(env.DATA_DIR);
   const accountId = await ensureAccount(accounts, env.FREE_CREDITS);

@@ -58,6 +58,13 @@ function mongodbUri(text: string): string {
 
 const webUrl = (text: string): string => url(text, ['http:', 'https:']).replace(/\/$/, '');
 
+/** A bare address: what else a mail's header may hold would be read as something else. */
+function mailAddress(text: string): string {
+  if (!/^[^\s\p{Cc}<>()[\],;:"\\@]+@[^\s\p{Cc}<>()[\],;:"\\@]+$/u.test(text))
+    throw new Error('want an address like tools@example.com');
+  return text;
+}
+
 /** Calls a second, and how many may come at once; null lifts every limit. */
 export interface RateLimit {
   rate: number;
@@ -259,7 +266,13 @@ export const VARIABLES = {
     parse: (text) => url(text, ['smtp:', 'smtps:']),
     fallback: null,
     secret: true,
-    about: 'Not used yet: mail server for what the service tells its owners.',
+    about:
+      'Mail server, smtp://user:password@host:587 or smtps://…; new owners verify their address then. Default: no mail.',
+  }),
+  MAIL_FROM: variable({
+    parse: mailAddress,
+    fallback: null,
+    about: 'Sender of that mail. Default: utility-tools at the host of PUBLIC_URL.',
   }),
   CREDIT_PACKS: variable({
     parse: (text) => parsePacks(list(text)),
@@ -356,6 +369,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     FILTER_LISTS: read('FILTER_LISTS', v.FILTER_LISTS, source),
     SOFFICE_PATH: read('SOFFICE_PATH', v.SOFFICE_PATH, source),
     SMTP_URL: read('SMTP_URL', v.SMTP_URL, source),
+    MAIL_FROM: read('MAIL_FROM', v.MAIL_FROM, source),
     CREDIT_PACKS: read('CREDIT_PACKS', v.CREDIT_PACKS, source),
     STRIPE_SECRET_KEY: read('STRIPE_SECRET_KEY', v.STRIPE_SECRET_KEY, source),
     STRIPE_WEBHOOK_SECRET: read('STRIPE_WEBHOOK_SECRET', v.STRIPE_WEBHOOK_SECRET, source),

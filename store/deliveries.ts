@@ -1,7 +1,8 @@
+import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
 import { newEvent } from './events.ts';
 import { newDelivery } from './handOver.ts';
 import { insertAllOnce, type Store } from './mongo.ts';
-import type { DeliveryDoc, DeliveryState, WebhookEndpointDoc } from './webhookDocs.ts';
+import type { DeliveryDoc, DeliveryState, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
 /** What the workflow of an endpoint made of an attempt. */
 export interface Outcome {
@@ -70,6 +71,26 @@ const healthOf = (row: WebhookEndpointDoc): KeptHealth => ({
   disabledAt: asMs(row.disabledAt),
 });
 
+/** Where its failures have just disabled an endpoint: the owner is to be told, once. */
+async function noteDisabling(store: Store, endpointId: string, health: KeptHealth): Promise<void> {
+  const { state, failures, epoch, disabledAt } = health;
+  if (state !== 'disabled' || disabledAt === null || failures < MAX_FAILURES) return;
+  const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
+  if (endpoint === null) return;
+  const { accountId, url } = endpoint;
+  const at = new Date(disabledAt);
+  const notice: NoticeDoc = {
+    _id: `${endpointId}-${epoch}`,
+    accountId,
+    endpointId,
+    url,
+    at,
+    tries: 0,
+    dueAt: at,
+  };
+  await insertAllOnce(store.notices, [notice]);
+}
+
 async function writeOutcomes({ deliveries }: Store, outcomes: readonly Outcome[]): Promise<void> {
   if (outcomes.length === 0) return;
   await deliveries.bulkWrite(
@@ -91,7 +112,9 @@ export async function takeTurn(store: Store, turn: Turn): Promise<TurnAnswer | n
   const { endpointId, health, running, take } = turn;
   const { deliveries, webhookEndpoints } = store;
   await writeOutcomes(store, turn.outcomes);
-  if (health !== null)
+  if (health !== null) {
+    // Before the state, which the dashboard shows: after a crash in between this is done again.
+    await noteDisabling(store, endpointId, health);
     await webhookEndpoints.updateOne(
       { _id: endpointId, turn: { $lt: turn.turn } },
       {
@@ -103,6 +126,7 @@ export async function takeTurn(store: Store, turn: Turn): Promise<TurnAnswer | n
         },
       },
     );
+  }
   const endpoint = await webhookEndpoints.findOne({ _id: endpointId });
   const pending = { endpointId, state: 'pending' as const };
   if (endpoint === null) {

@@ -10,7 +10,13 @@ import {
 } from 'mongodb';
 import type { EventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
-import type { DeliveryAttemptDoc, DeliveryDoc, ResponseBodyDoc, WebhookEndpointDoc } from './webhookDocs.ts';
+import type {
+  DeliveryAttemptDoc,
+  DeliveryDoc,
+  NoticeDoc,
+  ResponseBodyDoc,
+  WebhookEndpointDoc,
+} from './webhookDocs.ts';
 
 /** Credits held for a call that runs. The nonce names the reservation attempt, so that only its own can be charged. */
 export interface Hold {
@@ -247,6 +253,7 @@ export interface Store {
   deliveries: Collection<DeliveryDoc>;
   deliveryAttempts: Collection<DeliveryAttemptDoc>;
   responseBodies: Collection<ResponseBodyDoc>;
+  notices: Collection<NoticeDoc>;
   quotes: Collection<QuoteFeedDoc>;
   /** Runs the steps as one; they may be run again when another writer was faster. */
   transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
@@ -298,6 +305,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     deliveries: db.collection('deliveries'),
     deliveryAttempts: db.collection('deliveryAttempts'),
     responseBodies: db.collection('responseBodies'),
+    notices: db.collection('notices'),
     quotes: db.collection('quotes'),
     transaction: (steps) => client.withSession((session) => session.withTransaction(() => steps(session))),
     close: () => client.close(),
@@ -312,6 +320,9 @@ export const CALL_INDEXES = {
   ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
   inState: { accountId: 1, state: 1, ...NEWEST_CALL },
 } as const;
+
+/** How long it is remembered that an owner was told: nothing tries again for so long. */
+const NOTICE_SECONDS = 14 * 86_400;
 
 /** Creates what is missing; the unique ones carry guarantees and are named for them in their stores. */
 export async function ensureIndexes(store: Store): Promise<void> {
@@ -345,11 +356,15 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.deliveries.createIndex({ nextAt: 1 }, { partialFilterExpression: { state: 'pending' } }),
     store.deliveryAttempts.createIndex({ endpointId: 1, at: -1, _id: -1 }),
     store.responseBodies.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
+    store.notices.createIndex({ dueAt: 1 }),
+    store.notices.createIndex({ at: 1 }, { expireAfterSeconds: NOTICE_SECONDS }),
     store.results.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
     store.buckets.createIndex({ at: 1 }, { expireAfterSeconds: 3600 }),
     // better-auth would make the first by itself, under this name, but only after it has begun to work.
     store.db.collection('users').createIndex({ email: 1 }, { unique: true, name: 'users_email_uidx' }),
     store.db.collection('sessions').createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
+    store.db.collection('sessions').createIndex({ userId: 1 }),
+    store.db.collection('verifications').createIndex({ identifier: 1 }),
   ]);
 }
 

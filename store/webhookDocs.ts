@@ -62,6 +62,21 @@ export interface DeliveryAttemptDoc {
   retryAfterMs: number | null;
 }
 
+/** An owner is to be told by mail that an endpoint was disabled; one for each time that it was. */
+export interface NoticeDoc {
+  /** From the endpoint and its epoch, so that each disabling has one. */
+  _id: string;
+  accountId: string;
+  endpointId: string;
+  url: string;
+  /** When it was disabled. */
+  at: Date;
+  /** Times that somebody began to send it. */
+  tries: number;
+  /** When it is to be sent; null once that is done, or given up. */
+  dueAt: Date | null;
+}
+
 /** What a receiver answered, under the id of the attempt. */
 export interface ResponseBodyDoc {
   _id: string;

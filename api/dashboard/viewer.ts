@@ -5,6 +5,7 @@ import type { User } from '../auth.ts';
 export interface Viewer {
   user: User;
   account: AccountDoc;
+  sessionId: string;
   /** Comes back with each form. */
   formToken: string;
 }

@@ -19,6 +19,8 @@ export interface AttemptLimit {
   forgive(attempt: Attempt): Promise<void>;
   /** Counts a sign-up. @throws ServiceError rate_limited */
   signUp(address: string): Promise<void>;
+  /** Counts a mail that somebody has sent to an e-mail, whether it is a user's or not. @throws ServiceError rate_limited */
+  mail(attempt: Attempt): Promise<void>;
 }
 
 /** Wrong passwords in ten minutes: for one e-mail from anywhere, and from one address for any e-mail. */
@@ -28,6 +30,10 @@ const GUESS_WINDOW_SECONDS = 600;
 /** Each comes with free credits. */
 const SIGN_UPS_BY_ADDRESS = 20;
 const SIGN_UP_WINDOW_SECONDS = 3600;
+/** So that nobody's mailbox can be filled by way of us. */
+const MAILS_TO_EMAIL = 5;
+const MAILS_BY_ADDRESS = 30;
+const MAIL_WINDOW_SECONDS = 3600;
 
 /** A fixed length, and no list of who tried to sign in. */
 const emailKey = (email: string): string =>
@@ -45,10 +51,15 @@ async function consume(limiter: RateLimiterMongo, key: string): Promise<void> {
   }
 }
 
-/** Slows down who guesses passwords and who opens accounts for their free credits; null lifts both limits. */
+/** Slows down who guesses passwords, opens accounts for their free credits, or sends mail; null lifts all limits. */
 export function createAttemptLimit(store: Store, limit: RateLimit | null): AttemptLimit {
   if (limit === null)
-    return { guess: async () => undefined, forgive: async () => undefined, signUp: async () => undefined };
+    return {
+      guess: async () => undefined,
+      forgive: async () => undefined,
+      signUp: async () => undefined,
+      mail: async () => undefined,
+    };
   const limiter = (keyPrefix: string, points: number, duration: number) =>
     new RateLimiterMongo({
       storeClient: store.client,
@@ -61,6 +72,8 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
   const byEmail = limiter('email', GUESSES_BY_EMAIL, GUESS_WINDOW_SECONDS);
   const byAddress = limiter('address', GUESSES_BY_ADDRESS, GUESS_WINDOW_SECONDS);
   const signUps = limiter('sign-up', SIGN_UPS_BY_ADDRESS, SIGN_UP_WINDOW_SECONDS);
+  const mailsTo = limiter('mail-to', MAILS_TO_EMAIL, MAIL_WINDOW_SECONDS);
+  const mailsBy = limiter('mail-by', MAILS_BY_ADDRESS, MAIL_WINDOW_SECONDS);
   return {
     async guess({ address, email }) {
       await consume(byAddress, addressKey(address));
@@ -71,5 +84,9 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       if (email !== null) await byEmail.delete(emailKey(email));
     },
     signUp: (address) => consume(signUps, addressKey(address)),
+    async mail({ address, email }) {
+      await consume(mailsBy, addressKey(address));
+      if (email !== null) await consume(mailsTo, emailKey(email));
+    },
   };
 }

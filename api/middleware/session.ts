@@ -7,7 +7,7 @@ import { isSameOrigin } from './origin.ts';
 
 /** What the session cookie of a request says. */
 export interface Sessions {
-  signedIn(ctx: Context): Promise<Pick<SignedIn, 'user' | 'formToken'> | null>;
+  signedIn(ctx: Context): Promise<Omit<SignedIn, 'setCookie'> | null>;
   user(ctx: Context): Promise<User | null>;
   /** The user's account, for routes that also take a key. Null also for a change asked for by another origin's page. */
   callerFromSession(ctx: Context): Promise<Caller | null>;

@@ -10,7 +10,7 @@ import { ownOrigin } from '../middleware/origin.ts';
 /** Names, an address, two passwords: nothing here is long. */
 const BODY_BYTES = 65_536;
 
-/** What the dashboard uses of better-auth; its other paths (social sign-in, mail, deletion) do not exist here. */
+/** What others may use of better-auth; its other paths (social sign-in, deletion) do not exist here. */
 const PATHS = {
   get: ['get-session', 'list-sessions'],
   post: [
@@ -24,6 +24,8 @@ const PATHS = {
     'revoke-other-sessions',
   ],
 } as const;
+/** What only our pages ask, which say where its links lead. */
+type Inner = 'verify-email' | 'send-verification-email' | 'request-password-reset' | 'reset-password';
 type Path = (typeof PATHS)['get' | 'post'][number];
 
 type Body = Record<string, unknown>;
@@ -39,7 +41,7 @@ interface AuthRequest {
  *
  * @throws ServiceError rate_limited, invalid_header
  */
-export type AskAuth = (ctx: Context, path: Path, request: AuthRequest) => Promise<Response>;
+export type AskAuth = (ctx: Context, path: Path | Inner, request: AuthRequest) => Promise<Response>;
 
 const hasBody = ({ req }: Context): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
@@ -51,7 +53,7 @@ const isOwn = (headers: Headers): boolean =>
   [null, 'same-origin'].includes(headers.get('sec-fetch-site'));
 
 /** The request as better-auth reads it: its URL has our own origin, its address is the one that Koa found. */
-function asRequest(ctx: Context, path: Path, { search = '', body }: AuthRequest): Request {
+function asRequest(ctx: Context, path: Path | Inner, { search = '', body }: AuthRequest): Request {
   const origin = ownOrigin(ctx);
   if (origin === null) throw new ServiceError('invalid_header', { detail: 'Host: not a host.' });
   const headers = fromNodeHeaders(ctx.req.headers);
@@ -65,16 +67,32 @@ function asRequest(ctx: Context, path: Path, { search = '', body }: AuthRequest)
   return new Request(url, { method: ctx.method, headers, body: JSON.stringify(body) });
 }
 
-/** Wrong passwords count, right ones do not. */
-export function createAskAuth(auth: Auth, limit: AttemptLimit): AskAuth {
+/** At a password, or at the secret of a link. */
+const GUESSES: readonly string[] = ['sign-in/email', 'change-password', 'reset-password'];
+const MAILS: readonly string[] = ['send-verification-email', 'request-password-reset'];
+
+/**
+ * Wrong passwords count, right ones do not.
+ *
+ * @param verifies whether addresses are verified: then a sign-up sends mail too, and says nothing of who has an account
+ */
+export function createAskAuth(auth: Auth, limit: AttemptLimit, verifies: boolean): AskAuth {
   return async (ctx, path, request) => {
-    if (path === 'sign-up/email') await limit.signUp(ctx.ip);
-    if (path !== 'sign-in/email' && path !== 'change-password')
-      return auth.handler(asRequest(ctx, path, request));
+    const ask = () => auth.handler(asRequest(ctx, path, request));
     const email = request.body?.email;
     const attempt = { address: ctx.ip, email: typeof email === 'string' ? email : null };
+    if (MAILS.includes(path)) await limit.mail(attempt);
+    if (path === 'sign-up/email') {
+      await limit.signUp(ctx.ip);
+      if (!verifies) return ask();
+      await limit.mail(attempt);
+      const response = await ask();
+      // better-auth makes up a user where there is one already, with an id that looks otherwise.
+      return response.ok ? Response.json({ token: null, user: null }) : response;
+    }
+    if (!GUESSES.includes(path)) return ask();
     await limit.guess(attempt);
-    const response = await auth.handler(asRequest(ctx, path, request));
+    const response = await ask();
     if (response.ok) await limit.forgive(attempt);
     return response;
   };

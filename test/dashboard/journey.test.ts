@@ -159,6 +159,8 @@ test.serial('an operator sees the pools and an account', async (t) => {
   const { page, open, press, type, text } = tab;
   const operator = await makeUser(stack, 'operator');
   await page.deleteCookie(...(await page.cookies()));
+  await open('/dashboard/forgot-password');
+  await inspect(t, tab);
   await open('/dashboard/sign-in');
   await inspect(t, tab);
   await type('E-mail', operator.email);

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withStore } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
-import { attribute, HOSTILE, mainText, pageOf, shape, textOf } from '../helpers/markup.ts';
+import { attribute, HOSTILE, linksOf, mainText, pageOf, shape, textOf } from '../helpers/markup.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { cookieOf, makeUser, postAuth, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
@@ -38,6 +41,13 @@ async function addWebhook(t: ExecutionContext, owner: Visitor, url: string): Pro
   return ((form && attribute(form, 'action')) ?? '').replace('/dashboard', '').replace(/\/test$/, '');
 }
 
+/** The id of a session that the owner's settings offer to end. */
+async function otherSession(t: ExecutionContext, owner: Visitor): Promise<string> {
+  const elements = await pageOf(t, await owner.get('/settings'));
+  const actions = elements.flatMap((element) => attribute(element, 'action') ?? []);
+  return actions.map((action) => /sessions\/(\w+)\/end$/.exec(action)?.[1]).find((id) => id) ?? '';
+}
+
 async function addKey(owner: Visitor, name: string): Promise<string> {
   await owner.post('/keys', { name, scope: 'tools' });
   return withStore(stack, async ({ apiKeys }) => (await apiKeys.findOne({ name }))?._id ?? '');
@@ -50,6 +60,7 @@ test('every form of a session needs its token, and no other session has it', asy
   const theirs = await other.formToken();
   t.not(theirs, await owner.formToken());
   const again = visitor(stack, await signIn(stack.baseUrl, owner), owner);
+  const session = await otherSession(t, owner);
   t.not(await again.formToken(), await owner.formToken());
   for (const path of [
     '/keys',
@@ -64,6 +75,8 @@ test('every form of a session needs its token, and no other session has it', asy
     '/credits/buy',
     '/credits/test-checkout',
     '/settings/password',
+    '/settings/sessions/end-others',
+    `/settings/sessions/${session}/end`,
     '/sign-out',
   ])
     for (const formToken of [undefined, '', 'made up', theirs, await again.formToken()]) {
@@ -78,6 +91,7 @@ test('every form of a session needs its token, and no other session has it', asy
       t.is(response.status, 403, `${path} ${formToken}`);
     }
   t.is((await owner.get(webhook)).status, 200);
+  t.is((await again.get('')).status, 200);
   t.false(mainText(await pageOf(t, await owner.get('/keys'))).includes('revoked'));
   t.is(await withStore(stack, ({ apiKeys }) => apiKeys.countDocuments({ name: 'forged' })), 0);
   t.is(await withStore(stack, ({ payments }) => payments.countDocuments()), 0);
@@ -120,6 +134,14 @@ test("another account's ids are not there", async (t) => {
   }
   await notFound(await other.post(`/keys/${id}/revoke`));
   await notFound(await other.post(`/keys/${unknown.key}/revoke`));
+  const again = visitor(stack, await signIn(stack.baseUrl, owner), owner);
+  const session = await otherSession(t, owner);
+  t.not(session, '');
+  t.is(
+    await notFound(await other.post(`/settings/sessions/${session}/end`)),
+    await notFound(await other.post('/settings/sessions/none/end')),
+  );
+  t.is((await again.get('')).status, 200);
   t.regex(mainText(await pageOf(t, await owner.get('/keys'))), /live/);
   t.true(mainText(await pageOf(t, await owner.get(webhook))).includes(receiver.url));
 });
@@ -267,6 +289,26 @@ test('a fault of ours and a page that is not there are pages too, which say noth
   t.regex(words, /The fault is ours and has been logged/);
   t.true(words.includes(response.headers.get('x-request-id') ?? 'none'));
   t.false(words.includes('has no account'));
+});
+
+test('without a mail server the link to a new password stands in the log', async (t) => {
+  const owner = await newOwner(stack);
+  const nobody = visitor(stack, '', owner);
+  t.true(linksOf(await pageOf(t, await nobody.get('/sign-in'))).includes('/dashboard/forgot-password'));
+  const asked = await nobody.postRaw('/forgot-password', { email: owner.email });
+  t.regex(mainText(await pageOf(t, asked)), /This installation sends no mail/);
+  const link = await until('it is printed', async () => {
+    const log = await readFile(join(stack.dataDir, 'logs', 'api.log'), 'utf8');
+    return new RegExp(`mailed to ${owner.email}: .*?(http\\S+?)"`).exec(log)?.[1] ?? null;
+  });
+  const { pathname, searchParams } = new URL(link);
+  t.is(pathname, '/dashboard/reset-password');
+  const fields = { token: searchParams.get('token') ?? '', newPassword: 'another password' };
+  t.is((await nobody.postRaw('/reset-password', fields)).status, 303);
+  t.is((await owner.get('')).status, 303);
+  await signIn(stack.baseUrl, { ...owner, password: fields.newPassword });
+  // There is nothing to verify here.
+  t.is((await nobody.get('/verify?token=x')).status, 404);
 });
 
 test('every answer has the headers that keep a page to itself', async (t) => {

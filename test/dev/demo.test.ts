@@ -46,7 +46,7 @@ const look = (database: Database, demo: Demo) =>
   withStore(database, async (store) => {
     const accounts = createAccounts(store);
     const log = createLog(env(), 'test', await loadRegistry());
-    const auth = createAuth({ env: env(), store, accounts, keyring: loadKeyring(env()), log });
+    const auth = createAuth({ env: env(), store, accounts, keyring: loadKeyring(env()), mails: null, log });
     const apiKeys = createApiKeys(store, (error) => log.error(error));
     const keys = await Promise.all([demo.apiKey, demo.accountKey].map((key) => apiKeys.authenticate(key)));
     const user = await auth.find(demo.email);

@@ -56,7 +56,7 @@ export async function makeUser(stack: Pick<Stack, 'mongodbUri' | 'env'>, role: R
   await withStore(stack, async (store) => {
     const accounts = createAccounts(store);
     const { _id: accountId } = await accounts.create({ email: who.email, credits: 100 });
-    const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), log });
+    const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), mails: null, log });
     await auth.createUser({ ...who, name: 'Test', accountId, role });
   });
   return who;

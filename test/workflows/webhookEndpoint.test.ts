@@ -257,6 +257,8 @@ async function play(random: Random): Promise<string[]> {
       faults.push(String(error)),
     );
   }
+  const told = await store.notices.countDocuments({ endpointId: endpoint.id });
+  if (!story.gone && told !== story.disabledTimes) faults.push(`${actions}: ${told} notices`);
   for (const post of postsOf(endpoint)) end(post, true);
   return faults;
 }

@@ -1,27 +1,71 @@
-import { html } from '../../html.ts';
+import type { Session } from '../../auth.ts';
+import { type Html, html } from '../../html.ts';
 import { alert, type Failure, notice } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
-import { postForm } from '../components/form.ts';
-import { moment } from '../components/text.ts';
+import { actionButton, confirmation, postForm } from '../components/form.ts';
+import { table } from '../components/table.ts';
+import { badge, moment } from '../components/text.ts';
+import { deviceOf } from '../device.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 import { PASSWORD } from './signIn.ts';
 
+/** What was changed just now. */
+export type SettingsNews = 'password' | 'session' | 'sessions';
+
+const NEWS: Record<SettingsNews, string> = {
+  password: 'The password is changed. All other sessions have ended.',
+  session: 'The session has ended.',
+  sessions: 'All other sessions have ended.',
+};
+
 interface Settings {
   viewer: Viewer;
+  sessions: readonly Session[];
   failure?: Failure;
-  /** The password was changed just now. */
-  changed?: boolean;
+  news?: SettingsNews | null;
 }
 
-/** Who is signed in, and the change of their password. */
-export const settingsPage = ({ viewer, failure, changed }: Settings): string =>
+const sessionTable = (viewer: Viewer, sessions: readonly Session[]): Html =>
+  table<Session>(
+    'Sessions, the one used last first',
+    [
+      { title: 'Device', cell: ({ userAgent }) => deviceOf(userAgent) },
+      { title: 'Address', cell: ({ address }) => address },
+      { title: 'Signed in', cell: ({ createdAt }) => moment(createdAt.toISOString()) },
+      { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt.toISOString()) },
+      {
+        title: 'Action',
+        cell: ({ id }) =>
+          id === viewer.sessionId
+            ? badge('this one', 'good')
+            : actionButton(viewer, `/dashboard/settings/sessions/${encodeURIComponent(id)}/end`, 'End'),
+      },
+    ],
+    sessions,
+  );
+
+/** Where somebody is signed in. */
+const sessionsOf = (viewer: Viewer, sessions: readonly Session[]): Html => html`<h2>Sessions</h2>
+<p class="quiet">Where you are signed in. The time of the last use is right to the hour.</p>
+${sessionTable(viewer, sessions)}
+${
+  sessions.length < 2
+    ? null
+    : confirmation({
+        action: '/dashboard/settings/sessions/end-others',
+        viewer,
+        label: 'End all other sessions',
+        text: 'You stay signed in here and are signed out everywhere else.',
+      })
+}`;
+
+/** Who is signed in, where, and the change of their password. */
+export const settingsPage = ({ viewer, sessions, failure, news = null }: Settings): string =>
   layout({
     title: 'Settings',
     menu: { viewer, section: 'Settings' },
-    main: html`${alert(failure ?? null)}${
-      changed ? notice(html`<p>The password is changed. All other sessions have ended.</p>`) : null
-    }
+    main: html`${alert(failure ?? null)}${news === null ? null : notice(html`<p>${NEWS[news]}</p>`)}
 <h2>Account</h2>
 <dl class="facts">
 <div><dt>E-mail</dt> <dd>${viewer.user.email}</dd></div>
@@ -50,5 +94,6 @@ ${inputField({
   failure: failure ?? null,
 })}
 <button>Change the password</button>`,
-})}`,
+})}
+${sessionsOf(viewer, sessions)}`,
   });

@@ -1,5 +1,6 @@
 import { html } from '../../html.ts';
-import { alert, type Failure } from '../components/alert.ts';
+import { FORGOT } from '../../mails.ts';
+import { alert, type Failure, notice } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
 import { number } from '../components/text.ts';
 import { layout } from '../layout.ts';
@@ -10,23 +11,31 @@ interface Again {
   email: string;
 }
 
-const emailField = (again: Again | null) =>
+export const emailField = (email: string, failure: Failure | null) =>
   inputField({
     name: 'email',
     label: 'E-mail',
     type: 'email',
-    value: again?.email ?? '',
+    value: email,
     attributes: { autocomplete: 'username', required: '' },
-    failure: again?.failure ?? null,
+    failure,
   });
 
+/** What a link in a mail has just done. */
+export type SignInNews = 'verified' | 'reset';
+
+const NEWS: Record<SignInNews, string> = {
+  verified: 'Your e-mail address is verified. Sign in to go on.',
+  reset: 'The password is changed, and all sessions have ended. Sign in with the new one.',
+};
+
 /** The form that opens a session. */
-export const signInPage = (again: Again | null): string =>
+export const signInPage = ({ again, news }: { again: Again | null; news: SignInNews | null }): string =>
   layout({
     title: 'Sign in',
-    main: html`${alert(again?.failure ?? null)}
+    main: html`${alert(again?.failure ?? null)}${news === null ? null : notice(html`<p>${NEWS[news]}</p>`)}
 <form class="card" method="post" action="/dashboard/sign-in">
-${emailField(again)}
+${emailField(again?.email ?? '', again?.failure ?? null)}
 ${inputField({
   name: 'password',
   label: 'Password',
@@ -36,14 +45,22 @@ ${inputField({
 })}
 <button>Sign in</button>
 </form>
+<p><a href="${FORGOT}">Forgot the password?</a></p>
 <p>No account yet? <a href="/dashboard/sign-up">Sign up</a>.</p>`,
   });
 
 /** The shortest password that better-auth takes, and the longest. */
 export const PASSWORD = { minlength: 8, maxlength: 128 } as const;
 
+interface SignUp {
+  freeCredits: number;
+  /** An account needs a verified address. */
+  verifies: boolean;
+  again: Again | null;
+}
+
 /** The form that opens an account. */
-export const signUpPage = (freeCredits: number, again: Again | null): string =>
+export const signUpPage = ({ freeCredits, verifies, again }: SignUp): string =>
   layout({
     title: 'Sign up',
     main: html`${alert(again?.failure ?? null)}
@@ -51,9 +68,9 @@ export const signUpPage = (freeCredits: number, again: Again | null): string =>
       freeCredits === 0
         ? 'You pay only for calls that give a result.'
         : `A new account starts with ${number(freeCredits)} free credits. You pay only for calls that give a result.`
-    }</p>
+    }${verifies ? ' We send you a mail first, to verify your address.' : ''}</p>
 <form class="card" method="post" action="/dashboard/sign-up">
-${emailField(again)}
+${emailField(again?.email ?? '', again?.failure ?? null)}
 ${inputField({
   name: 'password',
   label: 'Password',

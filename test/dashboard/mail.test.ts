@@ -1,0 +1,583 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import test, { type ExecutionContext } from 'ava';
+import { createEmailVerificationToken } from 'better-auth/api';
+import { pino } from 'pino';
+import { SMTPServer } from 'smtp-server';
+import { createMailer } from '../../api/mailer.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { takeTurn } from '../../store/deliveries.ts';
+import { loadKeyring } from '../../store/keyring.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
+import type { NoticeDoc } from '../../store/webhookDocs.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
+import { type Visitor, visitor } from '../helpers/dashboard.ts';
+import { type Mailbox, type Received, startMailbox } from '../helpers/mailbox.ts';
+import { attribute, type Element, mainText, pageOf } from '../helpers/markup.ts';
+import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const FROM = 'tools@example.org';
+const FREE_CREDITS = 77;
+
+let stack: Stack;
+let store: Store;
+let mailbox: Mailbox;
+let receiver: Receiver;
+const open = new AsyncDisposableStack();
+
+test.before(async () => {
+  mailbox = open.adopt(await startMailbox(), (it) => it.close());
+  receiver = open.adopt(await startReceiver(), (it) => it.close());
+  stack = open.adopt(
+    await startStack({
+      pools: ['orchestrator', 'delivery'],
+      env: {
+        SMTP_URL: mailbox.url,
+        MAIL_FROM: FROM,
+        FREE_CREDITS: `${FREE_CREDITS}`,
+        RATE_LIMIT: '1000:1000',
+        TRUST_PROXY: 'true',
+        LOG_LEVEL: 'info',
+      },
+    }),
+    (it) => it.stop(),
+  );
+  store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+});
+test.after.always(() => open.disposeAsync());
+
+/** Limits count by address, so each test comes from elsewhere. */
+const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${randomInt(256)}.${randomInt(256)}` });
+
+const nobody = (who: Credentials = { email: '', password: '' }): Visitor => visitor(stack, '', who);
+
+const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  nobody().postRaw(path, fields, { ...elsewhere(), ...headers });
+
+/** What a program of somebody else's can say of where it sends a form to. */
+const EVIL_HOST = { 'X-Forwarded-Host': 'evil.example', Origin: 'http://evil.example' };
+
+/** The path under /dashboard that a mail leads to. */
+function pathIn({ links }: Received): string {
+  const prefix = `${stack.baseUrl}/dashboard`;
+  const link = links.find((it) => it.startsWith(`${prefix}/`));
+  if (link === undefined) throw new Error(`the mail leads to ${links}`);
+  return link.slice(prefix.length);
+}
+
+const subjectsTo = (email: string): string[] =>
+  mailbox
+    .to(email)
+    .flatMap(({ headers }) => headers.filter(([name]) => name === 'Subject').map(([, it]) => it));
+
+async function wordsOf(t: ExecutionContext, response: Response): Promise<string> {
+  return mainText(await pageOf(t, response));
+}
+
+const fieldOf = (elements: readonly Element[], name: string): string => {
+  const field = elements.find((element) => attribute(element, 'name') === name);
+  return (field && attribute(field, 'value')) ?? '';
+};
+
+const creditsOf = async (email: string) => {
+  const account = await store.accounts.findOne({ email });
+  return (
+    account && {
+      balance: account.balance,
+      lines: await store.entries.countDocuments({ accountId: account._id }),
+    }
+  );
+};
+
+const signIn = (who: Credentials) => post('/sign-in', { email: who.email, password: who.password });
+
+/** Signs up and follows the link. */
+async function newOwner(t: ExecutionContext): Promise<Visitor> {
+  const who = freshCredentials();
+  t.is((await post('/sign-up', { ...who })).status, 200);
+  const [mail] = await mailbox.until(who.email);
+  if (mail === undefined) throw new Error('no mail');
+  t.is((await nobody().get(pathIn(mail))).status, 303);
+  return visitor(stack, cookieOf(await signIn(who)), who);
+}
+
+test('who signs up has an account and its credits once the address is verified, and once only', async (t) => {
+  const who = freshCredentials();
+  const signedUp = await post('/sign-up', { ...who }, EVIL_HOST);
+  t.is(signedUp.status, 200);
+  t.deepEqual(signedUp.headers.getSetCookie(), []);
+  t.regex(await wordsOf(t, signedUp), new RegExp(`A mail is on its way to ${who.email}`));
+
+  const early = await signIn(who);
+  t.is(early.status, 403);
+  t.deepEqual(early.headers.getSetCookie(), []);
+  const elements = await pageOf(t, early);
+  t.regex(mainText(elements), /not verified yet/);
+  t.is(fieldOf(elements, 'email'), who.email);
+  t.is(await creditsOf(who.email), null);
+
+  const [mail] = await mailbox.until(who.email);
+  if (mail === undefined) return t.fail();
+  t.deepEqual({ from: mail.from, to: mail.to }, { from: FROM, to: [who.email] });
+  const headers = Object.fromEntries(mail.headers);
+  t.like(headers, { From: `Utility Tools <${FROM}>`, To: who.email, 'Auto-Submitted': 'auto-generated' });
+  t.regex(headers['Content-Type'] ?? '', /^text\/plain/);
+  t.is(mail.links.length, 1);
+  // As a browser comes from a mail program on the web.
+  const come = () =>
+    nobody().get(pathIn(mail), { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' });
+  const followed = await come();
+  t.is(followed.status, 303);
+  const location = followed.headers.get('location') ?? '';
+  t.is(location, '/dashboard/sign-in?done=verified');
+  t.deepEqual(followed.headers.getSetCookie(), []);
+  t.regex(await wordsOf(t, await nobody().get('/sign-in?done=verified')), /address is verified\. Sign in/);
+  t.is((await come()).headers.get('location'), location, 'a scanner may have been there before');
+
+  const sessions = await Promise.all(Array.from({ length: 3 }, () => signIn(who)));
+  t.deepEqual(
+    sessions.map(({ status }) => status),
+    [303, 303, 303],
+  );
+  t.deepEqual(await creditsOf(who.email), { balance: FREE_CREDITS, lines: 1 });
+});
+
+test('a sign-up answers the same whether the address is taken or not', async (t) => {
+  const [owner, fresh] = [await newOwner(t), freshCredentials()];
+  const ofOperator = await makeAccount(stack, 5);
+  const seen = new Set<string>();
+  const raw = new Set<string>();
+  for (const { email } of [fresh, owner, ofOperator]) {
+    const page = await post('/sign-up', { email, password: 'one of my own' });
+    const headers = [...page.headers.keys()].sort().join();
+    seen.add(`${page.status} ${headers} ${(await wordsOf(t, page)).replaceAll(email, 'E')}`);
+    const body = { name: 'Test', email, password: 'one of my own' };
+    const json = await postAuth(stack.baseUrl, 'sign-up/email', body, elsewhere());
+    raw.add(`${json.status} ${[...json.headers.keys()].sort().join()} ${await json.text()}`);
+  }
+  t.is(seen.size, 1);
+  t.is(raw.size, 1);
+  await mailbox.until(owner.email, 3);
+  t.deepEqual(subjectsTo(owner.email), [
+    'Verify your e-mail address',
+    'You have an account already',
+    'You have an account already',
+  ]);
+  t.is((await signIn({ ...owner, password: 'one of my own' })).status, 401);
+  t.is((await signIn(owner)).status, 303);
+});
+
+test('a link that is too old, of somebody else or made up verifies nothing, and another one can be had', async (t) => {
+  const who = freshCredentials();
+  await post('/sign-up', { ...who });
+  await mailbox.until(who.email);
+  const user = await store.db.collection('users').findOne({ email: who.email });
+  const other = await store.db.collection('users').findOne({ email: { $ne: who.email } });
+  const secret = loadKeyring(readEnv(stack.env)).derive('session').toString('base64url');
+  const tokenOf = (id: unknown, seconds: number, key = secret) =>
+    createEmailVerificationToken(key, who.email, undefined, seconds, { userId: String(id) });
+  for (const token of [
+    await tokenOf(user?._id, -1),
+    await tokenOf(other?._id ?? 'none', 3600),
+    await tokenOf(user?._id, 3600, 'another secret of another service'),
+    'made up',
+  ]) {
+    const dead = await nobody().get(`/verify?${new URLSearchParams({ token })}`);
+    t.is(dead.status, 410);
+    t.regex(await wordsOf(t, dead), /This link has expired/);
+  }
+  t.is((await signIn(who)).status, 403);
+
+  const again = await post('/verify', { email: who.email });
+  t.is(again.status, 200);
+  const stranger = freshCredentials();
+  const unknown = await post('/verify', { email: stranger.email });
+  t.is(
+    (await wordsOf(t, unknown)).replaceAll(stranger.email, 'E'),
+    (await wordsOf(t, again)).replaceAll(who.email, 'E'),
+  );
+  const [, second] = await mailbox.until(who.email, 2);
+  if (second === undefined) return t.fail();
+  t.is((await nobody().get(pathIn(second))).status, 303);
+  t.is((await signIn(who)).status, 303);
+  t.deepEqual(mailbox.to(stranger.email), []);
+  // Verified already: nothing is sent.
+  await post('/verify', { email: who.email });
+  t.is((await post('/verify', { email: 'no e-mail' })).status, 422);
+  t.is(subjectsTo(who.email).length, 2);
+});
+
+test('nobody can be sent mail without end, and who is not known is told the same', async (t) => {
+  const known = await makeUser(stack, 'owner');
+  for (const [path, { email }] of [
+    ['/forgot-password', known],
+    ['/forgot-password', freshCredentials()],
+    ['/verify', freshCredentials()],
+  ] as const) {
+    const statuses: number[] = [];
+    let last: Response | undefined;
+    for (let i = 0; i < 7; i++) {
+      last = await post(path, { email });
+      statuses.push(last.status);
+    }
+    t.true(statuses.includes(200));
+    t.is(last?.status, 429, `${path} ${statuses}`);
+    t.true(Number(last?.headers.get('retry-after')) > 0);
+    t.regex(last ? await wordsOf(t, last) : '', /Too many attempts\. Try again in/);
+  }
+  t.true(mailbox.to(known.email).length <= 6);
+});
+
+/** Asks for a new password; answers the path that the mail leads to. */
+async function forget(email: string): Promise<string> {
+  const before = mailbox.to(email).length;
+  const response = await post('/forgot-password', { email });
+  if (response.status !== 200) throw new Error(`${response.status}`);
+  const mails = await mailbox.until(email, before + 1);
+  const last = mails.at(-1);
+  if (last === undefined) throw new Error('no mail');
+  return pathIn(last);
+}
+
+const tokenOf = (path: string): string => new URLSearchParams(path.split('?')[1]).get('token') ?? '';
+
+test('a forgotten password is set anew, by a link that works once, and every session ends', async (t) => {
+  const owner = await newOwner(t);
+  const other = visitor(stack, cookieOf(await signIn(owner)), owner);
+  const stranger = freshCredentials();
+  const unknown = await post('/forgot-password', { email: stranger.email });
+  const asked = await post('/forgot-password', { email: owner.email }, EVIL_HOST);
+  t.is(unknown.status, asked.status);
+  t.is(
+    (await wordsOf(t, unknown)).replaceAll(stranger.email, 'E'),
+    (await wordsOf(t, asked)).replaceAll(owner.email, 'E'),
+  );
+  const [, mail] = await mailbox.until(owner.email, 2);
+  if (mail === undefined) return t.fail();
+  const path = pathIn(mail);
+  const token = tokenOf(path);
+  const rows = JSON.stringify(await store.db.collection('verifications').find().toArray());
+  t.false(rows.includes(token), 'who reads the database cannot use it');
+
+  const form = await pageOf(t, await nobody().get(path));
+  t.is(fieldOf(form, 'token'), token);
+  const short = await post('/reset-password', { token, newPassword: 'short' });
+  t.is(short.status, 422);
+  t.regex(await wordsOf(t, short), /The password is too short/);
+  t.is((await other.get('')).status, 200);
+
+  const passwords = Array.from({ length: 3 }, () => randomUUID());
+  const answers = await Promise.all(
+    passwords.map((newPassword) => post('/reset-password', { token, newPassword })),
+  );
+  const statuses = answers.map(({ status }) => status);
+  t.deepEqual(statuses.toSorted(), [303, 410, 410]);
+  const won = statuses.indexOf(303);
+  t.is(answers[won]?.headers.get('location'), '/dashboard/sign-in?done=reset');
+  t.deepEqual(answers[won]?.headers.getSetCookie(), []);
+  for (const session of [owner, other]) t.is((await session.get('')).status, 303);
+  t.is((await signIn(owner)).status, 401);
+  for (const [index, password] of passwords.entries())
+    t.is((await signIn({ email: owner.email, password })).status, index === won ? 303 : 401);
+
+  const dead = await nobody().get(path);
+  t.is(dead.status, 410);
+  t.regex(await wordsOf(t, dead), /works once, and for an hour/);
+  t.deepEqual(mailbox.to(stranger.email), []);
+});
+
+test('a link to a new password is worth nothing after an hour, and none is guessed', async (t) => {
+  const owner = await newOwner(t);
+  const path = await forget(owner.email);
+  const user = await store.db.collection('users').findOne({ email: owner.email });
+  const { modifiedCount } = await store.db
+    .collection('verifications')
+    .updateMany({ value: String(user?._id) }, { $set: { expiresAt: new Date(Date.now() - 1000) } });
+  t.is(modifiedCount, 1);
+  t.is((await nobody().get(path)).status, 410);
+  const fields = { token: tokenOf(path), newPassword: 'another password' };
+  t.is((await post('/reset-password', fields)).status, 410);
+  t.is((await signIn(owner)).status, 303);
+
+  const headers = elsewhere();
+  let guess = await post('/reset-password', { ...fields, token: randomUUID() }, headers);
+  for (let i = 0; i < 40 && guess.status === 410; i++)
+    guess = await post('/reset-password', { ...fields, token: randomUUID() }, headers);
+  t.is(guess.status, 429);
+});
+
+test('who sets a new password by mail has verified the address', async (t) => {
+  const who = freshCredentials();
+  await post('/sign-up', { ...who });
+  await mailbox.until(who.email);
+  const token = tokenOf(await forget(who.email));
+  t.is((await post('/reset-password', { token, newPassword: 'of the owner' })).status, 303);
+  t.is((await signIn(who)).status, 401, 'not with what was said before');
+  t.is((await signIn({ ...who, password: 'of the owner' })).status, 303);
+  t.deepEqual(await creditsOf(who.email), { balance: FREE_CREDITS, lines: 1 });
+});
+
+test('whom an operator made can sign in as ever', async (t) => {
+  const who = await makeUser(stack, 'owner');
+  t.is((await signIn(who)).status, 303);
+});
+
+test('forms of other origins send nothing, and no address in a form or query leads elsewhere', async (t) => {
+  const owner = await newOwner(t);
+  const sent = mailbox.to(owner.email).length;
+  const evil = 'https://evil.example/';
+  for (const path of ['/sign-up', '/verify', '/forgot-password', '/reset-password'])
+    for (const Origin of [evil, 'http://127.0.0.1:1', 'null']) {
+      const fields = { email: owner.email, password: 'long enough', token: 'x', newPassword: 'long enough' };
+      t.is((await post(path, fields, { Origin })).status, 403);
+    }
+  t.is(mailbox.to(owner.email).length, sent);
+
+  const lure = { callbackURL: evil, redirectTo: evil, next: evil };
+  const query = new URLSearchParams(lure);
+  const who = freshCredentials();
+  await post(`/sign-up?${query}`, { ...who, ...lure });
+  await post(`/verify?${query}`, { ...who, ...lure });
+  const mails = await mailbox.until(who.email, 2);
+  for (const mail of mails) {
+    t.false(mail.body.includes('evil'));
+    const followed = await nobody().get(`${pathIn(mail)}&${query}`);
+    t.is(followed.headers.get('location'), '/dashboard/sign-in?done=verified');
+  }
+  t.is((await post(`/forgot-password?${query}`, { email: who.email, ...lure })).status, 200);
+  const reset = (await mailbox.until(who.email, 3)).at(-1);
+  t.false(reset?.body.includes('evil'));
+  const fields = { token: tokenOf(reset ? pathIn(reset) : ''), newPassword: 'long enough', ...lure };
+  const done = await post(`/reset-password?${query}`, fields);
+  t.is(done.headers.get('location'), '/dashboard/sign-in?done=reset');
+  // And by /api/auth, which would take such addresses, nothing of this can be asked.
+  for (const path of ['request-password-reset', 'reset-password', 'send-verification-email', 'verify-email'])
+    t.is((await postAuth(stack.baseUrl, path, { email: who.email, ...lure }, elsewhere())).status, 404);
+});
+
+test('a mail server that hangs or refuses holds nobody up, and no log has a link in it', async (t) => {
+  const [waiting, refused] = [freshCredentials(), freshCredentials()];
+  const held = mailbox.hold();
+  try {
+    t.is((await post('/sign-up', { ...waiting })).status, 200);
+    t.deepEqual(mailbox.to(waiting.email), []);
+  } finally {
+    held.release();
+  }
+  await mailbox.until(waiting.email);
+
+  mailbox.refuse(refused.email, true);
+  t.is((await post('/sign-up', { ...refused })).status, 200);
+  const read = () => readFile(join(stack.dataDir, 'logs', 'api.log'), 'utf8');
+  await until('it is counted', async () => {
+    const metrics = await (await fetch(`${stack.internalUrl}/metrics`)).text();
+    return /utility_tools_mails_total\{kind="verify",outcome="failed",.*\} 1\n/.test(metrics);
+  });
+  await until('it is logged', async () =>
+    /"kind":"verify",.*"msg":"a mail could not be sent"/.test(await read()),
+  );
+  mailbox.refuse(refused.email, false);
+  await post('/verify', { email: refused.email });
+  const [mail] = await mailbox.until(refused.email);
+  const path = mail === undefined ? '' : pathIn(mail);
+  t.is((await nobody().get(path)).status, 303);
+  const log = await read();
+  t.true(log.includes('/dashboard/verify'), 'requests are logged');
+  for (const word of [tokenOf(path), waiting.email, refused.email, waiting.password])
+    t.false(log.includes(word));
+});
+
+/** Once a first try to send this notice has failed, repairs what it failed for and has it sent now. */
+async function sendAgain(which: Partial<NoticeDoc>, repair: () => unknown): Promise<void> {
+  await until('the first try has failed', async () => {
+    const notice = await store.notices.findOne(which);
+    if (notice === null || notice.tries === 0) return false;
+    if (notice.dueAt === null) throw new Error('it was sent');
+    // While it is being sent it is nobody else's for two minutes.
+    return notice.dueAt.getTime() - Date.now() <= 60_000;
+  });
+  await repair();
+  await store.notices.updateOne(which, { $set: { dueAt: new Date() } });
+}
+
+/** An endpoint that the next failure disables. */
+async function weakEndpoint(owner: Visitor): Promise<string> {
+  const made = await owner.post('/webhooks', { url: receiver.url, events: 'credits.low' });
+  const [, id = ''] = /webhooks\/(whe_[\w-]+)\/test/.exec(await made.text()) ?? [];
+  await store.webhookEndpoints.updateOne({ _id: id }, { $set: { failures: 19 } });
+  return id;
+}
+
+test('the owner of an endpoint is told when it is disabled: once, also when the first try fails', async (t) => {
+  receiver.answer(() => ({ status: 500 }));
+  const owner = await newOwner(t);
+  const id = await weakEndpoint(owner);
+  await store.webhookEndpoints.updateOne({ _id: id }, { $set: { url: `${receiver.url}?key=secret` } });
+  mailbox.refuse(owner.email, true);
+  t.is((await owner.post(`/webhooks/${id}/test`)).status, 303);
+  t.regex(await wordsOf(t, await owner.get(`/webhooks/${id}`)), /State disabled/);
+  await sendAgain({ endpointId: id }, () => mailbox.refuse(owner.email, false));
+  const [, mail] = await mailbox.until(owner.email, 2);
+  if (mail === undefined) return t.fail();
+  t.regex(mail.body, /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC: 20 attempts in a row failed/);
+  t.true(mail.body.includes(`${receiver.url}\n`));
+  t.false(mail.body.includes('secret'));
+  t.is(pathIn(mail), `/webhooks/${id}`);
+
+  // Another one's mail comes after whatever else there was to say of the first.
+  const next = await newOwner(t);
+  await next.post(`/webhooks/${await weakEndpoint(next)}/test`);
+  await mailbox.until(next.email, 2);
+  t.is(mailbox.to(owner.email).length, 2);
+});
+
+test('an endpoint is told of once for each time that it is disabled, whatever is repeated', async (t) => {
+  const { accountId } = await makeAccount(stack, 0);
+  const endpointId = `whe_${randomUUID()}`;
+  await store.webhookEndpoints.insertOne({
+    _id: endpointId,
+    accountId,
+    url: 'http://localhost:9/',
+    events: null,
+    createdAt: new Date(),
+    secret: '',
+    next: null,
+    state: 'active',
+    failures: 19,
+    epoch: 0,
+    notBefore: null,
+    disabledAt: null,
+    turn: 0,
+  });
+  const count = () => store.notices.countDocuments({ endpointId });
+  const turn = (number: number, epoch: number, failures: number, state: 'active' | 'disabled') =>
+    takeTurn(store, {
+      endpointId,
+      now: Date.now(),
+      turn: number,
+      health: {
+        state,
+        failures,
+        epoch,
+        notBefore: null,
+        disabledAt: state === 'disabled' ? Date.now() : null,
+      },
+      outcomes: [],
+      running: [],
+      take: 5,
+    });
+  await turn(1, 0, 20, 'disabled');
+  await turn(1, 0, 20, 'disabled');
+  t.is(await count(), 1);
+  await turn(2, 1, 0, 'active');
+  t.is(await count(), 1);
+  await turn(3, 1, 7, 'disabled');
+  t.is(await count(), 1, 'by somebody, not by failures');
+  await turn(4, 2, 0, 'active');
+  await turn(5, 2, 20, 'disabled');
+  t.is(await count(), 2);
+});
+
+test('texts with line ends stay out of the headers of a mail', async (t) => {
+  const victim = `${randomUUID()}@example.com`;
+  for (const email of [`a@example.com\r\nBcc: ${victim}`, `${victim}, b@example.com`, `"a" <${victim}>`]) {
+    t.is((await post('/sign-up', { email, password: 'long enough' })).status, 422);
+    t.is((await post('/forgot-password', { email })).status, 422);
+  }
+  // Also where one came in that today's checks would not let through.
+  const { accountId, email } = await makeAccount(stack, 0);
+  const url = `http://localhost/\r\nBcc: ${victim}\r\n\r\n<b>`;
+  await store.accounts.updateOne(
+    { _id: accountId },
+    { $set: { email: `${email}\r\nBcc: ${victim}, ${victim}` } },
+  );
+  await store.notices.insertOne({
+    _id: `x\r\nBcc: ${victim}`,
+    accountId,
+    endpointId: `\r\nBcc: ${victim}`,
+    url,
+    at: new Date(),
+    tries: 0,
+    dueAt: new Date(),
+  });
+  await sendAgain({ accountId }, () => store.accounts.updateOne({ _id: accountId }, { $set: { email } }));
+  const [mail] = await mailbox.until(email);
+  const names = mail?.headers.map(([name]) => name.toLowerCase()).toSorted() ?? [];
+  t.deepEqual(names, [
+    'auto-submitted',
+    'content-transfer-encoding',
+    'content-type',
+    'date',
+    'from',
+    'message-id',
+    'mime-version',
+    'subject',
+    'to',
+  ]);
+  t.deepEqual(mailbox.to(victim), []);
+});
+
+/** A mailer of its own, and what it logs. */
+function mailerOf(env: { SMTP_URL?: string; NODE_ENV?: string }) {
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  const mailer = createMailer({ env: readEnv(env), log: pino(sink), metrics: { mail: () => undefined } });
+  return { mailer, lines };
+}
+
+const LETTER = {
+  kind: 'reset',
+  to: 'a@example.com',
+  subject: 'Set a new password',
+  text: 'http://127.0.0.1/x?token=abc',
+  link: 'http://127.0.0.1/x?token=abc',
+} as const;
+
+test('without a mail server the link is printed, but not in production', async (t) => {
+  const local = mailerOf({});
+  t.deepEqual([local.mailer.delivers, local.mailer.reaches], [false, true]);
+  await local.mailer.send(LETTER);
+  t.true(local.lines.join('').includes(LETTER.link));
+  const production = mailerOf({ NODE_ENV: 'production' });
+  t.deepEqual([production.mailer.delivers, production.mailer.reaches], [false, false]);
+  await production.mailer.send(LETTER);
+  t.deepEqual(production.lines, []);
+});
+
+test('a password for the mail server is not sent in the clear, nor logged', async (t) => {
+  const asked: string[] = [];
+  const server = new SMTPServer({
+    allowInsecureAuth: true,
+    hideSTARTTLS: true,
+    disabledCommands: ['STARTTLS'],
+    closeTimeout: 1000,
+    onAuth: ({ password }, _session, done) => {
+      asked.push(password ?? '');
+      done(null, { user: 'me' });
+    },
+  });
+  const listening = server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => listening.once('listening', resolve));
+  const address = listening.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  try {
+    const { mailer, lines } = mailerOf({ SMTP_URL: `smtp://me:word-to-keep@127.0.0.1:${port}` });
+    await t.throwsAsync(mailer.send(LETTER));
+    t.deepEqual(asked, []);
+    t.regex(lines.join(''), /a mail could not be sent/);
+    t.false(lines.join('').includes('word-to-keep'));
+    t.false(lines.join('').includes('token=abc'));
+  } finally {
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+});
