@@ -1,11 +1,14 @@
 import type { Env } from '../schemas/env.ts';
 import { ServiceError } from '../schemas/errors.ts';
+import type { BrowserMetrics } from './browser/metrics.ts';
 import { loadResource } from './load.ts';
 
 export interface ResourceOptions {
   env: Env;
   /** For the operator's eyes. */
   log(line: string): void;
+  /** Given the figures of the browsers, which change as they work. */
+  observeBrowsers?(metrics: BrowserMetrics): void;
 }
 
 /** What tools keep between calls, such as a program that is warm: opened once a worker, closed at its end. */

@@ -16,7 +16,7 @@ let store: Store;
 let account: TestAccount;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { LOG_LEVEL: 'info' } });
+  stack = await startStack({ pools: ['orchestrator', 'cpu', 'browser'], env: { LOG_LEVEL: 'info' } });
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, 20);
 });
@@ -99,6 +99,22 @@ test.serial('the metrics of every process count what a caller saw', async (t) =>
   const orchestrator = await scrape(await internalUrlOf('orchestrator'));
   t.is(orchestrator.get('utility_tools_old_holds{}'), 0);
   t.is(orchestrator.get('utility_tools_queue_length{queue=tools-cpu}'), 0);
+});
+
+test.serial('the metrics of the browsers count what they have drawn', async (t) => {
+  const artist = await makeAccount(stack, 25);
+  t.is((await artist.call('html-to-image', { html: 'x', fullPage: true })).status, 200);
+  const samples = await scrape(await internalUrlOf('browser'));
+  const get = (name: string) => samples.get(`utility_tools_${name}`);
+  for (const phase of ['queue', 'navigate', 'settle', 'scroll', 'capture']) {
+    t.is(get(`browser_phases_total{phase=${phase}}`), 1, phase);
+    t.true((get(`browser_phase_seconds_total{phase=${phase}}`) ?? 0) > 0, phase);
+  }
+  t.is(get('browser_phases_total{phase=overlays}'), 0);
+  for (const state of ['queued', 'running']) t.is(get(`browser_jobs{state=${state}}`), 0, state);
+  t.true((get('browsers_total{event=started}') ?? 0) >= 1);
+  for (const event of ['recycled', 'discarded', 'crashed', 'over_memory', 'hung', 'failed'])
+    t.is(get(`browsers_total{event=${event}}`), 0, event);
 });
 
 test.serial('a pool that is behind, and a hold that is old, show', async (t) => {

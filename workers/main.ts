@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { BrowserMetrics } from '../activities/browser/metrics.ts';
 import { openResources } from '../activities/resource.ts';
 import { createThreads } from '../activities/threads.ts';
 import { createInternalServer } from '../api/internal.ts';
@@ -20,7 +21,7 @@ import { createResults } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
 import { mongodbCheck, queuesOf } from './health.ts';
 import { createLog, sdkLog } from './log.ts';
-import { observeService, observeTools, withSdkMetrics } from './metrics.ts';
+import { observeBrowsers, observeService, observeTools, withSdkMetrics } from './metrics.ts';
 import {
   deliveryWorker,
   ensureSchedules,
@@ -99,7 +100,11 @@ async function main(): Promise<void> {
       log.warn({ feed, err: error }, 'a quote could not be refreshed'),
     );
     const tools = [...registry.values()].filter((tool) => tool.pool === pool).map(({ name }) => name);
-    const operator = { env, log: (line: string) => log.warn(line) };
+    const operator = {
+      env,
+      log: (line: string) => log.warn(line),
+      observeBrowsers: (figures: BrowserMetrics) => observeBrowsers(metrics, figures),
+    };
     return toolWorker(pool, registry, {
       observe: observeTools(metrics, SLOTS[pool]),
       log,

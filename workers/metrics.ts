@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { type BrowserMetrics, PHASES, type Phase } from '../activities/browser/metrics.ts';
 import type { Observe } from '../activities/tools.ts';
 import { PREFIX, SECONDS } from '../api/metrics.ts';
 import type { Sweep } from '../store/sweeper.ts';
@@ -31,6 +32,55 @@ export function observeTools(registry: Registry, slots: number): Observe {
       attempts.observe({ tool, outcome }, (performance.now() - started) / 1000);
     };
   };
+}
+
+/** What the browsers of this worker do, and what becomes of them. */
+export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): void {
+  const registers = [registry];
+  new Gauge({
+    name: `${PREFIX}browser_jobs`,
+    help: 'Jobs that wait for a browser (queued), and that have one (running).',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      this.set({ state: 'queued' }, metrics.queued);
+      this.set({ state: 'running' }, metrics.running);
+    },
+  });
+  const count = (name: string, help: string, label: string, values: () => Record<string, number>) =>
+    new Counter({
+      name: `${PREFIX}${name}`,
+      help,
+      labelNames: [label],
+      registers,
+      collect() {
+        this.reset();
+        for (const [value, total] of Object.entries(values())) this.inc({ [label]: value }, total);
+      },
+    });
+  const phases = (figure: (phase: BrowserMetrics['phases'][Phase]) => number) => () =>
+    Object.fromEntries(PHASES.map((phase) => [phase, figure(metrics.phases[phase])]));
+  count(
+    'browser_phases_total',
+    'How often each phase of a render was gone through.',
+    'phase',
+    phases(({ count }) => count),
+  );
+  count(
+    'browser_phase_seconds_total',
+    'Seconds that renders spent in each phase.',
+    'phase',
+    phases(({ totalMs }) => totalMs / 1000),
+  );
+  count(
+    'browsers_total',
+    'Browsers that were started, recycled after their jobs, discarded after one that did not end, crashed, ended over their memory, hung, or failed to start.',
+    'event',
+    () => {
+      const { overMemory, ...events } = metrics.browsers;
+      return { ...events, over_memory: overMemory };
+    },
+  );
 }
 
 /** What the orchestrator knows: how long the queues are, and what the sweeper found. @returns to be told of each sweep */

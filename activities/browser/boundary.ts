@@ -40,7 +40,8 @@ const BROWSER_UID = 61_321;
 const PROFILE_BYTES = 1_000_000_000;
 
 const RELAY = fileURLToPath(new URL('../../egress/relay.ts', import.meta.url));
-const isRoot = process.getuid?.() === 0;
+/** Chromium runs as another user then. */
+export const isRoot = process.getuid?.() === 0;
 const owner = isRoot ? BROWSER_UID : (process.getuid?.() ?? 0);
 
 /** Ends with us, even when we are killed. */

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import puppeteer, { type Browser } from 'puppeteer';
 import { type Boundary, confine, makeProfile } from './boundary.ts';
@@ -15,6 +15,7 @@ export interface ChromiumOptions {
   /** Bytes that all its processes together may hold. */
   memoryBytes: number;
   renderer?: Renderer;
+  log(line: string): void;
 }
 
 /** One running browser; all of it, processes and files, ends with `kill`. */
@@ -26,22 +27,16 @@ export interface Chromium {
   pid: number;
   /** Why it ended, once it has. */
   readonly ended: 'memory' | 'killed' | 'crashed' | null;
-  /** Resolves when it has ended, whatever the reason, and nothing of it is left. */
+  /** Resolves when it has ended, whatever the reason. */
+  exited: Promise<void>;
+  /** Resolves when nothing of it is left either. */
   gone: Promise<void>;
   /** Ends it, at once, however it hangs. */
   kill(): Promise<void>;
 }
 
-const START_MS = 20_000;
+const START_MS = 30_000;
 const WATCH_EVERY_MS = 500;
-/** Below this Chromium keeps its shared memory in its profile instead (Docker gives 64 MB). */
-const SHARED_BYTES = 512_000_000;
-
-async function sharedMemoryFlags(): Promise<string[]> {
-  const { bavail, bsize } = await statfs('/dev/shm').catch(() => ({ bavail: 0, bsize: 0 }));
-  return bavail * bsize < SHARED_BYTES ? ['--disable-dev-shm-usage'] : [];
-}
-
 /** The environment holds no more than a program needs: nothing of ours is Chromium's business. */
 const environment = (profile: string) => ({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -53,16 +48,19 @@ const environment = (profile: string) => ({
 
 /** Starts a browser behind its boundary. @throws when it does not start; nothing of it is left then */
 export async function startChromium(options: ChromiumOptions): Promise<Chromium> {
-  const { program, boundary, memoryBytes, renderer } = options;
+  const { program, boundary, memoryBytes, renderer, log } = options;
   const folder = await mkdtemp(join(options.folder, 'b'));
-  const cleanUp = () => rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  const cleanUp = () =>
+    rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch((error: unknown) =>
+      log(`${folder} is left of a browser: ${error instanceof Error ? error.message : error}`),
+    );
   const socket = join(folder, 'proxy.sock');
   const profile = join(folder, 'profile');
   let browser: Browser;
   try {
     await chmod(folder, 0o711);
     await makeProfile(profile);
-    const flags = [...chromiumFlags(profile, renderer), ...(await sharedMemoryFlags())];
+    const flags = chromiumFlags(profile, renderer);
     browser = await puppeteer.launch({
       // Finds what follows on PATH.
       executablePath: '/usr/bin/env',
@@ -99,11 +97,14 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
     if (memoryOf(members) > memoryBytes) end('memory');
   }, WATCH_EVERY_MS);
   const exited = new Promise<void>((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null) resolve();
-    child.once('exit', () => resolve());
+    const onExit = () => {
+      ended ??= 'crashed';
+      resolve();
+    };
+    if (child.exitCode !== null || child.signalCode !== null) onExit();
+    child.once('exit', onExit);
   });
   const gone = exited.then(async () => {
-    ended ??= 'crashed';
     clearInterval(watch);
     await untilGone(members);
     await cleanUp();
@@ -115,6 +116,7 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
     get ended() {
       return ended;
     },
+    exited,
     gone,
     async kill() {
       end('killed');

@@ -8,7 +8,7 @@ export interface Desk {
   chromium: Chromium;
   page: Page;
   client: CDPSession;
-  /** Resolves when the page has crashed or the browser is gone. */
+  /** Resolves when the page has crashed or the browser has ended. */
   lost: Promise<void>;
   /** Resolves with whether its browser still does what it is asked. */
   answers(): Promise<boolean>;
@@ -16,9 +16,10 @@ export interface Desk {
   close(): Promise<boolean>;
 }
 
-const PREPARE_MS = 15_000;
+/** On a machine that has too much to do, what is late is not lost: a new browser would come later still. */
+const PREPARE_MS = 20_000;
 const CLOSE_MS = 5_000;
-const ANSWER_MS = 5_000;
+const ANSWER_MS = 10_000;
 
 /** A dialog holds the page up until it is answered. Leaving a page is never asked about; anything else is declined. */
 function answerDialogs(page: Page): void {
@@ -54,7 +55,7 @@ async function open(chromium: Chromium): Promise<Desk> {
     chromium,
     page,
     client,
-    lost: Promise.race([crashed, chromium.gone]),
+    lost: Promise.race([crashed, chromium.exited]),
     answers: async () => (await within(client.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined,
     close: async () =>
       (await within(

@@ -47,6 +47,7 @@ const PICTURE = [
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
+  // In its profile, which ends with it; /dev/shm is everybody's, and in a container small.
   '--disable-dev-shm-usage',
   '--disable-hang-monitor',
 ];

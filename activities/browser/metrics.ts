@@ -9,10 +9,14 @@ export interface BrowserMetrics {
   running: number;
   jobs: number;
   phases: Record<Phase, { count: number; totalMs: number }>;
-  /** Browsers started, replaced after their number of jobs, that ended by themselves, ended for their memory, hung. */
+  /**
+   * Browsers that were started; replaced after their number of jobs, or after a job that did not end or crashed its tab;
+   * that ended by themselves; were ended for their memory; did not answer any more; did not start.
+   */
   browsers: {
     started: number;
     recycled: number;
+    discarded: number;
     crashed: number;
     overMemory: number;
     hung: number;
@@ -34,7 +38,7 @@ export const createMetrics = (): BrowserMetrics => {
       scroll: none(),
       capture: none(),
     },
-    browsers: { started: 0, recycled: 0, crashed: 0, overMemory: 0, hung: 0, failed: 0 },
+    browsers: { started: 0, recycled: 0, discarded: 0, crashed: 0, overMemory: 0, hung: 0, failed: 0 },
   };
 };
 

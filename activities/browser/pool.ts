@@ -53,8 +53,8 @@ const IDLE_MS = 30_000;
 /** The cluster's own time-out: jobs have deadlines of their own. */
 const NEVER_MS = 2 ** 31 - 1;
 
-/** How long after its last word a browser may still be thought alive. */
-const LOST_MS = 1_000;
+/** How long after its last word a browser may still be thought alive: its processes end one after the other. */
+const LOST_MS = 3_000;
 const NO_BROWSER = 'No browser could be had in time.';
 
 export interface BrowsersOptions extends Omit<SeatOptions, 'metrics'> {
@@ -82,7 +82,10 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
         jobInstance: async () => {
           const desk = await seat.take();
           desks.set(desk.page, desk);
-          return { resources: { page: desk.page }, close: () => seat.giveBack(desk, !unsound.has(desk)) };
+          return {
+            resources: { page: desk.page },
+            close: async () => seat.giveBack(desk, !unsound.has(desk)),
+          };
         },
         close: () => seat[Symbol.asyncDispose](),
         repair: async () => {},
@@ -124,7 +127,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
       // It may be the first to hear of a crash.
       const lost = await within(
         desk.lost.then(() => true),
-        LOST_MS,
+        Math.min(LOST_MS, deadline - Date.now()),
       );
       throw lost === true ? new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed') : error;
     }

@@ -62,26 +62,47 @@ async function perform<T>(
   return { ...picture, rest };
 }
 
+/** What both tools that draw get. */
+export interface RenderContext extends Limits {
+  resource: Browsers;
+}
+
+/** Of which the work may use so many milliseconds. */
+export const limitWork = (context: RenderContext, ms: number): RenderContext => ({
+  ...context,
+  deadline: Math.min(context.deadline, Date.now() + ms),
+});
+
+/** The picture as both tools answer it. */
+export interface Drawn {
+  fileBase64: string;
+  mimeType: 'image/jpeg' | 'image/png';
+  width: number;
+  height: number;
+  truncated: boolean;
+}
+
 /**
  * Renders a page in a browser of its own for the time.
  *
  * @throws ServiceError what the script throws; `source_too_large` when the page takes more memory than a browser may
  *   have; `target_failed` when it crashes two browsers; `deadline_exceeded`
  */
-export async function render<T>(
-  browsers: Browsers,
-  { egress, signal, deadline }: Limits,
+export async function render<T extends object>(
+  { resource: browsers, egress, signal, deadline }: RenderContext,
   script: Script<T>,
-): Promise<Picture & { rest: T }> {
+): Promise<Drawn & T> {
   const limits = { egress, signal, deadline: deadline - MARGIN_MS };
   const attempt = () => browsers.run(limits, (tab) => perform(tab, script));
   try {
     // A browser may also die of what is not this page's doing.
-    return await attempt().catch((error: unknown) => {
+    const { file, rest, ...size } = await attempt().catch((error: unknown) => {
       const again = error instanceof BrowserLost && error.reason === 'crashed';
       if (!again || Date.now() + RETRY_MS > limits.deadline) throw error;
       return attempt();
     });
+    const mimeType = script.shot.format === 'jpeg' ? 'image/jpeg' : 'image/png';
+    return { fileBase64: file.toString('base64'), mimeType, ...size, ...rest };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof BrowserLost && error.reason === 'memory')

@@ -5,7 +5,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Resource, ResourceOptions } from '../resource.ts';
 import { DEBIAN_LISTS, openAds } from './ads.ts';
 import { BOUNDARIES, type Boundary, weaknessOf } from './boundary.ts';
-import { startChromium } from './chromium.ts';
+import { type ChromiumOptions, startChromium } from './chromium.ts';
 import { makeBrowserFolder } from './folder.ts';
 import { type Browsers, createBrowsers } from './pool.ts';
 
@@ -30,11 +30,11 @@ async function findChromium(given: string | null): Promise<string> {
 }
 
 /** The strongest boundary in which Chromium starts. */
-async function chooseBoundary(program: string, folder: string): Promise<Boundary> {
+async function chooseBoundary(options: Omit<ChromiumOptions, 'boundary'>): Promise<Boundary> {
   let cause: unknown;
   for (const boundary of BOUNDARIES) {
     try {
-      const probe = await startChromium({ program, folder, boundary, memoryBytes: MEMORY_BYTES });
+      const probe = await startChromium({ ...options, boundary });
       await probe.kill();
       return boundary;
     } catch (error) {
@@ -44,11 +44,12 @@ async function chooseBoundary(program: string, folder: string): Promise<Boundary
   throw new ServiceError('tool_unavailable', { detail: 'Chromium does not start here.', cause });
 }
 
-async function open({ env, log }: ResourceOptions): Promise<Browsers> {
+async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Browsers> {
   const program = await findChromium(env.CHROMIUM_PATH);
-  const folder = await makeBrowserFolder();
+  const folder = await makeBrowserFolder(log);
   try {
-    const boundary = await chooseBoundary(program, folder.path);
+    const chromium = { program, folder: folder.path, memoryBytes: MEMORY_BYTES, log };
+    const boundary = await chooseBoundary(chromium);
     const weakness = weaknessOf(boundary);
     if (weakness !== null) {
       log(`!! Chromium runs without ${weakness}: this machine does not allow it. Give it to the worker !!`);
@@ -64,15 +65,13 @@ async function open({ env, log }: ResourceOptions): Promise<Browsers> {
         '!! There are no filter lists: blockAds drops nothing. Set FILTER_LISTS, or install webext-ublock-origin-chromium !!',
       );
     const browsers = await createBrowsers({
-      program,
-      folder: folder.path,
+      ...chromium,
       boundary,
       ads,
       seats: BROWSERS,
       jobs: JOBS,
-      memoryBytes: MEMORY_BYTES,
-      log,
     });
+    observeBrowsers?.(browsers.metrics);
     return {
       ...browsers,
       async [Symbol.asyncDispose]() {

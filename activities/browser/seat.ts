@@ -3,14 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Chromium, type ChromiumOptions, startChromium } from './chromium.ts';
 import { type Desk, openDesk } from './desk.ts';
 import type { BrowserMetrics } from './metrics.ts';
+import { within } from './within.ts';
 
 export interface SeatOptions extends ChromiumOptions {
   /** A browser is replaced after so many jobs, from … to. */
   jobs: readonly [least: number, most: number];
   metrics: BrowserMetrics;
-  log(line: string): void;
 }
 
+const ENDING_MS = 1_000;
 const RETRY_MS = 500;
 const RETRY_MOST_MS = 30_000;
 
@@ -82,41 +83,46 @@ export class Seat implements AsyncDisposable {
   async take(): Promise<Desk> {
     for (;;) {
       const desk = await this.#desk;
-      if (desk.chromium.ended === null) {
-        if (await desk.answers()) return desk;
-        this.#options.metrics.browsers.hung += 1;
-      } else this.#count(desk.chromium);
+      if (desk.chromium.ended === null && (await desk.answers())) return desk;
+      await this.#count(desk.chromium);
       this.#replace(desk.chromium);
       this.#desk = this.#prepare();
     }
   }
 
-  #count({ ended }: Chromium): void {
+  /** Of a browser that answers no more. */
+  async #count(chromium: Chromium): Promise<void> {
     const { browsers } = this.#options.metrics;
-    if (ended === 'crashed') browsers.crashed += 1;
-    if (ended === 'memory') browsers.overMemory += 1;
+    // It may be about to end: its processes do so one after the other.
+    await within(chromium.exited, ENDING_MS);
+    if (chromium.ended === 'crashed') browsers.crashed += 1;
+    else if (chromium.ended === 'memory') browsers.overMemory += 1;
+    else browsers.hung += 1;
   }
 
   /**
-   * Takes the page back, so that the next one can be had.
+   * Takes the page back. Whoever comes while it is being cleared away waits for the next one.
    *
    * @param sound false when its browser is not to be trusted any more
    */
-  async giveBack(desk: Desk, sound: boolean): Promise<void> {
+  giveBack(desk: Desk, sound: boolean): void {
+    this.#desk = this.#follow(desk, sound);
+  }
+
+  async #follow(desk: Desk, sound: boolean): Promise<Desk> {
     const { chromium } = desk;
-    const { metrics } = this.#options;
+    const { browsers } = this.#options.metrics;
     this.#jobsLeft -= 1;
     const closed = sound && chromium.ended === null && (await desk.close());
     if (!closed) {
-      this.#count(chromium);
-      if (chromium.ended === null) metrics.browsers.hung += 1;
+      if (sound || chromium.ended !== null) await this.#count(chromium);
+      else browsers.discarded += 1;
       this.#replace(chromium);
-      await chromium.kill();
     } else if (this.#jobsLeft <= 0 && (await this.#spareIsReady())) {
-      metrics.browsers.recycled += 1;
+      browsers.recycled += 1;
       this.#replace(chromium);
     }
-    this.#desk = this.#prepare();
+    return this.#prepare();
   }
 
   /** The old browser works until the new one is there, so that nobody waits. */

@@ -5,10 +5,8 @@ import { explainNavigation } from '../browser/failure.ts';
 import { intercept } from '../browser/intercept.ts';
 import { navigate } from '../browser/navigate.ts';
 import { hideOverlays } from '../browser/overlays.ts';
-import type { Browsers } from '../browser/pool.ts';
 import { countRefused } from '../browser/refused.ts';
-import { render } from '../browser/render.ts';
-import type { NetworkContext } from '../context.ts';
+import { limitWork, type RenderContext, render } from '../browser/render.ts';
 
 export { browsers as resource } from '../browser/resource.ts';
 
@@ -17,20 +15,15 @@ const TITLE_CHARACTERS = 1_000;
 /** Loads the page and draws it. */
 export async function run(
   input: ToolInput<typeof definition>,
-  {
-    resource: browsers,
-    egress,
-    signal,
-    deadline: attempt,
-  }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'> & { resource: Browsers },
+  context: RenderContext,
 ): Promise<ToolOutput<typeof definition>> {
-  const deadline = Math.min(attempt, Date.now() + definition.limits.workMs);
-  const limits = { egress, signal, deadline };
+  const limits = limitWork(context, definition.limits.workMs);
+  const { egress, resource: browsers } = limits;
   // Most of what cannot be had is known before a browser is.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
   let dropped = 0;
-  const { file, width, height, truncated, rest } = await render(browsers, limits, {
+  return render(limits, {
     shot: input,
     async load(tab, requests) {
       dropped = 0;
@@ -62,6 +55,4 @@ export async function run(
       throw new ServiceError('target_timeout', { cause: error });
     throw error;
   });
-  const mimeType = input.format === 'jpeg' ? 'image/jpeg' : 'image/png';
-  return { fileBase64: file.toString('base64'), mimeType, width, height, truncated, ...rest };
 }

@@ -1,70 +1,126 @@
-import puppeteer from 'puppeteer';
+import { drawn } from '../../activities/browser/page/settled.ts';
 import { BROWSERS } from '../../activities/browser/resource.ts';
-import { CHROMIUM, openBrowsers, startSite } from '../helpers/browser.ts';
-import { loadTool } from '../helpers/tool.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { isBrowser, launchChromium, type Site, startSite } from '../helpers/browser.ts';
+import { processesWith } from '../helpers/processes.ts';
+import type { Stack } from '../helpers/stack.ts';
 import { type Measured, measure } from './measure.ts';
+import { type Peer, startPeers } from './peers.ts';
 
 export interface BrowserRow {
   atOnce: number;
   bare: Measured;
+  peers: Record<Peer, Measured>;
+  /** A call of hash-text, which does next to nothing. */
+  empty: Measured;
   ours: Measured;
+  /** Ours, less the empty call, by the bare script's. */
   latency: number;
+  /** Ours by the bare script's. */
   throughput: number;
 }
 
-const TIMES = 20;
-const PAGE = `<!doctype html><title>Simple</title><style>body{font:16px sans-serif}</style><h1>A simple page</h1>${'<p>Some text on it.</p>'.repeat(30)}<img src="/dot.svg" width="200" height="200">`;
+export interface BrowserFigures {
+  rows: BrowserRow[];
+  /** Milliseconds of the whole picture of a page that grows for as long as it is scrolled. */
+  feed: Measured;
+  /** How both sides were started. */
+  configurations: Record<'bare' | 'ours', string>;
+}
 
-/**
- * website-screenshot of a simple page at 1440 x 900 beside the same Chromium in puppeteer's hands, warm, with the same
- * waits (load, quiet, fonts), in turns; neither with a call around it.
- */
-export async function benchBrowser(rounds: number): Promise<BrowserRow[]> {
-  const tool = await loadTool('website-screenshot');
-  const site = await startSite({
-    '/': PAGE,
+const TIMES = 20;
+const FEEDS = 3;
+const SIMPLE = `<!doctype html><title>Simple</title><style>body{font:16px sans-serif}</style><h1>A simple page</h1>${'<p>Some text on it.</p>'.repeat(30)}<img src="/dot.svg" width="200" height="200">`;
+const FEED = `<!doctype html><title>Feed</title><body><script>
+  const add=()=>{for(let i=0;i<10;i++)document.body.append(Object.assign(document.createElement('p'),{textContent:'item'}))};
+  add();addEventListener('scroll',add);setInterval(add,50)</script>`;
+
+/** The pages; they have to be there before the stack is started, which is to be let through to them. */
+export const startPages = (): Promise<Site> =>
+  startSite({
+    '/': SIMPLE,
+    '/feed': FEED,
     '/dot.svg': (_, response) =>
       response
         .writeHead(200, { 'Content-Type': 'image/svg+xml' })
         .end('<svg xmlns="http://www.w3.org/2000/svg"><circle cx="50" cy="50" r="40"/></svg>'),
   });
-  await using resource = await openBrowsers({ seats: BROWSERS });
-  const browser = await puppeteer.launch({
-    executablePath: CHROMIUM,
-    args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--hide-scrollbars'],
-    pipe: true,
-  });
-  const bare = async (): Promise<void> => {
-    const page = await browser.newPage();
-    await page.setViewport({ width: 1440, height: 900 });
-    await page.goto(`${site.origin}/`, { waitUntil: 'load' });
-    await page.waitForNetworkIdle({ idleTime: 40 });
-    await page.evaluate(() => document.fonts.ready.then(() => true));
-    await page.screenshot();
-    await page.close();
+
+const FLAGS = ['--disable-gpu', '--hide-scrollbars'];
+
+/** Puppeteer alone, warm, with the same waits as ours: load, 40 ms of quiet, and all of it drawn. */
+async function startBare(url: string) {
+  const browser = await launchChromium(...FLAGS);
+  return {
+    configuration: `${await browser.version()} ${browser.process()?.spawnargs.slice(1).join(' ')}`,
+    async shoot(): Promise<void> {
+      const page = await browser.newPage();
+      await page.setViewport({ width: 1440, height: 900 });
+      await page.goto(url, { waitUntil: 'load' });
+      await page.waitForNetworkIdle({ idleTime: 40 });
+      await page.evaluate(drawn);
+      await page.screenshot();
+      await page.close();
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
   };
-  const ours = () => tool.call({ url: `${site.origin}/` }, { egress: site.guard(), resource });
-  try {
-    const rows: BrowserRow[] = [];
-    for (const atOnce of [1, 4]) {
-      await measure(2 * BROWSERS, atOnce, bare);
-      await measure(2 * BROWSERS, atOnce, ours);
-      const runs: { bare: Measured; ours: Measured }[] = [];
-      for (let round = 0; round < rounds; round++)
-        runs.push({ bare: await measure(TIMES, atOnce, bare), ours: await measure(TIMES, atOnce, ours) });
-      const ratio = (run: (typeof runs)[number]) => run.ours.p50 / run.bare.p50;
-      const [middle] = runs.toSorted((a, b) => ratio(a) - ratio(b)).slice(Math.floor(runs.length / 2));
-      if (middle === undefined) throw new Error('no rounds');
-      rows.push({
-        atOnce,
-        ...middle,
-        latency: ratio(middle),
-        throughput: middle.ours.perSecond / middle.bare.perSecond,
+}
+
+const medianBy = <T>(items: readonly T[], of: (item: T) => number): T => {
+  const middle = items.toSorted((a, b) => of(a) - of(b))[Math.floor(items.length / 2)];
+  if (middle === undefined) throw new RangeError('no rounds');
+  return middle;
+};
+
+/**
+ * website-screenshot of a simple page at 1440 x 900, from request to response, beside a bare script on the same Chromium
+ * and beside what others offer, in turns.
+ *
+ * @param pages of `startPages`
+ */
+export async function benchBrowser(stack: Stack, pages: Site, rounds: number): Promise<BrowserFigures> {
+  const url = `${pages.origin}/`;
+  await using bare = await startBare(url);
+  await using others = await startPeers();
+  const account = await makeAccount(stack, 1_000_000);
+  const call = (tool: string, body: object) => async () => {
+    const response = await account.call(tool, body);
+    if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+    await response.arrayBuffer();
+  };
+  const ours = call('website-screenshot', { url });
+  const empty = call('hash-text', { text: 'bench' });
+  const peer = (name: Peer) => () => others.shoot(name, url);
+
+  const rows: BrowserRow[] = [];
+  for (const atOnce of [1, 4]) {
+    const once = async (times: number) => ({
+      bare: await measure(times, atOnce, bare.shoot),
+      ours: await measure(times, atOnce, ours),
+      empty: await measure(times, atOnce, empty),
+      peers: {
+        'capture-website': await measure(times, atOnce, peer('capture-website')),
+        browserless: await measure(times, atOnce, peer('browserless')),
+      },
+    });
+    await once(2 * BROWSERS);
+    const runs: Omit<BrowserRow, 'atOnce'>[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const run = await once(TIMES);
+      runs.push({
+        ...run,
+        latency: (run.ours.p50 - run.empty.p50) / run.bare.p50,
+        throughput: run.ours.perSecond / run.bare.perSecond,
       });
     }
-    return rows;
-  } finally {
-    await browser.close();
-    site.close();
+    rows.push({ atOnce, ...medianBy(runs, atOnce === 1 ? (run) => run.latency : (run) => run.throughput) });
   }
+  const endless = call('website-screenshot', { url: `${pages.origin}/feed`, fullPage: true, format: 'jpeg' });
+  const feed = await measure(FEEDS, 1, endless);
+  const own = processesWith(`ut-browsers-${stack.pid('browser')}-`).find(isBrowser);
+  return {
+    rows,
+    feed,
+    configurations: { bare: bare.configuration, ours: `${BROWSERS} x ${own?.replace(/^\d+ /, '')}` },
+  };
 }

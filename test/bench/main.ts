@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
-import { benchBrowser } from './browser.ts';
+import { benchBrowser, startPages } from './browser.ts';
 import { benchCalls } from './calls.ts';
 import { benchHashes } from './hashes.ts';
 import { benchHistory } from './history.ts';
@@ -43,9 +43,13 @@ const rounded = (table: object): unknown =>
 await using open = new AsyncDisposableStack();
 const servers = open.adopt(await startOwnServers(), (it) => it.stop());
 const target = open.use(await startTarget());
-const stack = open.adopt(await startStack({ servers, env: { LOG_LEVEL: 'warn', ...target.env } }), (it) =>
-  it.stop(),
-);
+const pages = open.adopt(await startPages(), (it) => it.close());
+const env = {
+  LOG_LEVEL: 'warn',
+  ...target.env,
+  EGRESS_ALLOW: `${target.env.EGRESS_ALLOW},127.0.0.1:${pages.port}`,
+};
+const stack = open.adopt(await startStack({ servers, env }), (it) => it.stop());
 const idle = memory(stack);
 
 /** Each gives its table. */
@@ -112,16 +116,25 @@ const sections: Record<string, () => Promise<object>> = {
       'by cold': ours.p50 / cold.p50,
       'by unoserver': unoserver ? ours.p50 / unoserver.p50 : null,
     })),
-  browser: async () =>
-    (await benchBrowser(ROUNDS)).map(({ atOnce, bare, ours, latency, throughput }) => ({
-      'screenshots at once': atOnce,
-      'bare puppeteer p50 ms': bare.p50,
-      'ours p50 ms': ours.p50,
-      'p50 ratio': latency,
-      'bare /s': bare.perSecond,
-      'ours /s': ours.perSecond,
-      '/s ratio': throughput,
-    })),
+  browser: async () => {
+    const { rows, feed, configurations } = await benchBrowser(stack, pages, ROUNDS);
+    console.log(configurations);
+    return [
+      ...rows.map(({ atOnce, bare, peers, empty, ours, latency, throughput }) => ({
+        'screenshots at once': atOnce,
+        'bare puppeteer p50 ms': bare.p50,
+        'capture-website p50 ms': peers['capture-website'].p50,
+        'browserless p50 ms': peers.browserless.p50,
+        'empty call p50 ms': empty.p50,
+        'ours p50 ms': ours.p50,
+        'p50 ratio': latency,
+        'bare /s': bare.perSecond,
+        'ours /s': ours.perSecond,
+        '/s ratio': throughput,
+      })),
+      { 'endless feed p50 ms': feed.p50 },
+    ];
+  },
   pages: async () =>
     (await benchPages(stack, PAGES)).map(({ page, p50, p95, byEmpty }) => ({
       page,

@@ -1,9 +1,18 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import puppeteer from 'puppeteer';
 import type { Boundary } from '../../activities/browser/boundary.ts';
-import { CHROMIUM, openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import {
+  isBrowser,
+  isRenderer,
+  launchChromium,
+  openBrowsers,
+  type Site,
+  startSite,
+} from '../helpers/browser.ts';
 import { type Canary, startCanaries } from '../helpers/canaries.ts';
+import { soon } from '../helpers/egress.ts';
+import { processesWith } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 import { WAYS } from './waysOut.ts';
 
@@ -63,6 +72,34 @@ async function visit(t: ExecutionContext, boundary: Boundary): Promise<string[]>
   return reached(canaries);
 }
 
+test.serial('Chromium is a normal user in its own sandbox, whose network is loopback alone', async (t) => {
+  await using resource = await openBrowsers();
+  const site = await startSite({});
+  t.teardown(() => site.close());
+  const found = await resource.run({ egress: site.guard(), ...soon() }, async () =>
+    processesWith(resource.folder)
+      .filter((line) => isBrowser(line) || isRenderer(line))
+      .map((line) => {
+        const read = (file: string) => readFileSync(`/proc/${Number.parseInt(line, 10)}/${file}`, 'utf8');
+        return { line, status: read('status'), networks: read('net/dev').match(/^ *[^ |:]+(?=:)/gm) };
+      }),
+  );
+  t.true(found.some(({ line }) => isBrowser(line)) && found.some(({ line }) => isRenderer(line)));
+  for (const { line, status, networks } of found) {
+    t.false(line.includes('--no-sandbox'), line);
+    t.notRegex(status, /^Uid:\s+0\b/m, line);
+    // No capability, in whatever namespace.
+    t.regex(status, /^CapEff:\s+0+$/m, line);
+    t.deepEqual(
+      networks?.map((name) => name.trim()),
+      ['lo'],
+      line,
+    );
+    // Filtered by system call (proc_pid_status(5)).
+    if (isRenderer(line)) t.regex(status, /^Seccomp:\s+2$/m, line);
+  }
+});
+
 test.serial('with a network of its own nothing gets out', async (t) => {
   t.deepEqual(await visit(t, { namespace: 'tree', sandbox: true }), []);
 });
@@ -73,11 +110,11 @@ test.serial('with nothing but its flags nothing gets out', async (t) => {
 
 test.serial('with neither at least forty ways lead out', async (t) => {
   const { site, canaries } = await startHostile(t);
-  const browser = await puppeteer.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-popup-blocking'],
-    pipe: true,
-  });
+  const browser = await launchChromium(
+    '--disable-popup-blocking',
+    // Whoever rebinds a name is on this machine, and nothing else is asked for.
+    '--host-resolver-rules=MAP rebind.example.com 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE 0.0.0.0',
+  );
   try {
     const page = await browser.newPage();
     await page.goto(`${site.origin}/`, { waitUntil: 'load', timeout: 60_000 });

@@ -5,6 +5,7 @@ import type { Page } from 'puppeteer';
 import { hideOverlays } from '../../activities/browser/overlays.ts';
 import { openBrowsers, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
+import { createGate } from '../helpers/gate.ts';
 import { CLEAN_PAGES, OVERLAY_PAGES } from './overlayPages.ts';
 
 /** A folder for pictures of before and after, to be looked at. */
@@ -15,18 +16,23 @@ const site = await startSite(
     [...OVERLAY_PAGES, ...CLEAN_PAGES].map(({ name, html }) => [`/${encodeURIComponent(name)}`, html]),
   ),
 );
-const resource = await openBrowsers();
+const SEATS = 2;
+const resource = await openBrowsers({ seats: SEATS });
+/** So that the time of a page begins when there is a browser for it. */
+const gate = createGate(SEATS);
 test.after.always(async () => {
   await resource[Symbol.asyncDispose]();
   site.close();
 });
 
 async function onPage<T>(name: string, work: (page: Page) => Promise<T>): Promise<T> {
-  return resource.run({ egress: site.guard(), ...soon() }, async ({ page }) => {
-    await page.setViewport({ width: 1200, height: 800 });
-    await page.goto(`${site.origin}/${encodeURIComponent(name)}`, { waitUntil: 'load' });
-    return work(page);
-  });
+  return gate(() =>
+    resource.run({ egress: site.guard(), ...soon() }, async ({ page }) => {
+      await page.setViewport({ width: 1200, height: 800 });
+      await page.goto(`${site.origin}/${encodeURIComponent(name)}`, { waitUntil: 'load' });
+      return work(page);
+    }),
+  );
 }
 async function picture(page: Page, name: string, moment: string): Promise<void> {
   if (PICTURES === undefined) return;
@@ -65,7 +71,7 @@ test('there are enough of them', (t) => {
 });
 
 for (const { name, gone } of OVERLAY_PAGES)
-  test.serial(`gone: ${name}`, async (t) => {
+  test(`gone: ${name}`, async (t) => {
     await onPage(name, async (page) => {
       t.deepEqual(await visible(page, gone), [...gone], 'is there at first');
       await picture(page, name, 'before');
@@ -83,7 +89,7 @@ for (const { name, gone } of OVERLAY_PAGES)
   });
 
 for (const { name } of CLEAN_PAGES)
-  test.serial(`stays: ${name}`, async (t) => {
+  test(`stays: ${name}`, async (t) => {
     await onPage(name, async (page) => {
       const before = await texts(page);
       t.true(before.length > 0);

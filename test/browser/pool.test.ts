@@ -4,28 +4,39 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { processTree } from '../../activities/browser/processes.ts';
-import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { isBrowser, isRenderer, openBrowsers, type Site, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
-import { remaining, stillAlive } from '../helpers/processes.ts';
+import { processesWith, remaining, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('website-screenshot');
+const PAGE = '<!doctype html><title>T</title><h1>hello</h1>';
 let site: Site;
+/** Done to a browser while it waits for the page at `/struck`. */
+let strike: () => void = () => undefined;
 
 test.before(async () => {
   site = await startSite({
-    '/': '<!doctype html><title>T</title><h1>hello</h1>',
-    '/hangs': '<!doctype html><title>H</title><script>setInterval(()=>fetch("/"),5)</script>',
+    '/': PAGE,
+    '/struck': (_, response) => {
+      strike();
+      response.setHeader('Content-Type', 'text/html').end(PAGE);
+    },
   });
 });
 test.after.always(() => site?.close());
 
 type Pool = Awaited<ReturnType<typeof openBrowsers>>;
-const shoot = (resource: Pool, deadline = Date.now() + 60_000) =>
+const shoot = (resource: Pool, path = '/', deadline = Date.now() + 60_000) =>
   tool.call(
-    { url: `${site.origin}/`, width: 200, height: 200 },
+    { url: site.origin + path, width: 200, height: 200 },
     { egress: site.guard(), resource, deadline },
   );
+/** Of all that a pool has started, those that match. */
+const pidsOf = ({ folder }: Pool, matches = (_: string) => true): number[] =>
+  processesWith(folder)
+    .filter(matches)
+    .map((line) => Number.parseInt(line, 10));
 
 /** All processes of a pool of one, what holds Chromium first. */
 const browserPids = (resource: Pool): Promise<number[]> =>
@@ -61,13 +72,23 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
     for (const pid of living.reverse()) process.kill(pid, signal);
     t.is((await shoot(resource)).pageTitle, 'T');
     t.deepEqual(await stillAlive(pids, 10_000), []);
+    t.true(resource.metrics.browsers[signal === 'SIGKILL' ? 'crashed' : 'hung'] >= 1);
   });
 
 test.serial('a job that is out of time or called off gives its seat back at once', async (t) => {
   await using resource = await openBrowsers();
   await shoot(resource);
-  const late = resource.run({ egress: site.guard(), ...soon(5_000) }, () => new Promise(() => undefined));
-  await t.throwsAsync(late, { name: 'TimeoutError' });
+  /** How a job without end ends, with so little time that this is soon and so much that it begins. */
+  const endOf = async (ms: number): Promise<unknown> => {
+    let begun = false;
+    const job = resource.run({ egress: site.guard(), ...soon(ms) }, () => {
+      begun = true;
+      return new Promise(() => undefined);
+    });
+    const end: unknown = await job.catch((error: unknown) => error);
+    return begun ? end : endOf(2 * ms);
+  };
+  t.like(await endOf(2_000), { name: 'TimeoutError' });
   t.is((await shoot(resource)).pageTitle, 'T');
   const caller = new AbortController();
   const reason = new Error('hung up');
@@ -90,14 +111,43 @@ test.serial('a job that is out of time or called off gives its seat back at once
   t.is(resource.metrics.jobs, jobs + 2);
 });
 
-test.serial('a page that crashes its tab is tried on a second browser, then told', async (t) => {
-  await using resource = await openBrowsers();
-  const failing = resource.run({ egress: site.guard(), ...soon() }, async ({ page }) => {
-    await page.goto('chrome://crash').catch(() => undefined);
-    await new Promise(() => undefined);
+for (const [name, matches] of [
+  ['browser', isBrowser],
+  ['tab', isRenderer],
+] as const)
+  test.serial(`a page whose ${name} crashes is tried on a second browser, then told`, async (t) => {
+    await using resource = await openBrowsers();
+    await shoot(resource);
+    let crashes = 1;
+    strike = () => {
+      crashes -= 1;
+      if (crashes >= 0) for (const pid of pidsOf(resource, matches)) process.kill(pid, 'SIGKILL');
+    };
+    t.is((await shoot(resource, '/struck')).pageTitle, 'T');
+    crashes = 2;
+    await t.throwsAsync(shoot(resource, '/struck'), {
+      code: 'target_failed',
+      message: 'The page crashes the browser.',
+    });
+    t.is(crashes, 0);
+    t.is((await shoot(resource)).pageTitle, 'T');
+    t.is(resource.metrics.browsers[name === 'browser' ? 'crashed' : 'discarded'], 3);
   });
-  await t.throwsAsync(failing, { name: 'BrowserLost' });
+
+test.serial('a browser that stands still in the middle of a job costs that job, and no time', async (t) => {
+  await using resource = await openBrowsers();
+  await shoot(resource);
+  let struck: number[] = [];
+  strike = () => {
+    struck = pidsOf(resource);
+    for (const pid of struck) process.kill(pid, 'SIGSTOP');
+  };
+  const deadline = Date.now() + 8_000;
+  await t.throwsAsync(shoot(resource, '/struck', deadline), { code: 'target_timeout' });
+  t.true(Date.now() < deadline + 1_000);
+  t.true(struck.length > 0);
   t.is((await shoot(resource)).pageTitle, 'T');
+  t.deepEqual(await stillAlive(struck, 10_000), []);
 });
 
 test.serial('as many jobs at once as there are seats', async (t) => {

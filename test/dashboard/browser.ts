@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { ExecutionContext } from 'ava';
-import puppeteer, { type Page } from 'puppeteer';
-import { CHROMIUM } from '../helpers/browser.ts';
+import type { Page } from 'puppeteer';
+import { launchChromium } from '../helpers/browser.ts';
 import { isRecord, recordsAt } from '../helpers/json.ts';
 
 /** A tab of a real Chromium, which reaches nothing but this machine. */
@@ -21,16 +21,7 @@ export interface Tab {
 const NAVIGATION_MS = 60_000;
 
 export async function startTab(baseUrl: string): Promise<Tab> {
-  const browser = await puppeteer.launch({
-    executablePath: CHROMIUM,
-    args: [
-      '--no-sandbox',
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  const browser = await launchChromium();
   const page = await browser.newPage();
   page.setDefaultTimeout(NAVIGATION_MS);
   await page.emulateTimezone('Asia/Tokyo');

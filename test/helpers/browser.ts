@@ -1,4 +1,6 @@
+import { readdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import puppeteer, { type Browser } from 'puppeteer';
 import { makeBrowserFolder } from '../../activities/browser/folder.ts';
 import { type Browsers, type BrowsersOptions, createBrowsers } from '../../activities/browser/pool.ts';
 import { createGuard, type Guard } from '../../egress/guard.ts';
@@ -7,12 +9,29 @@ import { listen } from './egress.ts';
 
 export const CHROMIUM = '/usr/bin/chromium';
 
-/** Browsers as a worker has them, in the strongest boundary; all of theirs lies under `folder`. */
+/** Keep a Chromium without any boundary on this machine. */
+const LOCAL_ONLY = [
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** A Chromium as puppeteer starts it, to compare with or to look at pages with. Of a flag given twice the last counts. */
+export const launchChromium = (...flags: string[]): Promise<Browser> =>
+  puppeteer.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', ...LOCAL_ONLY, ...flags],
+    pipe: true,
+  });
+
+/** Browsers as a worker has them, in the strongest boundary; all of theirs lies under `folder`, and is gone at their end. */
 export async function openBrowsers(
   options: Partial<BrowsersOptions> = {},
 ): Promise<Browsers & { folder: string; lines: string[] }> {
-  const folder = await makeBrowserFolder();
   const lines: string[] = [];
+  const log = (line: string) => lines.push(line);
+  const folder = await makeBrowserFolder(log);
   const browsers = await createBrowsers({
     program: CHROMIUM,
     boundary: { namespace: 'tree', sandbox: true },
@@ -21,7 +40,7 @@ export async function openBrowsers(
     jobs: [50, 100],
     seats: 1,
     ads: null,
-    log: (line) => lines.push(line),
+    log,
     ...options,
   });
   return {
@@ -30,10 +49,16 @@ export async function openBrowsers(
     lines,
     async [Symbol.asyncDispose]() {
       await browsers[Symbol.asyncDispose]();
+      const left = await readdir(folder.path);
       await folder[Symbol.asyncDispose]();
+      if (left.length > 0) throw new Error(`browsers have left ${left}`);
     },
   };
 }
+
+/** Of the lines of `processesWith`: Chromium itself, not what it is started through nor what it starts. */
+export const isBrowser = (line: string): boolean => /^\d+ \S*chromium (?!.*--type=)/.test(line);
+export const isRenderer = (line: string): boolean => line.includes(' --type=renderer ');
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 

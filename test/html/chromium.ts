@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import puppeteer, { type Page } from 'puppeteer';
-import { CHROMIUM } from '../helpers/browser.ts';
+import type { Page } from 'puppeteer';
+import { launchChromium } from '../helpers/browser.ts';
 import { listen } from '../helpers/egress.ts';
 
 /** A page as a server gives it. */
@@ -27,16 +27,7 @@ export async function startReader(): Promise<Reader> {
     return response.end(served.body);
   });
   const url = `http://127.0.0.1:${await listen(server)}/dir/page.html`;
-  const browser = await puppeteer.launch({
-    executablePath: CHROMIUM,
-    args: [
-      '--no-sandbox',
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  const browser = await launchChromium();
   const page = await browser.newPage();
   return {
     url,

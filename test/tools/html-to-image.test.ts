@@ -54,8 +54,9 @@ test.serial('ten pictures of the same markup are equal to the byte', async (t) =
 
 test.serial('a fragment becomes a document in standards mode, a document stays what it is', async (t) => {
   const mode = `<div id="d" style="${FILL}"></div><script>d.style.background=document.compatMode==='CSS1Compat'?'#0f0':'#f00'</script>`;
-  for (const html of [mode, `<!-- a --> \n<!-- b -->${mode}`, `<!DOCTYPE html>${mode}`, `<p>é${mode}`])
-    t.deepEqual(pixel((await draw(html)).file, 5, 50), [0, 255, 0], html);
+  const comments = '<!-- a --> \n<!-- b -->'.repeat(10_000);
+  for (const html of [mode, comments + mode, `${comments}<!DOCTYPE html>${mode}`, `<p>é${mode}`])
+    t.deepEqual(pixel((await draw(html)).file, 5, 50), [0, 255, 0], html.slice(-200));
   for (const html of [`<html>${mode}</html>`, `<body>${mode}`, `<head></head>${mode}`])
     t.deepEqual(pixel((await draw(html)).file, 5, 50), [255, 0, 0], html);
 });
@@ -134,6 +135,23 @@ test.serial('a picture that is too large for an answer is refused', async (t) =>
   const noise =
     '<body style="margin:0"><canvas id="c" width="3800" height="4000"></canvas><script>const x=c.getContext("2d"),d=x.createImageData(3800,4000);for(let i=0;i<d.data.length;i+=65536)crypto.getRandomValues(d.data.subarray(i,i+65536));for(let i=3;i<d.data.length;i+=4)d.data[i]=255;x.putImageData(d,0,0)</script>';
   await t.throwsAsync(draw(noise, { width: 3800, height: 4000 }), { code: 'output_too_large' });
+});
+
+test.serial('a script without end is ended, and what is there by then is drawn', async (t) => {
+  const html = `<div style="${FILL};background:#0f0"></div><script>for(;;);</script>`;
+  const drawBy = async (deadline: number) => {
+    const { fileBase64 } = await tool.call(
+      { html, width: 200, height: 100 },
+      { egress: site.guard(), resource, deadline },
+    );
+    return pixel(Buffer.from(String(fileBase64), 'base64'), 5, 50);
+  };
+  t.deepEqual(await drawBy(Date.now() + 24_000), [0, 255, 0]);
+  // Too little time to find out that it has no end.
+  const deadline = Date.now() + 5_000;
+  await t.throwsAsync(drawBy(deadline), { code: 'deadline_exceeded' });
+  t.true(Date.now() < deadline + 1_000);
+  t.deepEqual(pixel((await draw(`<div style="${FILL};background:#00f">`)).file, 5, 50), [0, 0, 255]);
 });
 
 test('what is no input is refused', async (t) => {

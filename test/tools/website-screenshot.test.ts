@@ -103,23 +103,25 @@ test.serial('the window, its title and its address', async (t) => {
   t.like(await sharp(result.file).metadata(), { format: 'png', width: 640, height: 480 });
 });
 
-for (const [renderer, deviceScaleFactor] of [
-  ['software', 1],
-  ['software', 2],
-  ['swiftshader', 1],
-] as const)
-  test.serial(`every row of a page up to the ceiling: ${renderer}, scale ${deviceScaleFactor}`, async (t) => {
+for (const renderer of ['software', 'swiftshader'] as const)
+  test.serial(`every row of a page up to the ceiling, in both densities: ${renderer}`, async (t) => {
     await using own = await openBrowsers({ renderer });
-    const { file, ...result } = await shoot('/rows', { width: 100, fullPage: true, deviceScaleFactor }, own);
-    t.like(result, { width: 100 * deviceScaleFactor, height: 16_384 * deviceScaleFactor, truncated: true });
-    const { at, height } = await pixels(file);
-    const wrong: number[] = [];
-    for (let y = 0; y < height; y++) {
-      const row = Math.floor(y / deviceScaleFactor);
-      const expected = [(row >> 14) * 2, ((row >> 7) & 127) * 2, (row & 127) * 2];
-      if (`${at(50, y)}` !== `${expected}`) wrong.push(y);
+    for (const deviceScaleFactor of [1, 2]) {
+      const { file, ...result } = await shoot(
+        '/rows',
+        { width: 100, fullPage: true, deviceScaleFactor },
+        own,
+      );
+      t.like(result, { width: 100 * deviceScaleFactor, height: 16_384 * deviceScaleFactor, truncated: true });
+      const { at, height } = await pixels(file);
+      const wrong: number[] = [];
+      for (let y = 0; y < height; y++) {
+        const row = Math.floor(y / deviceScaleFactor);
+        const expected = [(row >> 14) * 2, ((row >> 7) & 127) * 2, (row & 127) * 2];
+        if (`${at(50, y)}` !== `${expected}`) wrong.push(y);
+      }
+      t.deepEqual(wrong.slice(0, 10), []);
     }
-    t.deepEqual(wrong.slice(0, 10), []);
   });
 
 test.serial('more than 100 million pixels are clipped', async (t) => {

@@ -1,0 +1,128 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { makeBrowserFolder } from '../../activities/browser/folder.ts';
+import { openBrowsers, startSite } from '../helpers/browser.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const run = promisify(execFile);
+const isRoot = process.getuid?.() === 0;
+const module = (path: string) => new URL(`../../${path}`, import.meta.url).href;
+
+/** A folder for temporary files, at a path that is as long as asked for. */
+async function makeTmpdir(mode: number, length: number): Promise<{ path: string } & AsyncDisposable> {
+  const path = await mkdtemp(`/tmp/${'t'.repeat(length - '/tmp/XXXXXX'.length)}`);
+  await chmod(path, mode);
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}
+
+async function withTmpdir<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = path;
+  try {
+    return await work();
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  }
+}
+
+test.serial('browsers start whatever TMPDIR is: in it where it can be used, else elsewhere', async (t) => {
+  const tool = await loadTool('website-screenshot');
+  const site = await startSite({ '/': '<title>T</title>' });
+  t.teardown(() => site.close());
+  for (const [mode, length, usable, start] of [
+    // Chromium has a socket below it, whose path may have 107 bytes.
+    [0o711, 19, true, true],
+    [0o755, 60, false, true],
+    // The browser of a worker that is root is another user.
+    [0o700, 19, !isRoot, false],
+    [0o755, 19, true, false],
+  ] as const) {
+    await using folder = await makeTmpdir(mode, length);
+    const log = (line: string) => t.fail(line);
+    await using made = await withTmpdir(folder.path, () => makeBrowserFolder(log));
+    t.is(dirname(made.path) === folder.path, usable, `${mode.toString(8)} ${length}`);
+    if (!start) continue;
+    await using resource = await withTmpdir(folder.path, () => openBrowsers());
+    const { pageTitle } = await tool.call(
+      { url: `${site.origin}/`, width: 100, height: 100 },
+      { egress: site.guard(), resource },
+    );
+    t.is(pageTitle, 'T');
+  }
+});
+
+test.serial('what a killed worker has left is removed; where it cannot be, the log says so', async (t) => {
+  await using folder = await makeTmpdir(0o711, 19);
+  const dead = spawnSync('true').pid;
+  const empty = join(folder.path, `ut-browsers-${dead}-empty`);
+  const busy = join(folder.path, `ut-browsers-${dead}-busy`);
+  const living = join(folder.path, 'ut-browsers-1-living');
+  for (const path of [empty, join(busy, 'mounted'), living]) await mkdir(path, { recursive: true });
+  const script = `
+    import { makeBrowserFolder } from '${module('activities/browser/folder.ts')}';
+    const lines = [];
+    await using made = await makeBrowserFolder((line) => lines.push(line));
+    console.log(JSON.stringify(lines));`;
+  // Nobody can remove what something is mounted on.
+  const mount = `mount -t tmpfs tmpfs '${busy}/mounted' && exec "$0" --input-type=module --eval "$1"`;
+  const namespace = isRoot ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
+  const { stdout } = await run('unshare', [...namespace, 'sh', '-c', mount, process.execPath, script], {
+    env: { ...process.env, TMPDIR: folder.path },
+  });
+  const lines: unknown = JSON.parse(stdout);
+  if (!Array.isArray(lines)) throw new Error(stdout);
+  t.is(lines.length, 1, stdout);
+  t.regex(String(lines[0]), new RegExp(`${busy} is left of a worker that was killed: EBUSY`));
+  t.deepEqual(
+    [empty, busy, living].map((path) => existsSync(path)),
+    [false, true, true],
+  );
+  // It can be by now.
+  await withTmpdir(folder.path, async () => {
+    await using _made = await makeBrowserFolder((line) => t.fail(line));
+  });
+  t.false(existsSync(busy));
+});
+
+test.serial('where Chromium cannot be shut in, production has none unless told to', async (t) => {
+  await using folder = await makeTmpdir(0o711, 19);
+  const script = `
+    import { browsers } from '${module('activities/browser/resource.ts')}';
+    import { readEnv } from '${module('schemas/env.ts')}';
+    const lines = [];
+    const open = async (env) => {
+      try {
+        await using resource = await browsers.open({
+          env: readEnv({ DATA_DIR: '${folder.path}', ...env }),
+          log: (line) => lines.push(line),
+        });
+        return resource.boundary.namespace;
+      } catch ({ code, detail, cause }) {
+        return [code, detail, cause?.message];
+      }
+    };
+    const production = { NODE_ENV: 'production' };
+    const results = [await open(production), await open({ ...production, CHROMIUM_UNCONFINED: 'true' })];
+    console.log(JSON.stringify({ results, lines }));`;
+  // A root without this capability makes no network; who is not root makes one as the root of a user namespace.
+  const without = isRoot
+    ? ['setpriv', '--bounding-set=-sys_admin', '--inh-caps=-sys_admin']
+    : ['unshare', '--user', '--map-root-user', 'setpriv', '--bounding-set=-sys_admin'];
+  const [file = '', ...args] = [...without, process.execPath, '--input-type=module', '--eval', script];
+  const { stdout } = await run(file, args, { timeout: 120_000 });
+  const { results, lines }: { results: unknown[]; lines: string[] } = JSON.parse(stdout);
+  t.deepEqual(results, [
+    [
+      'tool_unavailable',
+      'Chromium cannot be confined here.',
+      'without a network namespace; CHROMIUM_UNCONFINED=true runs it all the same',
+    ],
+    'none',
+  ]);
+  t.regex(lines[0] ?? '', /^!! Chromium runs without a network namespace: this machine does not allow it\./);
+});
