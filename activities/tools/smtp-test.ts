@@ -1,8 +1,9 @@
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/smtp-test.ts';
 import type { NetworkContext } from '../context.ts';
+import type redact from '../jobs/redact-output.ts';
 import { converse, newFindings } from '../smtp/conversation.ts';
-import { createRedactor } from '../smtp/redact.ts';
+import { redactOutput, saidIn } from '../smtp/redactOutput.ts';
 import { isServerFault, openSession } from '../smtp/session.ts';
 
 type Output = ToolOutput<typeof definition>;
@@ -12,32 +13,13 @@ const LOOK_UP_MS = 10_000;
 /** So that a slow server is answered as such before the attempt itself is out of time. */
 const RESERVE_MS = 200;
 
-/** Without the credentials, wherever the server could have put them. */
-function redacted(output: Output, secrets: readonly string[], sent: readonly string[]): Output {
-  const redact = createRedactor(secrets, sent);
-  const some = (texts: readonly (string | null)[]): (string | null)[] => {
-    const clean = redact(texts.map((text) => text ?? ''));
-    return texts.map((text, index) => (text === null ? null : (clean[index] ?? '')));
-  };
-  const replies = some(output.steps.map(({ reply }) => reply));
-  const [certificateSubject = null, certificateIssuer = null] = some([
-    output.certificateSubject,
-    output.certificateIssuer,
-  ]);
-  return {
-    ...output,
-    certificateSubject,
-    certificateIssuer,
-    extensions: redact(output.extensions),
-    authMechanisms: redact(output.authMechanisms),
-    steps: output.steps.map((step, index) => ({ ...step, reply: replies[index] ?? null })),
-  };
-}
+/** Characters of a server's replies beyond which they are searched on a thread: the most it may say takes 100 ms. */
+const SHORT = 16 * 1024;
 
 /** Holds a conversation with a mail server up to AUTH; once that has greeted, whatever comes of it is the result. */
 export async function run(
   input: ToolInput<typeof definition>,
-  { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
+  { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
 ): Promise<Output> {
   const { host, port, username, password } = input;
   const target = egress.parseTarget(host, { kind: 'host', port, pointer: '/host' });
@@ -53,5 +35,9 @@ export async function run(
     if (!greeted || !isServerFault(error)) throw error;
   }
   const secrets = [username, password].filter((secret) => secret !== undefined);
-  return redacted({ ...findings, steps: session.steps }, secrets, sent);
+  const output = { ...findings, steps: session.steps };
+  const transcript = { output, secrets, sent };
+  return secrets.length === 0 || saidIn(output) <= SHORT
+    ? redactOutput(transcript)
+    : offload<typeof redact>('redact-output', transcript, { signal, deadline });
 }

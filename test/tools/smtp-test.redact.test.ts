@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createRedactor } from '../../activities/smtp/redact.ts';
 import { recordsAt } from '../helpers/json.ts';
-import { good, mailSite, probe, root } from '../helpers/mail.ts';
+import { good, mailSite, probe, root, stepsOf } from '../helpers/mail.ts';
 import { issueCertificate } from '../helpers/pki.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { type Peer, startSmtp } from '../helpers/smtp.ts';
@@ -161,6 +161,36 @@ test('whatever stands around it, a secret is cut out and the rest stays', (t) =>
     const [clean] = createRedactor([secret], [])([before + form + after]);
     const tail = form.endsWith('=') ? /=*/ : /(?:)/;
     t.is(clean?.replace(tail, ''), `${before}***${after}`, JSON.stringify({ secret, form }));
+  }
+});
+
+test('a server that says as much as it may, of what looks like the credentials', async (t) => {
+  const secret = createMarker();
+  const long = 'x'.repeat(8_000);
+  for (const filler of [base64(secret.text).slice(0, -4), secret.text.slice(0, -1), '\u0130\u03a3 ', '-']) {
+    const lines = (code: number, count: number, last: string) =>
+      `${`${code}-${filler.repeat(2_000).slice(0, 600)}\r\n`.repeat(count)}${code} ${last}\r\n`;
+    const server = await startSmtp(async (peer) => {
+      peer.say(lines(220, 40, 'mail'));
+      await peer.hear();
+      peer.say(lines(250, 40, 'AUTH PLAIN'));
+      await peer.hear();
+      peer.say('334 \r\n');
+      await peer.hear();
+      peer.say(lines(535, 40, `${secret.text} ${long.slice(0, 1_900)}`));
+      await peer.hear();
+      peer.say('221 bye\r\n');
+    });
+    try {
+      const input = { encryption: 'none', username: secret.text, password: long };
+      const output = await probe(server, input);
+      const steps = ['connect -', 'banner 220', 'ehlo 250', 'auth 334', 'auth 535 !', 'quit 221'];
+      t.deepEqual(stepsOf(output), steps);
+      t.false(holds(Buffer.from(JSON.stringify(output)), secret));
+      t.regex(String(recordsAt(output.steps)[4]?.reply), /\*{3} \*{3}$/);
+    } finally {
+      server.close();
+    }
   }
 });
 

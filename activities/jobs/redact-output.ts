@@ -1,0 +1,4 @@
+import { redactOutput } from '../smtp/redactOutput.ts';
+
+/** For a transcript of which that takes a while. */
+export default redactOutput;
