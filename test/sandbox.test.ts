@@ -12,7 +12,7 @@ import { isAlive, processesWith, remaining } from './helpers/processes.ts';
 import { seededRandom } from './helpers/random.ts';
 
 const GONE_MS = 30_000;
-const ROUNDS = 6;
+const ROUNDS = 3;
 /** Without its pid at the end. */
 const MARK = ownerMark('sandbox').replace(/\d+$/, '');
 
