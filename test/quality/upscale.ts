@@ -147,8 +147,8 @@ enlarged again. Worse than Lanczos: ${worse} of ${gains.length}.
 ## The networks of UpscalerJS
 
 Gain over Lanczos on parts of ${REDUCED} x ${REDUCED} pixels, as reduced by Lanczos; the last column is the network's processor time
-for the largest source that the tool takes. Chosen (bold) is the one that gains most, of those whose largest source is done
-well within the tool's 60 s on two cores.
+for the largest source that the tool takes. Of those that are done with it in the tool's 60 s
+on two cores, the fastest that gains within 0.1 dB of the best is chosen (bold).
 
 ${models}
 
