@@ -1,4 +1,6 @@
 import { type ChildNode, type Element, isTag } from 'domhandler';
+import { type Declarations, override, readDeclarations } from './declarations.ts';
+import type { Sheets } from './sheets.ts';
 
 const names = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
 
@@ -18,10 +20,10 @@ const BLOCKS = names(`
   search section select summary svg table tbody tfoot thead tr ul xmp
   text foreignObject`);
 
+const NOTHING: Declarations = new Map();
 const BLOCK_DISPLAY = /^(?:block|flex|flow-root|grid|list-item|table)$/;
-const DECLARATION = /(?:^|;)\s*(display|visibility|content-visibility)\s*:\s*([a-z-]+)/gi;
 
-/** How an element is shown, as far as its tag and its `style` attribute say. */
+/** How an element is shown, as far as its tag, its `style` attribute and the page's own sheets say. */
 export interface Look {
   shown: boolean;
   block: boolean;
@@ -29,15 +31,14 @@ export interface Look {
   visible: boolean | null;
 }
 
-function inlineStyle({ attribs }: Element): Map<string, string> {
-  const { style } = attribs;
-  if (style === undefined) return new Map();
-  return new Map(
-    Array.from(style.matchAll(DECLARATION), ([, name = '', value = '']) => [
-      name.toLowerCase(),
-      value.toLowerCase(),
-    ]),
-  );
+/** What counts of each property: `!important` before all else, then the `style` attribute, then the sheets. */
+function styleOf(element: Element, sheets: Sheets | null): Declarations {
+  const declared = sheets?.get(element) ?? NOTHING;
+  const { style } = element.attribs;
+  if (style === undefined) return declared;
+  const found = new Map(declared);
+  override(found, readDeclarations(style));
+  return found;
 }
 
 /** What of an element is shown when it is: `details` that is not open has its first summary alone. */
@@ -46,16 +47,17 @@ export function shownChildren({ name, attribs, children }: Element): readonly Ch
   return children.filter((child) => isTag(child) && child.name === 'summary').slice(0, 1);
 }
 
-export function lookOf(element: Element): Look {
+/** @param sheets null to go by the `style` attribute alone */
+export function lookOf(element: Element, sheets: Sheets | null): Look {
   const { name, attribs } = element;
-  const style = inlineStyle(element);
-  const display = style.get('display');
-  const visibility = style.get('visibility');
+  const style = styleOf(element, sheets);
+  const display = style.get('display')?.value;
+  const visibility = style.get('visibility')?.value;
   return {
     shown:
       !NEVER_SHOWN.has(name) &&
       display !== 'none' &&
-      style.get('content-visibility') !== 'hidden' &&
+      style.get('content-visibility')?.value !== 'hidden' &&
       !('popover' in attribs) &&
       !(name === 'dialog' && !('open' in attribs)) &&
       !('hidden' in attribs && (display === undefined || attribs.hidden === 'until-found')),

@@ -76,6 +76,7 @@ export const wordCount = {
   minimum: 0,
   description:
     'Words in the whole text that a reader sees, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, ' +
-    'Thai and the like). Scripts, styles, `noscript`, templates and whatever the page hides by an attribute or in its ' +
-    '`style` attributes do not count; what only a style sheet hides does.',
+    'Thai and the like). Scripts, styles, `noscript`, templates and whatever the page hides by an attribute, in `style` ' +
+    'attributes or in simple rules of its `style` elements do not count; what a style sheet elsewhere hides, or a rule ' +
+    'for a state or a size of the window, does.',
 } as const;

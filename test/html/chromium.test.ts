@@ -96,7 +96,33 @@ const SNIPPETS = [
   '<frameset><frame src=x></frameset>',
 ];
 
-for (const snippet of SNIPPETS)
+/** Style sheets that a page holds itself. */
+const STYLED = [
+  '<style>.h{display:none}</style>a<div class=h>h</div><p class="x h">h<p class=x>z',
+  '<style>#h,.b .c,b>i{display:none}</style>a<div id=h>h</div><p class=b>b<span><u class=c>h</u></span><b>y<i>h</i></b>z',
+  '<style>.c{display:none}.c.open{display:block}</style><div class=c>h</div><div class="c open">o</div>z',
+  '<style>.c.d{display:none}.c{display:block}</style><div class="c d">h</div><div class=c>o</div>z',
+  '<style>.c{display:none}</style><div class=c style="display:block">o</div>z',
+  '<style>.c{display:none!important}</style><div class=c style="display:block">h</div>z',
+  '<style>.c{display:none !important}#i{display:block}</style><div id=i class=c>h</div>z',
+  '<style>.c{visibility:hidden}.v{visibility:visible}</style><div class=c>h<i class=v>v</i></div><p>z',
+  '<style>.f{display:flex}</style><div hidden class=f>o</div>z',
+  '<style>span{display:block}li{display:inline}</style>a<span>b</span>c<ul><li>d</li><li>e</li></ul>',
+  '<style media=print>p{display:none}</style><style media=screen>b{display:none}</style><p>p<b>h</b>z',
+  '<style>@media print{p{display:none}}@media screen{b{display:none}}@media (max-width:9px){i{display:none}}</style><p>p<b>h</b><i>i</i>z',
+  '<style>@import "x.css";@font-face{font-family:x;src:url(y)}b{display:none}</style>a<b>h</b>z',
+  '<style>/* } .z{display:none} */b{content:"}";display:none}/*</style>a<b>h</b><p class=z>z',
+  '<style><!-- b{display:none} --></style>a<b>h</b>z',
+  '<style>b{color:red}}i{display:none}u{display:none</style>a<b>b</b><i>i</i><u>h</u>z',
+  '<style>p:hover,p::before,b:not(.x){display:none}</style><p>p</p><b class=x>x</b>z',
+  '<style>.a\\:b{display:none}[data-x=y]{display:none}[data-x=z]{display:inline}</style>a<i class="a:b">h</i><i data-x=y>h</i><i data-x=z>z</i>',
+  '<style>p,{display:none}i,b{display:none}</style><p>p<i>h</i><b>h</b>z',
+  '<style>B, I.X{DISPLAY:NONE}</style>a<b>h</b><i class=X>h</i><i class=x>i</i>z',
+  '<template><style>p{display:none}</style></template><p>p',
+  '<body><p>p</p><div><style>p{display:none}</style></div>z',
+];
+
+for (const snippet of [...SNIPPETS, ...STYLED])
   test.serial(`Chromium shows the same words: ${snippet}`, async (t) => {
     const served = { body: `<!doctype html>${snippet}`, contentType: HTML };
     t.deepEqual(words(pageText(ours(served))), words(await innerText(served)));

@@ -1,8 +1,5 @@
-import { createServer } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { createGuard } from '../../egress/guard.ts';
-import { parseAllow } from '../../schemas/formats/allow.ts';
-import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
+import { codeOf, serve, stubNetwork } from '../helpers/egress.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('web-scrape');
@@ -15,25 +12,14 @@ interface Answer {
 }
 
 /** A website on loopback, and the tool asked for a page of it. */
-async function serve(t: ExecutionContext, pages: Record<string, Answer>) {
-  const server = createServer((request, response) => {
+async function open(t: ExecutionContext, pages: Record<string, Answer>) {
+  const { origin, egress } = await serve(t, (request, response) => {
     const page = pages[request.url ?? ''];
     if (page === undefined) return response.writeHead(404).end();
     return response
       .writeHead(page.status ?? 200, page.headers ?? { 'Content-Type': 'text/html; charset=utf-8' })
       .end(page.body);
   });
-  const port = await listen(server);
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const egress = createGuard({
-    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
-    allow: [parseAllow(`127.0.0.1:${port}`)],
-    ownPorts: [],
-  });
-  const origin = `http://127.0.0.1:${port}`;
   return {
     origin,
     ask: (path: string, input: Fields = {}) => tool.call({ url: origin + path, ...input }, { egress }),
@@ -42,7 +28,7 @@ async function serve(t: ExecutionContext, pages: Record<string, Answer>) {
 
 /** The answer for one page. */
 async function scrape(t: ExecutionContext, body: string | Uint8Array, input: Fields = {}): Promise<Fields> {
-  const { ask } = await serve(t, { '/dir/page': { body } });
+  const { ask } = await open(t, { '/dir/page': { body } });
   return ask('/dir/page', input);
 }
 
@@ -64,7 +50,7 @@ const PAGE = `<!doctype html><html><head>
 </body></html>`;
 
 test.serial('all of a page', async (t) => {
-  const { origin, ask } = await serve(t, {
+  const { origin, ask } = await open(t, {
     '/start': { body: '', status: 302, headers: { Location: '/dir/page#frag' } },
     '/dir/page': { body: PAGE },
   });
@@ -144,7 +130,7 @@ for (const selector of [
   });
 
 test.serial('a page that tells of an error is a result', async (t) => {
-  const { ask } = await serve(t, { '/': { status: 500, body: '<h1>Oops</h1>' } });
+  const { ask } = await open(t, { '/': { status: 500, body: '<h1>Oops</h1>' } });
   t.like(await ask('/'), { statusCode: 500, headings: [{ level: 1, text: 'Oops' }] });
 });
 
@@ -179,13 +165,13 @@ for (const [name, type, body, code] of TYPES)
   test.serial(`what is HTML is told by its bytes: ${name}`, async (t) => {
     const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
     const bytes = typeof body === 'string' ? body : new Uint8Array(body);
-    const { ask } = await serve(t, { '/': { body: bytes, headers } });
+    const { ask } = await open(t, { '/': { body: bytes, headers } });
     t.is(await codeOf(() => ask('/')), code);
   });
 
 test.serial('Shift_JIS by http-equiv, UTF-16 by its mark', async (t) => {
   const meta = '<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><title>';
-  const { ask } = await serve(t, {
+  const { ask } = await open(t, {
     '/sjis': {
       body: Buffer.concat([Buffer.from(meta), Buffer.from([0x83, 0x65, 0x83, 0x58, 0x83, 0x67])]),
       headers: { 'Content-Type': 'text/html' },
@@ -218,7 +204,7 @@ test.serial('a long base does not multiply into the links', async (t) => {
 });
 
 test.serial('5 MB are read, a byte more is too large', async (t) => {
-  const { ask } = await serve(t, {
+  const { ask } = await open(t, {
     '/5': { body: `<!doctype html><p>${'a'.repeat(5 * 1024 * 1024 - 18)}` },
     '/6': { body: `<!doctype html><p>${'a'.repeat(5 * 1024 * 1024 - 17)}` },
   });
@@ -244,6 +230,11 @@ const HOSTILE: Record<string, string> = {
   'character references': '&CounterClockwiseContourIntegral'.repeat(30_000),
   'style attributes': `<p style="${'; display'.repeat(100_000)}">x`,
   'attributes of the body': numbered(50_000, (index) => `<body a${index}>`),
+  'rules for all of many elements': `<style>${'*{display:block}'.repeat(70)}</style>${'<p>x'.repeat(20_000)}`,
+  'too many rules for that': `<style>${'*{display:block}'.repeat(20_000)}</style>${'<p>x'.repeat(20_000)}`,
+  'rules for elements deep inside each other': `<style>${numbered(7, (index) => `.x${index} ${'p '.repeat(20)}b{display:none}`)}</style>${'<p><b><div>'.repeat(8000)}`,
+  'a rule of many selectors and declarations': `<style>${'p,'.repeat(200_000)}p{${'display:none;'.repeat(100_000)}}</style><p>x`,
+  'braces and quotes': `<style>${'{'.repeat(200_000)}${`"'/*@media{`.repeat(50_000)}</style><p>x`,
 };
 for (const [name, body] of Object.entries(HOSTILE))
   test.serial(`a hostile page ends before its time is over: ${name}`, async (t) => {
