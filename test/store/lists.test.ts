@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { EVENT_KINDS } from '../../schemas/events.ts';
 import { createAccounts } from '../../store/accounts.ts';
+import { grantAllowances } from '../../store/allowance.ts';
 import { createDeliveryAttempts } from '../../store/deliveryAttempts.ts';
 import { newDelivery } from '../../store/handOver.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { createLists } from '../../store/lists.ts';
 import type { CallDoc, EntryDoc, EventDoc, Store } from '../../store/mongo.ts';
 import type { Page } from '../../store/pages.ts';
+import { createPayments } from '../../store/payments.ts';
 import { firstDay, USAGE_EVERY, usageOf } from '../../store/usage.ts';
 import { until } from '../helpers/books.ts';
 import { insertCalls, openLanes } from './books.ts';
@@ -129,6 +131,21 @@ async function seed(endpoints: readonly string[]): Promise<string> {
       retryAfterMs: null,
     })),
   );
+  await store.payments.insertMany(
+    numbers(RARE * 5).map((i) => ({
+      _id: `pi_${randomUUID()}`,
+      accountId,
+      credits: 1,
+      amount: 1,
+      currency: 'USD',
+      test: true,
+      paidAt: at(i),
+      refunded: 0,
+      disputes: [],
+      taken: 0,
+      reportedAt: at(i),
+    })),
+  );
   return accountId;
 }
 
@@ -194,7 +211,10 @@ test.serial('whatever is listed, an index leads to its rows, in their order', as
     for (const cursor of [{}, second])
       check('events by delivery', await readsOf(() => events(filter)(cursor)), (LIMIT + 2) * 10);
   }
+  const accounts = createAccounts(store);
   const others = {
+    purchases: () => createPayments(store, accounts).list(accountId, LIMIT),
+    allowances: () => grantAllowances(store, accounts, '2026-01').next(),
     grants: () => lists.grants(accountId, LIMIT),
     deliveries: () => lists.deliveries(eventIds),
     bodies: () => createDeliveryAttempts(store).bodies(attemptIds),
