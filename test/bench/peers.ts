@@ -9,7 +9,7 @@ import { CHROMIUM } from '../helpers/browser.ts';
 import { isRecord } from '../helpers/json.ts';
 
 /** What others take pictures with. Too much to be anybody's dependency for the sake of a comparison. */
-const PACKAGES = ['capture-website@5.1.0', 'browserless@10.12.13'];
+const PACKAGES = ['capture-website@5.1.0', 'browserless@10.12.13', 'puppeteer@24.43.1'];
 export type Peer = 'capture-website' | 'browserless';
 
 const INSTALL_MS = 300_000;

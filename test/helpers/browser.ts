@@ -22,7 +22,6 @@ export const launchChromium = (...flags: string[]): Promise<Browser> =>
   puppeteer.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', ...LOCAL_ONLY, ...flags],
-    pipe: true,
   });
 
 /** Browsers as a worker has them, in the strongest boundary; all of theirs lies under `folder`, and is gone at their end. */
