@@ -1,4 +1,4 @@
-import type { DnsServer } from '../schemas/env.ts';
+import type { DnsServer } from '../schemas/envValues.ts';
 import { ServiceError } from '../schemas/errors.ts';
 import { ask } from './dns/ask.ts';
 import { createCache } from './dns/cache.ts';

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../schemas/env.ts';
+import type { RateLimit } from '../schemas/envValues.ts';
 import { isDuplicate, type Store } from './mongo.ts';
 
 /** What a bucket says after one token was asked for. */

@@ -9,7 +9,8 @@ import {
 } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Env, type MasterKey, parseMasterKeys } from '../schemas/env.ts';
+import type { Env } from '../schemas/env.ts';
+import { type MasterKey, parseMasterKeys } from '../schemas/envValues.ts';
 
 /** What a key is for; each purpose gets its own key by HKDF, so that no ciphertext of one opens as another. */
 export type Purpose =

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
-import type { RateLimit } from '../../schemas/env.ts';
+import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Store } from '../../store/mongo.ts';
 import { addressKey } from './addressKey.ts';

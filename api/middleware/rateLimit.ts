@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../schemas/env.ts';
+import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { returnToken, takeToken } from '../../store/buckets.ts';
 import type { Store } from '../../store/mongo.ts';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type Router from '@koa/router';
 import type { Logger } from 'pino';
-import type { Env, RateLimit } from '../../schemas/env.ts';
+import type { Env } from '../../schemas/env.ts';
+import type { RateLimit } from '../../schemas/envValues.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { AccountAudit } from '../../store/audit.ts';

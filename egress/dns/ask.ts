@@ -1,4 +1,4 @@
-import type { DnsServer } from '../../schemas/env.ts';
+import type { DnsServer } from '../../schemas/envValues.ts';
 import { answers, buildQuery, keepsCase, type Query, RCODE, type Reply, readReply } from './message.ts';
 import type { RecordType } from './record.ts';
 import { exchangeTcp, exchangeUdp } from './transport.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { DnsServer } from '../../schemas/env.ts';
+import type { DnsServer } from '../../schemas/envValues.ts';
 
 /** As many as the C library takes (resolv.conf(5), MAXNS). */
 const MAX_SERVERS = 3;

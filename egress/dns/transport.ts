@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { on, once } from 'node:events';
 import { connect, isIPv6 } from 'node:net';
-import type { DnsServer } from '../../schemas/env.ts';
+import type { DnsServer } from '../../schemas/envValues.ts';
 
 const MAX_MESSAGE = 0xffff;
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { parseMasterKeys } from '../../schemas/env.ts';
+import { parseMasterKeys } from '../../schemas/envValues.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { signingSecrets } from '../../store/webhookEndpoints.ts';

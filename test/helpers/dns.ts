@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Socket as TcpSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type DecodedPacket, decode, encode, type Packet, type Question } from 'dns-packet';
-import type { DnsServer } from '../../schemas/env.ts';
+import type { DnsServer } from '../../schemas/envValues.ts';
 
 /** A query as it came in. */
 export interface Received {

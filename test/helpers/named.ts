@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import type { DnsServer } from '../../schemas/env.ts';
+import type { DnsServer } from '../../schemas/envValues.ts';
 
 export interface Named extends DnsServer {
   close(): Promise<void>;

@@ -5,7 +5,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createLedgerActivities } from '../../activities/ledger.ts';
-import { parseMasterKeys } from '../../schemas/env.ts';
+import { parseMasterKeys } from '../../schemas/envValues.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Env, RateLimit } from '../../../schemas/env.ts';
+import type { Env } from '../../../schemas/env.ts';
+import type { RateLimit } from '../../../schemas/envValues.ts';
 import { invalidInput, ServiceError } from '../../../schemas/errors.ts';
 import type { Pack } from '../../../schemas/formats/packs.ts';
 import type { Taken } from '../../../store/buckets.ts';

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../../schemas/env.ts';
+import type { RateLimit } from '../../../schemas/envValues.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { EVENT_KINDS } from '../../../schemas/events.ts';
 import {
