@@ -13,7 +13,7 @@ const dot = (colour: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><rect width="20" height="20" fill="${colour}"/></svg>`;
 
 /** Each row of the page has a colour of its own: its number, in base 128 so that no rounding hides a difference. */
-const ROWS = `<canvas id="c" width="100" height="16500" style="display:block"></canvas><script>
+const ROWS = `<canvas id="c" width="100" height="16500" style="display:block;image-rendering:pixelated"></canvas><script>
   const x=c.getContext('2d');for(let y=0;y<16500;y++){x.fillStyle='rgb('+[(y>>14)*2,((y>>7)&127)*2,(y&127)*2]+')';x.fillRect(0,y,100,1)}</script>`;
 
 /** Loads what comes into view, as scripts did before browsers could. */
