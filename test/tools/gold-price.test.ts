@@ -282,6 +282,17 @@ test('until there was a quote there is none, of that metal or that currency alon
   t.is((await price(rig.quotes, { currency: 'PKR' })).stale, false);
 });
 
+test('the first quote of all has to be one that can be', async (t) => {
+  for (const lie of [0, -2700, 1e-9, 1e300]) {
+    await using rig = await openRig();
+    rig.feed.answer(GOLD, metalAnswer('XAU', lie));
+    rig.feed.answer(FX, rates(lie));
+    t.is(await codeOf(() => price(rig.quotes)), 'feed_unavailable', `${lie}`);
+    const euros = () => price(rig.quotes, { metal: 'silver', currency: 'EUR' });
+    t.is(await codeOf(euros), 'feed_unavailable', `${lie}`);
+  }
+});
+
 test('a quote is kept for a minute; a feed that failed is asked again after some seconds', async (t) => {
   await using rig = await openRig();
   const asked = () => rig.feed.asked.length;
@@ -317,6 +328,16 @@ test('a move of more than 20 % is believed when three refreshes over ten minutes
   t.deepEqual(await say(2000), [1210, true]);
   t.deepEqual(await say(2050), [1210, true]);
   t.deepEqual(await say(2100), [2100, false]);
+});
+
+test('two refreshes that agree are not enough, however far apart', async (t) => {
+  await using rig = await openRig();
+  await price(rig.quotes);
+  rig.feed.answer(GOLD, metalAnswer('XAU', 4000));
+  for (const expected of [2700.5, 2700.5, 4000]) {
+    await age(rig.store, 15 * MINUTE);
+    t.is((await settled(rig)).pricePerOunce, expected);
+  }
 });
 
 test('fifty calls on two workers are one request, and all get its answer', async (t) => {
