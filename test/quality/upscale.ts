@@ -147,8 +147,9 @@ enlarged again. Worse than Lanczos: ${worse} of ${gains.length}.
 ## The networks of UpscalerJS
 
 Gain over Lanczos on parts of ${REDUCED} x ${REDUCED} pixels, as reduced by Lanczos; the last column is the network's processor time
-for the largest source that the tool takes. Of those that are done with it in the tool's 60 s
-on two cores, the fastest that gains within 0.1 dB of the best is chosen (bold).
+for the largest source that the tool takes, scaled up from these parts (tiles of 384 pixels cost less a pixel, but need
+borders as wide as the network looks: 10, 18 and 154 pixels). Of those that are done in the tool's 60 s on two cores, the
+fastest that gains within 0.1 dB of the best is chosen (bold).
 
 ${models}
 
