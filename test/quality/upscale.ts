@@ -67,8 +67,15 @@ async function pairOf(path: string, side: number, factor: Factor, kernel: keyof 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixed(3)}`;
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** In Markdown, its columns in line. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => cells[at]?.length ?? 0)));
+  const lines = [head, widths.map((width) => '-'.repeat(width)), ...rows];
+  return lines
+    .map((cells) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`)
+    .join('\n');
+}
 
 /** What a network gains, bare and as the tool uses it, and what the largest source that is taken would cost. */
 async function judge(network: Network, factor: Factor, pictures: readonly string[]): Promise<string[]> {
