@@ -267,7 +267,7 @@ class Lane {
 }
 
 test('random operations, alone and at once, with crashes, leave the books as the model has them', async (t) => {
-  t.timeout(OPERATIONS * 15 + 120_000);
+  t.timeout(OPERATIONS * 20 + 300_000);
   const seeds = seededRandom((line) => t.log(line));
   await using lanes = await openLanes(1);
   const [store] = lanes.stores;
