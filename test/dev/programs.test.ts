@@ -1,4 +1,4 @@
-import { access, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -82,4 +82,34 @@ test('an error is told by the last line of the program', async (t) => {
     totalMs: 5_000,
   });
   await t.throwsAsync(failing, { message: 'the reason' });
+});
+
+test('one on PATH that is too old does not count; of a folder the program in it is answered', async (t) => {
+  const old = await mkdtemp(join(folder, 'old-'));
+  await writeFile(join(old, 'no-such-program-d'), '#!/bin/sh\necho version 1.9\n', { mode: 0o755 });
+  const { PATH } = process.env;
+  process.env.PATH = `${old}:${PATH}`;
+  try {
+    const program = {
+      name: 'no-such-program-d',
+      within: 'bin/program',
+      version: { args: ['version'], pattern: /^version 2\./ },
+      help: 'it.',
+      ways: [
+        {
+          title: 'whole',
+          async fetch(into: string) {
+            await mkdir(join(into, 'whole/bin'), { recursive: true });
+            await writeFile(join(into, 'whole/bin/program'), '#!/bin/sh\necho "$1" 2.0\n');
+            return join(into, 'whole');
+          },
+        },
+      ],
+    };
+    const path = await findOrFetch(program, () => undefined);
+    t.is(path, join(folder, 'utility-tools-api/no-such-program-d/bin/program'));
+    t.is(await findOrFetch({ ...program, ways: [] }, () => undefined), path);
+  } finally {
+    process.env.PATH = PATH;
+  }
 });

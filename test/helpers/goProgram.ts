@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { clientEnv } from '../../dev/host.mjs';
-import { findOrFetch, onPath } from '../../dev/programs/find.ts';
+import { findOrFetch } from '../../dev/programs/find.ts';
+import { findGo } from '../../dev/programs/go.ts';
 import { run } from '../../dev/programs/run.ts';
 
 const FETCH = { idleMs: 120_000, totalMs: 600_000 };
@@ -23,8 +24,7 @@ export const findGoProgram = (
         {
           title: 'by building it with Go',
           async fetch(folder, _log, signal) {
-            const go = await onPath('go');
-            if (go === null) throw new Error('there is no go');
+            const go = await findGo(log, signal);
             const env = { ...clientEnv(), GOBIN: folder };
             await run(go, ['install', '-v', '-ldflags=-s -w', source], { env, signal, ...FETCH });
             return join(folder, built);

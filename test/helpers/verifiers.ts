@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { findGo } from '../../dev/programs/go.ts';
 
 const run = promisify(execFile);
 
@@ -28,7 +29,8 @@ async function snippet(language: string): Promise<string> {
 interface Harness {
   snippet: string;
   files: Record<string, string>;
-  command: [file: string, ...args: string[]];
+  program(): Promise<string>;
+  args: string[];
 }
 
 const HARNESSES: Record<'js' | 'python' | 'go', Harness> = {
@@ -41,7 +43,8 @@ const claims = JSON.parse(readFileSync('claims.json', 'utf8'));
 console.log(JSON.stringify(claims.map((it) => isGenuine(it.secret, it.timestamp, it.signature, it.body))));
 `,
     },
-    command: [process.execPath, 'main.mjs'],
+    program: async () => process.execPath,
+    args: ['main.mjs'],
   },
   python: {
     snippet: 'verify.py',
@@ -52,7 +55,8 @@ claims = json.load(open("claims.json", encoding="utf-8"))
 print(json.dumps([is_genuine(c["secret"], c["timestamp"], c["signature"], c["body"].encode()) for c in claims]))
 `,
     },
-    command: ['python3', 'main.py'],
+    program: async () => 'python3',
+    args: ['main.py'],
   },
   go: {
     snippet: 'webhook/verify.go',
@@ -84,7 +88,8 @@ func main() {
 }
 `,
     },
-    command: ['go', 'run', '.'],
+    program: () => findGo((line) => process.stderr.write(`${line}\n`)),
+    args: ['run', '.'],
   },
 };
 export type Language = keyof typeof HARNESSES;
@@ -99,8 +104,7 @@ export async function verdicts(language: Language, claims: readonly Claim[]): Pr
     await writeFile(join(folder, harness.snippet), await snippet(language));
     for (const [name, text] of Object.entries(harness.files)) await writeFile(join(folder, name), text);
     await writeFile(join(folder, 'claims.json'), JSON.stringify(claims));
-    const [file, ...args] = harness.command;
-    const { stdout } = await run(file, args, { cwd: folder, timeout: 170_000 });
+    const { stdout } = await run(await harness.program(), harness.args, { cwd: folder, timeout: 170_000 });
     return JSON.parse(stdout);
   } finally {
     await rm(folder, { recursive: true, force: true });
