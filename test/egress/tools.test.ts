@@ -26,6 +26,8 @@ const FIELDS: readonly TargetField[] = registry.flatMap((tool) =>
 
 /** Takes a URL where a host is asked for, and uses nothing of it but the host. */
 const TAKES_BOTH = 'ping';
+/** Takes a port behind its host, any. */
+const TAKES_PORT = 'ssl-check';
 /** Connects to nothing but the resolvers, and may show what they say. */
 const ONLY_ASKS_DNS = 'dns-lookup';
 /** Answers a redirect as it is. */
@@ -110,11 +112,14 @@ for (const target of FIELDS) {
     );
   } else {
     const both = tool.name === TAKES_BOTH;
+    const withPort = tool.name === TAKES_PORT;
     test.serial(`${label}: hosts that are refused`, (t) =>
       refusesAll(
         t,
         target,
-        refused('host').filter(({ input }) => !both || !input.includes('://')),
+        refused('host').filter(
+          ({ input, why }) => !(both && input.includes('://')) && !(withPort && why.includes('with a port')),
+        ),
       ),
     );
     test.serial(`${label}: URLs that are refused`, (t) =>
