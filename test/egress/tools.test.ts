@@ -78,14 +78,13 @@ async function refusesAll(
   rows: readonly SsrfCase[],
 ): Promise<void> {
   const call = await caller(target);
-  const network = await stubNetwork({});
+  using network = await stubNetwork({});
   const sockets = await countSockets(async () => {
     for (const { input, why } of rows) {
       const code = await call(input, network);
       t.true(REFUSALS.includes(code), `${JSON.stringify(input)}: ${why}: ${code}`);
     }
   });
-  network.close();
   t.deepEqual([network.lookups, network.dialled, sockets], [[], [], 0]);
 }
 
@@ -136,9 +135,8 @@ for (const target of FIELDS) {
       const call = await caller(target);
       for (const { input, why } of refused('dns')) {
         const { host, answers } = readDnsCase(input);
-        const network = await stubNetwork({ resolve: () => answers[0] ?? { addresses: [], chain: [] } });
+        using network = await stubNetwork({ resolve: () => answers[0] ?? { addresses: [], chain: [] } });
         const code = await call(takes === 'url' ? `http://${host}/` : host, network);
-        network.close();
         t.true(['target_refused', 'host_not_found'].includes(code), `${input}: ${why}: ${code}`);
         t.deepEqual([network.lookups, network.dialled], [[host], []], input);
       }
@@ -146,9 +144,8 @@ for (const target of FIELDS) {
 
   if (takes === 'url' && tool.pool !== 'browser')
     test.serial(`${label}: what is public is asked for, so that the refusals mean something`, async (t) => {
-      const network = await stubNetwork({});
+      using network = await stubNetwork({});
       await (await caller(target))('http://example.com/', network);
-      network.close();
       t.deepEqual([network.lookups[0], network.dialled[0]], ['example.com', EXAMPLE]);
     });
 
@@ -161,7 +158,7 @@ for (const target of FIELDS) {
       for (const { input, why } of refused('redirect')) {
         const [first = '', ...locations] = input.split(' -> ');
         const hops = locations.length === 1 ? 1 : 11;
-        const network = await stubNetwork({
+        using network = await stubNetwork({
           certificate,
           handle: (_, response) => {
             const location = locations.shift() ?? first;
@@ -169,7 +166,6 @@ for (const target of FIELDS) {
           },
         });
         const code = await call(first, network);
-        network.close();
         const told = `${input}: ${why}: ${code}`;
         if (browser) {
           // It tries https first, opens connections ahead, and has its own idea of a broken redirect.

@@ -61,7 +61,7 @@ export async function serve(
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The whole Internet, as far as a test knows: one web server under every public address. */
-export interface StubNetwork {
+export interface StubNetwork extends Disposable {
   guard: Guard;
   /** Names that were looked up, in order. */
   lookups: string[];
@@ -112,15 +112,11 @@ export async function stubNetwork({
     ...(certificate === undefined ? {} : { ca: [certificate.cert] }),
     ...options,
   });
-  return {
-    guard,
-    lookups,
-    dialled,
-    close() {
-      plain.close();
-      secure.close();
-      plain.closeAllConnections();
-      secure.closeAllConnections();
-    },
+  const close = () => {
+    plain.close();
+    secure.close();
+    plain.closeAllConnections();
+    secure.closeAllConnections();
   };
+  return { guard, lookups, dialled, close, [Symbol.dispose]: close };
 }
