@@ -11,7 +11,7 @@ import { insertCalls, openLanes } from './books.ts';
 import { type Intercept, interceptStore } from './intercept.ts';
 import { ModelAccount } from './ledger.model.ts';
 
-const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 100_000);
+const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 20_000);
 const LANES = 24;
 /** An account's statement is read again and again: it stays short. */
 const OPERATIONS_BY_ACCOUNT = 200;
