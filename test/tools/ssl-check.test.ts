@@ -13,7 +13,6 @@ import type { Certificate } from '../helpers/certificates.ts';
 import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { issueCertificate } from '../helpers/pki.ts';
-import { casesOf } from '../helpers/ssrf.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('ssl-check');
@@ -279,16 +278,6 @@ test('the time is the same for a server that drips', async (t) => {
   });
   t.is(await codeOf(() => withServer(drip, (open) => check(`example.com:${open}`, 900))), 'target_timeout');
   clearInterval(timer);
-});
-
-test('what is no public host is refused, and nothing is sent', async (t) => {
-  for (const { input, verdict, why } of casesOf('host').filter((row) => row.verdict === 'refuse')) {
-    const network = await stubNetwork({});
-    const code = await codeOf(() => tool.call({ host: input }, { egress: network.guard }));
-    network.close();
-    t.true(['invalid_input', 'target_refused'].includes(code), `${input} ${verdict}: ${why}: ${code}`);
-    t.deepEqual(network.dialled, [], input);
-  }
 });
 
 test('hosts with a port', async (t) => {
