@@ -1,13 +1,22 @@
-import { TimeoutError } from 'puppeteer';
+import { type Page, TimeoutError } from 'puppeteer';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Limits, Tab } from './pool.ts';
 import { BrowserLost } from './pool.ts';
 import type { Requests } from './requests.ts';
+import { within } from './within.ts';
 
 /** Where Chromium itself will not go, as its `net_error_list.h` names it. */
 const REFUSED =
   /ERR_(UNSAFE_REDIRECT|UNSAFE_PORT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME|BLOCKED_BY_CLIENT|ACCESS_DENIED)\b/;
 const TLS = /ERR_(CERT_\w+|SSL_\w+|BAD_SSL\w*|TLS\w*)/;
+
+const ANSWER_MS = 3_000;
+
+const stillAnswers = async (page: Page): Promise<boolean> =>
+  (await within(
+    page.evaluate(() => true),
+    ANSWER_MS,
+  )) === true;
 
 const failed = (detail: string, cause: unknown) => new ServiceError('target_failed', { detail, cause });
 
@@ -18,7 +27,7 @@ const failed = (detail: string, cause: unknown) => new ServiceError('target_fail
  */
 export async function explainNavigation(
   cause: unknown,
-  { proxy }: Pick<Tab, 'proxy'>,
+  { page, proxy }: Pick<Tab, 'page' | 'proxy'>,
   requests: Requests,
   { egress, signal, deadline }: Limits,
 ): Promise<unknown> {
@@ -36,7 +45,8 @@ export async function explainNavigation(
   if (text.includes('ERR_TOO_MANY_REDIRECTS')) return failed('The target redirects without end.', cause);
   if (text.includes('ERR_INVALID_AUTH_CREDENTIALS'))
     return failed('The target asks for a user name and a password.', cause);
-  if (text.includes('ERR_ABORTED')) return noPage(cause);
+  // A tab that is crashing aborts its navigation too, and answers nothing any more.
+  if (text.includes('ERR_ABORTED')) return (await stillAnswers(page)) ? noPage(cause) : cause;
   try {
     // The proxy tells the browser no more than that it failed.
     await egress.vet(egress.parseTarget(url, { kind: 'url', pointer: '/url' }), { signal, deadline });
