@@ -14,10 +14,9 @@ interface Answer {
   body: string;
 }
 
-/** One call on a connection of its own. @throws whose `syscall` is `connect` when there was no connection */
-const post = (url: string, key: string, body: string): Promise<Answer> =>
+/** One call on a connection of its own. */
+const post = (url: string, headers: Record<string, string>, body: string): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
     const sent = request(url, { method: 'POST', agent: false, headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -30,15 +29,23 @@ const post = (url: string, key: string, body: string): Promise<Answer> =>
     sent.end(body);
   });
 
-/** As a load balancer does it: whom it cannot connect to it passes over. What was sent once is not sent again. */
-async function balance(stack: Stack, turn: number, tool: string, key: string, body: string): Promise<Answer> {
+/**
+ * As a load balancer does it: whom it cannot reach it passes over. What an API has seen is not sent again; but when a
+ * socket is closed, the kernel resets whoever still stands in its queue, and of those no process has seen anything.
+ */
+async function balance(
+  { baseUrls }: Stack,
+  turn: number,
+  tool: string,
+  headers: Record<string, string>,
+  body: string,
+  isKnown: () => Promise<boolean>,
+): Promise<Answer> {
   for (let i = 0; ; i++) {
-    const baseUrl = stack.baseUrls[(turn + i) % stack.baseUrls.length] ?? '';
     try {
-      return await post(`${baseUrl}/api/v1/tools/${tool}`, key, body);
+      return await post(`${baseUrls[(turn + i) % baseUrls.length]}/api/v1/tools/${tool}`, headers, body);
     } catch (error) {
-      const unconnected = error instanceof Error && 'syscall' in error && error.syscall === 'connect';
-      if (!unconnected || i >= stack.baseUrls.length) throw error;
+      if (i >= baseUrls.length || (await isKnown())) throw error;
     }
   }
 }
@@ -60,7 +67,15 @@ test('every process is restarted in turn under load, and no call fails', async (
     for (let turn = number; !over; turn++) {
       const tool = turn % 3 === 0 ? 'bcrypt-hash' : 'hash-text';
       const input = tool === 'hash-text' ? { text: `${turn}` } : { password: `${turn}`, workFactor: 10 };
-      const answer = await balance(stack, turn, tool, account.toolsKey, JSON.stringify(input));
+      const key = `${number}-${turn}`;
+      const headers = {
+        Authorization: `Bearer ${account.toolsKey}`,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': key,
+      };
+      const isKnown = async () =>
+        (await store.calls.findOne({ accountId: account.accountId, 'idempotency.key': key })) !== null;
+      const answer = await balance(stack, turn, tool, headers, JSON.stringify(input), isKnown);
       if (answer.status === 200) spent += PRICES[tool];
       else failed.push(answer);
     }
