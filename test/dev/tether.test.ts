@@ -13,18 +13,19 @@ for (const [way, pdeathsig] of [
 ] as const)
   test(`a program does not outlive a parent that is killed, by ${way}`, async (t) => {
     // A duration that tells this program from every other one.
-    const program = `sleep ${randomInt(1_000_000, 9_000_000)}`;
+    const argument = String(randomInt(1_000_000, 9_000_000));
     const script = `import { spawn } from 'node:child_process';
       const { tethered } = await import(${JSON.stringify(module)});
       const { file, args, ipc } = tethered('sleep', [process.argv[1]], ${pdeathsig});
       spawn(file, args, { stdio: ['ignore', 'ignore', 'inherit', ...(ipc ? ['ipc'] : [])], detached: true });
       setInterval(() => {}, 1000);`;
-    const argument = program.replace('sleep ', '');
     const parent = spawn(process.execPath, ['--input-type=module', '--eval', script, argument], {
       stdio: 'inherit',
     });
     t.teardown(() => parent.kill('SIGKILL'));
-    const running = () => processesWith(argument).filter((line) => line.includes(` ${program}`));
+    // Not the process in between, which has the program's command line within its own.
+    const program = new RegExp(`^\\d+ sleep ${argument}`);
+    const running = () => processesWith(argument).filter((line) => program.test(line));
     for (let tries = 0; running().length === 0 && tries < 200; tries++) await sleep(50);
     t.is(running().length, 1);
     parent.kill('SIGKILL');

@@ -11,10 +11,10 @@ import { insertCalls, openLanes } from './books.ts';
 import { type Intercept, interceptStore } from './intercept.ts';
 import { ModelAccount } from './ledger.model.ts';
 
-const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 20_000);
+const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 100_000);
 const LANES = 24;
 /** An account's statement is read again and again: it stays short. */
-const OPERATIONS_BY_ACCOUNT = 200;
+const OPERATIONS_BY_ACCOUNT = 100;
 /** Calls accepted with one write. */
 const ACCEPTED_AT_ONCE = 10;
 const ACCOUNTS_BY_LANE = Math.ceil(OPERATIONS / OPERATIONS_BY_ACCOUNT / LANES);
