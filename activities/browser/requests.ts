@@ -55,9 +55,10 @@ export function followRequests(page: Page): Requests {
     secureFrames,
     async quiet(quietMs, until) {
       const startedAt = Date.now();
-      while (Date.now() < until) {
-        if (open.size === 0 && Date.now() - Math.max(changedAt, startedAt) >= quietMs) return;
-        await sleep(POLL_MS);
+      for (let now = startedAt; now < until; now = Date.now()) {
+        const rest = open.size === 0 ? Math.max(changedAt, startedAt) + quietMs - now : POLL_MS;
+        if (rest <= 0) return;
+        await sleep(Math.min(rest, until - now));
       }
     },
   };

@@ -1,15 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'ava';
 import type { Page } from 'puppeteer';
 import { hideOverlays } from '../../activities/browser/overlays.ts';
+import { keepPicture } from '../helpers/artefacts.ts';
 import { openBrowsers, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
 import { createGate } from '../helpers/gate.ts';
 import { CLEAN_PAGES, OVERLAY_PAGES } from './overlayPages.ts';
-
-/** A folder for pictures of before and after, to be looked at. */
-const PICTURES = process.env.TEST_PICTURES;
 
 const site = await startSite(
   Object.fromEntries(
@@ -35,9 +31,7 @@ async function onPage<T>(name: string, work: (page: Page) => Promise<T>): Promis
   );
 }
 async function picture(page: Page, name: string, moment: string): Promise<void> {
-  if (PICTURES === undefined) return;
-  mkdirSync(PICTURES, { recursive: true });
-  writeFileSync(join(PICTURES, `${name.replaceAll(/\W+/g, '-')}-${moment}.png`), await page.screenshot());
+  keepPicture('overlays', `${name} ${moment}`, await page.screenshot({ optimizeForSpeed: true }));
 }
 
 /** Those of the selectors, `host >>> inner` within a shadow, that are still to be seen. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'puppeteer';
+import { keepPicture } from '../helpers/artefacts.ts';
 import { launchChromium } from '../helpers/browser.ts';
 import { isRecord, recordsAt } from '../helpers/json.ts';
 
@@ -69,15 +70,27 @@ async function findings(page: Page): Promise<string[]> {
     );
 }
 
-/** The page that is shown, at both ends of the widths and in both schemes. */
+/** Ids and the like: the same page has the same name whoever looks. */
+const pictureName = (where: string): string =>
+  where.replace(/^\/dashboard/, '').replaceAll(/[a-z]+_\w+/g, 'id');
+
+let pictures = 0;
+
+/** The page that is shown, at both ends of the widths and in both schemes; its pictures are kept. */
 export async function inspect(t: ExecutionContext, { page }: Tab): Promise<void> {
   const where = new URL(page.url()).pathname;
-  for (const [width, value] of [
-    [320, 'dark'],
-    [1600, 'light'],
+  pictures += 1;
+  for (const [width, value, isChecked] of [
+    [320, 'light', false],
+    [320, 'dark', true],
+    [1600, 'dark', false],
+    [1600, 'light', true],
   ] as const) {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
     await page.setViewport({ width, height: 900 });
+    const name = `${String(pictures).padStart(2, '0')} ${pictureName(where)} ${width} ${value}`;
+    keepPicture('dashboard', name, await page.screenshot({ fullPage: true, optimizeForSpeed: true }));
+    if (!isChecked) continue;
     t.deepEqual(await findings(page), [], `${where} ${width} ${value}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     t.true(wide <= width, `${where} is ${wide} wide at ${width}`);

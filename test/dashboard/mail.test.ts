@@ -20,6 +20,7 @@ import { attribute, type Element, mainText, pageOf } from '../helpers/markup.ts'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { inspect, startTab } from './browser.ts';
 
 const FROM = 'tools@example.org';
 const FREE_CREDITS = 77;
@@ -580,4 +581,42 @@ test('a password for the mail server is not sent in the clear, nor logged', asyn
   } finally {
     await new Promise<void>((resolve) => server.close(() => resolve()));
   }
+});
+
+test('the pages that wait for a mail, and those that mails lead to, in a browser', async (t) => {
+  const { email, password } = freshCredentials();
+  await using own = new AsyncDisposableStack();
+  const tab = own.adopt(await startTab(stack.baseUrl), (it) => it.close());
+  const { page, open: openPage, press, type, text } = tab;
+  const follow = async (mails: number) => {
+    const mail = (await mailbox.until(email, mails)).at(-1);
+    await openPage(`/dashboard${mail ? pathIn(mail) : ''}`);
+  };
+
+  await openPage('/dashboard/sign-up');
+  await type('E-mail', email);
+  await page.type('#password', password);
+  await press('Sign up');
+  t.regex(await text(), /A mail is on its way/);
+  await inspect(t, tab);
+  await follow(1);
+  await inspect(t, tab);
+
+  await openPage('/dashboard/forgot-password');
+  await type('E-mail', email);
+  await press('Send the link');
+  t.regex(await text(), /a mail with a link is on its way/);
+  await inspect(t, tab);
+  await follow(2);
+  await inspect(t, tab);
+  await page.type('#newPassword', 'another password');
+  await press('Set the password');
+  await inspect(t, tab);
+  await follow(2);
+  t.regex(await text(), /This link no longer works|works once/);
+  await inspect(t, tab);
+  t.deepEqual(
+    tab.complaints.filter((it) => !/410/.test(it)),
+    [],
+  );
 });

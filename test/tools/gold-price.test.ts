@@ -205,6 +205,7 @@ const METAL_LIES: Readonly<Record<string, Answer>> = {
   'a reading time': metalAnswer('XAU', 2700, 'a few seconds ago'),
   'the right answer with status 500': raw(right, 500),
   'the right answer with status 404': raw(right, 404),
+  'the right answer in a megabyte': raw(right.padEnd(1_000_000)),
 };
 const rates = (rate: unknown, date?: unknown) => ratesAnswer(() => rate, date);
 const FX_LIES: Readonly<Record<string, Answer>> = {
