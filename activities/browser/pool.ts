@@ -76,18 +76,22 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     async init(): Promise<void> {}
     async close(): Promise<void> {}
     async workerInstance() {
-      const seat = free.pop();
-      if (seat === undefined) throw new Error('more workers than seats');
       return {
         jobInstance: async () => {
+          // As many seats as workers; the one that was given back first has had the most time to get ready.
+          const seat = free.shift();
+          if (seat === undefined) throw new Error('more workers than seats');
           const desk = await seat.take();
           desks.set(desk.page, desk);
           return {
             resources: { page: desk.page },
-            close: async () => seat.giveBack(desk, !unsound.has(desk)),
+            close: async () => {
+              seat.giveBack(desk, !unsound.has(desk));
+              free.push(seat);
+            },
           };
         },
-        close: () => seat[Symbol.asyncDispose](),
+        close: async () => {},
         repair: async () => {},
       };
     }

@@ -123,8 +123,8 @@ const sections: Record<string, () => Promise<object>> = {
       ...rows.map(({ atOnce, bare, peers, empty, ours, latency, throughput }) => ({
         'screenshots at once': atOnce,
         'bare puppeteer p50 ms': bare.p50,
-        'capture-website p50 ms': peers['capture-website'].p50,
-        'browserless p50 ms': peers.browserless.p50,
+        'capture-website p50 ms': peers?.['capture-website'].p50,
+        'browserless p50 ms': peers?.browserless.p50,
         'empty call p50 ms': empty.p50,
         'ours p50 ms': ours.p50,
         'p50 ratio': latency,
