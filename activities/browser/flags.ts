@@ -34,6 +34,8 @@ const QUIET = [
   '--no-first-run',
   '--no-service-autorun',
   '--password-store=basic',
+  // WebUI…: parts of its own interface that are pages, made anew with each context, and more work than the page that is
+  // wanted. SpareRenderer…: the next context could not use it.
   '--disable-features=AcceptCHFrame,AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,DnsOverHttpsUpgrade,GlobalMediaControls,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,SpareRendererForSitePerProcess,Translate,WebUIOmniboxAimPopup,WebUIOmniboxPopup,WebUIReloadButton',
 ];
 

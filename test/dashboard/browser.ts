@@ -72,7 +72,7 @@ async function findings(page: Page): Promise<string[]> {
 
 /** Ids and the like: the same page has the same name whoever looks. */
 const pictureName = (where: string): string =>
-  where.replace(/^\/dashboard/, '').replaceAll(/[a-z]+_\w+/g, 'id');
+  where.replace(/^\/dashboard/, '').replaceAll(/[a-z]+_[\w-]+/g, 'id');
 
 let pictures = 0;
 
