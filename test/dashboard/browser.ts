@@ -89,7 +89,11 @@ export async function inspect(t: ExecutionContext, { page }: Tab): Promise<void>
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
     await page.setViewport({ width, height: 900 });
     const name = `${String(pictures).padStart(2, '0')} ${pictureName(where)} ${width} ${value}`;
-    keepPicture('dashboard', name, await page.screenshot({ fullPage: true, optimizeForSpeed: true }));
+    keepPicture(
+      `dashboard/${t.title.replaceAll(/\W+/g, '-')}`,
+      name,
+      await page.screenshot({ fullPage: true, optimizeForSpeed: true }),
+    );
     if (!isChecked) continue;
     t.deepEqual(await findings(page), [], `${where} ${width} ${value}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);

@@ -24,7 +24,7 @@ for (const [way, pdeathsig] of [
     });
     t.teardown(() => parent.kill('SIGKILL'));
     // Not the process in between, which has the program's command line within its own.
-    const program = new RegExp(`^\\d+ sleep ${argument}`);
+    const program = new RegExp(`^\\d+ sleep ${argument} ?$`);
     const running = () => processesWith(argument).filter((line) => program.test(line));
     for (let tries = 0; running().length === 0 && tries < 200; tries++) await sleep(50);
     t.is(running().length, 1);

@@ -291,8 +291,9 @@ test('random operations, alone and at once, with crashes, leave the books as the
     while (done < OPERATIONS && wrong === 0) {
       const subject = random.pick(subjects);
       const count = random.integer(1, 10) <= 7 ? 1 : random.integer(2, 6);
-      const ran = await (count === 1 ? lane.alone(subject) : lane.together(subject, count));
-      done += ran;
+      // Not `done += await …`, which reads the sum before the other lanes have added to it.
+      const counted = await (count === 1 ? lane.alone(subject) : lane.together(subject, count));
+      done += counted;
     }
     return { lane, subjects };
   };
