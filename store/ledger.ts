@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import DataLoader from 'dataloader';
 import type { Document } from 'mongodb';
 import { LOW_CREDITS } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
-import { createLanes } from './lanes.ts';
-import type { AccountDoc, JournalEntry, Store } from './mongo.ts';
+import type { JournalEntry, Store } from './mongo.ts';
 import { createProjection } from './projection.ts';
+import { createSteps, type Stepped } from './steps.ts';
 
 /** What a reservation needs to know of a call. */
 export interface Reservation {
@@ -49,11 +50,6 @@ export interface Ledger {
 
 /** An account with so many unprojected journal entries takes no new hold until they are copied. */
 const JOURNAL_LIMIT = 2000;
-/**
- * Steps that one process has under way on one account: MongoDB tries a write that meets another on the same document
- * again and again, and with many at once that is a fifth of its work.
- */
-const STEPS_AT_ONCE = 8;
 /** How long an entry may wait to be copied together with others; who reads the books copies what waits. */
 const COPY_AFTER_MS = 5;
 /** An entry that is older than this was left by a process that died between the step and its copy. */
@@ -63,11 +59,20 @@ const LEFTOVER_BATCH = 20;
 
 const after = (balance: unknown, cost: unknown): Document => ({ $subtract: [balance, cost] });
 
-const journalWhere = (condition: Document): Document => ({
-  $filter: { input: '$journal', as: 'entry', cond: condition },
-});
-const entriesOf = (callId: string): Document => journalWhere({ $eq: ['$$entry.callId', callId] });
-const leftovers = journalWhere({ $lt: ['$$entry.at', { $subtract: ['$$NOW', LEFTOVER_AFTER_MS] }] });
+const leftovers: Document = {
+  $slice: [
+    {
+      $filter: {
+        input: '$journal',
+        as: 'entry',
+        cond: { $lt: ['$$entry.at', { $subtract: ['$$NOW', LEFTOVER_AFTER_MS] }] },
+      },
+    },
+    LEFTOVER_BATCH,
+  ],
+};
+const isMissing = (field: string): Document => ({ $eq: [{ $type: field }, 'missing'] });
+const hasNotEnded = (callId: string): Document => ({ $not: { $in: [callId, '$journal.callId'] } });
 
 /**
  * The money steps. Each is one conditional update of the account's own document, so nothing is read and then written,
@@ -86,21 +91,28 @@ export function createLedger(
 ): Ledger {
   const { accounts, calls } = store;
   const projection = createProjection(store, onError, copyAfterMs);
-  const inLane = createLanes(STEPS_AT_ONCE);
+  const stepOn = createSteps(store, leftovers);
   const tidying = new Set<string>();
+  /** Rows of calls, those that are asked for together read together. */
+  const rows = new DataLoader(
+    async (callIds: readonly string[]) => {
+      const found = await calls
+        .find({ _id: { $in: [...callIds] } }, { projection: { state: 1, code: 1 } })
+        .toArray();
+      const byId = new Map(found.map((row) => [row._id, row]));
+      return callIds.map((callId) => byId.get(callId) ?? null);
+    },
+    { cache: false },
+  );
 
   /**
-   * Ends a call: removes its hold, moves the balance when charged, and writes the entry, all in one step. Null when
+   * Ends a call: removes its hold, moves the balance when charged, and writes the entry, all in one step. Not done when
    * there is no such hold to charge, or when the journal says already how the call ended.
    */
-  async function end(settlement: Settlement): Promise<AccountDoc | null> {
+  function end(settlement: Settlement): Promise<Stepped | null> {
     const { callId, accountId, wanted } = settlement;
     const charged = wanted === 'charged';
     const hold = `$holds.${callId}`;
-    const isHeld = { [`holds.${callId}`]: { $exists: true } };
-    const filter = charged
-      ? { _id: accountId, [`holds.${callId}.nonce`]: settlement.nonce }
-      : { _id: accountId, $or: [isHeld, { 'journal.callId': { $ne: callId } }] };
     const cost = { $ifNull: [`${hold}.cost`, 0] };
     const balanceAfter = charged ? after('$balance', cost) : '$balance';
     const seq = charged ? { $add: ['$seq', 1] } : '$seq';
@@ -111,7 +123,7 @@ export function createLedger(
       id: `ent_${randomUUID()}`,
       callId,
       tool: { $ifNull: [`${hold}.tool`, null] },
-      state: charged ? 'charged' : { $cond: [{ $eq: [{ $type: hold }, 'missing'] }, 'refused', 'refunded'] },
+      state: charged ? 'charged' : { $cond: [isMissing(hold), 'refused', 'refunded'] },
       cost,
       at: '$$NOW',
       code: charged ? null : { $literal: settlement.code },
@@ -142,32 +154,21 @@ export function createLedger(
         },
       },
     };
-    return inLane(accountId, () =>
-      accounts.findOneAndUpdate(
-        filter,
-        [
-          {
-            $set: {
-              balance: balanceAfter,
-              reserved: after('$reserved', cost),
-              seq,
-              running: poolCounts,
-              journal: { $concatArrays: ['$journal', [entry]] },
-            },
-          },
-          { $unset: `holds.${callId}` },
-        ],
-        {
-          returnDocument: 'after',
-          // A busy account's journal is long, and every settlement would carry all of it home.
-          projection: {
-            balance: 1,
-            reserved: 1,
-            journal: { $concatArrays: [entriesOf(callId), { $slice: [leftovers, LEFTOVER_BATCH] }] },
-          },
-        },
-      ),
-    );
+    return stepOn({
+      accountId,
+      callId,
+      when: charged
+        ? { $eq: [`${hold}.nonce`, settlement.nonce] }
+        : { $or: [{ $not: isMissing(hold) }, hasNotEnded(callId)] },
+      set: {
+        balance: balanceAfter,
+        reserved: after('$reserved', cost),
+        seq,
+        running: poolCounts,
+        journal: { $concatArrays: ['$journal', [entry]] },
+        [`holds.${callId}`]: '$$REMOVE',
+      },
+    });
   }
 
   /** Copies what a process that died between a step and its copy left behind; one at a time for an account. */
@@ -184,7 +185,7 @@ export function createLedger(
   }
 
   async function recordedState(callId: string): Promise<Settled['state']> {
-    const row = await calls.findOne({ _id: callId }, { projection: { state: 1 } });
+    const row = await rows.load(callId);
     return row?.state === 'charged' ? 'charged' : 'refunded';
   }
 
@@ -198,22 +199,40 @@ export function createLedger(
     );
   }
 
-  /** Why a reservation did not match: it is already there, or it may not be. */
-  async function whyNotHeld(call: Reservation): Promise<ReserveResult> {
-    const account = await accounts.findOne({ _id: call.accountId });
+  /** Takes a hold, or says why there is none. */
+  async function hold(call: Reservation, nonce: string): Promise<ReserveResult> {
+    const { callId, accountId, tool, pool, price, maxRunning } = call;
+    const running = { $ifNull: [`$running.${pool}`, 0] };
+    const account = await stepOn({
+      accountId,
+      callId,
+      when: {
+        $and: [
+          isMissing(`$holds.${callId}`),
+          hasNotEnded(callId),
+          { $eq: ['$shortfall', 0] },
+          ...(maxRunning === null ? [] : [{ $lt: [running, maxRunning] }]),
+          { $lte: [{ $size: '$journal' }, JOURNAL_LIMIT] },
+          { $gte: [{ $subtract: ['$balance', '$reserved'] }, price] },
+        ],
+      },
+      set: {
+        reserved: { $add: ['$reserved', price] },
+        [`running.${pool}`]: { $add: [running, 1] },
+        [`holds.${callId}`]: { nonce, tool, pool, cost: price, at: '$$NOW' },
+      },
+    });
     if (account === null) return { status: 'closed', code: null, available: 0 };
     const available = account.balance - account.reserved;
-    const hold = account.holds[call.callId];
-    if (hold !== undefined) return { status: 'held', nonce: hold.nonce, available };
-    const ended = account.journal.find((entry) => entry.callId === call.callId);
-    if (ended !== undefined) return { status: 'closed', code: ended.code, available };
+    if (account.hold !== undefined) return { status: 'held', nonce: account.hold.nonce, available };
+    if (account.entry !== undefined) return { status: 'closed', code: account.entry.code, available };
     if (account.shortfall > 0) return { status: 'suspended', available };
-    if (available < call.price) return { status: 'insufficient', available };
-    if (call.maxRunning !== null && (account.running[call.pool] ?? 0) >= call.maxRunning)
+    if (available < price) return { status: 'insufficient', available };
+    if (maxRunning !== null && (account.running[pool] ?? 0) >= maxRunning)
       return { status: 'busy', available };
-    await copyLeftovers(account._id, account.journal);
+    await copyLeftovers(accountId, account.journal);
     await projection.flush();
-    throw new Error('the account changed between two looks at it'); // the caller tries again
+    throw new Error('the account changed, or its journal is full'); // the caller tries again
   }
 
   return {
@@ -221,57 +240,27 @@ export function createLedger(
     dropStrayHold,
 
     async reserve(call) {
-      const nonce = randomUUID();
-      const { callId, accountId, tool, pool, price } = call;
-      const running = `running.${pool}`;
-      const account = await inLane(accountId, () =>
-        accounts.findOneAndUpdate(
-          {
-            _id: accountId,
-            [`holds.${callId}`]: { $exists: false },
-            'journal.callId': { $ne: callId },
-            shortfall: 0,
-            ...(call.maxRunning === null ? {} : { [running]: { $not: { $gte: call.maxRunning } } }),
-            [`journal.${JOURNAL_LIMIT}`]: { $exists: false },
-            $expr: { $gte: [{ $subtract: ['$balance', '$reserved'] }, price] },
-          },
-          {
-            $inc: { reserved: price, [running]: 1 },
-            $set: { [`holds.${callId}`]: { nonce, tool, pool, cost: price, at: new Date() } },
-          },
-          { returnDocument: 'after', projection: { balance: 1, reserved: 1 } },
-        ),
-      );
-      const result: ReserveResult =
-        account === null
-          ? await whyNotHeld(call)
-          : { status: 'held', nonce, available: account.balance - account.reserved };
-
+      const result = await hold(call, randomUUID());
       if (result.status !== 'held') return result;
       // After the hold, never before: whoever ends the call from here on finds the hold and takes it.
-      const row = await calls.findOne({ _id: callId }, { projection: { state: 1, code: 1 } });
+      const row = await rows.load(call.callId);
       if (row?.state === 'running') return result;
-      await dropStrayHold(accountId, callId, result.nonce);
-      return { status: 'closed', code: row?.code ?? null, available: result.available + price };
+      await dropStrayHold(call.accountId, call.callId, result.nonce);
+      return { status: 'closed', code: row?.code ?? null, available: result.available + call.price };
     },
 
     async settle(settlement) {
       const { callId, accountId } = settlement;
       // The account before the call's row: an entry leaves the journal only after it stands in the row.
-      const account =
-        (await end(settlement)) ??
-        (await accounts.findOne(
-          { _id: accountId },
-          { projection: { balance: 1, reserved: 1, journal: entriesOf(callId) } },
-        ));
+      const account = await end(settlement);
       if (account === null) throw new Error(`no account ${accountId}`);
-      const available = account.balance - account.reserved;
-      const entry = account.journal.find((candidate) => candidate.callId === callId);
+      const { balance, reserved, journal, entry } = account;
+      const available = balance - reserved;
       // A plain charge is on record in the account itself. A refund may set an Idempotency-Key free, and an event has to
       // be there before it is handed over: their callers wait for the copy.
       if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
       else if (entry !== undefined) await projection.copy([{ accountId, entry }]);
-      await copyLeftovers(accountId, account.journal);
+      await copyLeftovers(accountId, journal);
       if (entry?.state === 'charged')
         return { state: 'charged', available, ...(entry.events.length > 0 && { fired: true }) };
       // A refund that comes again, or that took a late reservation's hold, does not undo a charge.

@@ -6,7 +6,7 @@ import { audit } from '../../store/audit.ts';
 import { createLedger, type Ledger, type Reservation } from '../../store/ledger.ts';
 import type { Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
-import { openCall, openLanes, readBooks } from './books.ts';
+import { insertCalls, openCall, openLanes, readBooks } from './books.ts';
 import { interceptStore } from './intercept.ts';
 
 /** Every sequence of operations up to this length, each operation any number of times. */
@@ -55,7 +55,7 @@ class Model {
 
 async function dieAfterHold(store: Store, call: Reservation): Promise<void> {
   const dying = interceptStore(store, (name, run) =>
-    name === 'calls.findOne' ? Promise.reject(new Error('killed')) : run(),
+    name === 'calls.find' ? Promise.reject(new Error('killed')) : run(),
   );
   try {
     await createLedger(dying, fail).reserve(call);
@@ -181,5 +181,52 @@ test('a grant gets through to an account that is busy with calls', async (t) => 
   await ledger.flush();
   t.log(`${Math.round(ms / grants)} ms a grant beside ${paid} calls`);
   t.is((await store.accounts.findOne({ _id: accountId }))?.balance, 1_000_000 + grants * 7 - paid);
+  t.deepEqual((await audit(store)).drift, []);
+});
+
+test('steps that meet on one account go together, and each is decided by itself', async (t) => {
+  await using lanes = await openLanes(1);
+  const [store] = lanes.stores;
+  if (store === undefined) throw new Error('no database');
+  const credits = 60;
+  const first = await openCall(store, { credits, price: 1 });
+  const calls = Array.from({ length: 100 }, () => ({ ...first, callId: randomUUID(), maxRunning: null }));
+  await insertCalls(store, calls);
+  let updates = 0;
+  const counted = interceptStore(store, (name, run) => {
+    if (name === 'accounts.findOneAndUpdate') updates++;
+    return run();
+  });
+  const ledger = createLedger(counted, (error) => t.fail(String(error)));
+
+  const answers = await Promise.all(calls.map((call) => ledger.reserve(call)));
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    calls.map((_, i) => (i < credits ? 'held' : 'insufficient')),
+    'who came first was served first',
+  );
+  t.is((await store.accounts.findOne({ _id: first.accountId }))?.reserved, credits);
+
+  const endings = await Promise.all(
+    answers.flatMap((answer, i) => {
+      const call = calls[i];
+      if (call === undefined || answer.status !== 'held') return [];
+      const { callId, accountId } = call;
+      const charge = ledger.settle({ callId, accountId, wanted: 'charged', nonce: answer.nonce });
+      const refund = () =>
+        ledger.settle({ callId, accountId, wanted: 'refunded', code: 'cancelled', release: true });
+      return i % 2 === 0 ? [charge, refund()] : [charge];
+    }),
+  );
+  t.true(
+    endings.every(({ state }) => state === 'charged'),
+    'a refund that comes later in the same update is too late',
+  );
+  await ledger.flush();
+  t.log(`${updates} updates`);
+  t.true(updates < 20);
+  const account = await store.accounts.findOne({ _id: first.accountId });
+  t.is(account?.balance, 0);
+  t.is(account?.reserved, 0);
   t.deepEqual((await audit(store)).drift, []);
 });
