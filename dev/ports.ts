@@ -13,12 +13,21 @@ export function tryPort(port: number, host = '127.0.0.1'): Promise<{ port: numbe
   });
 }
 
-/** `preferred` where it is free, else a port that the system picks. */
+/**
+ * Linux gives ports from 32768 on to whoever connects somewhere (ip_local_port_range): while a server of ours is down,
+ * one of those could be the port that it is to come back to.
+ */
+const PORTS = { first: 10_000, count: 22_768 };
+/** Processes that pick at the same time do so in different places: one may not listen yet when the other looks. */
+const PORTS_A_PROCESS = 41;
+let picked = process.pid * PORTS_A_PROCESS;
+
+/** `preferred` where it is free, else another that is, below those of outgoing connections. */
 export async function freePort(preferred?: number): Promise<number> {
-  for (const port of preferred === undefined ? [0] : [preferred, 0]) {
-    const result = await tryPort(port);
+  if (preferred !== undefined && 'port' in (await tryPort(preferred))) return preferred;
+  for (let tried = 0; tried < PORTS.count; tried++) {
+    const result = await tryPort(PORTS.first + (picked++ % PORTS.count));
     if ('port' in result) return result.port;
-    if (port === 0) throw result.error;
   }
-  throw new Error('unreachable');
+  throw new Error('no port is free');
 }

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 import { machineEnv } from './host.mjs';
+import { freePort } from './ports.ts';
 import { OwnedProcess } from './process.ts';
 import { type Log, StartError } from './start-error.ts';
 
@@ -107,20 +108,23 @@ interface Api {
   internalUrl: string;
 }
 
-/** Starts an API; once it has ports, later starts get the same, so that its addresses stay right. */
+/** Starts an API. Later starts get the same ports, so that its addresses stay right. */
 async function startApi(
   index: number,
   common: Common,
   own: (process: OwnedProcess<Ready>) => void,
 ): Promise<Api> {
   const name = index === 0 ? 'api' : `api-${index + 1}`;
-  const env = { ...common.env, ...(index > 0 && { PORT: '0', INTERNAL_PORT: '0' }) };
+  const env: Record<string, string> = {
+    ...common.env,
+    ...(index > 0 && { PORT: '0', INTERNAL_PORT: '0' }),
+  };
+  for (const port of ['PORT', 'INTERNAL_PORT']) if (env[port] === '0') env[port] = String(await freePort());
   const process = createProcess(name, ['api/server.ts'], () => env, common);
   own(process);
   const { baseUrl, internalUrl } = await process.start();
   if (baseUrl === undefined || internalUrl === undefined)
     throw new StartError(`${name} did not say where it listens`);
-  Object.assign(env, { PORT: portOf(baseUrl), INTERNAL_PORT: portOf(internalUrl) });
   return { process, baseUrl, internalUrl };
 }
 

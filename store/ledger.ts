@@ -51,7 +51,7 @@ export interface Ledger {
 /** An account with so many unprojected journal entries takes no new hold until they are copied. */
 const JOURNAL_LIMIT = 2000;
 /** How long an entry may wait to be copied together with others; who reads the books copies what waits. */
-const COPY_AFTER_MS = 5;
+const COPY_AFTER_MS = 100;
 /** An entry that is older than this was left by a process that died between the step and its copy. */
 const LEFTOVER_AFTER_MS = 5000;
 /** So many of them are copied with one settlement: on a slow day entries grow old by themselves, and many at once. */

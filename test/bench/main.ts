@@ -1,16 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
-import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
+import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { benchBrowser, startPages } from './browser.ts';
 import { benchCalls } from './calls.ts';
 import { benchHashes } from './hashes.ts';
 import { benchHistory } from './history.ts';
 import { benchImages } from './images.ts';
 import { benchLinks } from './links.ts';
+import { benchMemory } from './memory.ts';
 import { benchMoney } from './money.ts';
 import { benchNetwork, startTarget } from './network.ts';
 import { benchOffice } from './office.ts';
 import { benchPages } from './pages.ts';
+import { benchStart } from './start.ts';
 import { benchWebhooks } from './webhooks.ts';
 
 /** Of which the median counts. */
@@ -19,20 +20,6 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const HISTORY = Number(process.env.BENCH_HISTORY ?? 1_000_000);
 /** Calls of the account whose pages of the dashboard are opened. */
 const PAGES = Number(process.env.BENCH_PAGES ?? 100_000);
-
-/** Memory of a process, MB (proportional share, so that what processes share counts once). */
-function memoryMb(pid: number): number {
-  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return Math.round(Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024);
-}
-
-const memory = (stack: Stack) =>
-  Object.fromEntries(
-    stack.names.map((name) => {
-      const pid = stack.pid(name);
-      return [name, pid === undefined ? null : memoryMb(pid)];
-    }),
-  );
 
 const round = (value: number) => Math.round(value * 100) / 100;
 const rounded = (table: object): unknown =>
@@ -50,10 +37,13 @@ const env = {
   EGRESS_ALLOW: `${target.env.EGRESS_ALLOW},127.0.0.1:${pages.port}`,
 };
 const stack = open.adopt(await startStack({ servers, env }), (it) => it.stop());
-const idle = memory(stack);
 
 /** Each gives its table. */
 const sections: Record<string, () => Promise<object>> = {
+  memory: async () => {
+    const { idle, loaded } = await benchMemory(stack);
+    return { 'idle MB': idle, 'after calls MB': loaded };
+  },
   calls: async () =>
     (await benchCalls(stack, ROUNDS)).map(({ atOnce, bare, call, latency, throughput }) => ({
       'at once': atOnce,
@@ -64,7 +54,10 @@ const sections: Record<string, () => Promise<object>> = {
       'hash-text /s': call.perSecond,
       '/s ratio': throughput,
     })),
-  memory: async () => ({ 'idle MB': idle, 'now MB': memory(stack) }),
+  start: async () => {
+    const { first, second } = await benchStart(ROUNDS);
+    return { 'first start s': first, 'second start s': second };
+  },
   money: async () => [
     await benchMoney(stack.mongodbUri, 1, 4000),
     await benchMoney(stack.mongodbUri, 1000, 4000),

@@ -35,6 +35,9 @@ export interface NetworkFigures {
 const SCRAPES = 20;
 const PAGE_BYTES = 1_000_000;
 const VETS = 50_000;
+const WARM_UP = 20;
+/** Of each kind in a round. */
+const REQUESTS = 50;
 
 /** A page of paragraphs, links and pictures. */
 function makePage(): string {
@@ -93,15 +96,14 @@ async function benchHttp(stack: Stack, url: string, targetMs: number, times: num
     empty: () => call('hash-text', { text: '' }),
     call: () => call('http-request', { url: `${url}/${targetMs}` }),
   };
-  // In short turns, so that what else the machine does falls on all of them.
-  const p50: Record<keyof typeof runs, number[]> = { bare: [], empty: [], call: [] };
-  for (let round = 0; round < times; round++) {
-    p50.bare.push((await measure(20, 1, runs.bare)).p50);
-    p50.empty.push((await measure(20, 1, runs.empty)).p50);
-    p50.call.push((await measure(20, 1, runs.call)).p50);
-  }
+  // One after the other in turns, so that what else the machine does falls on all of them.
+  const took: Record<keyof typeof runs, number[]> = { bare: [], empty: [], call: [] };
+  const names = ['bare', 'empty', 'call'] as const;
+  for (const name of names) await measure(WARM_UP, 1, runs[name]);
+  for (let turn = 0; turn < times; turn++)
+    for (const name of names) took[name].push((await measure(1, 1, runs[name])).p50);
   const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-  const [bare, empty, whole] = [median(p50.bare), median(p50.empty), median(p50.call)];
+  const [bare, empty, whole] = [median(took.bare), median(took.empty), median(took.call)];
   return { targetMs, bare, empty, call: whole, ratio: (whole - empty) / bare };
 }
 
@@ -154,8 +156,8 @@ export async function benchNetwork(
   rounds: number,
 ): Promise<NetworkFigures> {
   const http = [
-    await benchHttp(stack, target.url, 0, rounds),
-    await benchHttp(stack, target.url, 100, rounds),
+    await benchHttp(stack, target.url, 0, rounds * REQUESTS),
+    await benchHttp(stack, target.url, 100, rounds * REQUESTS),
   ];
   return { http, scrapes: await benchScrapes(stack, target), vetMicroseconds: await benchVet() };
 }

@@ -9,7 +9,8 @@ import { measure } from './measure.ts';
 
 /** Of the rarer kinds there are so many: what is filtered for lies far back. */
 const RARE = 30;
-const ROUNDS = 40;
+/** Often enough that p95 is more than a guess. */
+const ROUNDS = 200;
 const HOUR_MS = 3_600_000;
 
 export interface PageRow {

@@ -10,6 +10,12 @@ import type { Stack } from '../helpers/stack.ts';
 
 const ENDPOINTS = 10;
 const SECONDS = 20;
+/** At the edge of what the machine can do one run says little: a rate is sustained when it is so often in a row. */
+const RUNS = 2;
+/** Between a rate and the next that is tried. */
+const STEP = 1.25;
+/** Of runs with an endpoint that answers and then hangs; each has one of its own, which is not disabled while it lasts. */
+const PAIRS = 5;
 /** What p99 may be for a rate to count as sustained. */
 const P99_MS = 2000;
 const FIRST_RATE = 10;
@@ -23,11 +29,14 @@ interface Delays {
 }
 
 export interface WebhooksRow {
-  /** Highest rate of events with p99 within two seconds. */
+  /** Highest rate of events with p99 within two seconds, run after run. */
   perSecond: number;
   /** At half of it. */
   half: Delays;
-  /** p99 of the others at the highest rate, when one more endpoint hangs on every attempt by when it answers. */
+  /**
+   * p99 of the others at the highest rate, when one more endpoint hangs on every attempt, by when it answers; the median
+   * of some pairs of runs.
+   */
   isolation: number;
 }
 
@@ -102,15 +111,25 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
     return { p50: at(0.5), p99: at(0.99) };
   }
 
+  async function isSustained(rate: number): Promise<boolean> {
+    for (let i = 0; i < RUNS; i++) if ((await run(rate)).p99 > P99_MS) return false;
+    return true;
+  }
+
   await run(FIRST_RATE);
   let perSecond = 0;
-  for (let rate = FIRST_RATE; (await run(rate)).p99 <= P99_MS; rate = Math.round(rate * 1.5))
-    perSecond = rate;
+  for (let rate = FIRST_RATE; await isSustained(rate); rate = Math.round(rate * STEP)) perSecond = rate;
 
   const half = await run(Math.max(1, Math.round(perSecond / 2)));
-  const one = await makeOwner();
-  const answering = await run(perSecond, [one.accountId]);
-  one.receiver.answer(() => null);
-  const hanging = await run(perSecond, [one.accountId]);
-  return { perSecond, half, isolation: hanging.p99 / answering.p99 };
+  const ratios: number[] = [];
+  for (let i = 0; i < PAIRS; i++) {
+    const one = await makeOwner();
+    const answering = await run(perSecond, [one.accountId]);
+    one.receiver.answer(() => null);
+    const hanging = await run(perSecond, [one.accountId]);
+    one.receiver.answer(() => ({}));
+    ratios.push(hanging.p99 / answering.p99);
+  }
+  const isolation = ratios.sort((a, b) => a - b)[ratios.length >> 1] ?? Number.NaN;
+  return { perSecond, half, isolation };
 }

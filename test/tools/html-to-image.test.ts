@@ -154,6 +154,19 @@ test.serial('a script without end is ended, and what is there by then is drawn',
   t.deepEqual(pixel((await draw(`<div style="${FILL};background:#00f">`)).file, 5, 50), [0, 0, 255]);
 });
 
+test.serial('markup of a million nodes is drawn or refused, and the next is drawn', async (t) => {
+  await using small = await openBrowsers({ memoryBytes: 800_000_000 });
+  const drawIn = async (html: string) => {
+    const input = { html, width: 200, height: 100, fullPage: html.length > 1000 };
+    const { fileBase64 } = await tool.call(input, { egress: site.guard(), resource: small });
+    return Buffer.from(String(fileBase64), 'base64');
+  };
+  t.true((await drawIn('<div>'.repeat(100_000))).length > 0, 'one in the other');
+  await t.throwsAsync(drawIn('<p>x <b>y</b></p>'.repeat(250_000)), { code: 'source_too_large' });
+  t.is(small.metrics.browsers.overMemory, 1);
+  t.deepEqual(pixel(await drawIn(`<div style="${FILL};background:#00f">`), 5, 50), [0, 0, 255]);
+});
+
 test('what is no input is refused', async (t) => {
   for (const body of [
     { html: '' },

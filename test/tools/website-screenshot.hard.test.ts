@@ -46,6 +46,9 @@ test.before(async () => {
       response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"', ...HTML }).end(page('<h1>Who?</h1>')),
     '/loop': (_, response) => response.writeHead(302, { Location: '/loop' }).end(),
     '/js-loop': page('<script>location.replace("/js-loop?"+Math.random())</script>'),
+    '/js-loop-slow': page(
+      '<script>setTimeout(()=>location.replace("/js-loop-slow?"+Math.random()),300)</script>',
+    ),
     '/to-private': (_, response) => response.writeHead(302, { Location: 'http://10.0.0.1/' }).end(),
     '/to-metadata': page('<meta http-equiv="refresh" content="0;url=http://169.254.169.254/latest/">'),
     '/to-file': (_, response) => response.writeHead(302, { Location: 'file:///etc/passwd' }).end(),
@@ -138,6 +141,21 @@ test.serial('a page that eats memory takes its browser, and no more', async (t) 
     message: 'The page takes more memory than a browser may have.',
   });
   t.is(resource.metrics.browsers.overMemory, 1);
+  t.is(await outcome('/ok'), 'T');
+});
+
+test.serial('a page that replaces itself for ever ends in time', async (t) => {
+  t.is(await outcome('/js-loop-slow'), 'T');
+  const deadline = Date.now() + 20_000;
+  // What is there between two of its loads may be drawn.
+  const ended = await tool
+    .call({ url: `${site.origin}/js-loop` }, { egress: site.guard(), resource, deadline })
+    .then(
+      ({ pageTitle }) => pageTitle,
+      ({ code }: ServiceError) => code,
+    );
+  t.true(ended === 'T' || ended === 'target_timeout', `${ended}`);
+  t.true(Date.now() < deadline);
   t.is(await outcome('/ok'), 'T');
 });
 

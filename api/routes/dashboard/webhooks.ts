@@ -20,7 +20,7 @@ import {
 import { createValidator } from '../../derive/validator.ts';
 import type { Webhooks } from '../../webhooks.ts';
 import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from './desk.ts';
-import { ALL_ENDPOINTS, pageOf, ROWS, single } from './query.ts';
+import { ALL_ENDPOINTS, pageOf, single } from './query.ts';
 
 interface Dependencies {
   webhooks: Webhooks;
@@ -85,7 +85,8 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
       webhooks.get(viewer.account._id, id),
       webhooks.attempts(viewer.account._id, id, page),
     ]);
-    return webhookPage({ viewer, webhook, attempts, cursor: page.cursor, draft: webhook, ...more });
+    const done = doneOf(ctx, attempts.items);
+    return webhookPage({ viewer, webhook, attempts, cursor: page.cursor, draft: webhook, done, ...more });
   }
 
   /**
@@ -121,11 +122,7 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
     await attempt(ctx, create, (failure) => list(visit, { draft, failure }));
   });
 
-  desk.get(`${WEBHOOKS_PATH}/:id`, async (visit) => {
-    const { ctx, viewer, id } = visit;
-    const { items } = await webhooks.attempts(viewer.account._id, id, { limit: ROWS });
-    sendPage(ctx, await one(visit, id, { done: doneOf(ctx, items) }));
-  });
+  desk.get(`${WEBHOOKS_PATH}/:id`, async (visit) => sendPage(visit.ctx, await one(visit, visit.id)));
 
   action('test', async ({ viewer, id }) => {
     const taken = await takeToken?.(`webhook-test:${viewer.account._id}`, TESTS);
