@@ -6,8 +6,9 @@ import type { Env } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { type Accounts, createAccounts } from '../store/accounts.ts';
 import { type ApiKeys, createApiKeys, type NewKey } from '../store/apiKeys.ts';
+import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
-import { ensureIndexes, openStore } from '../store/mongo.ts';
+import { openStore } from '../store/mongo.ts';
 import { createLog } from '../workers/log.ts';
 import type { DemoFile } from './demo-file.ts';
 

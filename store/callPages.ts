@@ -1,4 +1,5 @@
-import { CALL_INDEXES, CALL_STATES, type CallDoc, type CallState, type Store } from './mongo.ts';
+import { CALL_INDEXES } from './indexes.ts';
+import { CALL_STATES, type CallDoc, type CallState, type Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByTime } from './pages.ts';
 
 export interface CallFilter {

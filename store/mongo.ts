@@ -312,62 +312,6 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
   };
 }
 
-const NEWEST_CALL = { startedAt: -1, _id: -1 } as const;
-
-/** What pages of calls are read by: with any filter they begin at their first row and end at their last. */
-export const CALL_INDEXES = {
-  all: { accountId: 1, ...NEWEST_CALL },
-  ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
-  inState: { accountId: 1, state: 1, ...NEWEST_CALL },
-} as const;
-
-/** How long it is remembered that an owner was told: nothing tries again for so long. */
-const NOTICE_SECONDS = 14 * 86_400;
-
-/** Creates what is missing; the unique ones carry guarantees and are named for them in their stores. */
-export async function ensureIndexes(store: Store): Promise<void> {
-  await Promise.all([
-    store.accounts.createIndex({ email: 1 }, { unique: true }),
-    store.accounts.createIndex({ createdAt: -1, _id: -1 }),
-    store.accounts.createIndex({ reserved: 1 }, { partialFilterExpression: { reserved: { $gt: 0 } } }),
-    store.accounts.createIndex(
-      { monthlyAllowance: 1 },
-      { partialFilterExpression: { monthlyAllowance: { $gt: 0 } } },
-    ),
-    store.apiKeys.createIndex({ hash: 1 }, { unique: true }),
-    store.apiKeys.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
-    store.calls.createIndex(
-      { accountId: 1, 'idempotency.key': 1 },
-      { unique: true, partialFilterExpression: { 'idempotency.key': { $exists: true } } },
-    ),
-    ...Object.values(CALL_INDEXES).map((fields) => store.calls.createIndex(fields)),
-    store.calls.createIndex({ touchedAt: 1 }, { partialFilterExpression: { state: 'running' } }),
-    store.entries.createIndex({ accountId: 1, seq: -1 }, { unique: true }),
-    store.grants.createIndex({ accountId: 1, at: -1 }),
-    store.payments.createIndex({ accountId: 1, paidAt: -1 }),
-    store.payments.createIndex({ forgetAt: 1 }, { expireAfterSeconds: 0 }),
-    store.events.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
-    store.events.createIndex({ accountId: 1, event: 1, createdAt: -1, _id: -1 }),
-    store.events.createIndex({ createdAt: 1 }, { partialFilterExpression: { pending: true } }),
-    store.webhookEndpoints.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
-    store.deliveries.createIndex({ eventId: 1 }),
-    store.deliveries.createIndex({ accountId: 1, state: 1, event: 1, createdAt: -1, eventId: -1 }),
-    store.deliveries.createIndex({ endpointId: 1, state: 1, nextAt: 1 }),
-    store.deliveries.createIndex({ nextAt: 1 }, { partialFilterExpression: { state: 'pending' } }),
-    store.deliveryAttempts.createIndex({ endpointId: 1, at: -1, _id: -1 }),
-    store.responseBodies.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
-    store.notices.createIndex({ dueAt: 1 }),
-    store.notices.createIndex({ at: 1 }, { expireAfterSeconds: NOTICE_SECONDS }),
-    store.results.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
-    store.buckets.createIndex({ at: 1 }, { expireAfterSeconds: 3600 }),
-    // better-auth would make the first by itself, under this name, but only after it has begun to work.
-    store.db.collection('users').createIndex({ email: 1 }, { unique: true, name: 'users_email_uidx' }),
-    store.db.collection('sessions').createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
-    store.db.collection('sessions').createIndex({ userId: 1 }),
-    store.db.collection('verifications').createIndex({ identifier: 1 }),
-  ]);
-}
-
 /** The server's code for a unique key that is taken. */
 export const DUPLICATE_KEY = 11000;
 

@@ -3,7 +3,8 @@ import test from 'ava';
 import { type Accounts, createAccounts } from '../../store/accounts.ts';
 import { grantAllowances, monthOf } from '../../store/allowance.ts';
 import { audit } from '../../store/audit.ts';
-import { ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import { ensureIndexes } from '../../store/indexes.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 let store: Store;

@@ -3,8 +3,9 @@ import test from 'ava';
 import { createAccounts } from '../../store/accounts.ts';
 import { type Audit, audit, type Books, check } from '../../store/audit.ts';
 import { createCalls } from '../../store/calls.ts';
+import { ensureIndexes } from '../../store/indexes.ts';
 import { createLedger } from '../../store/ledger.ts';
-import { type AccountDoc, type EntryDoc, ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import { type AccountDoc, type EntryDoc, openStore, type Store } from '../../store/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 let store: Store;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from '../../schemas/tool.ts';
 import { createAccounts } from '../../store/accounts.ts';
+import { ensureIndexes } from '../../store/indexes.ts';
 import type { Reservation } from '../../store/ledger.ts';
-import { type CallDoc, ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import { type CallDoc, openStore, type Store } from '../../store/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 /** Older than what the sweeper leaves alone. */

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { type Accounts, createAccounts } from '../../store/accounts.ts';
 import { audit } from '../../store/audit.ts';
-import { ensureIndexes, openStore, type Store } from '../../store/mongo.ts';
+import { ensureIndexes } from '../../store/indexes.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
 import { createPayments, type Payments, type Report } from '../../store/payments.ts';
 import { startDatabase } from '../helpers/stack.ts';
 

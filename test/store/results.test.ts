@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
+import { ensureIndexes } from '../../store/indexes.ts';
 import { createKeyring } from '../../store/keyring.ts';
-import { ensureIndexes, openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo.ts';
 import { createResults } from '../../store/results.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
