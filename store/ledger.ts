@@ -50,7 +50,10 @@ export interface Ledger {
 
 /** An account with so many unprojected journal entries takes no new hold until they are copied. */
 const JOURNAL_LIMIT = 2000;
-/** How long an entry may wait to be copied together with others; who reads the books copies what waits. */
+/**
+ * How long an entry may wait to be copied together with others: each copy is three writes. Who reads the books copies what
+ * waits; until then the row of a call that has ended says that it runs, and whoever goes by it asks the workflow.
+ */
 const COPY_AFTER_MS = 100;
 /** An entry that is older than this was left by a process that died between the step and its copy. */
 const LEFTOVER_AFTER_MS = 5000;
