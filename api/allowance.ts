@@ -1,6 +1,6 @@
 import { invalidInput } from '../schemas/errors.ts';
 import type { Accounts } from '../store/accounts.ts';
-import type { AccountDoc } from '../store/mongo.ts';
+import type { Account } from '../store/mongo.ts';
 import { MAX_CREDITS } from './adjustment.ts';
 
 /**
@@ -12,7 +12,7 @@ export async function setMonthlyAllowance(
   accounts: Accounts,
   accountId: string,
   credits: number,
-): Promise<AccountDoc> {
+): Promise<Account> {
   if (!Number.isInteger(credits) || credits < 0 || credits > MAX_CREDITS)
     throw invalidInput([
       { pointer: '/monthlyAllowance', message: `must be a whole number from 0 to ${MAX_CREDITS}` },

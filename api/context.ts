@@ -1,5 +1,5 @@
 import type { ParameterizedContext } from 'koa';
-import type { AccountDoc, ApiKeyDoc } from '../store/mongo.ts';
+import type { Account, ApiKeyDoc } from '../store/mongo.ts';
 
 /** What the middleware learns about a request and leaves for the routes. */
 export interface State {
@@ -10,7 +10,7 @@ export interface State {
 
 /** An account, and the key it came with; null for a dashboard session. */
 export interface Caller {
-  account: AccountDoc;
+  account: Account;
   key: ApiKeyDoc | null;
 }
 

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
 import { newEvent } from './events.ts';
-import { type AccountDoc, type EntryType, type GrantDoc, isDuplicate, type Store } from './mongo.ts';
+import {
+  type Account,
+  type AccountDoc,
+  type EntryType,
+  type GrantDoc,
+  isDuplicate,
+  type Store,
+} from './mongo.ts';
 
 /** A change of credits from outside a call. */
 export interface Grant {
@@ -23,8 +30,8 @@ export interface Granted {
 }
 
 export interface Accounts {
-  find(accountId: string): Promise<AccountDoc | null>;
-  findByEmail(email: string): Promise<AccountDoc | null>;
+  find(accountId: string): Promise<Account | null>;
+  findByEmail(email: string): Promise<Account | null>;
   /**
    * Opens an account with its first credits, which fire no event. Under an id of the caller's it is opened once,
    * however often this is tried. @throws ServiceError limit_reached: e-mail taken
@@ -40,6 +47,9 @@ export interface Accounts {
   /** @throws ServiceError not_found */
   setMonthlyAllowance(accountId: string, credits: number): Promise<AccountDoc>;
 }
+
+/** What makes an `Account`. */
+const SHOWN = { holds: 0, journal: 0 };
 
 const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
 
@@ -127,8 +137,8 @@ export function createAccounts(store: Store): Accounts {
   }
 
   return {
-    find: (accountId) => accounts.findOne({ _id: accountId }),
-    findByEmail: (email) => accounts.findOne({ email: email.toLowerCase() }),
+    find: (accountId) => accounts.findOne<Account>({ _id: accountId }, { projection: SHOWN }),
+    findByEmail: (email) => accounts.findOne<Account>({ email: email.toLowerCase() }, { projection: SHOWN }),
 
     async create({ id = `acc_${randomUUID()}`, email, credits }) {
       const account: AccountDoc = {

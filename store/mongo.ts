@@ -73,6 +73,9 @@ export interface AccountDoc {
   journal: JournalEntry[];
 }
 
+/** An account as it is shown and asked for: what runs now and what waits to be copied is the ledger's, and may be long. */
+export type Account = Omit<AccountDoc, 'holds' | 'journal'>;
+
 export type EntryType = 'charge' | 'signup' | 'purchase' | 'allowance' | 'adjustment' | 'recovery';
 
 /** One line of the statement. The amounts of an account add up to its balance. */

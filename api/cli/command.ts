@@ -2,7 +2,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
 import type { Lists } from '../../store/lists.ts';
-import type { AccountDoc, Store } from '../../store/mongo.ts';
+import type { Account, Store } from '../../store/mongo.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
 import type { Options, Values } from './arguments.ts';
 
@@ -27,7 +27,7 @@ export interface Command {
 }
 
 /** @throws CommandError when there is no such account */
-export async function requireAccount({ accounts }: Books, id: string): Promise<AccountDoc> {
+export async function requireAccount({ accounts }: Books, id: string): Promise<Account> {
   const account = await accounts.find(id);
   if (account === null) throw new CommandError(`there is no account ${JSON.stringify(id)}`);
   return account;

@@ -1,10 +1,10 @@
-import type { AccountDoc } from '../../store/mongo.ts';
+import type { Account } from '../../store/mongo.ts';
 import type { User } from '../auth.ts';
 
 /** Who looks at a page. */
 export interface Viewer {
   user: User;
-  account: AccountDoc;
+  account: Account;
   sessionId: string;
   /** Comes back with each form. */
   formToken: string;

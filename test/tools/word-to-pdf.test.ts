@@ -33,6 +33,7 @@ test.after.always(async () => {
 const REAL = fileURLToPath(new URL('../../node_modules/mammoth/test/test-data/', import.meta.url));
 /** Written by Word, for tests of the package mammoth. */
 const WORD = ['comments', 'endnotes', 'strict-format', 'tables', 'text-box', 'tiny-picture'];
+const WORD_97 = fileURLToPath(new URL('../vectors/office/word-97.doc', import.meta.url));
 
 const rtfText = (text: string): string =>
   Array.from(text, (character) =>
@@ -87,7 +88,7 @@ const written = () =>
     }),
   );
 
-/** Twenty documents of all four kinds. */
+/** Documents of all four kinds. */
 async function makeDocuments(): Promise<string[]> {
   const sources = await Promise.all(
     Object.entries(SOURCES).map(async ([name, text]) => {
@@ -98,7 +99,8 @@ async function makeDocuments(): Promise<string[]> {
   );
   const made: string[] = [];
   for (const to of ['doc', 'docx', 'odt']) made.push(...(await convertPlainly(folder, to, sources)));
-  return [...WORD.map((name) => join(REAL, `${name}.docx`)), ...(await written()), ...sources, ...made];
+  const byWord = [...WORD.map((name) => join(REAL, `${name}.docx`)), WORD_97];
+  return [...byWord, ...(await written()), ...sources, ...made];
 }
 
 test.serial(
@@ -106,7 +108,7 @@ test.serial(
   async (t) => {
     t.timeout(24 * 3_600_000);
     const documents = await makeDocuments();
-    t.is(documents.length, 20);
+    t.is(documents.length, 21);
     const times = Math.ceil(Number(process.env.TEST_DOCUMENTS ?? documents.length) / documents.length);
     const expected = new Map<string, { pages: number; text: string }>();
     for (const [at, document] of documents.entries()) {

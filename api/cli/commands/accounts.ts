@@ -1,4 +1,4 @@
-import type { AccountDoc } from '../../../store/mongo.ts';
+import type { Account } from '../../../store/mongo.ts';
 import { MAX_CREDITS } from '../../adjustment.ts';
 import { setMonthlyAllowance } from '../../allowance.ts';
 import { CommandError } from '../addresses.ts';
@@ -6,7 +6,7 @@ import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
 
 /** More than its owner is shown. */
-const row = (account: AccountDoc) => ({
+const row = (account: Account) => ({
   id: account._id,
   email: account.email,
   createdAt: account.createdAt.toISOString(),

@@ -1,4 +1,4 @@
-import type { AccountDoc } from '../../../store/mongo.ts';
+import type { Account } from '../../../store/mongo.ts';
 import type { Page } from '../../../store/pages.ts';
 import type { Readiness } from '../../health.ts';
 import { type Html, html } from '../../html.ts';
@@ -18,7 +18,7 @@ export const accountPath = (id: string): string => `${OPERATOR_PATH}/accounts/${
 
 interface AccountsPage {
   viewer: Viewer;
-  accounts: Page<AccountDoc>;
+  accounts: Page<Account>;
   cursor: string | undefined;
   email: string;
   /** http or https; null where the installation names none. */
@@ -57,7 +57,7 @@ ${inputField({ name: 'email', label: 'E-mail', type: 'search', value: email, fai
 ${
   accounts.items.length === 0
     ? empty(html`<p>No account has this e-mail. <a href="${OPERATOR_PATH}">Show all accounts</a>.</p>`)
-    : table<AccountDoc>(
+    : table<Account>(
         'Accounts, newest first',
         [
           { title: 'E-mail', cell: (row) => html`<a href="${accountPath(row._id)}">${row.email}</a>` },
@@ -83,7 +83,7 @@ export type Done = keyof typeof DONE;
 
 export interface AccountPage {
   viewer: Viewer;
-  account: AccountDoc;
+  account: Account;
   /** New on every page: a form that is sent twice is one adjustment. */
   reference: string;
   draft: { amount: string; reason: string; monthlyAllowance: string };

@@ -8,12 +8,12 @@ import type {
 } from '../../../schemas/accountRows.ts';
 import { EVENT_KINDS, LOW_CREDITS } from '../../../schemas/events.ts';
 import type { AttemptRow, WebhookRow } from '../../../schemas/webhookRows.ts';
-import type { AccountDoc, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../../store/mongo.ts';
+import type { Account, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../../store/mongo.ts';
 import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from '../../../store/webhookDocs.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-export const accountRow = (account: AccountDoc): AccountRow => ({
+export const accountRow = (account: Account): AccountRow => ({
   id: account._id,
   email: account.email,
   balance: account.balance,
