@@ -75,7 +75,7 @@ FROM base AS browser
 # Chromium, what shuts it in, the lists of ads and trackers, and fonts for every script.
 USER root
 RUN apt-get update && \
-    apt-get install -y --no-install-recommends chromium chromium-sandbox iproute2 webext-ublock-origin-chromium \
+    apt-get install -y --no-install-recommends chromium-headless-shell chromium-sandbox iproute2 webext-ublock-origin-chromium \
       fontconfig fonts-liberation fonts-dejavu-core fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji && \
     rm -rf /var/lib/apt/lists/*
 USER node

@@ -1,5 +1,6 @@
 import { type Page, TimeoutError } from 'puppeteer';
 import { ServiceError } from '../../schemas/errors.ts';
+import { isEmpty } from './page/settled.ts';
 import type { Limits, Tab } from './pool.ts';
 import { BrowserLost } from './pool.ts';
 import type { Requests } from './requests.ts';
@@ -19,6 +20,28 @@ const stillAnswers = async (page: Page): Promise<boolean> =>
   )) === true;
 
 const failed = (detail: string, cause: unknown) => new ServiceError('target_failed', { detail, cause });
+
+/** Chromium with windows puts pages of its own in the place of these; chromium-headless-shell shows nothing. */
+async function refusalOf(page: Page, requests: Requests): Promise<Error | null> {
+  if (page.url().startsWith('chrome-error:')) return new Error('the page left for one that failed');
+  const response = requests.navigation?.response();
+  const status = response?.status() ?? 0;
+  if (status < 400) return null;
+  if (status === 401 && response?.headers()['www-authenticate'] !== undefined)
+    return new Error('net::ERR_INVALID_AUTH_CREDENTIALS');
+  const empty = await within(page.evaluate(isEmpty), ANSWER_MS);
+  return empty === true ? new Error(`status ${status} without a page`) : null;
+}
+
+/** @throws ServiceError when what the tab holds is not the target's page */
+export async function assertPage(
+  tab: Pick<Tab, 'page' | 'proxy'>,
+  requests: Requests,
+  limits: Limits,
+): Promise<void> {
+  const refusal = await refusalOf(tab.page, requests);
+  if (refusal !== null) throw await explainNavigation(refusal, tab, requests, limits);
+}
 
 /**
  * What the caller is told of a page that did not come.

@@ -41,11 +41,12 @@ const QUIET = [
 
 /** The same picture every time, and no waiting for a window that nobody sees. */
 const PICTURE = [
-  '--headless=new',
+  '--headless',
   '--hide-scrollbars',
   '--font-render-hinting=none',
   '--force-color-profile=srgb',
   '--lang=en-US',
+  '--accept-lang=en-US,en',
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',

@@ -1,5 +1,5 @@
 import { TimeoutError } from 'puppeteer';
-import { explainNavigation, noPage } from './failure.ts';
+import { assertPage, explainNavigation, noPage } from './failure.ts';
 import type { Limits, Tab } from './pool.ts';
 import type { Requests } from './requests.ts';
 
@@ -17,6 +17,7 @@ export async function navigate(tab: Tab, requests: Requests, url: string, limits
   try {
     const response = await page.goto(url, { timeout: loadTime(limits), waitUntil: 'load' });
     if (NO_PAGE.test(response?.headers()['content-type'] ?? '')) throw noPage();
+    await assertPage(tab, requests, limits);
   } catch (error) {
     const came = error instanceof TimeoutError && /^https?:/.test(page.url());
     if (!came) throw await explainNavigation(error, tab, requests, limits);

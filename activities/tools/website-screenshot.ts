@@ -1,7 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/website-screenshot.ts';
-import { explainNavigation } from '../browser/failure.ts';
+import { assertPage } from '../browser/failure.ts';
 import { intercept } from '../browser/intercept.ts';
 import { navigate } from '../browser/navigate.ts';
 import { hideOverlays } from '../browser/overlays.ts';
@@ -40,8 +40,7 @@ export async function run(
     ...(input.hideOverlays && { prepare: ({ page }) => hideOverlays(page) }),
     async finish(tab, requests) {
       const { page, proxy } = tab;
-      if (page.url().startsWith('chrome-error:'))
-        throw await explainNavigation(new Error('the page left for one that failed'), tab, requests, limits);
+      await assertPage(tab, requests, limits);
       const title: unknown = await page.title();
       return {
         pageTitle: [...String(title)].slice(0, TITLE_CHARACTERS).join('').toWellFormed(),

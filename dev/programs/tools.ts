@@ -16,7 +16,7 @@ const font = (path: string, name: string): ToolProgram => ({
 export const TOOL_PROGRAMS: readonly ToolProgram[] = [
   { program: 'bwrap', package: 'bubblewrap' },
   { program: 'soffice', package: 'libreoffice-writer-nogui', unless: 'SOFFICE_PATH' },
-  { program: 'chromium', package: 'chromium', unless: 'CHROMIUM_PATH' },
+  { program: 'chromium-headless-shell', package: 'chromium-headless-shell', unless: 'CHROMIUM_PATH' },
   // Brings up the loopback of Chromium's own network.
   { program: 'ip', package: 'iproute2' },
   {

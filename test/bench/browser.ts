@@ -1,7 +1,7 @@
 import { drawn } from '../../activities/browser/page/settled.ts';
 import { BROWSERS } from '../../activities/browser/resource.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { isBrowser, launchChromium, type Site, startSite } from '../helpers/browser.ts';
+import { CHROMIUM, isBrowser, launchChromium, SHELL, type Site, startSite } from '../helpers/browser.ts';
 import { processesWith } from '../helpers/processes.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { type Measured, measure } from './measure.ts';
@@ -10,6 +10,8 @@ import { type Peer, startPeers } from './peers.ts';
 export interface BrowserRow {
   atOnce: number;
   bare: Measured;
+  /** The bare script with Chromium as people have it, which opens windows that nobody sees. */
+  windows: Measured;
   /** One at a time: capture-website may hang with more. */
   peers: Record<Peer, Measured> | null;
   /** A call of hash-text, which does next to nothing. */
@@ -19,6 +21,7 @@ export interface BrowserRow {
   latency: number;
   /** Ours by the bare script's. */
   throughput: number;
+  throughputByWindows: number;
 }
 
 export interface BrowserFigures {
@@ -26,7 +29,7 @@ export interface BrowserFigures {
   /** Milliseconds of the whole picture of a page that grows for as long as it is scrolled. */
   feed: Measured;
   /** How both sides were started. */
-  configurations: Record<'bare' | 'ours', string>;
+  configurations: Record<'bare' | 'windows' | 'ours', string>;
 }
 
 const TIMES = 20;
@@ -50,8 +53,8 @@ export const startPages = (): Promise<Site> =>
 const FLAGS = ['--disable-gpu', '--hide-scrollbars'];
 
 /** Puppeteer alone, warm, with the same waits as ours: load, 40 ms of quiet, and all of it drawn. */
-async function startBare(url: string) {
-  const browser = await launchChromium(...FLAGS);
+async function startBare(url: string, program: string) {
+  const browser = await launchChromium(FLAGS, program);
   return {
     configuration: `${await browser.version()} ${browser.process()?.spawnargs.slice(1).join(' ')}`,
     async shoot(): Promise<void> {
@@ -74,14 +77,15 @@ const medianBy = <T>(items: readonly T[], of: (item: T) => number): T => {
 };
 
 /**
- * website-screenshot of a simple page at 1440 x 900, from request to response, beside a bare script on the same Chromium
- * and beside what others offer, in turns.
+ * website-screenshot of a simple page at 1440 x 900, from request to response, beside a bare script on the same Chromium,
+ * beside the same on a Chromium with windows, and beside what others offer, in turns.
  *
  * @param pages of `startPages`
  */
 export async function benchBrowser(stack: Stack, pages: Site, rounds: number): Promise<BrowserFigures> {
   const url = `${pages.origin}/`;
-  await using bare = await startBare(url);
+  await using bare = await startBare(url, SHELL);
+  await using windows = await startBare(url, CHROMIUM);
   await using others = await startPeers();
   const account = await makeAccount(stack, 1_000_000);
   const call = (tool: string, body: object) => async () => {
@@ -97,6 +101,7 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
   for (const atOnce of [1, 4]) {
     const once = async (times: number) => ({
       bare: await measure(times, atOnce, bare.shoot),
+      windows: await measure(times, atOnce, windows.shoot),
       ours: await measure(times, atOnce, ours),
       empty: await measure(times, atOnce, empty),
       peers:
@@ -115,6 +120,7 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
         ...run,
         latency: (run.ours.p50 - run.empty.p50) / run.bare.p50,
         throughput: run.ours.perSecond / run.bare.perSecond,
+        throughputByWindows: run.ours.perSecond / run.windows.perSecond,
       });
     }
     rows.push({ atOnce, ...medianBy(runs, atOnce === 1 ? (run) => run.latency : (run) => run.throughput) });
@@ -125,6 +131,10 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
   return {
     rows,
     feed,
-    configurations: { bare: bare.configuration, ours: `${BROWSERS} x ${own?.replace(/^\d+ /, '')}` },
+    configurations: {
+      bare: bare.configuration,
+      windows: windows.configuration,
+      ours: `${BROWSERS} x ${own?.replace(/^\d+ /, '')}`,
+    },
   };
 }

@@ -113,18 +113,23 @@ const sections: Record<string, () => Promise<object>> = {
     const { rows, feed, configurations } = await benchBrowser(stack, pages, ROUNDS);
     console.log(configurations);
     return [
-      ...rows.map(({ atOnce, bare, peers, empty, ours, latency, throughput }) => ({
-        'screenshots at once': atOnce,
-        'bare puppeteer p50 ms': bare.p50,
-        'capture-website p50 ms': peers?.['capture-website'].p50,
-        'browserless p50 ms': peers?.browserless.p50,
-        'empty call p50 ms': empty.p50,
-        'ours p50 ms': ours.p50,
-        'p50 ratio': latency,
-        'bare /s': bare.perSecond,
-        'ours /s': ours.perSecond,
-        '/s ratio': throughput,
-      })),
+      ...rows.map(
+        ({ atOnce, bare, windows, peers, empty, ours, latency, throughput, throughputByWindows }) => ({
+          'screenshots at once': atOnce,
+          'bare puppeteer p50 ms': bare.p50,
+          'with windows p50 ms': windows.p50,
+          'capture-website p50 ms': peers?.['capture-website'].p50,
+          'browserless p50 ms': peers?.browserless.p50,
+          'empty call p50 ms': empty.p50,
+          'ours p50 ms': ours.p50,
+          'p50 ratio': latency,
+          'bare /s': bare.perSecond,
+          'ours /s': ours.perSecond,
+          '/s ratio': throughput,
+          'with windows /s': windows.perSecond,
+          '/s by windows': throughputByWindows,
+        }),
+      ),
       { 'endless feed p50 ms': feed.p50 },
     ];
   },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { CHROMIUM } from '../helpers/browser.ts';
+import { SHELL } from '../helpers/browser.ts';
 import { isRecord } from '../helpers/json.ts';
 
 /** What others take pictures with. Too much to be anybody's dependency for the sake of a comparison. */
@@ -35,7 +35,7 @@ export async function startPeers(): Promise<Peers> {
   const script = join(folder, 'peers.mjs');
   await copyFile(fileURLToPath(new URL('./peers.mjs', import.meta.url)), script);
 
-  const child = fork(script, [CHROMIUM], { execArgv: [] });
+  const child = fork(script, [SHELL], { execArgv: [] });
   open.defer(async () => {
     child.disconnect();
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

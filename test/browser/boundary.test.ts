@@ -7,6 +7,7 @@ import {
   isRenderer,
   launchChromium,
   openBrowsers,
+  SHELL,
   type Site,
   startSite,
 } from '../helpers/browser.ts';
@@ -110,11 +111,12 @@ test.serial('with nothing but its flags nothing gets out', async (t) => {
 
 test.serial('with neither at least forty ways lead out', async (t) => {
   const { site, canaries } = await startHostile(t);
-  const browser = await launchChromium(
+  const flags = [
     '--disable-popup-blocking',
     // Whoever rebinds a name is on this machine, and nothing else is asked for.
     '--host-resolver-rules=MAP rebind.example.com 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE 0.0.0.0',
-  );
+  ];
+  const browser = await launchChromium(flags, SHELL);
   try {
     const page = await browser.newPage();
     await page.goto(`${site.origin}/`, { waitUntil: 'load', timeout: 60_000 });

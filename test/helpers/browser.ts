@@ -7,6 +7,9 @@ import { createGuard, type Guard } from '../../egress/guard.ts';
 import { type AllowEntry, parseAllow } from '../../schemas/formats/allow.ts';
 import { listen } from './egress.ts';
 
+/** What the tools draw with. */
+export const SHELL = '/usr/bin/chromium-headless-shell';
+/** The same with its windows, as people have it. */
 export const CHROMIUM = '/usr/bin/chromium';
 
 /** Keep a Chromium without any boundary on this machine. */
@@ -18,11 +21,8 @@ const LOCAL_ONLY = [
 ];
 
 /** A Chromium as puppeteer starts it, to compare with or to look at pages with. Of a flag given twice the last counts. */
-export const launchChromium = (...flags: string[]): Promise<Browser> =>
-  puppeteer.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', ...LOCAL_ONLY, ...flags],
-  });
+export const launchChromium = (flags: readonly string[] = [], executablePath = CHROMIUM): Promise<Browser> =>
+  puppeteer.launch({ executablePath, args: ['--no-sandbox', ...LOCAL_ONLY, ...flags] });
 
 /** Browsers as a worker has them, in the strongest boundary; all of theirs lies under `folder`, and is gone at their end. */
 export async function openBrowsers(
@@ -32,7 +32,7 @@ export async function openBrowsers(
   const log = (line: string) => lines.push(line);
   const folder = await makeBrowserFolder(log);
   const browsers = await createBrowsers({
-    program: CHROMIUM,
+    program: SHELL,
     boundary: { namespace: 'tree', sandbox: true },
     folder: folder.path,
     memoryBytes: 2_000_000_000,
@@ -56,7 +56,8 @@ export async function openBrowsers(
 }
 
 /** Of the lines of `processesWith`: Chromium itself, not what it is started through nor what it starts. */
-export const isBrowser = (line: string): boolean => /^\d+ \S*chromium (?!.*--type=)/.test(line);
+export const isBrowser = (line: string): boolean =>
+  /^\d+ \S*chromium(?:-headless-shell)? (?!.*--type=)/.test(line);
 export const isRenderer = (line: string): boolean => line.includes(' --type=renderer ');
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;

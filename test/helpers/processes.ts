@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { processTree } from '../../activities/browser/processes.ts';
 
 function read(path: string): string {
   try {
@@ -13,16 +14,16 @@ function read(path: string): string {
 const pids = (): number[] =>
   readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 
-/** A dead process stays in the table as a zombie until its parent has asked for its exit code. */
-const isZombie = (pid: number): boolean => /^State:\s+Z/m.test(read(`/proc/${pid}/status`));
-
-/** Every living process with `text` in its command line or its environment, as `<pid> <command line>`. */
+/** Every living process with `text` in its command line or its environment, and all under it, as `<pid> <command line>`. */
 export function processesWith(text: string): string[] {
-  return pids().flatMap((pid) => {
-    if (pid === process.pid || isZombie(pid)) return [];
-    const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
-    return command.includes(text) || read(`/proc/${pid}/environ`).includes(text) ? [`${pid} ${command}`] : [];
-  });
+  const named = pids().filter(
+    (pid) =>
+      pid !== process.pid &&
+      ['cmdline', 'environ'].some((file) => read(`/proc/${pid}/${file}`).includes(text)),
+  );
+  return [...new Set(named.flatMap(processTree))]
+    .filter(isAlive)
+    .map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
 }
 
 /** Waits until there is no such process any more; answers those that are left after `ms`. */
@@ -42,7 +43,7 @@ export function pidOf(text: string, command: RegExp): number {
   return Number.parseInt(found[0] ?? '', 10);
 }
 
-/** A dead process whose exit code nobody has asked for yet is not alive. */
+/** A dead process whose exit code nobody has asked for yet, a zombie, is not alive. */
 export const isAlive = (pid: number): boolean => {
   const status = read(`/proc/${pid}/status`);
   return status !== '' && !/^State:\s+Z/m.test(status);

@@ -1,7 +1,8 @@
 import { createServer as createTlsServer } from 'node:https';
 import test from 'ava';
+import type { Browsers } from '../../activities/browser/pool.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { CHROMIUM, openBrowsers, type Site, startSite } from '../helpers/browser.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { listen } from '../helpers/egress.ts';
 import { createGate } from '../helpers/gate.ts';
@@ -83,14 +84,14 @@ test.after.always(async () => {
     throw new Error('processes are left');
 });
 
-const shoot = (path: string, body: object = {}) =>
+const shoot = (path: string, body: object = {}, browsers: Browsers = resource) =>
   tool.call(
     { url: path.startsWith('/') ? site.origin + path : path, width: 200, height: 200, ...body },
-    { egress: site.guard(), resource },
+    { egress: site.guard(), resource: browsers },
   );
 /** The code of a refusal, or the title of what came. */
-const outcome = (path: string, body: object = {}) =>
-  shoot(path, body).then(
+const outcome = (path: string, body: object = {}, browsers: Browsers = resource) =>
+  shoot(path, body, browsers).then(
     ({ pageTitle }) => String(pageTitle),
     (error: unknown) => {
       if (error instanceof ServiceError) return error.code;
@@ -163,6 +164,23 @@ test.serial('all 500 files of a page are loaded', async (t) => {
   t.is(await outcome('/many'), 'T');
   const asked = site.requests.filter((request) => request.startsWith('GET /pixel?'));
   t.is(new Set(asked).size, 500);
+});
+
+/** Chromium with windows has pages of its own, or a viewer, for these. */
+const OWN_PAGES = [
+  '/download',
+  '/pdf',
+  '/204',
+  '/empty-500',
+  '/404-page',
+  '/basic-auth',
+  '/to-private',
+  '/to-metadata',
+  '/hangs-up',
+];
+test.serial('with windows it is all the same', async (t) => {
+  await using windows = await openBrowsers({ program: CHROMIUM });
+  for (const path of OWN_PAGES) t.is(await outcome(path, {}, windows), OUTCOMES[path] ?? '', path);
 });
 
 test.serial('a file and a page that ask for a password say so', async (t) => {

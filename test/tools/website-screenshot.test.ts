@@ -61,6 +61,12 @@ test.before(async () => {
     '/to-private': (_, response) => response.writeHead(302, { Location: 'https://10.9.9.9/' }).end(),
     '/moved': page('<script>location.replace("/there#part")</script>'),
     '/there': page('<h1 id="part">there</h1>'),
+    '/language': (request, response) => {
+      const asked = JSON.stringify(request.headers['accept-language'] ?? '');
+      response
+        .writeHead(200, { 'Content-Type': 'text/html' })
+        .end(`<script>document.title=${asked}+' '+navigator.languages</script>`);
+    },
     '/private': page(
       `${Array.from({ length: 7 }, (_, i) => `<img src="http://10.0.0.${i}/x">`).join('')}<img src="https://192.168.0.1/x"><img src="http://db.internal/"><script>new WebSocket('ws://10.1.1.1/')</script><iframe src="https://192.168.0.2/"></iframe><iframe src="http://192.168.0.3/"></iframe><img src="https://192.168.0.1/y"><img src="/to-private">`,
     ),
@@ -101,6 +107,10 @@ test.serial('the window, its title and its address', async (t) => {
     blockedRequestCount: 0,
   });
   t.like(await sharp(result.file).metadata(), { format: 'png', width: 640, height: 480 });
+});
+
+test.serial('pages are asked for in English', async (t) => {
+  t.regex(String((await shoot('/language')).pageTitle), /^en-US,en\b.* en-US,en$/);
 });
 
 for (const renderer of ['software', 'swiftshader'] as const)

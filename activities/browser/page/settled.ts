@@ -5,6 +5,12 @@
 /** Whether anything on the page can still ask for more once it is loaded. */
 export const isAlive = (): boolean => document.querySelector('script, iframe, frame, object, embed') !== null;
 
+/** Whether what was asked for came without a body. */
+export function isEmpty(): boolean {
+  const [navigation] = performance.getEntriesByType('navigation');
+  return navigation instanceof PerformanceNavigationTiming && navigation.decodedBodySize === 0;
+}
+
 /** Fonts are loaded and pictures decoded, and what they changed is drawn. */
 export async function drawn(): Promise<void> {
   await document.fonts.ready;
