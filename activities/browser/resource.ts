@@ -9,8 +9,8 @@ import { type ChromiumOptions, startChromium } from './chromium.ts';
 import { makeBrowserFolder } from './folder.ts';
 import { type Browsers, createBrowsers } from './pool.ts';
 
-/** Browsers of a worker, and so the pool's slots: each keeps about a core busy. */
-export const BROWSERS = Math.max(1, Math.min(4, availableParallelism()));
+/** Browsers of a worker, and so the pool's slots: a page waits for half of its time, and two keep a core busy. */
+export const BROWSERS = 2 * Math.min(4, availableParallelism());
 const MEMORY_BYTES = 2_000_000_000;
 const JOBS = [50, 100] as const;
 /** The best first: without windows that nobody sees a job takes less than half of the CPU time. */
