@@ -78,8 +78,9 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     async workerInstance() {
       return {
         jobInstance: async () => {
-          // As many seats as workers; the one that was given back first has had the most time to get ready.
-          const seat = free.shift();
+          // As many seats as workers. Of those that are not ready the one that was given back first will be next.
+          const ready = free.findIndex(({ isReady }) => isReady);
+          const [seat] = free.splice(Math.max(0, ready), 1);
           if (seat === undefined) throw new Error('more workers than seats');
           const desk = await seat.take();
           desks.set(desk.page, desk);

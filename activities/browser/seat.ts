@@ -21,6 +21,7 @@ export class Seat implements AsyncDisposable {
   #current: Promise<Chromium>;
   #spare: Promise<Chromium> | null = null;
   #desk: Promise<Desk>;
+  #ready: Desk | null = null;
   #jobsLeft: number;
   #closed = false;
   #starting: Promise<Chromium> | null = null;
@@ -62,7 +63,10 @@ export class Seat implements AsyncDisposable {
     for (;;) {
       const chromium = await this.#current;
       try {
-        if (chromium.ended === null) return await openDesk(chromium);
+        if (chromium.ended === null) {
+          this.#ready = await openDesk(chromium);
+          return this.#ready;
+        }
       } catch {
         this.#options.metrics.browsers.hung += 1;
       }
@@ -79,10 +83,16 @@ export class Seat implements AsyncDisposable {
     this.#jobsLeft = this.#lifetime();
   }
 
+  /** A page can be had without waiting. */
+  get isReady(): boolean {
+    return this.#ready?.chromium.ended === null;
+  }
+
   /** A page that no job has used. Never rejects; pending for as long as no browser starts. */
   async take(): Promise<Desk> {
     for (;;) {
       const desk = await this.#desk;
+      this.#ready = null;
       if (desk.chromium.ended === null && (await desk.answers())) return desk;
       await this.#count(desk.chromium);
       this.#replace(desk.chromium);

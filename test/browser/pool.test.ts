@@ -134,6 +134,19 @@ for (const [name, matches] of [
     t.is(resource.metrics.browsers[name === 'browser' ? 'crashed' : 'discarded'], 3);
   });
 
+test.serial('a browser that is lost while nobody uses it keeps nobody waiting', async (t) => {
+  await using resource = await openBrowsers({ seats: 2 });
+  const first = await browserPids(resource);
+  await shoot(resource);
+  process.kill(first[0] ?? 0, 'SIGKILL');
+  t.deepEqual(await stillAlive(first, 10_000), []);
+  // The other one gets ready again.
+  await sleep(2_000);
+  await shoot(resource);
+  // None had to be started first.
+  t.is(resource.metrics.browsers.started, 2);
+});
+
 test.serial('a browser that stands still in the middle of a job costs that job, and no time', async (t) => {
   await using resource = await openBrowsers();
   await shoot(resource);
