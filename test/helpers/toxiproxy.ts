@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../api/listen.ts';
 import { machineEnv } from '../../dev/host.mjs';
+import { freePort } from '../../dev/ports.ts';
 import { findGoProgram } from './goProgram.ts';
 
 const PROGRAM = {
