@@ -43,7 +43,9 @@ async function insist(send: () => Promise<Response>, isDone: (status: number) =>
       await response.arrayBuffer();
       if (isDone(response.status)) return;
     } catch (error) {
-      if (Date.now() > end) throw error; // the API was killed, or is not there yet
+      // The API was killed, or is not there yet.
+      if (Date.now() > end)
+        throw new Error(`nobody answered until ${new Date().toISOString()}`, { cause: error });
     }
     if (Date.now() > end) throw new Error('nobody answered');
   }
@@ -131,7 +133,7 @@ test('whoever is killed, no event is lost', async (t) => {
   for (let kill = 0; kill < kills; kill++) {
     const victim = VICTIMS[kill % VICTIMS.length] ?? 'api';
     const [after, away] = [random.integer(500, 3000), random.integer(0, 2000)];
-    t.log(`${victim} killed after ${after} ms, away for ${away} ms`);
+    t.log(`${new Date().toISOString()} ${victim} killed after ${after} ms, away for ${away} ms`);
     await sleep(after);
     await strike(victim, away, stack, servers);
   }
