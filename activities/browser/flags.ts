@@ -47,6 +47,8 @@ const PICTURE = [
   '--force-color-profile=srgb',
   '--lang=en-US',
   '--accept-lang=en-US,en',
+  // A desktop has a mouse; without, pages show what is for fingers (types of Blink's web_preferences).
+  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',

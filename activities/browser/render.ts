@@ -45,6 +45,9 @@ async function perform<T>(
     height,
     deviceScaleFactor,
     mobile: false,
+    // Old style sheets ask for the width of the device.
+    screenWidth: width,
+    screenHeight: height,
   });
   await timed(metrics, 'navigate', () => load(tab, requests));
   await makeResponsive(tab);

@@ -67,6 +67,9 @@ test.before(async () => {
         .writeHead(200, { 'Content-Type': 'text/html' })
         .end(`<script>document.title=${asked}+' '+navigator.languages</script>`);
     },
+    '/desktop': page(
+      `<script>document.title=['(hover: hover)','(pointer: fine)','(any-hover: none)','(any-pointer: coarse)','(device-width: 1234px)','(device-height: 567px)'].filter(q=>matchMedia(q).matches).join('')</script>`,
+    ),
     '/private': page(
       `${Array.from({ length: 7 }, (_, i) => `<img src="http://10.0.0.${i}/x">`).join('')}<img src="https://192.168.0.1/x"><img src="http://db.internal/"><script>new WebSocket('ws://10.1.1.1/')</script><iframe src="https://192.168.0.2/"></iframe><iframe src="http://192.168.0.3/"></iframe><img src="https://192.168.0.1/y"><img src="/to-private">`,
     ),
@@ -111,6 +114,11 @@ test.serial('the window, its title and its address', async (t) => {
 
 test.serial('pages are asked for in English', async (t) => {
   t.regex(String((await shoot('/language')).pageTitle), /^en-US,en\b.* en-US,en$/);
+});
+
+test.serial('pages see a desktop as large as the picture', async (t) => {
+  const { pageTitle } = await shoot('/desktop', { width: 1234, height: 567 });
+  t.is(pageTitle, '(hover: hover)(pointer: fine)(device-width: 1234px)(device-height: 567px)');
 });
 
 for (const renderer of ['software', 'swiftshader'] as const)
