@@ -15,8 +15,7 @@ const ENDPOINTS = 5;
 const CREDITS = 27;
 /** Once the faults are over all must have ended within this; of very many most are still to be posted then. */
 const LIVENESS_MS = 90_000 + Math.max(0, EVENTS - 500) * 200;
-/** Of a client: a call alone may take 110 s, and be given up then, where every few seconds another process is killed. */
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 90_000;
 const SCHEDULE = '100ms,200ms,500ms,1s,2s,2s,2s,2s,2s,2s,2s,2s';
 
 type Servers = Awaited<ReturnType<typeof startOwnServers>>;
