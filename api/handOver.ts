@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 
 /** Has the new events of an account brought on their way. Nobody waits for it: what fails is the sweeper's to find. */
@@ -6,33 +5,38 @@ export type HandOver = (accountId: string) => void;
 
 const DEADLINE_MS = 5000;
 
-/** Starts the workflow that hands over an account's new events. */
+/**
+ * Tells the workflow that hands over an account's events of new ones. It is started where none runs, and there is one an
+ * account: so what a busy account does while nobody runs workflows does not fill their queue, in which calls wait too.
+ */
 export async function startHandOver(client: Client, accountId: string): Promise<void> {
   await client.connection.withDeadline(Date.now() + DEADLINE_MS, () =>
-    client.workflow.start('handOver', {
-      workflowId: `hand-over-${randomUUID()}`,
+    client.workflow.signalWithStart('handOver', {
+      workflowId: `hand-over-${accountId}`,
       taskQueue: 'orchestrator',
       args: [accountId],
+      signal: 'moreEvents',
+      signalArgs: [],
     }),
   );
 }
 
 /**
- * For a process that goes on; `onError` hears of what could not be started. A workflow takes all events that are there: of
- * those that come while one is being started, however many, one more takes care. So a busy account keeps no call waiting.
+ * For a process that goes on; `onError` hears of what could not be told. Of the events that come while the workflow is
+ * being told of others, however many, it is told once.
  */
 export function createHandOver(client: Client, onError: (error: unknown) => void): HandOver {
-  /** Accounts for which one is being started, and whether another is to follow. */
-  const starting = new Map<string, boolean>();
-  async function start(accountId: string): Promise<void> {
+  /** Accounts whose workflow is being told, and whether there was more since. */
+  const telling = new Map<string, boolean>();
+  async function tell(accountId: string): Promise<void> {
     do {
-      starting.set(accountId, false);
+      telling.set(accountId, false);
       await startHandOver(client, accountId).catch(onError);
-    } while (starting.get(accountId));
-    starting.delete(accountId);
+    } while (telling.get(accountId));
+    telling.delete(accountId);
   }
   return (accountId) => {
-    if (starting.has(accountId)) starting.set(accountId, true);
-    else void start(accountId);
+    if (telling.has(accountId)) telling.set(accountId, true);
+    else void tell(accountId);
   };
 }

@@ -1,4 +1,10 @@
-import { proxyLocalActivities } from '@temporalio/workflow';
+import {
+  continueAsNew,
+  defineSignal,
+  proxyLocalActivities,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { EndpointActivities } from './types.ts';
 
 const activities = proxyLocalActivities<EndpointActivities>({
@@ -6,5 +12,23 @@ const activities = proxyLocalActivities<EndpointActivities>({
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });
 
+/** The account has had more events. */
+export const moreEvents = defineSignal('moreEvents');
+
+/** Events of history after which it begins a new run. */
+const LONG_HISTORY = 1000;
+
 /** Brings the new events of an account on their way. Started after whatever made one, with nobody waiting for it. */
-export const handOver = (accountId: string): Promise<void> => activities.handOver(accountId);
+export async function handOver(accountId: string): Promise<void> {
+  let more = false;
+  setHandler(moreEvents, () => {
+    more = true;
+  });
+  for (;;) {
+    more = false;
+    await activities.handOver(accountId);
+    // What is told after this look makes the server refuse the end, and the step is taken again.
+    if (!more) return;
+    if (workflowInfo().historyLength > LONG_HISTORY) return continueAsNew<typeof handOver>(accountId);
+  }
+}

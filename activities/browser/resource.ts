@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../../schemas/errors.ts';
+import { isFile } from '../isFile.ts';
 import type { Resource, ResourceOptions } from '../resource.ts';
 import { DEBIAN_LISTS, openAds } from './ads.ts';
 import { BOUNDARIES, type Boundary, weaknessOf } from './boundary.ts';
@@ -22,9 +22,6 @@ const PROGRAMS = [
   'google-chrome',
 ];
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin'];
-
-const isFile = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => null))?.isFile() === true;
 
 async function findChromium(given: string | null): Promise<string> {
   const paths =

@@ -1,4 +1,5 @@
-# Converts one document, with a LibreOffice that has been warm for a while: $1 its program folder, $2 its settings.
+# Converts one document, with a LibreOffice that has been warm for a while: $1 its program folder, $2 its settings, $3 a
+# document to get warm with, in base64.
 # stdin: the import filter and the file name, a line each, then the document. stdout: "ready", then the PDF.
 # Exit code 3: LibreOffice made no PDF of it.
 program=$1
@@ -16,9 +17,11 @@ until set -- OSL_PIPE_* && [ -e "$1" ]; do
   sleep 0.02
 done
 
-# Hands the work to the program that runs, by the pipe, and waits for it; loads what every conversion needs.
+# Hands the work to the program that runs, by the pipe, and waits for it.
 convert() { "$program/oosplash" "$profile" --headless --convert-to pdf "$@" < /dev/null > /dev/null; }
-convert --outdir /tmp /tmp/warm.rtf
+# Loads what a conversion needs, which takes longer than the conversion: filters, fonts, the layout of a table.
+printf '%s' "$3" | base64 -d > warm.docx
+convert --outdir /tmp /tmp/warm.docx
 [ -s warm.pdf ] || exit 1
 echo ready
 

@@ -1,6 +1,7 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../../schemas/errors.ts';
+import { isFile } from '../isFile.ts';
 import type { Resource, ResourceOptions } from '../resource.ts';
 import { openSandbox, type SandboxLimits } from '../sandbox.ts';
 import { createDesk, type Desk, type Document } from './desk.ts';
@@ -28,9 +29,6 @@ const LIMITS: SandboxLimits = {
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/libreoffice/program', '/snap/bin'];
 const PROGRAMS = ['soffice', 'libreoffice'];
 
-const isFile = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => null))?.isFile() === true;
-
 /** The folder of the programs behind `soffice`, which is a link to a script there. */
 async function findProgram(given: string | null): Promise<string> {
   const paths = given === null ? FOLDERS.flatMap((it) => PROGRAMS.map((name) => join(it, name))) : [given];
@@ -49,9 +47,10 @@ async function findProgram(given: string | null): Promise<string> {
 async function open({ env }: ResourceOptions): Promise<Office> {
   const program = await findProgram(env.SOFFICE_PATH);
   const sandbox = await openSandbox();
-  const read = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
-  const script = await read('./convert.sh');
-  const args = [program, await read('./settings.xcu')];
+  const read = (name: string, encoding: BufferEncoding) => readFile(new URL(name, import.meta.url), encoding);
+  const script = await read('./convert.sh', 'utf8');
+  // The document: one page in the fonts that most have, with a table.
+  const args = [program, await read('./settings.xcu', 'utf8'), await read('./warm.docx', 'base64')];
   // Where LibreOffice is not Debian's own: share/ and the like stand beside program/.
   const folders = program.startsWith('/usr/lib/') ? ['/etc/libreoffice'] : [dirname(program)];
   return createOffice(() => createDesk(sandbox.start({ script, args, folders, limits: LIMITS })));

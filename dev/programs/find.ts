@@ -1,6 +1,7 @@
-import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isFile } from '../../activities/isFile.ts';
 import { cacheFolder, machineEnv } from '../host.mjs';
 import { takeLock } from '../lock.mjs';
 import { type Log, StartError } from '../start-error.ts';
@@ -26,9 +27,6 @@ export interface Program {
 }
 
 const CHECK_MS = 20_000;
-
-const isFile = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => null))?.isFile() === true;
 
 /** The first program of that name on PATH, or null. */
 export async function onPath(name: string): Promise<string | null> {

@@ -26,10 +26,28 @@ export interface OfficeRow {
 
 const paragraph = `<w:p><w:r><w:t>${'The quick brown fox jumps over the lazy dog. '.repeat(6)}</w:t></w:r></w:p>`;
 
-/** unoserver's own client and server, with a LibreOffice that serves all documents. */
-async function startUnoserver(folder: string): Promise<(AsyncDisposable & { port: string }) | null> {
-  const ports = [String(await freePort()), String(await freePort())] as const;
-  const [port, unoPort] = ports;
+interface Unoserver extends AsyncDisposable {
+  /** A file to a PDF beside it, by its path. */
+  convert(path: string, pdf: string): Promise<void>;
+}
+
+/** Calls a method by XML-RPC. `params`: as XML. @throws Error when there is no good answer */
+async function callRpc(url: string, method: string, params: readonly string[] = []): Promise<void> {
+  const values = params.map((value) => `<param><value>${value}</value></param>`).join('');
+  const body = `<?xml version="1.0"?><methodCall><methodName>${method}</methodName><params>${values}</params></methodCall>`;
+  const headers = { 'content-type': 'text/xml' };
+  const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(START_MS) });
+  const text = await response.text();
+  if (!response.ok || text.includes('<fault>')) throw new Error(`${method}: ${text.slice(0, 300)}`);
+}
+
+/**
+ * unoserver, with a LibreOffice that serves all documents. Called as its own client calls it (unoserver/client.py), but
+ * without a Python that starts for each document: that alone takes some 100 ms.
+ */
+async function startUnoserver(folder: string): Promise<Unoserver | null> {
+  const [port, unoPort] = [String(await freePort()), String(await freePort())];
+  const url = `http://127.0.0.1:${port}/`;
   const profile = `--user-installation=${join(folder, 'uno')}`;
   const server = spawn('unoserver', ['--port', port, '--uno-port', unoPort, profile], {
     stdio: 'ignore',
@@ -43,7 +61,7 @@ async function startUnoserver(folder: string): Promise<(AsyncDisposable & { port
   const group = -server.pid;
   const deadline = Date.now() + START_MS;
   for (;;) {
-    const answers = await run('unoping', ['--port', port], { timeout: 5000 }).then(
+    const answers = await callRpc(url, 'info').then(
       () => true,
       () => false,
     );
@@ -51,8 +69,13 @@ async function startUnoserver(folder: string): Promise<(AsyncDisposable & { port
     if (Date.now() > deadline) throw new Error('unoserver does not answer');
     await sleep(200);
   }
+  const [nil, noOptions, updateIndex] = ['<nil/>', '<array><data/></array>', '<boolean>1</boolean>'];
+  const string = (text: string) => `<string>${text}</string>`;
   return {
-    port,
+    async convert(path, pdf) {
+      const [from, to] = [string(path), string(pdf)];
+      await callRpc(url, 'convert', [from, nil, to, string('pdf'), nil, noOptions, updateIndex, nil, nil]);
+    },
     async [Symbol.asyncDispose]() {
       process.kill(group, 'SIGKILL');
       if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
@@ -87,14 +110,13 @@ export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
   const profile = `-env:UserInstallation=file://${join(folder, 'cold')}`;
   const cold = () =>
     run('soffice', ['--headless', profile, '--convert-to', 'pdf', '--outdir', folder, source]);
-  const uno = (port: string) => () =>
-    run('unoconvert', ['--port', port, '--convert-to', 'pdf', source, join(folder, 'uno.pdf')]);
+  const uno = (it: Unoserver) => () => it.convert(source, join(folder, 'uno.pdf'));
   const warm = () =>
     ours.convert({ bytes, type: DOCX, name: 'letter.docx' }, { signal, deadline: Date.now() + 60_000 });
 
   // Profiles, caches and spares.
   await cold();
-  if (server !== null) await uno(server.port)();
+  if (server !== null) await uno(server)();
   await warm();
 
   const rows: OfficeRow[] = [];
@@ -105,7 +127,7 @@ export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
       await sleep(4000);
       results.push({
         ours: await measure(times, 1, warm),
-        unoserver: server === null ? null : await measure(times, 1, uno(server.port)),
+        unoserver: server === null ? null : await measure(times, 1, uno(server)),
         cold: await measure(times, 1, cold),
       });
     }
