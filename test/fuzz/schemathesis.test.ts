@@ -50,7 +50,9 @@ async function fuzz(t: ExecutionContext, key: string, paths: string): Promise<st
       [
         ...['run', `${stack.baseUrl}/openapi.json`, '--header', `Authorization: Bearer ${key}`],
         ...['--include-path-regex', paths, '--max-examples', `${EXAMPLES}`, '--seed', `${seed}`],
-        ...['--exclude-checks', NOT_CHECKED, '--continue-on-failure', '--no-shrink', '--workers', '2'],
+        // One worker: hypothesis parses code, and Python 3.11 miscounts its recursion when two threads do (cpython 106905).
+        // That fails an operation, with nothing to show for it.
+        ...['--exclude-checks', NOT_CHECKED, '--continue-on-failure', '--no-shrink', '--workers', '1'],
         ...['--request-timeout', '60', '--report-har-path', har],
       ],
       {
