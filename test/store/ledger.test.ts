@@ -230,3 +230,34 @@ test('steps that meet on one account go together, and each is decided by itself'
   t.is(account?.reserved, 0);
   t.deepEqual((await audit(store)).drift, []);
 });
+
+test('a sweep that cannot tell of one call leaves that one, and when it fails it has come to rest', async (t) => {
+  await using lanes = await openLanes(1);
+  const [store] = lanes.stores;
+  if (store === undefined) throw new Error('no database');
+  const first = await openCall(store, { credits: 100, price: 1 });
+  const calls = Array.from({ length: 60 }, () => ({ ...first, callId: randomUUID(), maxRunning: null }));
+  await insertCalls(store, calls);
+  const ledger = createLedger(store, (error) => t.fail(String(error)));
+  await Promise.all(calls.map((call) => ledger.reserve(call)));
+  const running = () => store.calls.countDocuments({ state: 'running' });
+  const unknown = calls[30]?.callId;
+  const isOver = async (callId: string) => {
+    if (callId === unknown) throw new Error('no answer');
+    return true;
+  };
+
+  await t.throwsAsync(sweep(store, ledger, isOver), { message: 'no answer' });
+  const left = await running();
+  t.true(left < calls.length, 'those that it could tell of have ended');
+  await sleep(300);
+  t.is(await running(), left);
+  t.is((await store.calls.findOne({ _id: unknown ?? '' }))?.state, 'running');
+
+  t.is((await sweep(store, ledger, async () => true)).ended, left);
+  await ledger.flush();
+  t.is(await running(), 0);
+  const account = await store.accounts.findOne({ _id: first.accountId });
+  t.deepEqual([account?.balance, account?.reserved, account?.holds], [100, 0, {}]);
+  t.deepEqual((await audit(store)).drift, []);
+});
