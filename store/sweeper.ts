@@ -9,6 +9,12 @@ export interface Sweep {
   strayHolds: number;
 }
 
+interface Held {
+  accountId: string;
+  callId: string;
+  nonce: string;
+}
+
 /** Younger calls are left alone: their workflow may not have begun yet. */
 const LEAVE_ALONE_MS = 25_000;
 const OLD_HOLD_MS = 600_000;
@@ -43,15 +49,7 @@ export async function sweep(
     await Promise.all(ending);
   }
 
-  const holding = store.accounts
-    .find({ reserved: { $gt: 0 } }, { projection: { holds: 1 } })
-    .batchSize(BATCH);
-  while (await holding.hasNext()) {
-    const holds = holding
-      .readBufferedDocuments()
-      .flatMap(({ _id: accountId, holds }) =>
-        Object.entries(holds).map(([callId, { nonce }]) => ({ accountId, callId, nonce })),
-      );
+  const dropStrays = async (holds: readonly Held[]): Promise<void> => {
     const rows = await store.calls
       .find({ _id: { $in: holds.map(({ callId }) => callId) } }, { projection: { state: 1 } })
       .toArray();
@@ -64,7 +62,16 @@ export async function sweep(
         result.strayHolds++;
       }
     }
+  };
+  const held: Held[] = [];
+  const holding = store.accounts
+    .find({ reserved: { $gt: 0 } }, { projection: { holds: 1 } })
+    .batchSize(BATCH);
+  for await (const { _id: accountId, holds } of holding) {
+    for (const [callId, { nonce }] of Object.entries(holds)) held.push({ accountId, callId, nonce });
+    if (held.length >= BATCH) await dropStrays(held.splice(0));
   }
+  await dropStrays(held);
   return result;
 }
 
