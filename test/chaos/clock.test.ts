@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks } from '../helpers/books.ts';
+import { accountOf, callsOf, closeBooks, until } from '../helpers/books.ts';
 import { startStack } from '../helpers/stack.ts';
 import { callOnce, insist } from './callers.ts';
 
@@ -41,6 +41,12 @@ test('the clocks of API and workers jump in the middle of calls: all ends, and i
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const account = await makeAccount(stack, CREDITS);
 
+  /** Seconds by which the API's clock differs from ours. */
+  const offset = async () => {
+    const { headers } = await fetch(`${stack.baseUrl}/livez`);
+    return (Date.parse(headers.get('Date') ?? '') - Date.now()) / 1000;
+  };
+
   let charged = 0;
   for (const [number, jump] of JUMPS.entries()) {
     const key = `jump-${number}`;
@@ -48,15 +54,14 @@ test('the clocks of API and workers jump in the middle of calls: all ends, and i
     const careless = Array.from({ length: CARELESS }, (_, i) => callOnce(account, `${key} ${i}`, null));
     await sleep(100);
     await jumpTo(jump);
+    // Not at once: Node writes the same Date for up to a second, by a clock that does not jump.
+    await until('the clock has jumped', async () => Math.abs((await offset()) - jump) < 60);
     const bodies = new Set(await Promise.all(equal));
     t.is(bodies.size, 1, `${jump} s: equal calls, equal bodies`);
     t.false(bodies.has(null), `${jump} s: they get their result`);
     const answers = await Promise.all(careless);
     const paid = answers.filter((answer) => answer?.status === 200).length;
     t.deepEqual(await closeBooks(store), [], `${jump} s: all has ended, and the books are right`);
-    const now = (await fetch(`${stack.baseUrl}/livez`)).headers.get('Date') ?? '';
-    t.true(Math.abs(Date.parse(now) - Date.now() - jump * 1000) < 60_000, 'the clock has jumped');
-
     const rows = (await callsOf(store, account.accountId)).filter(({ state }) => state === 'charged');
     t.is(rows.filter((row) => row.idempotency?.key === key).length, 1, `${jump} s: one charge for ${EQUAL}`);
     const more = rows.length - charged - 1;
