@@ -18,6 +18,7 @@ import type { Ledger } from '../store/ledger.ts';
 import type { ApiKeyDoc, CallDoc } from '../store/mongo.ts';
 import type { Vault } from '../store/vault.ts';
 import type { CallFailure, CallPolicy, CallRequest, CallResult, ToolResult } from '../workflows/types.ts';
+import { resultOf } from './workflowResult.ts';
 
 /** A validated request to run a tool. */
 export interface Order {
@@ -221,7 +222,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         if (order.hangup.aborted) cancel();
         else order.hangup.addEventListener('abort', cancel, { once: true });
       }
-      const { result, available } = await persist(() => handle.result(), timeout);
+      const { result, available } = await persist(() => resultOf(client, handle, timeout), timeout);
       return { ...outcome, available: request === null ? null : available, ending: { result } };
     } catch (error) {
       if (error instanceof WorkflowFailedError) {

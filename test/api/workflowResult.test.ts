@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import test from 'ava';
+import { resultOf } from '../../api/workflowResult.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+let stack: Stack;
+test.before(async () => {
+  stack = await startStack({ pools: [] });
+});
+test.after.always(() => stack?.stop());
+
+/** Less than the server's own 20 s. */
+const FIRST_POLLS_MS = 8000;
+
+test('the end of a workflow is asked for again, should the server forget to tell of it, but seldom', async (t) => {
+  const connection = await Connection.connect({ address: stack.temporalAddress });
+  const { workflowService } = connection;
+  const poll = workflowService.getWorkflowExecutionHistory.bind(workflowService);
+  let polls = 0;
+  Reflect.set(workflowService, 'getWorkflowExecutionHistory', (request: Parameters<typeof poll>[0]) => {
+    polls++;
+    return poll(request);
+  });
+  try {
+    const client = new Client({ connection, namespace: stack.namespace });
+    const start = () =>
+      client.workflow.start('nothing', { taskQueue: 'nobody', workflowId: `nothing-${randomUUID()}` });
+
+    const handle = await start();
+    const ended = t.throwsAsync(resultOf(client, handle, AbortSignal.timeout(60_000)), {
+      instanceOf: WorkflowFailedError,
+    });
+    await sleep(FIRST_POLLS_MS);
+    t.true(polls > 1 && polls < 5, `${polls} polls`);
+    await handle.terminate();
+    await ended;
+
+    const started = performance.now();
+    await t.throwsAsync(resultOf(client, await start(), AbortSignal.timeout(500)));
+    t.true(performance.now() - started < 2500, 'when it is called off, it ends');
+  } finally {
+    await connection.close();
+  }
+});
