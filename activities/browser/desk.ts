@@ -2,12 +2,14 @@ import type { BrowserContext, CDPSession, Page } from 'puppeteer';
 import type { Chromium } from './chromium.ts';
 import { refuseServiceWorkers } from './page/serviceWorkers.ts';
 import { within } from './within.ts';
+import { openWorld, type World } from './world.ts';
 
 /** An empty page in a context of its own, ready before its job comes. Nothing outlives the context. */
 export interface Desk {
   chromium: Chromium;
   page: Page;
   client: CDPSession;
+  world: World;
   /** Resolves when the page has crashed or the browser has ended. */
   lost: Promise<void>;
   /** Resolves with whether its browser still does what it is asked. */
@@ -55,6 +57,7 @@ async function open(chromium: Chromium): Promise<Desk> {
     chromium,
     page,
     client,
+    world: await openWorld(client),
     lost: Promise.race([crashed, chromium.exited]),
     answers: async () => (await within(client.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined,
     close: async () =>

@@ -1,6 +1,6 @@
 import { type Page, TimeoutError } from 'puppeteer';
 import { ServiceError } from '../../schemas/errors.ts';
-import { isEmpty } from './page/settled.ts';
+import { isEmpty, isVoid } from './page/settled.ts';
 import type { Limits, Tab } from './pool.ts';
 import { BrowserLost } from './pool.ts';
 import type { Requests } from './requests.ts';
@@ -22,24 +22,31 @@ const stillAnswers = async (page: Page): Promise<boolean> =>
 const failed = (detail: string, cause: unknown) => new ServiceError('target_failed', { detail, cause });
 
 /** Chromium with windows puts pages of its own in the place of these; chromium-headless-shell shows nothing. */
-async function refusalOf(page: Page, requests: Requests): Promise<Error | null> {
+async function refusalOf(
+  { page, world }: Pick<Tab, 'page' | 'world'>,
+  requests: Requests,
+): Promise<Error | null> {
   if (page.url().startsWith('chrome-error:')) return new Error('the page left for one that failed');
+  const failure = requests.navigation?.failure()?.errorText;
+  // It broke off, and before there was anything to draw: such a tab never is.
+  if (failure !== undefined && (await within(world.evaluate(isVoid), ANSWER_MS)) === true)
+    return new Error(failure);
   const response = requests.navigation?.response();
   const status = response?.status() ?? 0;
   if (status < 400) return null;
   if (status === 401 && response?.headers()['www-authenticate'] !== undefined)
     return new Error('net::ERR_INVALID_AUTH_CREDENTIALS');
-  const empty = await within(page.evaluate(isEmpty), ANSWER_MS);
+  const empty = await within(world.evaluate(isEmpty), ANSWER_MS);
   return empty === true ? new Error(`status ${status} without a page`) : null;
 }
 
 /** @throws ServiceError when what the tab holds is not the target's page */
 export async function assertPage(
-  tab: Pick<Tab, 'page' | 'proxy'>,
+  tab: Pick<Tab, 'page' | 'world' | 'proxy'>,
   requests: Requests,
   limits: Limits,
 ): Promise<void> {
-  const refusal = await refusalOf(tab.page, requests);
+  const refusal = await refusalOf(tab, requests);
   if (refusal !== null) throw await explainNavigation(refusal, tab, requests, limits);
 }
 

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { filterCompactRules, type IndexedCMPRuleset } from '@duckduckgo/autoconsent';
-import type { Frame, Page } from 'puppeteer';
+import type { Frame } from 'puppeteer';
 import { answerConsent, listenToConsent } from './page/consent.ts';
 import { hideOverlayElements, unlockPage } from './page/overlays.ts';
+import type { Tab } from './pool.ts';
 import { within } from './within.ts';
 
 /** Rules for the consent dialogs that are known by name: looked for, and answered, in so much time. */
@@ -25,17 +26,17 @@ const RULES: IndexedCMPRuleset = JSON.parse(
 async function answer(frame: Frame, mainFrame: boolean): Promise<boolean> {
   const url = frame.url();
   const compact = filterCompactRules(RULES, { url, mainFrame });
-  await frame.evaluate(listenToConsent);
+  if (!(await frame.evaluate(listenToConsent))) return false;
   await frame.evaluate(SCRIPT);
   return frame.evaluate(answerConsent, JSON.stringify({ compact }), CONSENT_MS);
 }
 
 /** Removes what lies over a page: known consent dialogs by declining them, everything else by its looks. */
-export async function hideOverlays(page: Page): Promise<void> {
+export async function hideOverlays({ page, world }: Pick<Tab, 'page' | 'world'>): Promise<void> {
   const main = page.mainFrame();
   const answered = await Promise.all(
     page.frames().map((frame) => within(answer(frame, frame === main), CONSENT_MS + HIDE_MS)),
   );
-  const hidden = await within(page.evaluate(hideOverlayElements), HIDE_MS);
-  if (answered.includes(true) || (hidden ?? 0) > 0) await within(page.evaluate(unlockPage), HIDE_MS);
+  const hidden = await within(world.evaluate(hideOverlayElements), HIDE_MS);
+  if (answered.includes(true) || (hidden ?? 0) > 0) await within(world.evaluate(unlockPage), HIDE_MS);
 }

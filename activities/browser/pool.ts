@@ -10,11 +10,13 @@ import type { Desk } from './desk.ts';
 import { type BrowserMetrics, createMetrics } from './metrics.ts';
 import { Seat, type SeatOptions } from './seat.ts';
 import { within } from './within.ts';
+import type { World } from './world.ts';
 
 /** What a job works with: a page of its own whose only way out is a proxy of its own. */
 export interface Tab {
   page: Page;
   client: CDPSession;
+  world: World;
   proxy: FilteringProxy;
   metrics: BrowserMetrics;
 }
@@ -104,7 +106,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
   });
 
   async function work<T>(desk: Desk, limits: Limits, job: (tab: Tab) => Promise<T>): Promise<T> {
-    const { page, client, chromium } = desk;
+    const { page, client, world, chromium } = desk;
     const { egress, signal, deadline } = limits;
     const ended = new Promise<never>((_, reject) => {
       const onEnd = () => reject(signal.reason);
@@ -124,7 +126,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
       bytes: BYTES,
       idleMs: IDLE_MS,
     });
-    const running = job({ page, client, proxy, metrics });
+    const running = job({ page, client, world, proxy, metrics });
     try {
       return await Promise.race([running, ended]);
     } catch (error) {

@@ -35,7 +35,7 @@ async function perform<T>(
   tab: Tab,
   { shot, load, prepare, finish }: Script<T>,
 ): Promise<Picture & { rest: T }> {
-  const { page, client, metrics } = tab;
+  const { page, world, client, metrics } = tab;
   const { width, deviceScaleFactor, fullPage } = shot;
   const height = fullPage ? FULL_PAGE_WINDOW : shot.height;
   const requests = followRequests(page);
@@ -51,12 +51,12 @@ async function perform<T>(
   });
   await timed(metrics, 'navigate', () => load(tab, requests));
   await makeResponsive(tab);
-  await timed(metrics, 'settle', () => settle(page, requests));
+  await timed(metrics, 'settle', () => settle(world, requests));
   await makeResponsive(tab);
   if (prepare) await timed(metrics, 'overlays', () => prepare(tab));
   if (fullPage)
     await timed(metrics, 'scroll', () =>
-      scrollThrough(page, requests, { step: height, ceiling: CEILING_CSS_PIXELS }),
+      scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS }),
     );
   await makeResponsive(tab);
   const rest = await finish(tab, requests);

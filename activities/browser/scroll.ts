@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Page } from 'puppeteer';
 import { findScroller, SCROLLER, scrollTo, unfold } from './page/scrollers.ts';
 import { drawn, wakeLazy } from './page/settled.ts';
 import type { Requests } from './requests.ts';
 import { within } from './within.ts';
+import type { World } from './world.ts';
 
 const SCROLL_MS = 8_000;
 /** For what a page does when a part of it comes into view. */
@@ -18,22 +18,22 @@ const ANSWER_MS = 2_000;
  * returns to the top. An endless page is left when the time is up or the ceiling reached.
  */
 export async function scrollThrough(
-  page: Page,
+  world: World,
   requests: Requests,
   { step, ceiling }: { step: number; ceiling: number },
 ): Promise<void> {
   const until = Date.now() + SCROLL_MS;
-  await within(page.evaluate(wakeLazy), ANSWER_MS);
-  let height = (await within(page.evaluate(findScroller, SCROLLER), ANSWER_MS)) ?? 0;
+  await within(world.evaluate(wakeLazy), ANSWER_MS);
+  let height = (await within(world.evaluate(findScroller, SCROLLER), ANSWER_MS)) ?? 0;
   for (let top = step; top < Math.min(height, ceiling) && Date.now() < until - REST_MS; top += step) {
-    const now = await within(page.evaluate(scrollTo, SCROLLER, top), ANSWER_MS);
+    const now = await within(world.evaluate(scrollTo, SCROLLER, top), ANSWER_MS);
     if (now === undefined) break;
     height = now;
     await sleep(STEP_MS);
   }
-  await within(page.evaluate(wakeLazy), ANSWER_MS);
+  await within(world.evaluate(wakeLazy), ANSWER_MS);
   await requests.quiet(QUIET_MS, until);
-  await within(page.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
-  await within(page.evaluate(unfold, SCROLLER), ANSWER_MS);
-  await within(page.evaluate(drawn), Math.max(ANSWER_MS, until - Date.now()));
+  await within(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
+  await within(world.evaluate(unfold, SCROLLER), ANSWER_MS);
+  await within(world.evaluate(drawn), Math.max(ANSWER_MS, until - Date.now()));
 }

@@ -1,7 +1,7 @@
-import type { Page } from 'puppeteer';
 import { drawn, isAlive } from './page/settled.ts';
 import type { Requests } from './requests.ts';
 import { within } from './within.ts';
+import type { World } from './world.ts';
 
 /** As puppeteer's `networkidle0`. */
 const QUIET_MS = 500;
@@ -11,8 +11,8 @@ const SETTLE_MS = 5_000;
 const FONTS_MS = 3_000;
 
 /** Waits until a loaded page has all it asks for and has drawn it, or until the time for that is up. */
-export async function settle(page: Page, requests: Requests): Promise<void> {
-  const alive = await within(page.evaluate(isAlive), FONTS_MS);
+export async function settle(world: World, requests: Requests): Promise<void> {
+  const alive = await within(world.evaluate(isAlive), FONTS_MS);
   await requests.quiet(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
-  await within(page.evaluate(drawn), FONTS_MS);
+  await within(world.evaluate(drawn), FONTS_MS);
 }

@@ -37,7 +37,7 @@ export async function run(
       }
       await navigate(tab, requests, target.url?.href ?? input.url, limits);
     },
-    ...(input.hideOverlays && { prepare: ({ page }) => hideOverlays(page) }),
+    ...(input.hideOverlays && { prepare: hideOverlays }),
     async finish(tab, requests) {
       const { page, proxy } = tab;
       await assertPage(tab, requests, limits);

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Page } from 'puppeteer';
 import { hideOverlays } from '../../activities/browser/overlays.ts';
+import type { Tab } from '../../activities/browser/pool.ts';
 import { keepPicture } from '../helpers/artefacts.ts';
 import { openBrowsers, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
@@ -21,12 +22,13 @@ test.after.always(async () => {
   site.close();
 });
 
-async function onPage<T>(name: string, work: (page: Page) => Promise<T>): Promise<T> {
+async function onPage<T>(name: string, work: (tab: Tab) => Promise<T>): Promise<T> {
   return gate(() =>
-    resource.run({ egress: site.guard(), ...soon() }, async ({ page }) => {
+    resource.run({ egress: site.guard(), ...soon() }, async (tab) => {
+      const { page } = tab;
       await page.setViewport({ width: 1200, height: 800 });
       await page.goto(`${site.origin}/${encodeURIComponent(name)}`, { waitUntil: 'load' });
-      return work(page);
+      return work(tab);
     }),
   );
 }
@@ -66,10 +68,11 @@ test('there are enough of them', (t) => {
 
 for (const { name, gone } of OVERLAY_PAGES)
   test(`gone: ${name}`, async (t) => {
-    await onPage(name, async (page) => {
+    await onPage(name, async (tab) => {
+      const { page } = tab;
       t.deepEqual(await visible(page, gone), [...gone], 'is there at first');
       await picture(page, name, 'before');
-      await hideOverlays(page);
+      await hideOverlays(tab);
       await picture(page, name, 'after');
       t.deepEqual(await visible(page, gone), []);
       t.true((await texts(page)).includes('The last ferry'));
@@ -84,11 +87,12 @@ for (const { name, gone } of OVERLAY_PAGES)
 
 for (const { name } of CLEAN_PAGES)
   test(`stays: ${name}`, async (t) => {
-    await onPage(name, async (page) => {
+    await onPage(name, async (tab) => {
+      const { page } = tab;
       const before = await texts(page);
       t.true(before.length > 0);
       await picture(page, name, 'before');
-      await hideOverlays(page);
+      await hideOverlays(tab);
       await picture(page, name, 'after');
       t.deepEqual(await texts(page), before);
     });

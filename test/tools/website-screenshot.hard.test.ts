@@ -63,6 +63,20 @@ test.before(async () => {
         .end('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
     '/huge': page('<p>x <b>y</b></p>'.repeat(20_000)),
     '/hangs-up': (request) => request.socket.destroy(),
+    '/cut-off': (_, response) => {
+      response.writeHead(200, { 'Content-Length': 1000, ...HTML }).flushHeaders();
+      setTimeout(() => response.destroy(), 100);
+    },
+    '/cut-off-later': (_, response) => {
+      response.writeHead(200, { 'Content-Length': 1000, ...HTML }).write(page('<h1>before</h1>'));
+      setTimeout(() => response.destroy(), 100);
+    },
+    '/not-gzip': (_, response) =>
+      response.writeHead(200, { 'Content-Encoding': 'gzip', ...HTML }).end(page('<h1>plain</h1>')),
+    '/sandbox': (_, response) =>
+      response
+        .writeHead(200, { 'Content-Security-Policy': 'sandbox', ...HTML })
+        .end(page('<h1>s</h1><script>document.title="ran"</script>')),
     '/reads-file': page(
       '<iframe src="file:///etc/passwd"></iframe><script>fetch("file:///etc/passwd").then(()=>document.title="read").catch(()=>document.title="refused")</script>',
     ),
@@ -122,6 +136,10 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   '/popups': 'T',
   '/huge': 'T',
   '/hangs-up': 'target_failed',
+  '/cut-off': 'target_failed',
+  '/cut-off-later': 'T',
+  '/not-gzip': 'target_failed',
+  '/sandbox': 'T',
   '/reads-file': 'refused',
   'http://10.0.0.1/': 'target_refused',
   'http://127.0.0.1:1/': 'target_refused',

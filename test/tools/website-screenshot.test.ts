@@ -23,6 +23,11 @@ const NATIVE = Array.from(
   { length: 200 },
   (_, i) => `<img loading="lazy" src="/dot?${i}" width="20" height="40" style="display:block">`,
 ).join('');
+/** An element scrolls in place of the page. */
+const INNER =
+  '<style>html,body{height:100%;overflow:hidden}</style><main style="height:100vh;overflow-y:auto"><div style="height:3000px;background:#0f0"></div><div style="height:100px;background:#00f"></div></main>';
+/** Scripts have replaced what a browser brings along, and badly. */
+const REPLACED = `${INNER}<script>document.querySelector=document.querySelectorAll=()=>[];Element.prototype.scrollTo=()=>{};requestAnimationFrame=()=>0</script>`;
 const FEED = `<div id="f"></div><script>const add=()=>{for(let i=0;i<10;i++)f.append(Object.assign(document.createElement('p'),{textContent:'item '+f.childElementCount,style:'height:60px'}))};add();
   new IntersectionObserver(()=>add(),{rootMargin:'300px'}).observe(Object.assign(document.body.appendChild(document.createElement('i')),{textContent:'.'}));addEventListener('scroll',()=>add())</script>`;
 
@@ -45,10 +50,8 @@ test.before(async () => {
     '/hero': page(
       '<div style="height:100vh;background:#f00"></div><div style="height:5000px;background:#00f"></div>',
     ),
-    '/inner': page(
-      `<main style="height:100vh;overflow-y:auto"><div style="height:3000px;background:#0f0"></div><div style="height:100px;background:#00f"></div></main>`,
-      '<style>html,body{height:100%;overflow:hidden}</style>',
-    ),
+    '/inner': page(INNER),
+    '/replaced': page(REPLACED),
     '/late-font': page(
       '<p style="font:60px Late,serif">iiiiiiii</p><i id="w"></i><script>setTimeout(()=>{const f=new FontFace("Late","url(/font)");document.fonts.add(f);f.load()},200)</script>',
     ),
@@ -178,18 +181,19 @@ test.serial('a hero as high as the window keeps its height', async (t) => {
   );
 });
 
-test.serial('what scrolls within the page is shown whole', async (t) => {
-  const { file, height } = await shoot('/inner', { width: 200, fullPage: true });
-  t.is(height, 3100);
-  const { at } = await pixels(file);
-  t.deepEqual(
-    [at(5, 2999), at(5, 3050)],
-    [
-      [0, 255, 0],
-      [0, 0, 255],
-    ],
-  );
-});
+for (const path of ['/inner', '/replaced'])
+  test.serial(`what scrolls within the page is shown whole: ${path}`, async (t) => {
+    const { file, height } = await shoot(path, { width: 200, fullPage: true });
+    t.is(height, 3100);
+    const { at } = await pixels(file);
+    t.deepEqual(
+      [at(5, 2999), at(5, 3050)],
+      [
+        [0, 255, 0],
+        [0, 0, 255],
+      ],
+    );
+  });
 
 test.serial('a font that comes late is waited for', async (t) => {
   // Eight narrow letters are about four times as wide in a font whose letters all have one width.

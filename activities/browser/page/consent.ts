@@ -1,12 +1,25 @@
 /// <reference lib="dom" />
 
-/** Runs in a frame before autoconsent's content script: what that says is kept for `answerConsent`. */
-export function listenToConsent(): void {
+/**
+ * Runs in a frame before autoconsent's content script: what that says is kept for `answerConsent`.
+ *
+ * @returns whether there is any use in it: it needs a body to look at, and leave to be called back, which a frame has not
+ *   whose scripts may not run
+ */
+export function listenToConsent(): boolean {
+  let called = false;
+  const target = new EventTarget();
+  target.addEventListener('call', () => {
+    called = true;
+  });
+  target.dispatchEvent(new Event('call'));
+  if (!called || document.body === null) return false;
   const said: unknown[] = [];
   Reflect.set(globalThis, 'autoconsentSaid', said);
   Reflect.set(globalThis, 'autoconsentSendMessage', async (message: unknown) => {
     said.push(message);
   });
+  return true;
 }
 
 /**

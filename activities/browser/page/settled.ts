@@ -5,6 +5,9 @@
 /** Whether anything on the page can still ask for more once it is loaded. */
 export const isAlive = (): boolean => document.querySelector('script, iframe, frame, object, embed') !== null;
 
+/** Whether there is no document at all, not even an empty one. */
+export const isVoid = (): boolean => document.documentElement === null;
+
 /** Whether what was asked for came without a body. */
 export function isEmpty(): boolean {
   const [navigation] = performance.getEntriesByType('navigation');

@@ -1,0 +1,47 @@
+import type { CDPSession } from 'puppeteer';
+
+/** Only the developer tools would show it. */
+const NAME = 'capture';
+
+/** What may be handed into a page. */
+type Argument = string | number;
+
+/**
+ * A JavaScript world of our own in whatever a tab holds. It shares the page's DOM and nothing that the page's scripts have
+ * made of it: libraries replace what `document` and `Element` bring along. And callbacks come in it even where the page's
+ * own scripts may not run (`Content-Security-Policy: sandbox`).
+ */
+export interface World {
+  /**
+   * @param fn runs in the page, so it holds all that it uses
+   * @throws what it throws there; when the page is left meanwhile
+   */
+  evaluate<Arguments extends Argument[], Result>(
+    fn: (...args: Arguments) => Result,
+    ...args: Arguments
+  ): Promise<Awaited<Result>>;
+}
+
+export async function openWorld(client: CDPSession): Promise<World> {
+  // A page's main frame goes by the name of its target.
+  const { targetInfo } = await client.send('Target.getTargetInfo');
+  return {
+    async evaluate(fn, ...args) {
+      // For a document that has it already this only finds it.
+      const { executionContextId } = await client.send('Page.createIsolatedWorld', {
+        frameId: targetInfo.targetId,
+        worldName: NAME,
+      });
+      const { result, exceptionDetails } = await client.send('Runtime.callFunctionOn', {
+        functionDeclaration: String(fn),
+        executionContextId,
+        arguments: args.map((value) => ({ value })),
+        awaitPromise: true,
+        returnByValue: true,
+      });
+      if (exceptionDetails !== undefined)
+        throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+      return result.value;
+    },
+  };
+}
