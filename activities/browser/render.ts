@@ -51,14 +51,14 @@ async function perform<T>(
   });
   await timed(metrics, 'navigate', () => load(tab, requests));
   await makeResponsive(tab);
-  await timed(metrics, 'settle', () => settle(world, requests));
-  await makeResponsive(tab);
+  const settled = await timed(metrics, 'settle', () => settle(world, requests));
+  if (!settled) await makeResponsive(tab);
   if (prepare) await timed(metrics, 'overlays', () => prepare(tab));
   if (fullPage)
     await timed(metrics, 'scroll', () =>
       scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS }),
     );
-  await makeResponsive(tab);
+  if (prepare || fullPage) await makeResponsive(tab);
   const rest = await finish(tab, requests);
   const picture = await timed(metrics, 'capture', () => capture(client, shot));
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');

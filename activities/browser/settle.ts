@@ -10,9 +10,14 @@ const STILL_MS = 40;
 const SETTLE_MS = 5_000;
 const FONTS_MS = 3_000;
 
-/** Waits until a loaded page has all it asks for and has drawn it, or until the time for that is up. */
-export async function settle(world: World, requests: Requests): Promise<void> {
+/**
+ * Waits until a loaded page has all it asks for and has drawn it, or until the time for that is up.
+ *
+ * @returns whether it has drawn it, and so still answers
+ */
+export async function settle(world: World, requests: Requests): Promise<boolean> {
   const alive = await within(world.evaluate(isAlive), FONTS_MS);
   await requests.quiet(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
-  await within(world.evaluate(drawn), FONTS_MS);
+  const done = world.evaluate(drawn).then(() => true);
+  return (await within(done, FONTS_MS)) === true;
 }
