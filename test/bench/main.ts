@@ -114,8 +114,8 @@ const sections: Record<string, () => Promise<object>> = {
     console.log(configurations);
     return [
       ...rows.map(
-        ({ atOnce, bare, windows, peers, empty, ours, latency, throughput, throughputByWindows }) => ({
-          'screenshots at once': atOnce,
+        ({ page, atOnce, bare, windows, peers, empty, ours, latency, throughput, throughputByWindows }) => ({
+          screenshot: `${page}, ${atOnce} at once`,
           'bare puppeteer p50 ms': bare.p50,
           'with windows p50 ms': windows.p50,
           'capture-website p50 ms': peers?.['capture-website'].p50,
