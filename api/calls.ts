@@ -68,11 +68,8 @@ const LONGEST_CALL_MS = 100_000;
 const OVERHEAD_MS = 5000;
 /** What workflows may wait for each other when very many begin at once; a call that can still be done is not given up. */
 const CROWD_MS = 20_000;
-/**
- * For the result of a call that was charged in the moment in which it was given up: its workflow ends as soon as it gets
- * to. Longer than a proxy may wait, as what was paid for is not thrown away sooner than it must.
- */
-const LAST_LOOK_MS = 15_000;
+/** For the result of a call that was charged in the moment in which it was given up. */
+const LAST_LOOK_MS = 3000;
 /** Results without an Idempotency-Key are fetched at once or never. */
 const RESULT_KEPT_MS = 15 * 60_000;
 /** A stored result outlives its key by this, so that a replay that just began can still read it. */
@@ -200,8 +197,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     if (state !== 'charged') return { available, ending: { error } };
     // It was settled just before: what was paid for is handed over.
     const handle = client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(row._id);
-    const timeout = AbortSignal.timeout(LAST_LOOK_MS);
-    const { result } = await persist(() => resultOf(client, handle, timeout), timeout);
+    const { result } = await persist(() => handle.result(), AbortSignal.timeout(LAST_LOOK_MS));
     return { available, ending: { result } };
   }
 
