@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import {
   ApplicationFailure,
   type Client,
-  ServiceError as GrpcError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
 } from '@temporalio/client';
-import { defineSearchAttributeKey, NamespaceNotFoundError } from '@temporalio/common';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import canonicalize from 'canonicalize';
 import type { Logger } from 'pino';
 import type { Env } from '../schemas/env.ts';
@@ -18,6 +17,7 @@ import type { Ledger } from '../store/ledger.ts';
 import type { ApiKeyDoc, CallDoc } from '../store/mongo.ts';
 import type { Vault } from '../store/vault.ts';
 import type { CallFailure, CallPolicy, CallRequest, CallResult, ToolResult } from '../workflows/types.ts';
+import { persist } from './persist.ts';
 import { resultOf } from './workflowResult.ts';
 
 /** A validated request to run a tool. */
@@ -68,7 +68,7 @@ const LONGEST_CALL_MS = 100_000;
 const OVERHEAD_MS = 5000;
 /** What workflows may wait for each other when very many begin at once; a call that can still be done is not given up. */
 const CROWD_MS = 20_000;
-/** For the result of a call that was charged in the moment in which it was given up. */
+/** For the result of a call that was charged in the moment in which it was given up, at least, whatever time is left. */
 const LAST_LOOK_MS = 3000;
 /** Results without an Idempotency-Key are fetched at once or never. */
 const RESULT_KEPT_MS = 15 * 60_000;
@@ -77,8 +77,6 @@ const RESULT_AFTER_KEY_MS = 3_600_000;
 /** Calls of one account that may run in one pool at once. */
 export const MAX_RUNNING = 64;
 const DEFAULT_ATTEMPTS = 3;
-/** Between two tries to reach Temporal. */
-const RETRY_MS = 250;
 
 const TOOL = defineSearchAttributeKey('Tool', 'KEYWORD');
 const ACCOUNT = defineSearchAttributeKey('AccountId', 'KEYWORD');
@@ -109,17 +107,6 @@ export function policyOf(
 const isCallFailure = (value: unknown): value is CallFailure =>
   typeof value === 'object' && value !== null && 'members' in value && 'available' in value;
 
-/**
- * Temporal or the way to it is down; the call may still be there when it comes back. One that is overloaded does not
- * find its own namespaces.
- */
-const isPassing = (error: unknown): boolean =>
-  error instanceof GrpcError ||
-  error instanceof NamespaceNotFoundError ||
-  (error instanceof Error && 'code' in error && typeof error.code === 'number');
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 export function createCallRunner(deps: Dependencies): CallRunner {
   const { client, calls, ledger, vault, keyring, log } = deps;
 
@@ -142,23 +129,16 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     }
   }
 
-  /** Runs `step` until it answers or the signal says that time is up; what is no passing fault is thrown at once. */
-  async function persist<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    for (;;) {
-      try {
-        return await client.connection.withAbortSignal(signal, step);
-      } catch (error) {
-        if (signal.aborted || !isPassing(error)) throw error;
-        log.warn({ err: error }, 'temporal is not to be reached, trying again');
-        await pause(RETRY_MS);
-      }
-    }
-  }
+  const ask = <T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    persist(client, step, signal, (error) =>
+      log.warn({ err: error }, 'temporal is not to be reached, trying again'),
+    );
 
   /** The failure that ended the workflow, as the error it stands for. */
   async function asOutcome(
     error: WorkflowFailedError,
     row: CallDoc,
+    until: number,
   ): Promise<Pick<Outcome, 'ending' | 'available'>> {
     const { cause } = error;
     if (cause instanceof ApplicationFailure && cause.type) {
@@ -181,11 +161,19 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       };
     }
     // Terminated or failed by other hands than the workflow's own: nobody has settled it.
-    return giveUp(row, new ServiceError('internal', { cause: error }));
+    return giveUp(row, new ServiceError('internal', { cause: error }), until);
   }
 
-  /** Ends the call here and now; the state on record decides, so nothing is charged after this answer. */
-  async function giveUp(row: CallDoc, error: ServiceError): Promise<Pick<Outcome, 'ending' | 'available'>> {
+  /**
+   * Ends the call here and now; the state on record decides, so nothing is charged after this answer.
+   *
+   * @param until epoch milliseconds at which the answer is due
+   */
+  async function giveUp(
+    row: CallDoc,
+    error: ServiceError,
+    until: number,
+  ): Promise<Pick<Outcome, 'ending' | 'available'>> {
     log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call given up');
     const { state, available } = await ledger.settle({
       callId: row._id,
@@ -197,7 +185,8 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     if (state !== 'charged') return { available, ending: { error } };
     // It was settled just before: what was paid for is handed over.
     const handle = client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(row._id);
-    const { result } = await persist(() => handle.result(), AbortSignal.timeout(LAST_LOOK_MS));
+    const look = AbortSignal.timeout(Math.max(LAST_LOOK_MS, until - Date.now()));
+    const { result } = await ask(() => resultOf(client, handle, look), look);
     return { available, ending: { result } };
   }
 
@@ -209,29 +198,30 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     replayed: boolean,
   ): Promise<Outcome> {
     const outcome = { callId: row._id, requestId: row.requestId, replayed };
+    const until = Date.now() + LONGEST_CALL_MS;
     const deadlineMs = request === null ? OVERHEAD_MS : request.policy.deadlineMs + OVERHEAD_MS;
     const timeout = AbortSignal.timeout(deadlineMs);
     const handle = client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(row._id);
     const cancel = () => {
-      persist(() => handle.cancel(), timeout).catch((error) => log.warn({ err: error }, 'cancel failed'));
+      ask(() => handle.cancel(), timeout).catch((error) => log.warn({ err: error }, 'cancel failed'));
     };
     try {
-      if (request !== null) await persist(() => start(request), timeout);
+      if (request !== null) await ask(() => start(request), timeout);
       // Without a fingerprint nobody can ask for the result again.
       if (row.idempotency?.fingerprint == null) {
         if (order.hangup.aborted) cancel();
         else order.hangup.addEventListener('abort', cancel, { once: true });
       }
-      const { result, available } = await persist(() => resultOf(client, handle, timeout), timeout);
+      const { result, available } = await ask(() => resultOf(client, handle, timeout), timeout);
       return { ...outcome, available: request === null ? null : available, ending: { result } };
     } catch (error) {
       if (error instanceof WorkflowFailedError) {
-        const ended = await asOutcome(error, row);
+        const ended = await asOutcome(error, row, until);
         return { ...outcome, ...ended, available: request === null ? null : ended.available };
       }
       if (request === null) throw error; // a replay: there is nothing left to settle
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
-      return { ...outcome, ...(await giveUp(row, new ServiceError(code, { cause: error }))) };
+      return { ...outcome, ...(await giveUp(row, new ServiceError(code, { cause: error }), until)) };
     } finally {
       order.hangup.removeEventListener('abort', cancel);
     }

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { persist } from './persist.ts';
 
 /** Has the new events of an account brought on their way. Nobody waits for it: what fails is the sweeper's to find. */
 export type HandOver = (accountId: string) => void;
@@ -10,15 +11,15 @@ const DEADLINE_MS = 5000;
  * account: so what a busy account does while nobody runs workflows does not fill their queue, in which calls wait too.
  */
 export async function startHandOver(client: Client, accountId: string): Promise<void> {
-  await client.connection.withDeadline(Date.now() + DEADLINE_MS, () =>
+  const tell = () =>
     client.workflow.signalWithStart('handOver', {
       workflowId: `hand-over-${accountId}`,
       taskQueue: 'orchestrator',
       args: [accountId],
       signal: 'moreEvents',
       signalArgs: [],
-    }),
-  );
+    });
+  await persist(client, tell, AbortSignal.timeout(DEADLINE_MS));
 }
 
 /**

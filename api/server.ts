@@ -63,7 +63,7 @@ async function main(): Promise<void> {
   if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
   const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
   await ensureIndexes(store);
-  const client = await connectClient(env, keyring);
+  const client = await connectClient(env, keyring, false);
   open.defer(() => client.connection.close());
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const apiKeys = open.adopt(createApiKeys(store, onError), (it) => it.flush());

@@ -8,6 +8,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import { isErrorCode, ServiceError } from '../schemas/errors.ts';
 import type { Resend } from '../store/deliveries.ts';
+import { persist } from './persist.ts';
 
 /** What an endpoint's workflow is asked for; it owns attempts, failures and state. */
 export interface WebhookWorkflow {
@@ -23,6 +24,8 @@ export interface WebhookWorkflow {
 
 /** A test waits for a worker and then for the receiver, 10 s each; the rest is for the books. */
 const DEADLINE_MS = 40_000;
+/** Its caller waits, and the sweeper wakes it too. */
+const WAKE_MS = 5000;
 const AGAIN_MS = 100;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -76,11 +79,13 @@ export function createWebhookWorkflow(client: Client): WebhookWorkflow {
 
   return {
     async wake(endpointId) {
-      await client.workflow.signalWithStart('webhookEndpoint', {
-        ...options(endpointId),
-        signal: 'wake',
-        signalArgs: [],
-      });
+      const wake = () =>
+        client.workflow.signalWithStart('webhookEndpoint', {
+          ...options(endpointId),
+          signal: 'wake',
+          signalArgs: [],
+        });
+      await persist(client, wake, AbortSignal.timeout(WAKE_MS));
     },
     enable: (endpointId) => update<void, []>(endpointId, 'enable', []),
     resend: (endpointId, wanted) => update<number, [Resend]>(endpointId, 'resend', [wanted]),
