@@ -11,12 +11,15 @@ import type { Logger } from 'pino';
 import type { Env } from '../schemas/env.ts';
 import { ERRORS, isErrorCode, isFinalRefusal, ServiceError } from '../schemas/errors.ts';
 import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
+import type { Accounts } from '../store/accounts.ts';
 import { type Calls, IDEMPOTENCY_MS } from '../store/calls.ts';
 import type { Keyring } from '../store/keyring.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { ApiKeyDoc, CallDoc } from '../store/mongo.ts';
 import type { Vault } from '../store/vault.ts';
 import type { CallFailure, CallPolicy, CallRequest, CallResult, ToolResult } from '../workflows/types.ts';
+import { adjust } from './adjustment.ts';
+import type { HandOver } from './handOver.ts';
 import { persist } from './persist.ts';
 import { resultOf } from './workflowResult.ts';
 
@@ -46,6 +49,12 @@ export interface Outcome {
   ending: { result: ToolResult } | { error: ServiceError };
 }
 
+/** Who waits for an answer. */
+interface Waiting extends Pick<Order, 'hangup'> {
+  /** Epoch milliseconds at which the answer is due. */
+  until: number;
+}
+
 export interface CallRunner {
   run(order: Order): Promise<Outcome>;
 }
@@ -54,6 +63,8 @@ interface Dependencies {
   client: Client;
   calls: Calls;
   ledger: Ledger;
+  accounts: Accounts;
+  handOver: HandOver;
   vault: Vault;
   keyring: Keyring;
   /** Where the pools reach this process's vault. */
@@ -104,6 +115,9 @@ export function policyOf(
   };
 }
 
+/** Without a fingerprint nobody can ask for the result again. */
+const isRepeatable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
+
 const isCallFailure = (value: unknown): value is CallFailure =>
   typeof value === 'object' && value !== null && 'members' in value && 'available' in value;
 
@@ -138,7 +152,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   async function asOutcome(
     error: WorkflowFailedError,
     row: CallDoc,
-    until: number,
+    waiting: Waiting,
   ): Promise<Pick<Outcome, 'ending' | 'available'>> {
     const { cause } = error;
     if (cause instanceof ApplicationFailure && cause.type) {
@@ -161,18 +175,14 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       };
     }
     // Terminated or failed by other hands than the workflow's own: nobody has settled it.
-    return giveUp(row, new ServiceError('internal', { cause: error }), until);
+    return giveUp(row, new ServiceError('internal', { cause: error }), waiting);
   }
 
-  /**
-   * Ends the call here and now; the state on record decides, so nothing is charged after this answer.
-   *
-   * @param until epoch milliseconds at which the answer is due
-   */
+  /** Ends the call here and now; the state on record decides, so nothing is charged after this answer. */
   async function giveUp(
     row: CallDoc,
     error: ServiceError,
-    until: number,
+    { until, hangup }: Waiting,
   ): Promise<Pick<Outcome, 'ending' | 'available'>> {
     log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call given up');
     const { state, available } = await ledger.settle({
@@ -186,19 +196,28 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     // It was settled just before: what was paid for is handed over.
     const handle = client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(row._id);
     const look = AbortSignal.timeout(Math.max(LAST_LOOK_MS, until - Date.now()));
-    const { result } = await ask(() => resultOf(client, handle, look), look);
-    return { available, ending: { result } };
+    try {
+      const { result } = await ask(() => resultOf(client, handle, look), look);
+      return { available, ending: { result } };
+    } catch (fault) {
+      if (isRepeatable(row) || hangup.aborted) throw fault;
+      log.error({ err: fault, callId: row._id, requestId: row.requestId }, 'charged call given back');
+      const reason = `The result of call ${row._id} could not be handed over.`;
+      const { accountId, cost: amount } = row;
+      await adjust(deps, { accountId, amount, reason, reference: `call ${row._id}` });
+      return { available: null, ending: { error } };
+    }
   }
 
   /** Starts the workflow (unless `request` is null: it ended long ago), and waits for its end. */
   async function awaitEnd(
     row: CallDoc,
     request: CallRequest | null,
-    order: Order,
+    waiting: Waiting,
     replayed: boolean,
   ): Promise<Outcome> {
+    const { hangup } = waiting;
     const outcome = { callId: row._id, requestId: row.requestId, replayed };
-    const until = Date.now() + LONGEST_CALL_MS;
     const deadlineMs = request === null ? OVERHEAD_MS : request.policy.deadlineMs + OVERHEAD_MS;
     const timeout = AbortSignal.timeout(deadlineMs);
     const handle = client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(row._id);
@@ -207,23 +226,22 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     };
     try {
       if (request !== null) await ask(() => start(request), timeout);
-      // Without a fingerprint nobody can ask for the result again.
-      if (row.idempotency?.fingerprint == null) {
-        if (order.hangup.aborted) cancel();
-        else order.hangup.addEventListener('abort', cancel, { once: true });
+      if (!isRepeatable(row)) {
+        if (hangup.aborted) cancel();
+        else hangup.addEventListener('abort', cancel, { once: true });
       }
       const { result, available } = await ask(() => resultOf(client, handle, timeout), timeout);
       return { ...outcome, available: request === null ? null : available, ending: { result } };
     } catch (error) {
       if (error instanceof WorkflowFailedError) {
-        const ended = await asOutcome(error, row, until);
+        const ended = await asOutcome(error, row, waiting);
         return { ...outcome, ...ended, available: request === null ? null : ended.available };
       }
       if (request === null) throw error; // a replay: there is nothing left to settle
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
-      return { ...outcome, ...(await giveUp(row, new ServiceError(code, { cause: error }), until)) };
+      return { ...outcome, ...(await giveUp(row, new ServiceError(code, { cause: error }), waiting)) };
     } finally {
-      order.hangup.removeEventListener('abort', cancel);
+      hangup.removeEventListener('abort', cancel);
     }
   }
 
@@ -237,6 +255,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const actsOnWorld = tool.actsOnWorld?.(input) ?? false;
       const policy = policyOf(tool, actsOnWorld, deps.limits);
       const now = Date.now();
+      const waiting: Waiting = { hangup: order.hangup, until: now + LONGEST_CALL_MS };
       const requestFor = (row: CallDoc): CallRequest => ({
         callId: row._id,
         accountId,
@@ -256,9 +275,9 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         if (known === null || text === null) throw new ServiceError('idempotency_key_used');
         if (keyring.mac('fingerprint', text, known.slice(0, known.indexOf(':'))) !== known)
           throw new ServiceError('idempotency_key_mismatch');
-        if (row.state !== 'running') return awaitEnd(row, null, order, true);
+        if (row.state !== 'running') return awaitEnd(row, null, waiting, true);
         await calls.touch(row._id);
-        return awaitEnd(row, requestFor(row), order, true);
+        return awaitEnd(row, requestFor(row), waiting, true);
       };
 
       if (idempotencyKey !== null) {
@@ -288,10 +307,10 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       if (!claimed) return repeat(call);
 
       const request = requestFor(call);
-      if (secrets.length === 0) return awaitEnd(call, request, order, false);
+      if (secrets.length === 0) return awaitEnd(call, request, waiting, false);
       const token = vault.put(call._id, Object.fromEntries(secrets.map((name) => [name, input[name]])));
       try {
-        return await awaitEnd(call, { ...request, vault: { url: deps.vaultUrl, token } }, order, false);
+        return await awaitEnd(call, { ...request, vault: { url: deps.vaultUrl, token } }, waiting, false);
       } finally {
         vault.drop(call._id);
       }

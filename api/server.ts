@@ -79,6 +79,7 @@ async function main(): Promise<void> {
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   const accounts = createAccounts(store);
+  const handOver = createHandOver(client, (error) => log.warn({ err: error }, 'events wait for the sweeper'));
   const lists = createLists(store);
   // Also filled in below.
   let publicUrl = env.PUBLIC_URL ?? '';
@@ -97,7 +98,7 @@ async function main(): Promise<void> {
     lists,
     payments: createPayments(store, accounts),
     stripe: await openStripe(env, log),
-    handOver: createHandOver(client, (error) => log.warn({ err: error }, 'events wait for the sweeper')),
+    handOver,
     webhooks: createWebhooks({
       endpoints: createWebhookEndpoints(store, keyring),
       attempts: createDeliveryAttempts(store),
@@ -119,6 +120,8 @@ async function main(): Promise<void> {
       client,
       calls: createCalls(store),
       ledger,
+      accounts,
+      handOver,
       vault,
       keyring,
       vaultUrl: env.INTERNAL_ADVERTISE ?? internalUrl,

@@ -4,8 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { pino } from 'pino';
 import { createCallRunner, policyOf } from '../../api/calls.ts';
+import { createHandOver } from '../../api/handOver.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { createAccounts } from '../../store/accounts.ts';
 import { createCalls } from '../../store/calls.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { createLedger } from '../../store/ledger.ts';
@@ -13,7 +15,7 @@ import { openStore } from '../../store/mongo.ts';
 import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks } from '../helpers/books.ts';
+import { accountOf, callsOf, closeBooks, until } from '../helpers/books.ts';
 import { startStack } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
 
@@ -21,85 +23,107 @@ import { startToxiproxy } from '../helpers/toxiproxy.ts';
 const STILL_CUT_MS = 5000;
 const WORK_MS = 5000;
 const POOL_WAIT = 1000;
+const CREDITS = 100;
 /** What the API waits beyond the work's own time, and a little. */
 const OVERHEAD_MS = 7000;
 /** From the healed way to the answer; a client that backs off as by default needs twice as long. */
 const SOON_MS = 10_000;
 
-test('a call is charged while the API is cut off from Temporal: its caller gets the result when the way is free again', async (t) => {
+test('calls are charged while the API is cut off from Temporal: their callers get what they paid for, or their credits back', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
-  const asked = Promise.withResolvers<ServerResponse>();
-  const target = createServer((_, response) => asked.resolve(response)).listen(0, '127.0.0.1');
-  await once(target, 'listening');
+  const asked = new Map(['/told', '/lost'].map((path) => [path, Promise.withResolvers<ServerResponse>()]));
+  const target = createServer(({ url = '' }, response) => asked.get(url)?.resolve(response));
   open.defer(() => {
     target.closeAllConnections();
     target.close();
   });
+  await once(target.listen(0, '127.0.0.1'), 'listening');
   const address = target.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const origin = `127.0.0.1:${address.port}`;
   const stack = open.adopt(
-    await startStack({ pools: ['orchestrator', 'network'], env: { EGRESS_ALLOW: `127.0.0.1:${port}` } }),
+    await startStack({ pools: ['orchestrator', 'network'], env: { EGRESS_ALLOW: origin } }),
     (it) => it.stop(),
   );
   const { links } = open.adopt(
     await startToxiproxy({ temporal: stack.temporalAddress }, (line) => t.log(line)),
     (it) => it.stop(),
   );
-  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
-  const env = { ...readEnv(stack.env), TEMPORAL_ADDRESS: links.temporal.address };
+  const env = readEnv(stack.env);
   const keyring = loadKeyring(env);
-  const client = await connectClient(env, keyring, false);
-  open.defer(() => client.connection.close());
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const connect = async (it: typeof env) =>
+    open.adopt(await connectClient(it, keyring, false), ({ connection }) => connection.close());
+  const operator = await connect(env);
+  const client = await connect({ ...env, TEMPORAL_ADDRESS: links.temporal.address });
   const ledger = open.adopt(
     createLedger(store, (error) => t.fail(String(error))),
     (it) => it.flush(),
   );
-  const givenUp = Promise.withResolvers<void>();
+  let givenUp = 0;
   const runner = createCallRunner({
     client,
     calls: createCalls(store),
     ledger,
+    accounts: createAccounts(store),
+    handOver: createHandOver(client, (error) => t.fail(String(error))),
     vault: createVault(keyring),
     keyring,
     vaultUrl: 'http://127.0.0.1:1',
     limits: { RATE_LIMIT: null, POOL_WAIT },
-    log: pino({}, { write: (line) => line.includes('call given up') && givenUp.resolve() }),
+    log: pino({}, { write: (line) => (givenUp += Number(line.includes('call given up'))) }),
   });
-  const account = await makeAccount(stack, 100);
-  const tool = (await loadRegistry()).get('http-request');
-  if (tool === undefined) throw new Error('no http-request');
+  const account = await makeAccount(stack, CREDITS);
+  const standard = (await loadRegistry()).get('http-request');
+  if (standard === undefined) throw new Error('no http-request');
+  const tool = { ...standard, limits: { workMs: WORK_MS } };
+  const { deadlineMs } = policyOf(tool, false, { RATE_LIMIT: null, POOL_WAIT });
+  const ask = (path: string) =>
+    runner.run({
+      accountId: account.accountId,
+      key: null,
+      tool,
+      input: { url: `http://${origin}${path}`, method: 'GET' },
+      idempotencyKey: null,
+      requestId: path,
+      hangup: new AbortController().signal,
+      admit: () => undefined,
+    });
 
-  const limits = { workMs: WORK_MS };
-  const { deadlineMs } = policyOf({ ...tool, limits }, false, { RATE_LIMIT: null, POOL_WAIT });
   const began = performance.now();
-  const answer = runner.run({
-    accountId: account.accountId,
-    key: null,
-    tool: { ...tool, limits },
-    input: { url: `http://127.0.0.1:${port}/`, method: 'GET' },
-    idempotencyKey: null,
-    requestId: 'last-look',
-    hangup: new AbortController().signal,
-    admit: () => undefined,
-  });
-  const response = await asked.promise;
+  const answers = [...asked.keys()].map(ask);
+  const responses = await Promise.all([...asked.values()].map(({ promise }) => promise));
   await links.temporal.cut();
-  response.end('here it is');
-  await givenUp.promise;
+  for (const response of responses) response.end('here it is');
+
+  const [lost] = (await callsOf(store, account.accountId)).filter(({ requestId }) => requestId === '/lost');
+  const workflowExecution = { workflowId: lost?._id ?? '' };
+  await operator.workflow.getHandle(workflowExecution.workflowId).result();
+  const { namespace } = operator.options;
+  await operator.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+
+  await until('the API gives both up', async () => givenUp === answers.length, deadlineMs + OVERHEAD_MS);
   const waited = performance.now() - began;
   t.true(waited < deadlineMs + OVERHEAD_MS, `given up after ${waited} ms`);
   await sleep(STILL_CUT_MS);
   await links.temporal.heal();
   const healed = performance.now();
-  const { ending } = await answer;
+  const endings = (await Promise.all(answers)).map(({ ending }) => ending);
   const ms = performance.now() - healed;
   t.true(ms < SOON_MS, `${ms} ms`);
-  t.true('result' in ending, JSON.stringify(ending));
+  const [first, second] = endings;
+  t.true(first !== undefined && 'result' in first, JSON.stringify(first));
+  t.true(second !== undefined && 'error' in second && second.error.code === 'deadline_exceeded');
+  const rows = await callsOf(store, account.accountId);
   t.deepEqual(
-    (await callsOf(store, account.accountId)).map(({ state }) => state),
-    ['charged'],
+    rows.map(({ state }) => state),
+    ['charged', 'charged'],
   );
   t.deepEqual(await closeBooks(store), []);
-  t.is((await accountOf(store, account.accountId)).balance, 100 - tool.price);
+  t.is(
+    (await accountOf(store, account.accountId)).balance,
+    CREDITS - tool.price,
+    'what was lost was given back',
+  );
 });
