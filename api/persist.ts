@@ -18,12 +18,13 @@ const isPassing = (error: unknown): boolean =>
 /**
  * Asks Temporal until it answers or the signal says that time is up.
  *
- * @param step what is asked, with this client, of which `connectClient` made one for callers that wait
+ * @param client best one that does not insist by itself (`connectClient`): what it asks ends with the signal
+ * @param step what is asked, with this client
  * @param onFault hears of the first fault after which it is asked again
  * @throws what is no passing fault, at once; the last fault or the signal's reason
  */
 export async function persist<T>(
-  { connection }: Client,
+  client: Client,
   step: () => Promise<T>,
   signal: AbortSignal,
   onFault: (error: unknown) => void = () => undefined,
@@ -32,7 +33,7 @@ export async function persist<T>(
     // A request that is made afterwards would not hear of it.
     signal.throwIfAborted();
     try {
-      return await connection.withAbortSignal(signal, step);
+      return await client.connection.withAbortSignal(signal, step);
     } catch (error) {
       if (signal.aborted || !isPassing(error)) throw error;
       if (faults === 0) onFault(error);

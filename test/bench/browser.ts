@@ -10,7 +10,10 @@ import { type Peer, startPeers } from './peers.ts';
 export interface BrowserRow {
   page: keyof typeof PAGES;
   atOnce: number;
+  /** The bare script, as many of it at once. */
   bare: Measured;
+  /** The bare script as it is, a page after the other. */
+  script: Measured | null;
   /** The bare script with Chromium as people have it, which opens windows that nobody sees. */
   windows: Measured;
   /** Of the page without a script, one at a time: capture-website may hang with more. */
@@ -20,8 +23,10 @@ export interface BrowserRow {
   ours: Measured;
   /** Ours, less the empty call, by the bare script's. */
   latency: number;
-  /** Ours by the bare script's. */
+  /** Ours by as many bare scripts. */
   throughput: number;
+  /** Ours by the bare script as it is. */
+  throughputByScript: number | null;
   throughputByWindows: number;
 }
 
@@ -108,6 +113,7 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
     const peer = (name: Peer) => () => others.shoot(name, url);
     const once = async (times: number) => ({
       bare: await measure(times, atOnce, bare.shoot(url, quietMs)),
+      script: atOnce === 1 ? null : await measure(times, 1, bare.shoot(url, quietMs)),
       windows: await measure(times, atOnce, windows.shoot(url, quietMs)),
       ours: await measure(times, atOnce, call('website-screenshot', { url })),
       empty: await measure(times, atOnce, empty),
@@ -129,6 +135,7 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
         ...run,
         latency: (run.ours.p50 - run.empty.p50) / run.bare.p50,
         throughput: run.ours.perSecond / run.bare.perSecond,
+        throughputByScript: run.script && run.ours.perSecond / run.script.perSecond,
         throughputByWindows: run.ours.perSecond / run.windows.perSecond,
       });
     }

@@ -113,23 +113,23 @@ const sections: Record<string, () => Promise<object>> = {
     const { rows, feed, configurations } = await benchBrowser(stack, pages, ROUNDS);
     console.log(configurations);
     return [
-      ...rows.map(
-        ({ page, atOnce, bare, windows, peers, empty, ours, latency, throughput, throughputByWindows }) => ({
-          screenshot: `${page}, ${atOnce} at once`,
-          'bare puppeteer p50 ms': bare.p50,
-          'with windows p50 ms': windows.p50,
-          'capture-website p50 ms': peers?.['capture-website'].p50,
-          'browserless p50 ms': peers?.browserless.p50,
-          'empty call p50 ms': empty.p50,
-          'ours p50 ms': ours.p50,
-          'p50 ratio': latency,
-          'bare /s': bare.perSecond,
-          'ours /s': ours.perSecond,
-          '/s ratio': throughput,
-          'with windows /s': windows.perSecond,
-          '/s by windows': throughputByWindows,
-        }),
-      ),
+      ...rows.map(({ page, atOnce, bare, script, windows, peers, empty, ours, latency, ...throughput }) => ({
+        screenshot: `${page}, ${atOnce} at once`,
+        'bare puppeteer p50 ms': bare.p50,
+        'with windows p50 ms': windows.p50,
+        'capture-website p50 ms': peers?.['capture-website'].p50,
+        'browserless p50 ms': peers?.browserless.p50,
+        'empty call p50 ms': empty.p50,
+        'ours p50 ms': ours.p50,
+        'p50 ratio': latency,
+        'bare /s': bare.perSecond,
+        'ours /s': ours.perSecond,
+        '/s ratio': throughput.throughput,
+        'one script /s': script?.perSecond,
+        '/s by one script': throughput.throughputByScript,
+        'with windows /s': windows.perSecond,
+        '/s by windows': throughput.throughputByWindows,
+      })),
       { 'endless feed p50 ms': feed.p50 },
     ];
   },
