@@ -2,7 +2,7 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { ServiceError } from '../schemas/errors.ts';
 import type { ToolDefinition } from '../schemas/tool.ts';
-import type { Results } from '../store/results.ts';
+import { INLINE_BYTES, type Results } from '../store/results.ts';
 import type {
   CallFailure,
   ToolActivities,
@@ -36,8 +36,6 @@ type Run = RunTool<NetworkContext>;
 /** For tools that keep something between calls: what their `resource` was opened to. */
 type ResourceContext = NetworkContext & { resource: unknown };
 
-/** A result up to this size travels in the workflow's payload. */
-const INLINE_BYTES = 64 * 1024;
 /** The contract's limit for encoded output. */
 const OUTPUT_BYTES = 50_000_000;
 /** Well within the workflow's heartbeat time-out. */
@@ -116,7 +114,7 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
   const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_EVERY_MS);
   try {
     const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);
-    const answer = await run({ ...call.input, ...secrets }, context);
+    const answer = await run({ ...(await inputOf(call, services.results)), ...secrets }, context);
     return await keep(call, jsonOf(answer), services.results);
   } catch (error) {
     if (error instanceof ServiceError) throw asFailure(error);
@@ -127,6 +125,13 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
   } finally {
     clearInterval(heartbeat);
   }
+}
+
+async function inputOf(
+  { callId, input, storedInput }: ToolCall,
+  results: Results,
+): Promise<Record<string, unknown>> {
+  return storedInput === undefined ? input : JSON.parse((await results.read(callId, storedInput)).toString());
 }
 
 async function keep(call: ToolCall, json: Buffer, results: Results): Promise<ToolResult> {

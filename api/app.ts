@@ -12,7 +12,6 @@ import { takeToken } from '../store/buckets.ts';
 import type { Lists } from '../store/lists.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Payments } from '../store/payments.ts';
-import type { Results } from '../store/results.ts';
 import { usageOf } from '../store/usage.ts';
 import type { Auth } from './auth.ts';
 import { type CallRunner, MAX_RUNNING } from './calls.ts';
@@ -49,7 +48,6 @@ export interface AppDependencies {
   store: Store;
   accounts: Accounts;
   apiKeys: ApiKeys;
-  results: Results;
   lists: Lists;
   payments: Payments;
   handOver: HandOver;
@@ -92,7 +90,6 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const toolCalls = createToolCalls({
     registry,
     runner: deps.runner,
-    results: deps.results,
     metrics: deps.metrics,
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
   });

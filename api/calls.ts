@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  ApplicationFailure,
-  type Client,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
-} from '@temporalio/client';
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { ApplicationFailure, type Client, WorkflowFailedError } from '@temporalio/client';
 import canonicalize from 'canonicalize';
 import type { Logger } from 'pino';
 import type { Env } from '../schemas/env.ts';
@@ -16,12 +10,13 @@ import { type Calls, IDEMPOTENCY_MS } from '../store/calls.ts';
 import type { Keyring } from '../store/keyring.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { ApiKeyDoc, CallDoc } from '../store/mongo.ts';
+import { INLINE_BYTES, type Results } from '../store/results.ts';
 import type { Vault } from '../store/vault.ts';
-import type { CallFailure, CallPolicy, CallRequest, CallResult, ToolResult } from '../workflows/types.ts';
-import { adjust } from './adjustment.ts';
+import type { CallFailure, CallPolicy, CallRequest, CallResult } from '../workflows/types.ts';
+import { createCallWorkflow } from './callWorkflow.ts';
 import type { HandOver } from './handOver.ts';
-import { persist } from './persist.ts';
-import { resultOf } from './workflowResult.ts';
+import { persistInStore } from './persist.ts';
+import { createSettling, type Ended, isRepeatable, type Waiting } from './settling.ts';
 
 /** A validated request to run a tool. */
 export interface Order {
@@ -38,7 +33,7 @@ export interface Order {
   admit(): void;
 }
 
-/** How a call ended: with a result, which was charged, or with an error of the table, which was not. */
+/** How a call ended: with its output as JSON, which was charged, or with an error of the table, which was not. */
 export interface Outcome {
   callId: string;
   /** The request id of the first call with this key; a refusal's body repeats it. */
@@ -46,13 +41,7 @@ export interface Outcome {
   replayed: boolean;
   /** Credits available when the call ended; null when that was before it was asked for again. */
   available: number | null;
-  ending: { result: ToolResult } | { error: ServiceError };
-}
-
-/** Who waits for an answer. */
-interface Waiting extends Pick<Order, 'hangup'> {
-  /** Epoch milliseconds at which the answer is due. */
-  until: number;
+  ending: { output: string | Buffer } | { error: ServiceError };
 }
 
 export interface CallRunner {
@@ -63,6 +52,7 @@ interface Dependencies {
   client: Client;
   calls: Calls;
   ledger: Ledger;
+  results: Results;
   accounts: Accounts;
   handOver: HandOver;
   vault: Vault;
@@ -79,8 +69,8 @@ const LONGEST_CALL_MS = 100_000;
 const OVERHEAD_MS = 5000;
 /** What workflows may wait for each other when very many begin at once; a call that can still be done is not given up. */
 const CROWD_MS = 20_000;
-/** For the result of a call that was charged in the moment in which it was given up, at least, whatever time is left. */
-const LAST_LOOK_MS = 3000;
+/** At the least for giving a call up, and for the result of one that was charged in that moment. */
+const GIVE_UP_MS = 3000;
 /** Results without an Idempotency-Key are fetched at once or never. */
 const RESULT_KEPT_MS = 15 * 60_000;
 /** A stored result outlives its key by this, so that a replay that just began can still read it. */
@@ -89,8 +79,6 @@ const RESULT_AFTER_KEY_MS = 3_600_000;
 export const MAX_RUNNING = 64;
 const DEFAULT_ATTEMPTS = 3;
 
-const TOOL = defineSearchAttributeKey('Tool', 'KEYWORD');
-const ACCOUNT = defineSearchAttributeKey('AccountId', 'KEYWORD');
 const FINAL_CODES = Object.keys(ERRORS).filter((code) => isErrorCode(code) && isFinalRefusal(code));
 
 export function policyOf(
@@ -99,7 +87,7 @@ export function policyOf(
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>,
 ): CallPolicy {
   const { workMs, attemptMs = workMs, attempts = DEFAULT_ATTEMPTS } = tool.limits;
-  const longest = LONGEST_CALL_MS - OVERHEAD_MS;
+  const longest = LONGEST_CALL_MS - OVERHEAD_MS - GIVE_UP_MS;
   const queueMs = Math.min(limits.POOL_WAIT, longest - workMs);
   return {
     tool: tool.name,
@@ -115,45 +103,27 @@ export function policyOf(
   };
 }
 
-/** Without a fingerprint nobody can ask for the result again. */
-const isRepeatable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
-
 const isCallFailure = (value: unknown): value is CallFailure =>
   typeof value === 'object' && value !== null && 'members' in value && 'available' in value;
 
 export function createCallRunner(deps: Dependencies): CallRunner {
-  const { client, calls, ledger, vault, keyring, log } = deps;
+  const { calls, results, vault, keyring, log } = deps;
+  const workflow = createCallWorkflow(deps.client, (error) =>
+    log.warn({ err: error }, 'temporal is not to be reached, trying again'),
+  );
+  const { payOut, giveUp } = createSettling({ ...deps, workflow });
 
-  /** Starts the call's workflow unless it was started before; either way the workflow is there afterwards. */
-  async function start(request: CallRequest): Promise<void> {
-    try {
-      await client.workflow.start('callTool', {
-        workflowId: request.callId,
-        taskQueue: 'orchestrator',
-        args: [request],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        typedSearchAttributes: [
-          { key: TOOL, value: request.policy.tool },
-          { key: ACCOUNT, value: request.accountId },
-        ],
-      });
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    }
+  /** Puts an input that is too big for a workflow's payloads where its worker finds it. */
+  async function lighten(request: CallRequest, signal: AbortSignal): Promise<CallRequest> {
+    const { callId, input } = request;
+    const json = Buffer.from(JSON.stringify(input));
+    if (json.length <= INLINE_BYTES) return request;
+    const write = () => results.write(callId, json, new Date(Date.now() + RESULT_KEPT_MS), `${callId}:input`);
+    return { ...request, input: {}, storedInput: await persistInStore(write, signal) };
   }
 
-  const ask = <T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> =>
-    persist(client, step, signal, (error) =>
-      log.warn({ err: error }, 'temporal is not to be reached, trying again'),
-    );
-
   /** The failure that ended the workflow, as the error it stands for. */
-  async function asOutcome(
-    error: WorkflowFailedError,
-    row: CallDoc,
-    waiting: Waiting,
-  ): Promise<Pick<Outcome, 'ending' | 'available'>> {
+  async function asOutcome(error: WorkflowFailedError, row: CallDoc, waiting: Waiting): Promise<Ended> {
     const { cause } = error;
     if (cause instanceof ApplicationFailure && cause.type) {
       const details = cause.details?.[0];
@@ -178,37 +148,6 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     return giveUp(row, new ServiceError('internal', { cause: error }), waiting);
   }
 
-  /** Ends the call here and now; the state on record decides, so nothing is charged after this answer. */
-  async function giveUp(
-    row: CallDoc,
-    error: ServiceError,
-    { until, hangup }: Waiting,
-  ): Promise<Pick<Outcome, 'ending' | 'available'>> {
-    log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call given up');
-    const { state, available } = await ledger.settle({
-      callId: row._id,
-      accountId: row.accountId,
-      wanted: 'refunded',
-      code: error.code,
-      release: !row.actsOnWorld,
-    });
-    if (state !== 'charged') return { available, ending: { error } };
-    // It was settled just before: what was paid for is handed over.
-    const handle = client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(row._id);
-    const look = AbortSignal.timeout(Math.max(LAST_LOOK_MS, until - Date.now()));
-    try {
-      const { result } = await ask(() => resultOf(client, handle, look), look);
-      return { available, ending: { result } };
-    } catch (fault) {
-      if (isRepeatable(row) || hangup.aborted) throw fault;
-      log.error({ err: fault, callId: row._id, requestId: row.requestId }, 'charged call given back');
-      const reason = `The result of call ${row._id} could not be handed over.`;
-      const { accountId, cost: amount } = row;
-      await adjust(deps, { accountId, amount, reason, reference: `call ${row._id}` });
-      return { available: null, ending: { error } };
-    }
-  }
-
   /** Starts the workflow (unless `request` is null: it ended long ago), and waits for its end. */
   async function awaitEnd(
     row: CallDoc,
@@ -220,29 +159,31 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     const outcome = { callId: row._id, requestId: row.requestId, replayed };
     const deadlineMs = request === null ? OVERHEAD_MS : request.policy.deadlineMs + OVERHEAD_MS;
     const timeout = AbortSignal.timeout(deadlineMs);
-    const handle = client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(row._id);
     const cancel = () => {
-      ask(() => handle.cancel(), timeout).catch((error) => log.warn({ err: error }, 'cancel failed'));
+      workflow.cancel(row._id, timeout).catch((error) => log.warn({ err: error }, 'cancel failed'));
     };
+    const answer = ({ ending, available }: Ended): Outcome => ({
+      ...outcome,
+      ending,
+      available: request === null ? null : available,
+    });
+    let ended: CallResult;
     try {
-      if (request !== null) await ask(() => start(request), timeout);
+      if (request !== null) await workflow.start(await lighten(request, timeout), timeout);
       if (!isRepeatable(row)) {
         if (hangup.aborted) cancel();
         else hangup.addEventListener('abort', cancel, { once: true });
       }
-      const { result, available } = await ask(() => resultOf(client, handle, timeout), timeout);
-      return { ...outcome, available: request === null ? null : available, ending: { result } };
+      ended = await workflow.result(row._id, timeout);
     } catch (error) {
-      if (error instanceof WorkflowFailedError) {
-        const ended = await asOutcome(error, row, waiting);
-        return { ...outcome, ...ended, available: request === null ? null : ended.available };
-      }
+      if (error instanceof WorkflowFailedError) return answer(await asOutcome(error, row, waiting));
       if (request === null) throw error; // a replay: there is nothing left to settle
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
-      return { ...outcome, ...(await giveUp(row, new ServiceError(code, { cause: error }), waiting)) };
+      return answer(await giveUp(row, new ServiceError(code, { cause: error }), waiting));
     } finally {
       hangup.removeEventListener('abort', cancel);
     }
+    return answer(await payOut(row, async () => ended, waiting));
   }
 
   return {

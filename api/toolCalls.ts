@@ -1,7 +1,6 @@
 import { invalidInput, ServiceError } from '../schemas/errors.ts';
 import type { Registry } from '../schemas/registry.ts';
 import type { ToolDefinition } from '../schemas/tool.ts';
-import type { Results } from '../store/results.ts';
 import type { CallRunner, Order, Outcome } from './calls.ts';
 import type { Caller } from './context.ts';
 import { createValidator } from './derive/validator.ts';
@@ -27,21 +26,18 @@ export interface ToolCalls {
   validate(tool: ToolDefinition, body: Record<string, unknown>): Record<string, unknown>;
   /** @throws ServiceError what refuses a call before it begins */
   run(call: ToolCall): Promise<Called>;
-  /** The tool's output as JSON, or null for a call that ended with an error. */
-  read(called: Called): Promise<string | Buffer | null>;
 }
 
 interface Dependencies {
   registry: Registry;
   runner: CallRunner;
-  results: Results;
   metrics: Pick<ApiMetrics, 'call'>;
   /** Calls of an account that may run in one pool at once; null: any number. */
   maxRunning: number | null;
 }
 
 export function createToolCalls(deps: Dependencies): ToolCalls {
-  const { registry, runner, results, metrics, maxRunning } = deps;
+  const { registry, runner, metrics, maxRunning } = deps;
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input)]));
 
@@ -83,15 +79,9 @@ export function createToolCalls(deps: Dependencies): ToolCalls {
         admit: () => admit(call),
       });
       const { ending, replayed } = outcome;
-      const charged = 'result' in ending && !replayed ? tool.price : 0;
+      const charged = 'output' in ending && !replayed ? tool.price : 0;
       if (!replayed) metrics.call(tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
       return { ...outcome, charged };
-    },
-
-    async read({ ending, callId }) {
-      if ('error' in ending) return null;
-      const { result } = ending;
-      return 'output' in result ? JSON.stringify(result.output) : results.read(callId, result.stored);
     },
   };
 }

@@ -3,8 +3,10 @@ import {
   type Collection,
   type Db,
   type Document,
+  MongoAPIError,
   MongoBulkWriteError,
   MongoClient,
+  MongoError,
   MongoServerError,
   type OptionalUnlessRequiredId,
 } from 'mongodb';
@@ -317,6 +319,14 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
 
 /** The server's code for a unique key that is taken. */
 export const DUPLICATE_KEY = 11000;
+
+/** The database or the way to it is down, or it was too slow; the same step may succeed later. */
+export function isPassing(error: unknown): boolean {
+  // MongoAPIError is misuse, or a client that was closed.
+  if (error instanceof MongoError) return !(error instanceof MongoAPIError);
+  // The driver lets some of the system's own errors through, as EPIPE.
+  return error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code));
+}
 
 /** Somebody else wrote a row with this unique key first. */
 export const isDuplicate = (error: unknown): boolean =>

@@ -131,8 +131,9 @@ async function runTool({ policy, ...call }: CallRequest, leftMs: number): Promis
     retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
   })[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
-  const { callId, requestId, input, vault, resultExpiresAt } = call;
-  const run = () => tool({ callId, requestId, input, vault, resultExpiresAt, attemptMs: policy.attemptMs });
+  const { callId, requestId, input, storedInput, vault, resultExpiresAt } = call;
+  const { attemptMs } = policy;
+  const run = () => tool({ callId, requestId, input, storedInput, vault, resultExpiresAt, attemptMs });
   // What acts on the world is not cut short by a caller who hangs up: it may have happened already.
   return policy.actsOnWorld ? CancellationScope.nonCancellable(run) : run();
 }

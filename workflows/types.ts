@@ -36,13 +36,18 @@ export interface CallRequest {
   policy: CallPolicy;
   /** Validated, with defaults, without its secret fields. */
   input: Record<string, unknown>;
+  /** Where the input lies when it is big; `input` is empty then. */
+  storedInput?: ResultReference | undefined;
   vault: VaultReference | null;
   /** Until when a result that is too big for a payload is kept; ISO 8601. */
   resultExpiresAt: string;
 }
 
 /** The part of a call that its tool's worker needs. */
-export type ToolCall = Pick<CallRequest, 'callId' | 'requestId' | 'input' | 'vault' | 'resultExpiresAt'> & {
+export type ToolCall = Pick<
+  CallRequest,
+  'callId' | 'requestId' | 'input' | 'storedInput' | 'vault' | 'resultExpiresAt'
+> & {
   attemptMs: number;
 };
 

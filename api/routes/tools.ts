@@ -40,14 +40,13 @@ function maxCredits(ctx: Context): number {
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   const { registry, toolCalls, authenticate, rateLimit } = deps;
 
-  async function answer(ctx: Context, tool: ToolDefinition, called: Called): Promise<void> {
+  function answer(ctx: Context, tool: ToolDefinition, called: Called): void {
     const { ending, available, replayed, charged } = called;
     ctx.set('X-Credits-Charged', String(charged));
     if (available !== null) ctx.set('X-Credits-Remaining', String(available));
     if (replayed) ctx.set('Idempotent-Replayed', 'true');
-    if ('error' in ending) return sendProblem(ctx, ending.error, called.requestId);
-    const json = await toolCalls.read(called);
-    if (json !== null) sendResult(ctx, tool, json);
+    if ('error' in ending) sendProblem(ctx, ending.error, called.requestId);
+    else sendResult(ctx, tool, ending.output);
   }
 
   router.post('/api/v1/tools/:tool', async (ctx) => {
@@ -79,6 +78,6 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
       hangup: hangup.signal,
       max,
     });
-    await answer(ctx, tool, called);
+    answer(ctx, tool, called);
   });
 }

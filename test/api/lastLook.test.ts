@@ -12,6 +12,7 @@ import { createCalls } from '../../store/calls.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
+import { createResults } from '../../store/results.ts';
 import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -66,6 +67,7 @@ test('calls are charged while the API is cut off from Temporal: their callers ge
     client,
     calls: createCalls(store),
     ledger,
+    results: createResults(store, keyring),
     accounts: createAccounts(store),
     handOver: createHandOver(client, (error) => t.fail(String(error))),
     vault: createVault(keyring),
@@ -113,7 +115,7 @@ test('calls are charged while the API is cut off from Temporal: their callers ge
   const ms = performance.now() - healed;
   t.true(ms < SOON_MS, `${ms} ms`);
   const [first, second] = endings;
-  t.true(first !== undefined && 'result' in first, JSON.stringify(first));
+  t.true(first !== undefined && 'output' in first, JSON.stringify(first));
   t.true(second !== undefined && 'error' in second && second.error.code === 'deadline_exceeded');
   const rows = await callsOf(store, account.accountId);
   t.deepEqual(

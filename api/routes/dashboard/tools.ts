@@ -59,8 +59,7 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
     });
     const { ending, charged, replayed } = called;
     if ('error' in ending) throw ending.error;
-    const json = await toolCalls.read(called);
-    const output: unknown = json === null ? null : JSON.parse(json.toString());
+    const output: unknown = JSON.parse(ending.output.toString());
     if (!isRecord(output)) throw new TypeError('a tool answers an object');
     return { output, charged, replayed };
   }

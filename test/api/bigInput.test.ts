@@ -1,0 +1,34 @@
+import test from 'ava';
+import { PNG } from 'pngjs';
+import { makeAccount, withStore } from '../helpers/account.ts';
+import { closeBooks } from '../helpers/books.ts';
+import { startStack } from '../helpers/stack.ts';
+
+/** Of the request; the limit is 5 MB, and Temporal takes payloads of 2 MB. */
+const SIZES = [100_000, 1_900_000, 3_000_000, 5_200_000];
+const MARKER = 'a very readable sentence';
+const SIZE = { width: 200, height: 100 };
+
+test('an input as large as its tool takes is worked on, and is nowhere in the clear', async (t) => {
+  t.timeout(120_000);
+  await using open = new AsyncDisposableStack();
+  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'browser'] }), (it) => it.stop());
+  const account = await makeAccount(stack, 1000);
+  for (const size of SIZES) {
+    const start = `<body style="margin:0;background:#00ff00"><script>"${MARKER}`;
+    const html = `${start}${'.'.repeat(size - start.length)}"</script>`;
+    const response = await account.call('html-to-image', { html, ...SIZE }, { Accept: 'image/png' });
+    t.is(response.status, 200, `${size} bytes`);
+    const { data } = PNG.sync.read(Buffer.from(await response.arrayBuffer()));
+    t.deepEqual([...data.subarray(0, 3)], [0, 255, 0], `${size} bytes`);
+  }
+  await withStore(stack, async (store) => {
+    const kept = await store.results.find({}, { promoteBuffers: true }).toArray();
+    t.is(kept.filter(({ _id }) => _id.includes(':input:')).length, SIZES.length);
+    for (const { data, expiresAt } of kept) {
+      t.false(Buffer.from(data).includes(MARKER));
+      t.true(expiresAt.getTime() - Date.now() < 16 * 60_000);
+    }
+    t.deepEqual(await closeBooks(store), []);
+  });
+});

@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { createSettling, type Ended } from '../../api/settling.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import { audit } from '../../store/audit.ts';
+import { createKeyring } from '../../store/keyring.ts';
+import { createLedger } from '../../store/ledger.ts';
+import { openStore } from '../../store/mongo.ts';
+import { createResults } from '../../store/results.ts';
+import { accountOf, callsOf, until } from '../helpers/books.ts';
+import { startDatabase } from '../helpers/stack.ts';
+import { startToxiproxy } from '../helpers/toxiproxy.ts';
+import { openCall } from '../store/books.ts';
+
+const CREDITS = 100;
+const PRICE = 10;
+/** The caller's patience where MongoDB is away for longer, and where it is not. */
+const [SHORT_MS, LONG_MS] = [1500, 60_000];
+const AWAY_MS = 3000;
+
+/** The API's own way to MongoDB, which can be cut while the workers go on. */
+async function startBooks(t: ExecutionContext) {
+  await using open = new AsyncDisposableStack();
+  const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
+  const direct = new URL(mongodbUri);
+  const { links } = open.adopt(await startToxiproxy({ mongodb: direct.host }, (line) => t.log(line)), (it) =>
+    it.stop(),
+  );
+  const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
+  const proxied = new URL(mongodbUri);
+  proxied.host = links.mongodb.address;
+  proxied.search = 'directConnection=true';
+  const away = open.adopt(await openStore(proxied.href), (it) => it.close());
+  const keyring = createKeyring([{ id: 'a', bytes: randomBytes(32) }]);
+  const onError = (error: unknown) => t.log(String(error));
+  const ledgerOf = (it: typeof store) =>
+    open.adopt(createLedger(it, onError), (ledger) => ledger.flush().catch(onError));
+  const ledger = ledgerOf(store);
+  const settling = createSettling({
+    workflow: { result: () => Promise.reject(new Error('Temporal has forgotten it')) },
+    ledger: ledgerOf(away),
+    results: createResults(away, keyring),
+    accounts: createAccounts(away),
+    handOver: () => undefined,
+    log: pino({ level: 'silent' }),
+  });
+
+  /** A call without an Idempotency-Key that was charged by its workflow. */
+  async function chargedCall() {
+    const call = await openCall(store, { credits: CREDITS, price: PRICE });
+    const { callId, accountId } = call;
+    const row = await store.calls.findOneAndUpdate(
+      { _id: callId },
+      { $unset: { idempotency: '' } },
+      { returnDocument: 'after' },
+    );
+    if (row === null) throw new Error('no row');
+    const charge = async () => {
+      const held = await ledger.reserve(call);
+      if (held.status !== 'held') throw new Error(held.status);
+      return ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+    };
+    return { callId, accountId, row, charge };
+  }
+  const opened = open.move();
+  return {
+    store,
+    link: links.mongodb,
+    results: createResults(store, keyring),
+    settling,
+    chargedCall,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+const waiting = (ms: number) => ({ hangup: new AbortController().signal, until: Date.now() + ms });
+const outputOf = ({ ending }: Ended): string | null => ('output' in ending ? ending.output.toString() : null);
+const codeOf = ({ ending }: Ended): string | null => ('error' in ending ? ending.error.code : null);
+
+test('a charged call is answered when MongoDB, where its result lies, comes back in time', async (t) => {
+  await using books = await startBooks(t);
+  const { callId, accountId, row, charge } = await books.chargedCall();
+  const { available } = await charge();
+  const stored = await books.results.write(callId, Buffer.from('{"a":1}'), new Date(Date.now() + LONG_MS));
+  await books.link.cut();
+  const answer = books.settling.payOut(
+    row,
+    async () => ({ result: { stored }, available }),
+    waiting(LONG_MS),
+  );
+  await sleep(AWAY_MS);
+  await books.link.heal();
+  t.is(outputOf(await answer), '{"a":1}');
+  t.is((await accountOf(books.store, accountId)).balance, CREDITS - PRICE);
+});
+
+test('a charged call whose result is gone gets its price back, at once or when MongoDB comes back', async (t) => {
+  await using books = await startBooks(t);
+  for (const isAway of [false, true]) {
+    const { accountId, row, charge } = await books.chargedCall();
+    const { available } = await charge();
+    const result = { stored: { id: 'expired', pieces: 1 } };
+    if (isAway) await books.link.cut();
+    const ended = await books.settling.payOut(row, async () => ({ result, available }), waiting(SHORT_MS));
+    t.is(codeOf(ended), 'internal');
+    const balance = async () => (await accountOf(books.store, accountId)).balance;
+    if (isAway) {
+      t.is(await balance(), CREDITS - PRICE);
+      await books.link.heal();
+      await until('the price is back', async () => (await balance()) === CREDITS);
+    }
+    t.is(await balance(), CREDITS);
+  }
+  t.deepEqual((await audit(books.store)).drift, []);
+});
+
+test('a result that can be asked for again is not given back', async (t) => {
+  await using books = await startBooks(t);
+  const { accountId, row, charge } = await books.chargedCall();
+  const { available } = await charge();
+  const idempotency = { key: 'k', fingerprint: 'a:b', expiresAt: new Date(Date.now() + LONG_MS) };
+  const result = { stored: { id: 'expired', pieces: 1 } };
+  const answer = books.settling.payOut(
+    { ...row, idempotency },
+    async () => ({ result, available }),
+    waiting(SHORT_MS),
+  );
+  await t.throwsAsync(answer, { message: /is gone/ });
+  t.is((await accountOf(books.store, accountId)).balance, CREDITS - PRICE);
+});
+
+test('a call that was given up while MongoDB was away is not charged after its answer', async (t) => {
+  await using books = await startBooks(t);
+  for (const ending of ['charged', 'refunded']) {
+    const { accountId, row, charge } = await books.chargedCall();
+    await books.link.cut();
+    const began = performance.now();
+    const error = new ServiceError('deadline_exceeded');
+    t.is(codeOf(await books.settling.giveUp(row, error, waiting(SHORT_MS))), 'deadline_exceeded');
+    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the answer does not wait for it');
+    // Its workflow reaches MongoDB first.
+    if (ending === 'charged') t.is((await charge()).state, 'charged');
+    await books.link.heal();
+    await until(`it is ${ending}`, async () => {
+      const [call] = await callsOf(books.store, accountId);
+      return call?.state !== 'running';
+    });
+    await until('nothing is owed', async () => (await accountOf(books.store, accountId)).balance === CREDITS);
+  }
+  t.deepEqual((await audit(books.store)).drift, []);
+});
