@@ -1,17 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../schemas/errors.ts';
 
-const CHARSET = '\\s*(?:;\\s*charset\\s*=\\s*"?utf-?8"?\\s*)?$';
-const JSON_TYPE = new RegExp(`^application/json${CHARSET}`, 'i');
-const FORM_TYPE = new RegExp(`^application/x-www-form-urlencoded${CHARSET}`, 'i');
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const CHARSET = /^charset\s*=\s*"?([^"]*)"?$/;
 /** A body that trickles in slower than this whole is not waited for. */
 const BODY_TIMEOUT_MS = 30_000;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isOfType = ({ headers }: IncomingMessage, type: RegExp): boolean =>
-  type.test(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity';
+/** Of that type, in UTF-8 and without a coding; other parameters say nothing of either (RFC 8259 section 11). */
+function isOfType({ headers }: IncomingMessage, type: string): boolean {
+  const { 'content-type': sent = '', 'content-encoding': coding = 'identity' } = headers;
+  const [essence, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase());
+  const charsets = parameters.map((parameter) => CHARSET.exec(parameter)?.[1] ?? 'utf-8');
+  return (
+    essence === type && charsets.every((it) => /^utf-?8$/.test(it)) && coding.toLowerCase() === 'identity'
+  );
+}
 
 /**
  * The body as it came.

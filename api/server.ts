@@ -25,7 +25,7 @@ import { connectClient } from '../workers/temporal.ts';
 import { createApp } from './app.ts';
 import { createAuth } from './auth.ts';
 import { createCallRunner } from './calls.ts';
-import { answerClientError } from './clientError.ts';
+import { answerClientError, answerConnect } from './clientError.ts';
 import { createHandOver } from './handOver.ts';
 import { createInternalServer } from './internal.ts';
 import { drain, listen } from './listen.ts';
@@ -143,6 +143,9 @@ async function main(): Promise<void> {
     drain,
   );
   server.on('clientError', answerClientError);
+  server.on('connect', answerConnect);
+  // Another expectation than 100-continue may be ignored (RFC 9110 section 10.1.1); Node's own answer has no body.
+  server.on('checkExpectation', app.callback());
   const baseUrl = await listen(server, env.HOST, env.PORT);
   closedPorts.push(Number(new URL(baseUrl).port));
   if (publicUrl === '') publicUrl = baseUrl;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { chmod, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Env, EnvError, readEnv, VARIABLES } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
@@ -28,18 +29,31 @@ async function claimPort(name: 'PORT' | 'INTERNAL_PORT', env: Env, patience: num
   for (;;) {
     const result = await tryPort(env[name], env.HOST);
     if ('port' in result) return;
-    if (Date.now() > deadline)
-      throw new StartError(
-        `${name}: cannot listen on ${env.HOST}:${env[name]} (${result.error.message}); set another, or 0 for any`,
-      );
+    const { error } = result;
+    const isTaken = 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES');
+    const what = `cannot listen on ${env.HOST}:${env[name]} (${error.message})`;
+    if (!isTaken) throw new StartError(`HOST: ${what}`);
+    if (Date.now() > deadline) throw new StartError(`${name}: ${what}; set another, or 0 for any`);
     await sleep(200);
   }
 }
 
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    // Node's recursive mkdir never ends where the last folder cannot be made (in /proc).
+    await mkdir(dirname(folder), { recursive: true });
+    if (!existsSync(folder)) await mkdir(folder);
+    await readdir(folder);
+    // Databases and keys: for its owner alone.
+    await chmod(folder, 0o700);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StartError(`DATA_DIR: cannot use ${folder} (${why})`);
+  }
+}
+
 async function claimDataDir(folder: string) {
-  await mkdir(folder, { recursive: true });
-  // Databases and keys: for its owner alone.
-  await chmod(folder, 0o700);
+  await makeFolder(folder);
   const lock = await takeLock(join(folder, 'lock'));
   if (lock === null)
     throw new StartError(

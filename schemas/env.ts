@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import {
   boolean,
   dnsServer,
+  hostPort,
   integer,
   LOG_LEVELS,
   list,
@@ -46,7 +47,7 @@ export const VARIABLES = {
       'Port for health checks and for the pools to fetch one-call secrets from; never expose it. 0 picks one.',
   }),
   INTERNAL_ADVERTISE: variable({
-    parse: (text) => webUrl(`http://${text}`),
+    parse: (text) => `http://${hostPort(text)}`,
     fallback: null,
     about:
       "host:port under which the pools reach this API replica's internal port. Default: where it listens.",
@@ -274,6 +275,8 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     LOG_LEVEL: read('LOG_LEVEL', v.LOG_LEVEL, source),
     NODE_ENV: read('NODE_ENV', v.NODE_ENV, source),
   };
+  if (env.PORT !== 0 && env.PORT === env.INTERNAL_PORT)
+    throw new EnvError('INTERNAL_PORT: is that of PORT; set another, or 0 for any');
   if (env.NODE_ENV === 'production' && env.RATE_LIMIT === null)
     throw new EnvError('RATE_LIMIT: off is not for production');
   // Without the one nobody can pay, without the other nobody gets what they paid for.

@@ -42,6 +42,12 @@ export function url(text: string, protocols: readonly string[]): string {
   return text;
 }
 
+export function hostPort(text: string): string {
+  if (!/^[^\s/?#@\\]+:\d{1,5}$/.test(text) || !URL.canParse(`http://${text}`))
+    throw new Error('want host:port, like 10.0.0.5:9090');
+  return text;
+}
+
 /** A connection string may list several members, which no URL parser takes; the driver reads the rest. */
 export function mongodbUri(text: string): string {
   if (!/^mongodb(?:\+srv)?:\/\/[^/?\s]+/.test(text))

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
@@ -35,6 +36,19 @@ export function asKnown(error: unknown, log: Logger, requestId: string): Service
   return known;
 }
 
+/** Why a request is none by its Host (RFC 9112 section 3.2); null when all is well. */
+function hostFault({ rawHeaders, httpVersion }: IncomingMessage): string | null {
+  const hosts = rawHeaders.filter(
+    (_, index) => rawHeaders[index - 1]?.toLowerCase() === 'host' && index % 2 === 1,
+  );
+  const [host] = hosts;
+  if (host === undefined) return httpVersion === '1.1' ? 'Host: missing.' : null;
+  if (hosts.length > 1) return 'Host: more than one.';
+  return host === '' || (/^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`))
+    ? null
+    : 'Host: none that there is.';
+}
+
 /** The outermost layer: gives the request its id, logs and counts how it ended, and turns every error into a problem. */
 export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Middleware<State> {
   return async (ctx, next) => {
@@ -43,8 +57,8 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Mid
     ctx.set('X-Request-Id', ctx.state.requestId);
     ctx.set('X-Content-Type-Options', 'nosniff');
     try {
-      if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1')
-        throw new ServiceError('invalid_header', { detail: 'Host: missing.' });
+      const detail = hostFault(ctx.req);
+      if (detail !== null) throw new ServiceError('invalid_header', { detail });
       await next();
       if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found');
     } catch (error) {

@@ -7,6 +7,7 @@ import { prefersRaw } from '../accept.ts';
 import { readJson } from '../body.ts';
 import type { Caller, Context, State } from '../context.ts';
 import { createValidator } from '../derive/validator.ts';
+import type { TakeTokens } from '../middleware/rateLimit.ts';
 
 const BODY_BYTES = 100_000;
 /** A download that its reader does not take for so long is given up, and the database cursor behind it with it. */
@@ -44,7 +45,7 @@ export type Serve = <Query, Body, Answer>(
 
 interface Dependencies {
   authenticate(ctx: Context): Promise<void>;
-  rateLimit(ctx: Context): Promise<void>;
+  rateLimit: TakeTokens;
 }
 
 /** Query strings hold only text: what the schema wants as an integer becomes one, if it is written as one. */
@@ -88,9 +89,10 @@ export function createServe(router: Router<State>, { authenticate, rateLimit }: 
       await authenticate(ctx);
       const { caller } = ctx.state;
       ctx.set('Cache-Control', 'no-store');
-      if (caller.key !== null && caller.key.scope !== operation.auth)
-        throw new ServiceError('insufficient_scope');
-      await rateLimit(ctx);
+      await rateLimit(ctx, () => {
+        if (caller.key !== null && caller.key.scope !== operation.auth)
+          throw new ServiceError('insufficient_scope');
+      });
       const body = await readBody(ctx, operation);
       const as = success.alsoAs?.find((type) => prefersRaw(ctx.get('Accept'), type)) ?? null;
       const answer = await handler({

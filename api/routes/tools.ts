@@ -5,6 +5,7 @@ import type { ToolDefinition } from '../../schemas/tool.ts';
 import { readJson } from '../body.ts';
 import type { Context, State } from '../context.ts';
 import { sendProblem } from '../middleware/problem.ts';
+import type { TakeTokens } from '../middleware/rateLimit.ts';
 import { sendResult } from '../sendResult.ts';
 import type { Called, ToolCalls } from '../toolCalls.ts';
 
@@ -15,7 +16,7 @@ interface Dependencies {
   registry: Registry;
   toolCalls: ToolCalls;
   authenticate(ctx: Context): Promise<void>;
-  rateLimit(ctx: Context): Promise<void>;
+  rateLimit: TakeTokens;
 }
 
 function idempotencyKey(ctx: Context): string | null {
@@ -62,8 +63,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     ctx.set('X-Credits-Cost', String(tool.price));
     ctx.set('X-Credits-Charged', '0');
     ctx.set('X-Credits-Remaining', String(account.balance - account.reserved));
-    toolCalls.authorize(caller, tool);
-    await rateLimit(ctx);
+    await rateLimit(ctx, () => toolCalls.authorize(caller, tool));
     const [idempotency, max] = [idempotencyKey(ctx), maxCredits(ctx)];
     const input = toolCalls.validate(
       tool,

@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { codesOfOperation, codesOfTool } from '../../api/derive/codes.ts';
 import { readEnv } from '../../schemas/env.ts';
@@ -156,6 +158,56 @@ test('400 malformed_json, invalid_header', async (t) => {
     { 'X-Max-Credits': '1.5' },
   ])
     await isProblem(t, await account.call('hash-text', TEXT, headers), 'invalid_header');
+});
+
+/** What comes back for lines of our own, which no client would send. */
+async function sendRaw(lines: readonly string[]): Promise<{ status: number; head: string; body: string }> {
+  const { hostname, port } = new URL(stack.baseUrl);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.end([...lines, 'Connection: close', '', ''].join('\r\n'));
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), head, body };
+}
+
+test('what HTTP does not allow, or nobody asks, is answered in the same form', async (t) => {
+  const get = 'GET /livez HTTP/1.1';
+  for (const [status, code, ...lines] of [
+    [400, 'invalid_header', get],
+    [400, 'invalid_header', get, 'Host: a', 'Host: a'],
+    [400, 'invalid_header', get, 'Host: a', 'hOST: b'],
+    [400, 'invalid_header', get, 'Host: a b/c@'],
+    [400, 'invalid_header', get, 'Host: user@a'],
+    [405, 'method_not_allowed', 'CONNECT example.com:443 HTTP/1.1', 'Host: example.com:443'],
+  ] as const) {
+    const { head, body, ...answer } = await sendRaw(lines);
+    t.is(answer.status, status, lines.join('|'));
+    t.like(JSON.parse(body), { code, status });
+    t.regex(head, /^X-Request-Id: req_/im);
+    t.regex(head, /^Content-Type: application\/problem\+json/im);
+  }
+  for (const lines of [
+    [get, 'Host:'],
+    [get, 'Host: [::1]:8080'],
+    [get, 'Host: a', 'Expect: the-unexpected'],
+    ['GET /livez HTTP/1.0'],
+  ])
+    t.is((await sendRaw(lines)).status, 200, lines.join('|'));
+});
+
+test('a JSON body is known by its type, whatever parameters follow it', async (t) => {
+  for (const [type, status] of [
+    ['application/json', 200],
+    ['Application/JSON; Charset="UTF-8"', 200],
+    ['application/json;', 200],
+    ['application/json;charset=utf-8 ;', 200],
+    ['application/json; version=1', 200],
+    ['application/json; charset=latin1', 415],
+    ['application/json; version=1; charset=utf-16', 415],
+    ['application/jsonp', 415],
+    ['application/problem+json', 415],
+  ] as const)
+    t.is((await account.call('hash-text', TEXT, { 'Content-Type': type })).status, status, type);
+  t.is((await account.call('hash-text', TEXT, { 'Content-Encoding': 'Identity' })).status, 200);
 });
 
 test('401 missing_api_key, invalid_api_key: one answer for unknown, revoked and expired', async (t) => {

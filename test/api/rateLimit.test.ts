@@ -73,6 +73,22 @@ test.serial('a burst passes once, over all API processes together, and then fill
   t.is((await callsOf(store, account.accountId)).length, 0);
 });
 
+test.serial(
+  'what is refused for its scope says what is left as well, and that outranks the limit',
+  async (t) => {
+    const account = await makeAccount(stack, 100);
+    const { key } = await account.addKey({ tools: ['ping'] });
+    const answers = [];
+    for (let i = 0; i <= BURST; i++)
+      answers.push(await ask(account, { Authorization: `Bearer ${i % 2 === 0 ? key : account.accountKey}` }));
+    for (const { status, headers } of answers) {
+      t.is(status, 403);
+      t.regex(headers.get('RateLimit') ?? '', /^"account";r=\d;t=[0-2]$/);
+    }
+    t.is((await ask(account)).status, 429, 'they cost a token each');
+  },
+);
+
 test.serial('the headers say what is left and when it is full again', async (t) => {
   const account = await makeAccount(stack, 100);
   const first = await account.call('hash-text', { text: 'first' });
