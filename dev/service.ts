@@ -21,6 +21,8 @@ interface Ready {
 export interface ServiceOptions {
   /** Text by the names of schemas/env.ts; the processes get nothing of ours beside it but PATH, HOME and the like. */
   env: Record<string, string>;
+  /** Ports of the servers behind it, which callers must not reach either. Asked at each start of a process. */
+  ownPorts?(): readonly number[];
   /** One worker process each. */
   pools: readonly string[];
   /** API processes. Default 1; the second and later listen on free ports. */
@@ -100,32 +102,28 @@ function createProcess(
   });
 }
 
-const portOf = (url: string): string => new URL(url).port;
+type Ports = Partial<Record<'PORT' | 'INTERNAL_PORT' | 'SDK_METRICS_PORT', string>>;
 
-interface Api {
-  process: OwnedProcess<Ready>;
-  baseUrl: string;
-  internalUrl: string;
+/** A free port for each 0: every process is told all of them, and gets the same at its later starts. */
+async function choosePorts(wanted: Ports): Promise<Ports> {
+  const entries = Object.entries(wanted).map(async ([name, port]) => [
+    name,
+    port === '0' ? String(await freePort()) : port,
+  ]);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Starts an API. Later starts get the same ports, so that its addresses stay right. */
-async function startApi(
-  index: number,
-  common: Common,
-  own: (process: OwnedProcess<Ready>) => void,
-): Promise<Api> {
-  const name = index === 0 ? 'api' : `api-${index + 1}`;
-  const env: Record<string, string> = {
-    ...common.env,
-    ...(index > 0 && { PORT: '0', INTERNAL_PORT: '0' }),
-  };
-  for (const port of ['PORT', 'INTERNAL_PORT']) if (env[port] === '0') env[port] = String(await freePort());
-  const process = createProcess(name, ['api/server.ts'], () => env, common);
-  own(process);
+/** The first API listens where it is told to. */
+const apiPorts = (index: number, { PORT, INTERNAL_PORT = '0' }: Record<string, string>): Promise<Ports> =>
+  choosePorts(
+    index > 0 ? { PORT: '0', INTERNAL_PORT: '0' } : { ...(PORT !== undefined && { PORT }), INTERNAL_PORT },
+  );
+
+async function startApi(process: OwnedProcess<Ready>) {
   const { baseUrl, internalUrl } = await process.start();
   if (baseUrl === undefined || internalUrl === undefined)
-    throw new StartError(`${name} did not say where it listens`);
-  return { process, baseUrl, internalUrl };
+    throw new StartError(`${process.name} did not say where it listens`);
+  return { baseUrl, internalUrl };
 }
 
 /**
@@ -134,14 +132,24 @@ async function startApi(
  * @throws StartError when one does not; nothing is left running then
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { pools, apis = 1 } = options;
+  const { pools, apis = 1, ownPorts = () => [] } = options;
   const common = { ...options, supervise: options.supervise ?? false };
-  const frontends: OwnedProcess<Ready>[] = [];
+  const ports = {
+    apis: await Promise.all(Array.from({ length: apis }, (_, index) => apiPorts(index, common.env))),
+    workers: await Promise.all(pools.map(() => choosePorts({ INTERNAL_PORT: '0', SDK_METRICS_PORT: '0' }))),
+  };
+  const chosen = [...ports.apis, ...ports.workers].flatMap((of) => Object.values(of));
+  const envOf = (own: Ports | undefined) => () => ({
+    ...common.env,
+    ...own,
+    OWN_PORTS: [common.env.OWN_PORTS ?? '', ...ownPorts(), ...chosen].join(','),
+  });
   await using owned = new AsyncDisposableStack();
-  const ownPorts = [common.env.OWN_PORTS ?? ''];
-  const workerEnv = () => ({ ...common.env, INTERNAL_PORT: '0', OWN_PORTS: ownPorts.join(',') });
-  const workers = pools.map((pool) =>
-    createProcess(pool, ['workers/main.ts', '--pool', pool], workerEnv, common),
+  const frontends = ports.apis.map((own, index) =>
+    createProcess(index === 0 ? 'api' : `api-${index + 1}`, ['api/server.ts'], envOf(own), common),
+  );
+  const workers = pools.map((pool, index) =>
+    createProcess(pool, ['workers/main.ts', '--pool', pool], envOf(ports.workers[index]), common),
   );
   owned.defer(async () => {
     await Promise.all(workers.map((worker) => worker.stop()));
@@ -149,12 +157,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   owned.defer(async () => {
     await Promise.all(frontends.map((api) => api.stop()));
   });
-  const own = (process: OwnedProcess<Ready>) => {
-    frontends.push(process);
-  };
-  // The APIs first: the workers' egress guard is told which ports they listen on.
-  const started = await Promise.all(Array.from({ length: apis }, (_, index) => startApi(index, common, own)));
-  ownPorts.push(...started.flatMap(({ baseUrl, internalUrl }) => [portOf(baseUrl), portOf(internalUrl)]));
+  // The APIs first: that the port of one is taken is told before there are workers to stop again.
+  const started = await Promise.all(frontends.map(startApi));
   await Promise.all(workers.map((worker) => worker.start()));
 
   const processes = new Map([...frontends, ...workers].map((process) => [process.name, process]));

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkMongodb, withDatabase } from './external.ts';
+import { listeningPorts } from './listeners.ts';
 import { createMongod, mongodbUriAt } from './mongod.ts';
 import { freePort } from './ports.ts';
 import type { OwnedProcess } from './process.ts';
@@ -28,6 +29,8 @@ export interface Servers {
   /** null where it is not ours; so with `temporal`. */
   mongod: Server | null;
   temporal: Server | null;
+  /** Every port that they listen on now. */
+  ownPorts(): number[];
   /** From now on the UI reads payloads through this API. */
   serveCodec(baseUrl: string): void;
   stop(): Promise<void>;
@@ -45,13 +48,14 @@ export interface ServersOptions {
   signal?: AbortSignal;
 }
 
-type PortName = 'mongod' | 'temporal' | 'temporalUi' | 'ui';
+type PortName = 'mongod' | 'temporal' | 'temporalHttp' | 'temporalMetrics' | 'temporalUi' | 'ui';
 
 /** The ports of the last start are tried first: addresses that were noted down stay right. */
 async function rememberedPorts(dataDir: string) {
   const file = join(dataDir, 'ports.json');
   const ports: Partial<Record<PortName, number>> = await readFile(file, 'utf8').then(JSON.parse, () => ({}));
   return {
+    all: () => Object.values(ports),
     pick: async (name: PortName) => {
       const port = await freePort(ports[name]);
       ports[name] = port;
@@ -87,13 +91,17 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   }
   if (!temporalAddress) {
     const program = await findTemporal(log, signal);
-    const port = await ports.pick('temporal');
-    const uiPort = await ports.pick('temporalUi');
+    const temporalPorts = {
+      grpc: await ports.pick('temporal'),
+      http: await ports.pick('temporalHttp'),
+      metrics: await ports.pick('temporalMetrics'),
+      ui: await ports.pick('temporalUi'),
+    };
     ui = await startUiProxy(await ports.pick('ui'));
-    ui.showUi(uiPort);
+    ui.showUi(temporalPorts.ui);
     owned.defer(ui.stop);
-    temporal = createTemporal({ ...common, program, port, uiPort, codecUrl: `${ui.url}/codec` });
-    temporalAddress = `127.0.0.1:${port}`;
+    temporal = createTemporal({ ...common, program, ports: temporalPorts, codecUrl: `${ui.url}/codec` });
+    temporalAddress = `127.0.0.1:${temporalPorts.grpc}`;
   }
   const processes = [mongod, temporal].filter((process) => process !== null);
   owned.defer(async () => {
@@ -109,6 +117,11 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     temporalUiUrl: ui?.url ?? null,
     mongod,
     temporal,
+    ownPorts: () => {
+      // Temporal's services talk over ports that no option sets, and that are others at each start.
+      const found = processes.flatMap(({ pid }) => (pid === undefined ? [] : listeningPorts(pid)));
+      return [...new Set([...ports.all(), ...found])];
+    },
     serveCodec: (baseUrl) => ui?.serveCodec(baseUrl),
     stop: () => running.disposeAsync(),
   };

@@ -28,8 +28,8 @@ const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL'];
 export interface TemporalOptions {
   program: string;
   dataDir: string;
-  port: number;
-  uiPort: number;
+  /** Of the frontend's gRPC, its HTTP API, the server's metrics, and the UI. */
+  ports: Record<'grpc' | 'http' | 'metrics' | 'ui', number>;
   /** Where the UI sends encrypted payloads to be read. */
   codecUrl: string;
   log: Log;
@@ -53,9 +53,10 @@ async function answers(address: string, signal: AbortSignal): Promise<void> {
 
 /** The Temporal development server with its UI, on a database file. */
 export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
-  const { program, dataDir, port, uiPort, codecUrl } = options;
-  const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port)];
-  args.push('--ui-ip', '127.0.0.1', '--ui-port', String(uiPort), '--ui-codec-endpoint', codecUrl);
+  const { program, dataDir, ports, codecUrl } = options;
+  const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(ports.grpc)];
+  args.push('--http-port', String(ports.http), '--metrics-port', String(ports.metrics));
+  args.push('--ui-ip', '127.0.0.1', '--ui-port', String(ports.ui), '--ui-codec-endpoint', codecUrl);
   args.push('--db-filename', join(dataDir, 'temporal.sqlite'), '--log-level', 'warn', '--log-format', 'json');
   for (const pragma of PRAGMAS) args.push('--sqlite-pragma', pragma);
   for (const value of DYNAMIC_CONFIG) args.push('--dynamic-config-value', value);
@@ -63,7 +64,7 @@ export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
     ...options,
     name: 'temporal',
     command: () => ({ ...tethered(program, args), env: machineEnv() }),
-    ready: async (_child, signal) => answers(`127.0.0.1:${port}`, signal),
+    ready: async (_child, signal) => answers(`127.0.0.1:${ports.grpc}`, signal),
     readyMs: 60_000,
     graceMs: 10_000,
     logDir: join(dataDir, 'logs'),

@@ -46,6 +46,11 @@ export const VARIABLES = {
     about:
       'Port for health checks and for the pools to fetch one-call secrets from; never expose it. 0 picks one.',
   }),
+  SDK_METRICS_PORT: variable({
+    parse: port,
+    fallback: 0,
+    about: "Port of loopback from which a worker reads its Temporal SDK's metrics. 0 picks one.",
+  }),
   INTERNAL_ADVERTISE: variable({
     parse: (text) => `http://${hostPort(text)}`,
     fallback: null,
@@ -116,7 +121,7 @@ export const VARIABLES = {
     parse: (text) => list(text).map(port),
     fallback: [],
     about:
-      'Ports of this installation that EGRESS_ALLOW never opens, beside those that other variables name.',
+      "More of our own ports, which EGRESS_ALLOW never opens: Temporal's HTTP API and inner services, its database.",
   }),
   DNS_SERVERS: variable({
     parse: (text) => list(text).map(dnsServer),
@@ -244,6 +249,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     HOST: read('HOST', v.HOST, source),
     PORT: read('PORT', v.PORT, source),
     INTERNAL_PORT: read('INTERNAL_PORT', v.INTERNAL_PORT, source),
+    SDK_METRICS_PORT: read('SDK_METRICS_PORT', v.SDK_METRICS_PORT, source),
     INTERNAL_ADVERTISE: read('INTERNAL_ADVERTISE', v.INTERNAL_ADVERTISE, source),
     PUBLIC_URL: read('PUBLIC_URL', v.PUBLIC_URL, source),
     TRUST_PROXY: read('TRUST_PROXY', v.TRUST_PROXY, source),

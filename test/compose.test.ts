@@ -23,8 +23,13 @@ interface Service {
 const LONGEST_CALL_S = 100;
 /** What the images set themselves, for all who run them. */
 const IN_THE_IMAGE = ['HOST', 'PORT', 'INTERNAL_PORT', 'DATA_DIR', 'NODE_ENV'];
-/** The port is what others of the Compose network need not know, and each container is reached by its name. */
-const BY_DEFAULT = ['INTERNAL_ADVERTISE'];
+/** The ports are what others of the Compose network need not know, and each container is reached by its name. */
+const BY_DEFAULT = ['INTERNAL_ADVERTISE', 'SDK_METRICS_PORT'];
+/**
+ * What the image's server listens on: those that its Dockerfile exposes (membership and gRPC of frontend, history,
+ * matching and worker), and the HTTP API, FRONTEND_HTTP_PORT of its config_template.yaml.
+ */
+const TEMPORAL_PORTS = ['6933', '6934', '6935', '6939', '7233', '7234', '7235', '7239', '7243'];
 
 const folder = mkdtempSync(join(tmpdir(), 'utility-tools-compose-'));
 let services: Record<string, Service>;
@@ -138,7 +143,7 @@ test('secrets come by file, and stand nowhere in the file', (t) => {
 
 test('whoever callers and owners send elsewhere can get out, but never to our own ports', (t) => {
   const open = Object.entries(services).filter(([, { networks = {} }]) => 'outside' in networks);
-  const reachable = ['8080', '9090', '27017', '5432', '7233', '8233'];
+  const reachable = ['8080', '9090', '27017', '5432', '8233', ...TEMPORAL_PORTS];
   for (const [name, { environment = {} }] of ours()) {
     if (name === 'api' || name === 'orchestrator') continue;
     t.true(

@@ -55,7 +55,7 @@ async function main(): Promise<void> {
     log.warn({ allow: env.EGRESS_ALLOW.map(({ text }) => text) }, 'EGRESS_ALLOW opens these to callers');
   const metrics = createRegistry(pool);
   // The SDK serves its metrics on a port of its own.
-  const sdkPort = await freePort();
+  const sdkPort = env.SDK_METRICS_PORT || (await freePort());
   Runtime.install({
     shutdownSignals: ['SIGINT', 'SIGTERM'],
     logger: sdkLog(log),
@@ -73,6 +73,8 @@ async function main(): Promise<void> {
     it.close(),
   );
 
+  // Also filled in below.
+  const closedPorts = [...ownPorts(env), sdkPort];
   const options = await (async () => {
     if (pool === 'orchestrator') {
       await ensureIndexes(store);
@@ -93,10 +95,10 @@ async function main(): Promise<void> {
     if (pool === 'delivery') {
       const localhost = postsToLocalhost(env);
       const allow = [...(localhost ? [allowHost('localhost', null)] : []), ...env.EGRESS_ALLOW];
-      const egress = createGuard({ resolver, allow, ownPorts: ownPorts(env) });
+      const egress = createGuard({ resolver, allow, ownPorts: closedPorts });
       return deliveryWorker({ store, keyring, attempts: createDeliveryAttempts(store), egress, localhost });
     }
-    const egress = createGuard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: ownPorts(env) });
+    const egress = createGuard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: closedPorts });
     const quotes = openQuotes(env, store, resolver, (feed, error) =>
       log.warn({ feed, err: error }, 'a quote could not be refreshed'),
     );
@@ -135,6 +137,7 @@ async function main(): Promise<void> {
     drain,
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
+  closedPorts.push(Number(new URL(internalUrl).port));
   process.once('disconnect', () => {
     if (worker.getState() === 'RUNNING') worker.shutdown(); // whoever started us is gone
   });

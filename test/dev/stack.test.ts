@@ -1,14 +1,20 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
 import type { DemoFile } from '../../dev/demo-file.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { loadKeyring } from '../../store/keyring.ts';
+import { createWebhookEndpoints } from '../../store/webhookEndpoints.ts';
+import { makeAccount, withStore } from '../helpers/account.ts';
+import { listen } from '../helpers/egress.ts';
 import { npmStart } from '../helpers/npm-start.ts';
-import { pidOf, processesWith, remaining } from '../helpers/processes.ts';
-import { startDatabase, startNamespace, startStack } from '../helpers/stack.ts';
+import { pidOf, portsOf, processesWith, remaining } from '../helpers/processes.ts';
+import { startDatabase, startNamespace, startOwnServers, startStack } from '../helpers/stack.ts';
 
 const exec = promisify(execFile);
 /** Long enough for every graceful end, far below what a forgotten process would live. */
@@ -154,6 +160,56 @@ test.serial('the stack of a test: processes are killed and come back on their po
   await stack.stop();
   t.deepEqual(await remaining(stack.dataDir, 0), []);
 });
+
+test.serial(
+  'whatever listens for a stack stays closed to callers and owners, whatever is allowed',
+  async (t) => {
+    const servers = await startOwnServers();
+    t.teardown(servers.stop);
+    const pools = ['orchestrator', 'delivery', 'network'];
+    const stack = await startStack({ servers, pools, apis: 2, env: { EGRESS_ALLOW: '127.0.0.0/8' } });
+    t.teardown(stack.stop);
+    const ports = portsOf(process.pid);
+    // mongod, the six ports and the proxy of Temporal and its UI, two an API, two a worker.
+    t.true(ports.length >= 1 + 7 + 2 * 2 + 2 * pools.length, `${ports}`);
+
+    const control = createHttpServer((_request, response) => response.end('reached'));
+    const open = await listen(control);
+    t.teardown(() => control.close());
+    const account = await makeAccount(stack, 1000);
+    const webhooks = '/api/v1/account/webhooks';
+    const field = async (response: Response, name: string) => {
+      const body: unknown = await response.json();
+      return typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+    };
+    /** What a caller, and an owner at the other API, hear of a port. */
+    const refusals = async (port: number) => {
+      const called = await account.call('http-request', { url: `http://127.0.0.1:${port}/` });
+      const url = `http://localhost:${port}/`;
+      const registered = await account.at(stack.baseUrls[1] ?? '').manage(webhooks, { url });
+      return [await field(called, 'code'), await field(registered, 'code')];
+    };
+    t.deepEqual(
+      await Promise.all(ports.map(refusals)),
+      ports.map(() => ['target_refused', 'target_refused']),
+      `${ports}`,
+    );
+    t.deepEqual(await refusals(open), [undefined, undefined], 'others can be reached');
+
+    await withStore(stack, async (store) => {
+      // An endpoint that was registered before the port was ours.
+      const endpoints = createWebhookEndpoints(store, loadKeyring(readEnv(stack.env)));
+      const { accountId } = account;
+      const { row } = await endpoints.create({ accountId, url: `http://localhost:${open}/`, events: null });
+      const posted = async (port: number) => {
+        await endpoints.change(accountId, row._id, { url: `http://localhost:${port}/` });
+        return field(await account.manage(`${webhooks}/${row._id}/test`, {}), 'error');
+      };
+      for (const port of ports) t.regex(await posted(port), /^target_refused: /, `${port}`);
+      t.is(await posted(open), null);
+    });
+  },
+);
 
 async function closedPort(): Promise<number> {
   const server = createServer();

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processTree } from '../../activities/browser/processes.ts';
 
@@ -69,4 +69,29 @@ export function childrenOf(pid: number, command: RegExp): number[] {
   return [...parents.keys()].filter(
     (it) => it !== pid && descends(parents.get(it)) && command.test(read(`/proc/${it}/cmdline`)),
   );
+}
+
+const linkOf = (path: string): string => {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // It was closed while we looked.
+    return '';
+  }
+};
+
+/** The TCP ports that a process and all that descend from it listen on, as the kernel tells (proc_pid_net(5)). */
+export function portsOf(pid: number): number[] {
+  const files = new Set(
+    [pid, ...childrenOf(pid, /^/)].flatMap((it) =>
+      readdirSync(`/proc/${it}/fd`).map((fd) => linkOf(`/proc/${it}/fd/${fd}`)),
+    ),
+  );
+  const rows = `${read('/proc/net/tcp')}${read('/proc/net/tcp6')}`.matchAll(
+    /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:0000 0A (?:\S+ +){5}(\d+) /gm,
+  );
+  const ports = [...rows].flatMap(([, port = '', inode]) =>
+    files.has(`socket:[${inode}]`) ? [Number.parseInt(port, 16)] : [],
+  );
+  return [...new Set(ports)];
 }

@@ -25,7 +25,7 @@ export interface Stack extends Service {
   env: Record<string, string>;
 }
 
-type Addresses = Pick<Servers, 'mongodbUri' | 'temporalAddress'>;
+type Addresses = Pick<Servers, 'mongodbUri' | 'temporalAddress'> & Partial<Pick<Servers, 'ownPorts'>>;
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -154,7 +154,14 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const pools = options.pools ?? (await defaultPools());
   const logDir = join(dataDir, 'logs');
   const service = owned.adopt(
-    await startService({ env, pools, logDir, log, apis: options.apis ?? 1 }),
+    await startService({
+      env,
+      pools,
+      logDir,
+      log,
+      apis: options.apis ?? 1,
+      ...(servers.ownPorts && { ownPorts: servers.ownPorts }),
+    }),
     (it) => it.stop(),
   );
   const running = owned.move();
