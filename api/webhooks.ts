@@ -50,11 +50,14 @@ interface Dependencies {
 const LOOK_UP_MS = 10_000;
 const POINTER = '/url';
 
-/** Everything beside `localhost` must be https. @throws ServiceError */
+/** Everything beside `localhost`, exactly that name, must be https and public. @throws ServiceError */
 async function vetUrl(egress: Guard, url: string): Promise<void> {
   const target = egress.parseTarget(url, { kind: 'url', pointer: POINTER });
   if (target.url === null || (!target.url.secure && !isLocalhost(url)))
     throw invalidInput([{ pointer: POINTER, message: 'must be https (http is for localhost alone)' }]);
+  // The exception is for the name as it stands: with a dot behind it, it is a single label like any other.
+  if (target.host.kind === 'name' && target.host.name === 'localhost' && !isLocalhost(url))
+    throw new ServiceError('target_refused');
   await egress.vet(target, {
     signal: AbortSignal.timeout(LOOK_UP_MS),
     deadline: Date.now() + LOOK_UP_MS,

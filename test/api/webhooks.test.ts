@@ -102,6 +102,8 @@ test('addresses: https in public, localhost by exactly that name, never a port o
     'https://10.0.0.1/',
     'https://169.254.169.254/latest',
     'https://localhost.localdomain/',
+    'https://localhost./hook',
+    'https://localhost%2e/x',
     'https://sub.localhost/hook',
     'https://intranet/',
     'https://localhost:22/',
