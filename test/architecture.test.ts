@@ -25,7 +25,7 @@ const MAY_IMPORT: Record<Room, readonly Room[]> = {
 };
 /** Where processes are put together. */
 const COMPOSITION_ROOTS = /^api\/(server\.ts|cli\/)/;
-/** Modules that can reach another machine. */
+/** Modules that can reach another machine; Node still has the insides of some under names of their own. */
 const NETWORK = [
   'net',
   'tls',
@@ -35,6 +35,9 @@ const NETWORK = [
   'http',
   'https',
   'http2',
+  '_http_agent',
+  '_http_client',
+  '_tls_wrap',
   'undici',
   'nodemailer',
 ];
@@ -46,13 +49,25 @@ const LISTENERS = ['api/server.ts', 'api/internal.ts', 'api/listen.ts'];
 const CONSTANTS = 'schemas/webhookLimits.ts';
 /** The SDK has it load its failures from a file of its own, whose base class only this package exports. */
 const CONVERTER = { file: 'workflows/failureConverter.ts', from: '@temporalio/common' };
-/** Reach our own processes, or run on the machine of who says where to: never a caller's target. */
-const OWN_CALLS = [
-  'workers/vaultClient.ts',
-  'workers/metrics.ts',
-  'api/cli/eventFeed.ts',
-  'api/cli/listen.ts',
-];
+/** What is done beside imports, and where. */
+const ALLOWED: Record<string, readonly string[]> = {
+  // Reach our own processes, or run on the machine of who says where to: never a caller's target.
+  fetch: ['workers/vaultClient.ts', 'workers/metrics.ts', 'api/cli/eventFeed.ts', 'api/cli/listen.ts'],
+  // Of a page's own world, and a built-in class for as long as a PDF is read.
+  globals: [
+    'activities/browser/page/consent.ts',
+    'activities/browser/page/serviceWorkers.ts',
+    'activities/pdf/ceiling.ts',
+  ],
+  // Find what lies in a package, and load packages that cannot be imported.
+  createRequire: [
+    'activities/browser/overlays.ts',
+    'activities/upscale/network.ts',
+    'activities/upscale/reference.ts',
+  ],
+  // Files of their own folder, by the names of tools and jobs.
+  import: ['activities/load.ts', 'activities/thread.ts', 'schemas/registry.ts'],
+};
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -69,7 +84,27 @@ interface Import {
 
 /** Statements stand at the start of a line: the formatter sees to that. */
 const STATEMENT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?'([^']+)'/gm;
-const DYNAMIC = /\bimport\(\s*'([^']+)'/g;
+const DYNAMIC = /\b(?:import|require)\(\s*'([^']+)'/g;
+
+/** A literal, and nothing done to it: what stands there is read as an import. */
+const LITERAL = /\(\s*'[^']*'\s*\)/.source;
+/** Ways to a socket, or to whatever module, beside the imports that are read here. */
+const WAYS: Record<string, RegExp> = {
+  fetch: /(?<![.\w'/-])fetch\b(?=\s*(?:[(),;}\].?=]|$))/m,
+  webSockets: /\b(?:WebSocket\w*|EventSource|XMLHttpRequest)\b/,
+  globals: /\bglobalThis\b|(?<![.\w])global\s*[.[?]/,
+  builtins: /\bgetBuiltinModule\b|\b_linkedBinding\b|\bprocess\.binding\b/,
+  createRequire: /\bcreateRequire\b/,
+  require: new RegExp(`(?<![.\\w])require(?!${LITERAL}|\\.resolve\\b|\\w)\\s*[(.?,;)]`),
+  import: new RegExp(`\\bimport(?=\\()(?!${LITERAL})`),
+  code: /(?<![.$\w])eval\b|\bnew Function\b/,
+};
+/** Lines of comment and no code; the formatter puts no operator at the start of a line. */
+const COMMENT = /^\s*(?:\/\/|\/?\*(?!.*\*\/\s*\S)).*$/gm;
+const waysIn = (text: string): string[] => {
+  const code = text.replace(COMMENT, '');
+  return Object.keys(WAYS).filter((name) => WAYS[name]?.test(code));
+};
 
 function importsOf(room: Room, file: string): Import[] {
   const text = read(file);
@@ -147,23 +182,68 @@ test('the schemas need nothing outside their folder but Node and types', (t) => 
 test('only egress/ reaches other machines', (t) => {
   const wrong = imports.filter(
     ({ file, room, from, typesOnly }) =>
-      ['activities', 'store', 'workflows', 'api'].includes(room) &&
+      ['activities', 'store', 'workflows', 'api', 'workers'].includes(room) &&
       !typesOnly &&
       NETWORK.includes(from.replace(/^node:/, '')) &&
       !LISTENERS.includes(file) &&
       file !== MAILER,
   );
   t.deepEqual(wrong.map(show), []);
-  const fetching = files.filter(
-    ({ room, file }) =>
-      room !== 'egress' &&
-      room !== 'dev' &&
-      !OWN_CALLS.includes(file) &&
-      /(?<![.\w])fetch\(/.test(read(file)),
-  );
+  const others = files
+    .filter(({ room }) => room !== 'egress' && room !== 'dev')
+    .flatMap(({ file }) =>
+      waysIn(read(file)).flatMap((way) => (ALLOWED[way]?.includes(file) ? [] : [`${file}: ${way}`])),
+    );
+  t.deepEqual(others, []);
+  for (const [way, allowed] of Object.entries(ALLOWED))
+    for (const file of allowed) t.true(waysIn(read(file)).includes(way), `${file}: ${way}`);
+});
+
+test('no spelling of a way to a socket is missed', (t) => {
+  const caught: [string, string][] = [
+    ['fetch', 'const a = await fetch(url);'],
+    ['fetch', 'const get = fetch;'],
+    ['fetch', 'run(fetch, url);'],
+    ['fetch', 'fetch?.(url)'],
+    ['fetch', "const url = 'http://a'; fetch(url);"],
+    ['fetch', '/** Asks. */ fetch(url);'],
+    ['globals', 'globalThis.fetch(url)'],
+    ['globals', "globalThis['fet' + 'ch'](url)"],
+    ['globals', 'const { fetch: get } = globalThis;'],
+    ['globals', 'global.fetch(url)'],
+    ['webSockets', 'new WebSocket(url)'],
+    ['webSockets', 'const Socket = WebSocket;'],
+    ['webSockets', 'new WebSocketStream(url)'],
+    ['webSockets', 'new EventSource(url)'],
+    ['import', 'await import(`node:net`)'],
+    ['import', "await import('node:' + 'net')"],
+    ['import', 'await import(\n  name\n)'],
+    ['builtins', "process.getBuiltinModule('node:net')"],
+    ['builtins', "import { getBuiltinModule } from 'node:process';"],
+    ['builtins', "process.binding('tcp_wrap')"],
+    ['createRequire', "import { createRequire } from 'node:module';"],
+    ['createRequire', "module.createRequire(import.meta.url)('node:net')"],
+    ['require', 'require(`node:net`)'],
+    ['require', "require('node:' + 'net')"],
+    ['code', 'new Function(text)'],
+    ['code', "eval('fetch')"],
+  ];
+  for (const [way, text] of caught) t.true(waysIn(text).includes(way), text);
+  for (const text of [
+    'using response = await egress.fetch(target, options);',
+    "import { fetchFollowing } from './fetch.ts';",
+    "headers.get('sec-fetch-site')",
+    "const { decodeBmp } = await import('../images/decodeBmp.ts');",
+    "  fetch: 'xhr',",
+    '// What fetch() would do.',
+    ' * Never fetch(url) here, nor new WebSocket(url).',
+    '/** As globalThis.fetch does. */',
+  ])
+    t.deepEqual(waysIn(text), [], text);
+  const literals = [...`require('node:net'); await import( 'node:tls')`.matchAll(DYNAMIC)];
   t.deepEqual(
-    fetching.map(({ file }) => file),
-    [],
+    literals.map(([, from]) => from),
+    ['node:net', 'node:tls'],
   );
 });
 
