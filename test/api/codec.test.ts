@@ -1,6 +1,10 @@
 import { Connection } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 import test from 'ava';
 import { startUiProxy, type UiProxy } from '../../dev/ui.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { loadKeyring } from '../../store/keyring.ts';
+import { createCodec } from '../../workers/codec.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
 import { freshCredentials, makeUser, signIn, signUp } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
@@ -180,4 +184,20 @@ test('only pages of the Temporal UI may ask from another origin', async (t) => {
     t.deepEqual(await ask(origin, 'OPTIONS'), { status: 204, vary: 'Origin' });
     t.deepEqual(await ask(origin, 'POST'), { status: 401, vary: 'Origin' });
   }
+});
+
+test('a payload opens for the workflow that it was sealed for, and for no other', async (t) => {
+  const codec = createCodec(loadKeyring(readEnv(stack.env)));
+  const of = (workflowId: string) => ({ type: 'workflow', namespace: stack.namespace, workflowId }) as const;
+  const payload = defaultPayloadConverter.toPayload(SECRET_TEXT);
+  const opened = async (sealedFor: string, workflowId: string) => {
+    const [plain] = await codec.decode(await codec.encode([payload], of(sealedFor)), of(workflowId));
+    return plain && defaultPayloadConverter.fromPayload(plain);
+  };
+  t.is(await opened('call-a', 'call-a'), SECRET_TEXT);
+  await t.throwsAsync(opened('call-a', 'call-b'), { message: 'payload belongs to another workflow' });
+  await t.throwsAsync(opened('call-a', ''), { message: 'payload belongs to another workflow' });
+  // The runs of a schedule hand on to each other.
+  t.is(await opened('sweep', 'sweep-2026-01-01T00:00:00Z'), SECRET_TEXT);
+  await t.throwsAsync(opened('sweep', 'allowance-2026-01-01T00:00:00Z'));
 });

@@ -261,3 +261,74 @@ test('a sweep that cannot tell of one call leaves that one, and when it fails it
   t.deepEqual([account?.balance, account?.reserved, account?.holds], [100, 0, {}]);
   t.deepEqual((await audit(store)).drift, []);
 });
+
+test('an entry stays in the journal until it stands in the books, also when all is to be written meanwhile', async (t) => {
+  await using lanes = await openLanes(1);
+  const [store] = lanes.stores;
+  if (store === undefined) throw new Error('no database');
+  const call = await openCall(store, { credits: CREDITS, price: PRICE });
+  const { callId, accountId } = call;
+  const begun = Promise.withResolvers<void>();
+  const broken = Promise.withResolvers<never>();
+  let stalls = 1;
+  const slow = interceptStore(store, (name, run) => {
+    if (name !== 'calls.bulkWrite' || stalls-- <= 0) return run();
+    begun.resolve();
+    return broken.promise;
+  });
+  const ledger = createLedger(slow, fail, 2 ** 31 - 1);
+  const held = await ledger.reserve(call);
+  if (held.status !== 'held') throw new Error(held.status);
+  const charge = () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+  const journal = async () => (await readBooks(store, call)).journal;
+
+  const charging = charge();
+  await begun.promise;
+  await ledger.flush();
+  t.is(await journal(), 1, 'it is being copied');
+  broken.reject(new Error('no answer'));
+  await t.throwsAsync(charging, { message: 'no answer' });
+  await ledger.flush();
+  t.is(await journal(), 1, 'it was not copied');
+
+  t.is((await charge()).state, 'charged');
+  await ledger.flush();
+  t.like(await readBooks(store, call), {
+    journal: 0,
+    state: 'charged',
+    charges: [-PRICE],
+    balance: CREDITS - PRICE,
+  });
+  t.deepEqual((await audit(store)).drift, []);
+});
+
+test('a charge that comes again takes nothing of what a late reservation holds', async (t) => {
+  await using lanes = await openLanes(1);
+  const [store] = lanes.stores;
+  if (store === undefined) throw new Error('no database');
+  const call = await openCall(store, { credits: CREDITS, price: PRICE });
+  const { callId, accountId } = call;
+  const ledger = createLedger(store, fail, 2 ** 31 - 1);
+  const held = await ledger.reserve(call);
+  if (held.status !== 'held') throw new Error(held.status);
+  const charge = () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+  t.is((await charge()).state, 'charged');
+  // From here on nothing in the account itself says that the call is over.
+  await ledger.flush();
+  await dieAfterHold(store, call);
+  const late = {
+    balance: CREDITS - PRICE,
+    charges: [-PRICE],
+    total: CREDITS - PRICE,
+    holds: 1,
+    reserved: PRICE,
+  };
+  t.like(await readBooks(store, call), late);
+
+  t.is((await charge()).state, 'charged');
+  await ledger.flush();
+  t.like(await readBooks(store, call), late);
+  t.is((await sweep(store, ledger, async () => true)).strayHolds, 1);
+  t.like(await readBooks(store, call), { ...late, holds: 0, reserved: 0 });
+  t.deepEqual((await audit(store)).drift, []);
+});
