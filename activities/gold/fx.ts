@@ -61,6 +61,10 @@ export function readRates(body: unknown, now: Date): Readings {
   if (dollar === undefined && base !== 'USD') throw new Error('the rates cannot be brought to USD');
   if (base === 'USD' && dollar !== undefined && dollar.value !== '1')
     throw new Error('the rates contradict their base');
+  // A feed need not say that one of its base is one of its base.
+  const own = CURRENCIES.find((currency) => currency === base);
+  if (own !== undefined && dollar !== undefined && !readings.has(own))
+    readings.set(own, { value: '1', publishedAt: dollar.publishedAt });
 
   const perDollar = new Map<string, Reading>();
   for (const currency of CURRENCIES) {

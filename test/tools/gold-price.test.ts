@@ -124,6 +124,21 @@ const SHAPES: readonly (readonly [name: string, currency: string, answer: object
     '2025-01-15T00:00:00.000Z',
   ],
   [
+    'Frankfurter v1, of the base itself,',
+    'EUR',
+    { amount: 1, base: 'EUR', date: '2025-01-15', rates: { USD: 1.25, GBP: 1 } },
+    '2025-01-15T00:00:00.000Z',
+  ],
+  [
+    'Frankfurter v2, of the base itself,',
+    'EUR',
+    [
+      { date: '2025-01-15', base: 'EUR', quote: 'USD', rate: 1.25 },
+      { date: '2025-01-14', base: 'EUR', quote: 'GBP', rate: 1 },
+    ],
+    '2025-01-15T00:00:00.000Z',
+  ],
+  [
     'open.er-api.com',
     'EUR',
     {
