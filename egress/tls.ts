@@ -49,6 +49,11 @@ export async function startTls(
   { verify = 'enforce', observe, signal, deadline, ...tls }: TlsOptions,
 ): Promise<TLSSocket> {
   using clock = startClock({ signal, deadline });
+  // On one that is over Node would wait until the deadline.
+  if (socket.destroyed || socket.readableEnded || socket.errored !== null) {
+    socket.destroy();
+    throw clock.explain(targetFailed('reset', { cause: socket.errored }));
+  }
   const { kind } = vetted.target.host;
   const secure = connect({
     ...tls,

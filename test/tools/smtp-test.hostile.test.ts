@@ -107,6 +107,20 @@ test('a handshake that fails after STARTTLS is a result, and nothing more is sai
   }
 });
 
+test('a server that has gone when the handshake is to begin: seen at once', async (t) => {
+  for (const ending of [() => undefined, (peer: Peer) => peer.reset()]) {
+    const { output } = await against(async (peer) => {
+      peer.say('220 mail\r\n');
+      await serve(peer, { EHLO: '250-mail\r\n250 STARTTLS\r\n', STARTTLS: null });
+      peer.say('220 go\r\n');
+      await new Promise((sent) => setTimeout(sent, 10));
+      ending(peer);
+    }, credentials);
+    t.deepEqual(stepsOf(output), [...HELLO, 'starttls 220', 'tls - !']);
+    t.is(replyOf(output, 'tls'), 'The target closed the connection too early.');
+  }
+});
+
 test('banners of several lines, and ones that refuse', async (t) => {
   const banner = '220-mail.example.com ESMTP\r\n220-No spam.\r\n220 Go on.\r\n';
   const { output } = await against(async (peer) => {
