@@ -63,9 +63,10 @@ async function upgrade(
   if (go.code !== 220) return { reply: go, obstacle };
   const injected = await session.drain();
   if (injected) findings.flags.push('starttls_injection');
-  // What was said in clear no longer counts (RFC 3207 section 4.2).
-  Object.assign(findings, { extensions: [], authMechanisms: [] });
-  Object.assign(findings, await session.startTls(), { encryption: 'starttls' });
+  const certificate = await session.startTls();
+  // What was said in clear no longer counts now (RFC 3207 section 4.2).
+  const forgotten = { extensions: [], authMechanisms: [] };
+  Object.assign(findings, forgotten, certificate, { encryption: 'starttls' });
   const { reply } = await greet(session, findings);
   return { reply, obstacle: injected ? 'Not sent: plaintext followed the reply to STARTTLS.' : null };
 }

@@ -95,7 +95,8 @@ export default defineTool({
       authAttempted: {
         type: 'boolean',
         description:
-          'Whether credentials were supplied. They were sent where a step `auth` has a command; one without says why not.',
+          'Whether credentials were supplied. They were sent where a step `auth` has a command; one without says why not, ' +
+          'and a conversation that broke off before has no such step.',
       },
       authSucceeded: {
         type: 'boolean',

@@ -95,7 +95,7 @@ test('a handshake that fails after STARTTLS is a result, and nothing more is sai
   for (const answer of ['no TLS here\r\n', Buffer.from([21, 3, 3, 0, 2, 2, 40])]) {
     const { output, heard } = await against(async (peer) => {
       peer.say('220 mail\r\n');
-      await serve(peer, { EHLO: '250-mail\r\n250 STARTTLS\r\n', STARTTLS: null });
+      await serve(peer, { EHLO: '250-mail\r\n250-STARTTLS\r\n250 AUTH PLAIN\r\n', STARTTLS: null });
       peer.say('220 go\r\n');
       await new Promise((sent) => setTimeout(sent, 200));
       peer.say(answer);
@@ -103,6 +103,7 @@ test('a handshake that fails after STARTTLS is a result, and nothing more is sai
     }, credentials);
     t.deepEqual(stepsOf(output), [...HELLO, 'starttls 220', 'tls - !']);
     t.like(output, { encryption: 'none', certificateValid: null, authSucceeded: false });
+    t.like(output, { extensions: ['STARTTLS', 'AUTH PLAIN'], authMechanisms: ['PLAIN'] });
     t.deepEqual(authLines({ heard }), []);
   }
 });
