@@ -1,4 +1,5 @@
 import { occurrences } from './occurrences.ts';
+import { compact, type Reading, readingsOf } from './readings.ts';
 
 /** What stands where something was cut out. */
 const MARK = '***';
@@ -7,8 +8,6 @@ const SEAM = '\u0000';
 /** Shorter secrets are looked for as words of their own: else half of all words would be cut. */
 const SHORT = 4;
 
-/** The codes at the start of a line or of the next reply; white space; control characters and what stands for them. */
-const GAP = /[\n\0]\d{3}[ -](?:\d\.\d{1,3}\.\d{1,3} )?|[\s\p{Cc}\ufffd]/uy;
 /** Without the hyphen of the URL-safe alphabet: it also follows a reply's code. */
 const BASE64 = /[A-Za-z0-9+/=_]/;
 const WORD = /[\p{L}\p{N}]/u;
@@ -34,30 +33,16 @@ const coresOf = (bytes: Buffer): string[] =>
     return text.slice(Math.ceil((before * 4) / 3), Math.floor(((before + bytes.length) * 4) / 3));
   });
 
-/** The ways in which a secret may come back: as it is, in hexadecimal, percent-encoded. */
+/** The ways in which a secret may come back: as it is, in hexadecimal. */
 const spellingsOf = (secret: string): string[] => [
   secret,
-  encodeURIComponent(secret),
   ...bytesOf(secret).flatMap((it) => [it.toString('latin1'), it.toString('hex')]),
 ];
 
-/** A text without its gaps, and where in the whole each character of it stands. */
-function compact(text: string): { text: string; places: number[] } {
-  const places: number[] = [];
-  const kept: string[] = [];
-  for (let at = 0; at < text.length; ) {
-    GAP.lastIndex = at;
-    if (/[!-~]/.test(text.charAt(at)) || !GAP.test(text)) {
-      places.push(at);
-      kept.push(text.charAt(at++));
-    } else at = GAP.lastIndex;
-  }
-  return { text: kept.join(''), places };
-}
-
 /**
  * Makes what cuts credentials out of texts, wherever a server repeats them: in upper or lower case, in base64 at any
- * place of it, in hexadecimal or percent-encoded, also in parts on several lines or with white space between.
+ * place of it, in hexadecimal, with any of their characters or bytes percent-encoded or escaped as in xtext,
+ * quoted-printable, JSON, C or HTML, also in parts on several lines or with white space between.
  *
  * @param secrets user name and password
  * @param sent the base64 of what was sent to the server with them in it
@@ -74,25 +59,31 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
   /** Which characters are to go. */
   function mask(text: string): Uint8Array {
     const cut = new Uint8Array(text.length);
-    const { text: kept, places } = compact(text);
-    const place = (at: number): number => places[at] ?? text.length;
-    function search(where: string, needles: string[], widen: (from: number, to: number) => void): void {
+    function search(
+      { starts, ends }: Reading,
+      where: string,
+      needles: string[],
+      widen: (from: number, to: number) => void,
+    ): void {
       for (const needle of needles) {
         let done = 0;
         for (const [start, end] of occurrences(where, needle)) {
-          const [from, to] = [place(start), place(end - 1) + 1];
+          const [from = 0, to = text.length] = [starts[start], ends[end - 1]];
           cut.fill(1, Math.max(from, done), to);
           done = to;
           widen(from, to);
         }
       }
     }
-    search(fold(kept), plain, () => undefined);
     // The characters next to it hold bits of it too.
-    search(usual(kept), encoded, (from, to) => {
+    const widen = (from: number, to: number): void => {
       for (let i = from - 1; cut[i] === 0 && BASE64.test(text.charAt(i)); i--) cut[i] = 1;
       for (let i = to; cut[i] === 0 && BASE64.test(text.charAt(i)); i++) cut[i] = 1;
-    });
+    };
+    for (const reading of readingsOf(text)) {
+      search(reading, fold(reading.text), plain, () => undefined);
+      search(reading, usual(reading.text), encoded, widen);
+    }
     const words = (where: string, needle: string): void => {
       for (const [start, end] of occurrences(where, needle))
         if (!WORD.test(text.charAt(start - 1)) && !WORD.test(text.charAt(end))) cut.fill(1, start, end);
