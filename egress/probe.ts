@@ -4,6 +4,7 @@ import type { Limits } from './clock.ts';
 import { failureKind, targetFailed } from './failure.ts';
 import type { Guard } from './guard.ts';
 import { certificateFaults } from './tls.ts';
+import { verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
 
 /** What a server showed of itself in a TLS handshake. */
@@ -56,20 +57,6 @@ export const presentedBy = (socket: TLSSocket, vetted: Vetted): Presented | null
   read(socket, vetted, certificateFaults(socket, vetted).chain);
 
 /**
- * The result of OpenSSL's verification while the handshake still goes on, which Node publishes only at its end.
- * undefined when this version of Node has it elsewhere.
- */
-function pendingChainError(socket: TLSSocket): string | null | undefined {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  if (typeof handle !== 'object' || handle === null) return undefined;
-  const verifyError: unknown = Reflect.get(handle, 'verifyError');
-  if (typeof verifyError !== 'function') return undefined;
-  const error: unknown = verifyError.call(handle);
-  if (!(error instanceof Error)) return null;
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
-}
-
-/**
  * Opens a TLS connection and reads what the server presents, valid or not.
  *
  * @throws ServiceError `target_failed`, `target_timeout`; the signal's reason
@@ -85,7 +72,7 @@ export async function probeTls(
   // own and the keys are agreed.
   const observe = (secure: TLSSocket): void => {
     secure.on('keylog', () => {
-      const chainError = pendingChainError(secure);
+      const chainError = verifyErrorOf(secure);
       if (chainError !== undefined) early = read(secure, vetted, chainError) ?? early;
     });
   };

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 import { type Limits, startClock } from './clock.ts';
 import { readSocketError, targetFailed } from './failure.ts';
+import { verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
 
 export interface TlsOptions
@@ -19,6 +20,13 @@ export interface TlsOptions
 
 const hostOf = ({ target: { host } }: Vetted): string => (host.kind === 'name' ? host.name : host.address);
 
+/** What Node publishes at the end of a handshake, which knows fewer codes. */
+function publishedError({ authorized, authorizationError }: TLSSocket): string | null {
+  if (authorized) return null;
+  const error: unknown = authorizationError;
+  return error instanceof Error ? error.message : String(error);
+}
+
 /**
  * What is wrong with the certificate that a server presented under `verify: 'report'`: the chain by OpenSSL's code
  * (`CERT_HAS_EXPIRED`), the host by Node's (`ERR_TLS_CERT_ALTNAME_INVALID`); null where all is well.
@@ -27,10 +35,10 @@ export function certificateFaults(
   socket: TLSSocket,
   vetted: Vetted,
 ): { chain: string | null; host: string | null } {
-  const chain: unknown = socket.authorizationError;
+  const chain = verifyErrorOf(socket);
   const fault = checkServerIdentity(hostOf(vetted), socket.getPeerCertificate());
   return {
-    chain: socket.authorized ? null : chain instanceof Error ? chain.message : String(chain),
+    chain: chain === undefined ? publishedError(socket) : chain,
     host: fault === undefined ? null : 'ERR_TLS_CERT_ALTNAME_INVALID',
   };
 }

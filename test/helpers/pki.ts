@@ -18,6 +18,8 @@ export interface Issue {
   days?: number;
   authority?: boolean;
   digest?: 'sha256' | 'sha1';
+  /** Further extensions as openssl's configuration writes them, `nameConstraints=permitted;DNS:example.com`. */
+  extensions?: readonly string[];
   /** RSA key of so many bits; default an elliptic curve key. */
   bits?: number;
 }
@@ -30,6 +32,7 @@ export async function issueCertificate({
   days = 30,
   authority = false,
   digest = 'sha256',
+  extensions = [],
   bits,
 }: Issue): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'certificate-'));
@@ -38,7 +41,7 @@ export async function issueCertificate({
     const names_ = names.length === 0 ? '' : `subjectAltName=@names\n[names]\n${names.join('\n')}\n`;
     await writeFile(
       join(folder, 'config'),
-      `[req]\ndistinguished_name=dn\n[dn]\n[ext]\nbasicConstraints=CA:${authority}\n${names_}`,
+      `[req]\ndistinguished_name=dn\n[dn]\n[ext]\nbasicConstraints=CA:${authority}\n${[...extensions, names_].join('\n')}`,
     );
     if (bits === undefined)
       await openssl('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'key');
@@ -51,9 +54,9 @@ export async function issueCertificate({
       await writeFile(join(folder, 'ca'), issuer.cert);
       await writeFile(join(folder, 'cakey'), issuer.key);
     }
-    const extensions = ['-extfile', 'config', '-extensions', 'ext'];
+    const added = ['-extfile', 'config', '-extensions', 'ext'];
     const signing = ['-req', '-in', 'request', '-days', `${days}`, `-${digest}`, '-out', 'cert'];
-    await openssl('x509', ...signing, ...signer, ...extensions);
+    await openssl('x509', ...signing, ...signer, ...added);
     const read = (name: string) => readFile(join(folder, name), 'utf8');
     return { cert: await read('cert'), key: await read('key') };
   } finally {

@@ -64,6 +64,9 @@ const CODES: Readonly<Record<string, string | null>> = {
   19: 'SELF_SIGNED_CERT_IN_CHAIN',
   20: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   21: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  34: 'UNHANDLED_CRITICAL_EXTENSION',
+  47: 'PERMITTED_VIOLATION',
+  48: 'EXCLUDED_VIOLATION',
   66: 'EE_KEY_TOO_SMALL',
   67: 'CA_KEY_TOO_SMALL',
   68: 'CA_MD_TOO_WEAK',
@@ -106,6 +109,19 @@ const shortIssuer = await issueCertificate({
   authority: true,
   bits: 1024,
 });
+/** An intermediate for some names alone, and a site that it has issued. */
+async function constrain(constraints: string): Promise<Certificate> {
+  const extensions = [`nameConstraints=critical,${constraints}`];
+  const issuer = await issueCertificate({
+    subject: '/CN=Constrained',
+    issuer: root,
+    authority: true,
+    extensions,
+  });
+  return withChain(await issueCertificate({ ...site, issuer }), issuer);
+}
+const elsewhere = await constrain('permitted;DNS:example.org');
+
 const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null; issuers: number }>> = {
   valid: { own: good, error: null, issuers: 1 },
   'with an intermediate': { own: withChain(chained, between), error: null, issuers: 2 },
@@ -137,6 +153,17 @@ const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null;
     own: withChain(await issueCertificate({ ...site, issuer: shortIssuer }), shortIssuer),
     error: 'CA_KEY_TOO_SMALL',
     issuers: 2,
+  },
+  'names that its issuer may not certify': { own: elsewhere, error: 'PERMITTED_VIOLATION', issuers: 2 },
+  'a name that is excluded': {
+    own: await constrain('excluded;DNS:example.com'),
+    error: 'EXCLUDED_VIOLATION',
+    issuers: 2,
+  },
+  'an unknown critical extension': {
+    own: await issueCertificate({ ...site, extensions: ['1.2.3.4=critical,ASN1:NULL'] }),
+    error: 'UNHANDLED_CRITICAL_EXTENSION',
+    issuers: 1,
   },
 };
 
@@ -247,6 +274,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
       for (const [own, error] of [
         [good, null],
         [chained, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+        [elsewhere, 'PERMITTED_VIOLATION'],
       ] as const) {
         const server = tlsServer(own, { maxVersion: version, requestCert: true, rejectUnauthorized });
         const output = await checkServer(server);
