@@ -10,6 +10,7 @@ import { createPolicy } from './policy.ts';
 import { type FilteringProxy, type ProxyOptions, startProxy } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 import { type GuardedResponse, readResponse, type Trail } from './response.ts';
+import { createRoots, type RootOf } from './roots.ts';
 import { parseTarget, type Target, type TargetKind } from './target.ts';
 import { certificateFaults, startTls, type TlsOptions } from './tls.ts';
 import { type Vetted, vet } from './vet.ts';
@@ -30,6 +31,8 @@ export interface Guard {
   connect(vetted: Vetted, options: ConnectOptions): Promise<Socket>;
   /** Speaks TLS over a socket of `connect`. @throws as `egress/tls.ts` says */
   startTls(socket: Socket, vetted: Vetted, options: TlsOptions): Promise<TLSSocket>;
+  /** Among the roots that `startTls` trusts. */
+  rootOf: RootOf;
   /**
    * Sends one HTTP request, once; redirects are answers.
    *
@@ -105,6 +108,7 @@ export function createGuard({
     vet: (target, limits) => vet(target, policy, resolver, limits),
     connect: (vetted, options) => connect(vetted, dial, options),
     startTls: (socket, vetted, options) => startTls(socket, vetted, ca, options),
+    rootOf: createRoots(ca),
     request: (target, options) => send(target, options, { startedAt: performance.now(), redirects: [] }),
     fetch: (target, options) => fetchFollowing(send, policy, target, options),
     proxy: (options) =>

@@ -1,8 +1,9 @@
-import { constants } from 'node:crypto';
+import { constants, X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { Limits } from './clock.ts';
 import { failureKind, targetFailed } from './failure.ts';
 import type { Guard } from './guard.ts';
+import { issued, type RootOf } from './roots.ts';
 import { certificateFaults } from './tls.ts';
 import { verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
@@ -52,9 +53,41 @@ function read(socket: TLSSocket, vetted: Vetted, chainError: string | null): Pre
   return { chain, chainError, hostnameMatches, protocol: socket.getProtocol() ?? '' };
 }
 
-/** What a server presented in a handshake that is done; null for what is no X.509 certificate. */
-export const presentedBy = (socket: TLSSocket, vetted: Vetted): Presented | null =>
-  read(socket, vetted, certificateFaults(socket, vetted).chain);
+const isSelfIssued = (der: Buffer | undefined): boolean => {
+  if (der === undefined) return false;
+  const { subject, issuer } = new X509Certificate(der);
+  return subject === issuer;
+};
+
+/** The certificates that the server sent, each one's issuer after it, and the trusted root where it was left out. */
+function sortedChain(socket: TLSSocket, rootOf: RootOf): Buffer[] {
+  const rest: X509Certificate[] = [];
+  let next = socket.getPeerX509Certificate();
+  for (; next !== undefined && rest.length < MAX_CHAIN; next = next.issuerCertificate) rest.push(next);
+  const chain = rest.splice(0, 1);
+  for (const last of chain) {
+    const at = rest.findIndex((certificate) => issued(certificate, last));
+    if (at !== -1) chain.push(...rest.splice(at, 1));
+    else if (chain.length < MAX_CHAIN) {
+      const root = rootOf(last);
+      if (root !== null && root.raw.compare(last.raw) !== 0) chain.push(root);
+    }
+  }
+  return chain.map(({ raw }) => raw);
+}
+
+/**
+ * What a server presented in a handshake that is done; null for what is no X.509 certificate. Of the socket it can be
+ * asked once.
+ */
+export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null {
+  const presented = read(socket, vetted, certificateFaults(socket, vetted).chain);
+  if (presented === null || presented.chainError !== null || isSelfIssued(presented.chain.at(-1)))
+    return presented;
+  // Node's listing ends early where the issuer it found was the last of those that were sent. To read them as they were
+  // sent takes them out of OpenSSL's list and leaks them, some 10 KB, so this comes last and only where it has to.
+  return { ...presented, chain: sortedChain(socket, rootOf) };
+}
 
 /**
  * Opens a TLS connection and reads what the server presents, valid or not.
@@ -62,7 +95,7 @@ export const presentedBy = (socket: TLSSocket, vetted: Vetted): Presented | null
  * @throws ServiceError `target_failed`, `target_timeout`; the signal's reason
  */
 export async function probeTls(
-  egress: Pick<Guard, 'connect' | 'startTls'>,
+  egress: Pick<Guard, 'connect' | 'startTls' | 'rootOf'>,
   vetted: Vetted,
   limits: Limits,
 ): Promise<Presented> {
@@ -78,7 +111,7 @@ export async function probeTls(
   };
   try {
     const secure = await egress.startTls(socket, vetted, { ...ANYTHING, ...limits, observe });
-    const presented = presentedBy(secure, vetted);
+    const presented = presentedBy(secure, vetted, egress.rootOf);
     if (presented === null)
       throw targetFailed('tls', { detail: 'The target presented no X.509 certificate.' });
     return presented;

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { targetFailed } from '../../egress/failure.ts';
 import type { TLSSocket } from '../../egress/guard.ts';
 import { presentedBy } from '../../egress/probe.ts';
+import type { RootOf } from '../../egress/roots.ts';
 import type { Vetted } from '../../egress/vet.ts';
 import { distinguishedName } from '../distinguishedName.ts';
 import { weakness } from '../weakness.ts';
@@ -24,14 +25,14 @@ export const NO_CERTIFICATE: CertificateReport = {
 };
 
 /** Reads and judges what the server presented. @throws ServiceError target_failed when it cannot be read */
-export function readCertificate(socket: TLSSocket, vetted: Vetted): CertificateReport {
+export function readCertificate(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): CertificateReport {
   try {
-    const presented = presentedBy(socket, vetted);
+    const presented = presentedBy(socket, vetted, rootOf);
     const [leaf, ...issuers] = (presented?.chain ?? []).map((der) => new X509Certificate(der));
     if (presented === null || leaf === undefined) throw new RangeError('no certificate');
     const error =
       presented.chainError ??
-      weakness([leaf, ...issuers]) ??
+      weakness([leaf, ...issuers], rootOf) ??
       (presented.hostnameMatches ? null : 'ERR_TLS_CERT_ALTNAME_INVALID');
     return {
       certificateSubject: distinguishedName(leaf.subject),

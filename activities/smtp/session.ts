@@ -41,7 +41,7 @@ const INJECTION_MS = 50;
  * @throws ServiceError target_failed, target_timeout; the signal's reason
  */
 export async function openSession(
-  egress: Pick<Guard, 'connect' | 'startTls'>,
+  egress: Pick<Guard, 'connect' | 'startTls' | 'rootOf'>,
   vetted: Vetted,
   { signal, deadline }: { signal: AbortSignal; deadline: number },
 ): Promise<Session> {
@@ -94,7 +94,7 @@ export async function openSession(
           socket = secure;
           reader = createReplyReader(secure);
           const cipher = `${secure.getProtocol()} ${secure.getCipher().standardName}`;
-          return { certificate: readCertificate(secure, vetted), cipher };
+          return { certificate: readCertificate(secure, vetted, egress.rootOf), cipher };
         },
         ({ cipher }) => ({ reply: cipher, code: null, ok: true }),
       );

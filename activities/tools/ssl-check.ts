@@ -62,7 +62,7 @@ export async function run(
   };
   const presented = await probeTls(egress, await egress.vet(target, limits), limits);
   const { leaf, issuers, names } = readCertificates(presented.chain);
-  const chainError = presented.chainError ?? weakness([leaf, ...issuers]);
+  const chainError = presented.chainError ?? weakness([leaf, ...issuers], egress.rootOf);
   return {
     host: host.kind === 'name' ? host.name : host.address,
     ...describe(leaf),

@@ -22,6 +22,8 @@ export interface Issue {
   extensions?: readonly string[];
   /** RSA key of so many bits; default an elliptic curve key. */
   bits?: number;
+  /** A key that there is already, PEM. */
+  key?: string;
 }
 
 /** Has openssl make a certificate; for one that signs itself and nothing else there is `makeCertificate`. */
@@ -34,6 +36,7 @@ export async function issueCertificate({
   digest = 'sha256',
   extensions = [],
   bits,
+  key,
 }: Issue): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'certificate-'));
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder });
@@ -43,7 +46,8 @@ export async function issueCertificate({
       join(folder, 'config'),
       `[req]\ndistinguished_name=dn\n[dn]\n[ext]\nbasicConstraints=CA:${authority}\n${[...extensions, names_].join('\n')}`,
     );
-    if (bits === undefined)
+    if (key !== undefined) await writeFile(join(folder, 'key'), key);
+    else if (bits === undefined)
       await openssl('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'key');
     else await openssl('genrsa', '-out', 'key', String(bits));
     const request = ['-new', '-utf8', '-config', 'config', '-key', 'key', '-subj', subject];

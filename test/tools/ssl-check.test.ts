@@ -122,6 +122,24 @@ async function constrain(constraints: string): Promise<Certificate> {
 }
 const elsewhere = await constrain('permitted;DNS:example.org');
 
+const second = await issueCertificate({ subject: '/CN=Second', issuer: between, authority: true });
+const underSecond = await issueCertificate({ ...site, issuer: second });
+const underShort = await issueCertificate({
+  subject: '/CN=Under short',
+  issuer: shortIssuer,
+  authority: true,
+});
+const underWeak = await issueCertificate({ subject: '/CN=Under weak', issuer: weakIssuer, authority: true });
+/** What old clients trust, who do not know the root yet, and the root as they see it. */
+const oldRoot = await issueCertificate({ subject: '/CN=Old', issuer: null, authority: true, bits: 1024 });
+const cross = await issueCertificate({
+  subject: '/C=US/O=Test/CN=Root',
+  issuer: oldRoot,
+  authority: true,
+  digest: 'sha1',
+  key: root.key,
+});
+
 const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null; issuers: number }>> = {
   valid: { own: good, error: null, issuers: 1 },
   'with an intermediate': { own: withChain(chained, between), error: null, issuers: 2 },
@@ -153,6 +171,33 @@ const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null;
     own: withChain(await issueCertificate({ ...site, issuer: shortIssuer }), shortIssuer),
     error: 'CA_KEY_TOO_SMALL',
     issuers: 2,
+  },
+  'in another order': { own: withChain(underSecond, between, second), error: null, issuers: 3 },
+  'in another order, with its root': {
+    own: withChain(underSecond, root, between, second),
+    error: null,
+    issuers: 3,
+  },
+  'in another order, with a stranger': {
+    own: withChain(underSecond, unknownRoot, between, second),
+    error: null,
+    issuers: 3,
+  },
+  'short key of an intermediate, in another order': {
+    own: withChain(await issueCertificate({ ...site, issuer: underShort }), shortIssuer, underShort),
+    error: 'CA_KEY_TOO_SMALL',
+    issuers: 3,
+  },
+  'SHA-1 intermediate, in another order': {
+    own: withChain(await issueCertificate({ ...site, issuer: underWeak }), weakIssuer, underWeak),
+    error: 'CA_MD_TOO_WEAK',
+    issuers: 3,
+  },
+  'a root that another has signed': { own: withChain(chained, between, cross), error: null, issuers: 2 },
+  'a root that another has signed, and that one': {
+    own: withChain(chained, between, cross, oldRoot),
+    error: null,
+    issuers: 3,
   },
   'names that its issuer may not certify': { own: elsewhere, error: 'PERMITTED_VIOLATION', issuers: 2 },
   'a name that is excluded': {

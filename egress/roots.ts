@@ -1,0 +1,28 @@
+import { X509Certificate } from 'node:crypto';
+import { getCACertificates } from 'node:tls';
+
+/** The trusted root that issued a certificate, itself when it is one; null when none did. */
+export type RootOf = (certificate: X509Certificate) => X509Certificate | null;
+
+/** Whether the one issued the other, by name and by signature. */
+export function issued(issuer: X509Certificate, certificate: X509Certificate): boolean {
+  if (!certificate.checkIssued(issuer)) return false;
+  try {
+    return certificate.verify(issuer.publicKey);
+  } catch {
+    return false; // a key that OpenSSL cannot verify with
+  }
+}
+
+/** Makes what finds trusted roots; they are read when the first is asked for. @param ca PEM; default those of Node */
+export function createRoots(ca?: readonly string[]): RootOf {
+  let roots: Map<string, X509Certificate[]> | undefined;
+  return (certificate) => {
+    roots ??= Map.groupBy(
+      (ca ?? getCACertificates('default')).map((pem) => new X509Certificate(pem)),
+      ({ subject }) => subject,
+    );
+    const itself = roots.get(certificate.subject)?.find(({ raw }) => raw.equals(certificate.raw));
+    return itself ?? roots.get(certificate.issuer)?.find((root) => issued(root, certificate)) ?? null;
+  };
+}
