@@ -1,10 +1,10 @@
-import { X509Certificate } from 'node:crypto';
 import { targetFailed } from '../../egress/failure.ts';
 import type { TLSSocket } from '../../egress/guard.ts';
 import { presentedBy } from '../../egress/probe.ts';
 import type { RootOf } from '../../egress/roots.ts';
 import type { Vetted } from '../../egress/vet.ts';
 import { distinguishedName } from '../distinguishedName.ts';
+import { readX509 } from '../readX509.ts';
 import { weakness } from '../weakness.ts';
 
 /** The certificate of a session; null where there is no TLS. */
@@ -28,7 +28,7 @@ export const NO_CERTIFICATE: CertificateReport = {
 export function readCertificate(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): CertificateReport {
   try {
     const presented = presentedBy(socket, vetted, rootOf);
-    const [leaf, ...issuers] = (presented?.chain ?? []).map((der) => new X509Certificate(der));
+    const [leaf, ...issuers] = (presented?.chain ?? []).map(readX509);
     if (presented === null || leaf === undefined) throw new RangeError('no certificate');
     const error =
       presented.chainError ??

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { Certificate, id_ce_subjectAltName, SubjectAlternativeName } from '@peculiar/asn1-x509';
 import { probeTls } from '../../egress/probe.ts';
@@ -8,6 +8,7 @@ import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition, { HTTPS_PORT } from '../../schemas/tools/ssl-check.ts';
 import type { NetworkContext } from '../context.ts';
 import { distinguishedName } from '../distinguishedName.ts';
+import { readX509 } from '../readX509.ts';
 import { weakness } from '../weakness.ts';
 
 type Output = ToolOutput<typeof definition>;
@@ -39,7 +40,7 @@ const describe = (certificate: X509Certificate) => ({
 
 function readCertificates(chain: readonly Buffer[]) {
   try {
-    const [leaf, ...issuers] = chain.map((der) => new X509Certificate(der));
+    const [leaf, ...issuers] = chain.map(readX509);
     if (leaf === undefined) throw new RangeError('no certificate');
     return { leaf, issuers, names: alternativeNames(leaf.raw) };
   } catch (cause) {

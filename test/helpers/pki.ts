@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,4 +67,17 @@ export async function issueCertificate({
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** DER as PEM (RFC 7468). */
+const armour = (der: Buffer): string =>
+  `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+
+/** The certificate with other times of as many characters, `261231235959Z`; null for one that stays. Nobody has signed that. */
+export function retime({ cert, key }: Certificate, from: string | null, to: string | null): Certificate {
+  const times = [from, to];
+  const der = new X509Certificate(cert).raw
+    .toString('latin1')
+    .replace(/\d{12}Z/g, (time) => times.shift() ?? time);
+  return { cert: armour(Buffer.from(der, 'latin1')), key };
 }

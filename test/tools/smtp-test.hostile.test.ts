@@ -3,6 +3,7 @@ import type { Certificate } from '../helpers/certificates.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { good, probe, stepsOf } from '../helpers/mail.ts';
+import { retime } from '../helpers/pki.ts';
 import { type Peer, type ScriptedSmtp, serve, startSmtp } from '../helpers/smtp.ts';
 
 type Script = (peer: Peer) => Promise<void> | void;
@@ -119,6 +120,17 @@ test('a server that has gone when the handshake is to begin: seen at once', asyn
     }, credentials);
     t.deepEqual(stepsOf(output), [...HELLO, 'starttls 220', 'tls - !']);
     t.is(replyOf(output, 'tls'), 'The target closed the connection too early.');
+  }
+});
+
+test('a certificate that begins or ends at no time cannot be read', async (t) => {
+  for (const certificate of [retime(good, '259924000000Z', null), retime(good, null, '271322000000Z')]) {
+    const { output } = await against(async (peer) => {
+      await upgrade(peer, '220 go\r\n', certificate);
+      await serve(peer);
+    });
+    t.deepEqual(stepsOf(output), [...HELLO, 'starttls 220', 'tls - !']);
+    t.is(replyOf(output, 'tls'), 'The certificate cannot be read.');
   }
 });
 

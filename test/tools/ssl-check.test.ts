@@ -12,7 +12,7 @@ import { parseAllow } from '../../schemas/formats/allow.ts';
 import type { Certificate } from '../helpers/certificates.ts';
 import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
-import { issueCertificate } from '../helpers/pki.ts';
+import { issueCertificate, retime } from '../helpers/pki.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('ssl-check');
@@ -258,6 +258,22 @@ test('days remaining are rounded down, below zero too', async (t) => {
   t.is(await days(1), 0);
   t.is(await days(0), -1);
   t.is(await days(-1), -2);
+});
+
+test('times that are none: no dates are made up', async (t) => {
+  for (const [from, to] of [
+    [null, '271322000000Z'],
+    [null, '270230000000Z'],
+    [null, '270122000000A'],
+    ['259924000000Z', null],
+    ['zzzzzzzzzzzzz', '27012200000\xff\xff'],
+  ] as const) {
+    t.is(await codeOf(() => checkServer(tlsServer(retime(good, from, to)))), 'target_failed');
+    const issuer = withChain(chained, retime(between, from, to));
+    t.is(await codeOf(() => checkServer(tlsServer(issuer))), 'target_failed');
+  }
+  const output = await checkServer(tlsServer(retime(good, '200229000000Z', '491231235959Z')));
+  t.like(output, { validFrom: '2020-02-29T00:00:00.000Z', validTo: '2049-12-31T23:59:59.000Z' });
 });
 
 test('a certificate for another host', async (t) => {
