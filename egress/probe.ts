@@ -33,6 +33,9 @@ export const ANYTHING = {
   secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
 } as const;
 
+/** Last those that encrypt nothing: fit to look at a certificate, and for nothing that is to be kept secret. */
+const ANY_CIPHER = 'ALL:eNULL:!aNULL:@SECLEVEL=0';
+
 function chainOf(socket: TLSSocket): Buffer[] {
   const chain: Buffer[] = [];
   let next: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
@@ -110,7 +113,12 @@ export async function probeTls(
     });
   };
   try {
-    const secure = await egress.startTls(socket, vetted, { ...ANYTHING, ...limits, observe });
+    const secure = await egress.startTls(socket, vetted, {
+      ...ANYTHING,
+      ciphers: ANY_CIPHER,
+      ...limits,
+      observe,
+    });
     const presented = presentedBy(secure, vetted, egress.rootOf);
     if (presented === null)
       throw targetFailed('tls', { detail: 'The target presented no X.509 certificate.' });

@@ -2,8 +2,8 @@ import test from 'ava';
 import type { Certificate } from '../helpers/certificates.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
-import { good, probe, stepsOf } from '../helpers/mail.ts';
-import { retime } from '../helpers/pki.ts';
+import { good, mailSite, probe, stepsOf } from '../helpers/mail.ts';
+import { issueCertificate, retime } from '../helpers/pki.ts';
 import { type Peer, type ScriptedSmtp, serve, startSmtp } from '../helpers/smtp.ts';
 
 type Script = (peer: Peer) => Promise<void> | void;
@@ -121,6 +121,17 @@ test('a server that has gone when the handshake is to begin: seen at once', asyn
     t.deepEqual(stepsOf(output), [...HELLO, 'starttls 220', 'tls - !']);
     t.is(replyOf(output, 'tls'), 'The target closed the connection too early.');
   }
+});
+
+test('TLS that encrypts nothing is refused: credentials would be in clear', async (t) => {
+  const own = await issueCertificate({ ...mailSite, bits: 2048 });
+  const plain = { ...own, maxVersion: 'TLSv1.2', ciphers: 'NULL-SHA256:@SECLEVEL=0' };
+  const { output, heard } = await against(async (peer) => {
+    await upgrade(peer, '220 go\r\n', plain);
+    await serve(peer);
+  }, credentials);
+  t.deepEqual(stepsOf(output), [...HELLO, 'starttls 220', 'tls - !']);
+  t.deepEqual(authLines({ heard }), []);
 });
 
 test('a certificate that begins or ends at no time cannot be read', async (t) => {
