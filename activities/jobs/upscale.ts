@@ -1,6 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { OutputType } from '../images/answer.ts';
-import { type DecodeLimits, decodeImage, type Picture } from '../images/decode.ts';
+import { decodeImage } from '../images/decode.ts';
+import { decodeBmp } from '../images/decodeBmp.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
 import type { Stop } from '../stopping.ts';
@@ -22,7 +23,10 @@ export interface UpscaleJob {
 export default async function upscaleJob(job: UpscaleJob, stop: Stop): Promise<Uint8Array> {
   const { header, factor, type, maxPixels, deadline } = job;
   const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
-  const picture = await decode(bytes, header, { pixels: maxPixels, deadline });
+  const picture =
+    header.type === 'bmp'
+      ? decodeBmp(bytes, header)
+      : await decodeImage(bytes, header, { pixels: maxPixels, deadline });
   const network = await openNetwork(factor);
   const large = await upscale(picture, factor, {
     run(planes) {
@@ -31,11 +35,4 @@ export default async function upscaleJob(job: UpscaleJob, stop: Stop): Promise<U
     },
   });
   return encodeImage(large, type, header, deadline);
-}
-
-async function decode(bytes: Buffer, header: ImageHeader, limits: DecodeLimits): Promise<Picture> {
-  if (header.type !== 'bmp') return decodeImage(bytes, header, limits);
-  // jimp takes long to load, and BMPs are rare.
-  const { decodeBmp } = await import('../images/decodeBmp.ts');
-  return decodeBmp(bytes);
 }

@@ -11,8 +11,9 @@ export default defineTool({
     'it nearer to what it shows: how far is measured on the picture itself, and a blurred or very small one is left to ' +
     'Lanczos. Transparency is enlarged apart: what is opaque stays opaque. The answer has the format of the source, a PNG ' +
     'for a BMP, upright as its EXIF orientation says, without metadata but with its colour profile; JPEG and lossy WebP ' +
-    'are encoded at quality 90. 16 bits and greyscale stay; a palette becomes true colour, CMYK becomes sRGB; the ' +
-    'transparency of a BMP is left out. At most 10 MB, and 4 megapixels at factor 2, 1 megapixel at factor 4, judged by ' +
+    'are encoded at quality 90. 16 bits and greyscale stay; a palette becomes true colour, CMYK becomes sRGB. ' +
+    'All BMPs of Windows and OS/2 are read but those of 64 bits a pixel, with a JPEG or PNG within, or in Huffman or RLE24 ' +
+    'code (`unsupported_source`); a BMP is transparent where its header says how. At most 10 MB, and 4 megapixels at factor 2, 1 megapixel at factor 4, judged by ' +
     'the header: beyond it is `source_too_large`. Animations and other types are `unsupported_source`, damaged files ' +
     '`corrupt_source`. 60 s in all.',
   price: 30,
