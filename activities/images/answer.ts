@@ -3,6 +3,16 @@ import { suggestFileName } from '../fileName.ts';
 
 export type OutputType = 'png' | 'jpeg' | 'webp';
 
+/**
+ * Pixels a side that a picture of each type can have. JPEG: JPEG_MAX_DIMENSION of libjpeg, below the 65,535 of its format
+ * (ITU-T T.81, B.2.2). WebP: 14 bits for a side (RFC 9649, 2.5 and 2.6). PNG has more than any picture here needs.
+ */
+export const LARGEST_SIDE: Readonly<Record<OutputType, number>> = {
+  png: Infinity,
+  jpeg: 65_500,
+  webp: 16_383,
+};
+
 const OUTPUTS = {
   png: { mimeType: 'image/png', extension: 'png' },
   jpeg: { mimeType: 'image/jpeg', extension: 'jpg' },

@@ -3,11 +3,12 @@ import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/image-upscale.ts';
 import type { NetworkContext } from '../context.ts';
 import { downloadFile } from '../downloadFile.ts';
-import { imageAnswer } from '../images/answer.ts';
-import { readImageHeader } from '../images/header.ts';
+import { imageAnswer, LARGEST_SIDE, type OutputType } from '../images/answer.ts';
+import { type ImageHeader, readImageHeader } from '../images/header.ts';
 import type upscaleJob from '../jobs/upscale.ts';
 
 const SOURCE_BYTES = 10 * 1024 * 1024;
+const NAMES = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP' } as const satisfies Record<OutputType, string>;
 const OUTPUT_PIXELS = 16_000_000;
 /** Of the work's time; what is left is for a picture of the largest size. */
 const DOWNLOAD_MS = 15_000;
@@ -30,6 +31,7 @@ export async function run(
   const maxPixels = OUTPUT_PIXELS / factor ** 2;
   const header = readSupported(bytes, factor, maxPixels);
   const type = header.type === 'bmp' ? 'png' : header.type;
+  checkSides(header, factor, type);
   const input = { bytes, header, factor, type, maxPixels, deadline };
   const large = await offload<typeof upscaleJob>('upscale', input, { signal, deadline, graceMs: GRACE_MS });
   return { ...imageAnswer(large, type, source), factor };
@@ -48,4 +50,13 @@ function readSupported(bytes: Buffer, factor: number, maxPixels: number) {
       detail: `The picture has ${header.width} x ${header.height} pixels; at factor ${factor}, ${maxPixels / 1e6} megapixels are the limit.`,
     });
   return header;
+}
+
+/** What no file of the type can hold is not worked on. The larger side is the same however the picture is turned. */
+function checkSides({ width, height }: ImageHeader, factor: number, type: OutputType): void {
+  const side = Math.max(width, height) * factor;
+  if (side > LARGEST_SIDE[type])
+    throw new ServiceError('output_too_large', {
+      detail: `The result would be ${width * factor} x ${height * factor} pixels; a ${NAMES[type]} has at most ${LARGEST_SIDE[type]} a side.`,
+    });
 }

@@ -14,7 +14,8 @@ export default defineTool({
     'are encoded at quality 90. 16 bits and greyscale stay; a palette becomes true colour, CMYK becomes sRGB. ' +
     'All BMPs of Windows and OS/2 are read but those of 64 bits a pixel, with a JPEG or PNG within, or in Huffman or RLE24 ' +
     'code (`unsupported_source`); a BMP is transparent where its header says how. At most 10 MB, and 4 megapixels at factor 2, 1 megapixel at factor 4, judged by ' +
-    'the header: beyond it is `source_too_large`. Animations and other types are `unsupported_source`, damaged files ' +
+    'the header: beyond it is `source_too_large`. A result with a side of more than 65500 pixels for JPEG or ' +
+    '16383 for WebP, which these cannot hold, is `output_too_large`. Animations and other types are `unsupported_source`, damaged files ' +
     '`corrupt_source`. 60 s in all.',
   price: 30,
   pool: 'heavy',

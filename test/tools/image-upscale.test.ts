@@ -6,6 +6,7 @@ import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
 import { openFast, openNetwork, type Planes } from '../../activities/upscale/network.ts';
 import { openReference } from '../../activities/upscale/reference.ts';
 import { upscale } from '../../activities/upscale/upscale.ts';
+import { ServiceError } from '../../schemas/errors.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { makeImage, startFiles } from '../helpers/images.ts';
 import { seededRandom } from '../helpers/random.ts';
@@ -150,6 +151,37 @@ for (const factor of [2, 4] as const) {
     });
   });
 }
+
+for (const [format, most] of [
+  ['jpeg', 65_500],
+  ['webp', 16_383],
+] as const)
+  test.serial(
+    `a ${format} that would be wider or higher than one can be is refused before any work`,
+    async (t) => {
+      const offload = () => {
+        throw new RangeError('taken');
+      };
+      const call = async (width: number, height: number) => {
+        const bytes = await flat(width, height).toFormat(format).toBuffer();
+        return tool.call({ fileUrl: files.put({ bytes }), factor: 4 }, { egress: files.guard, offload });
+      };
+      const side = Math.floor(most / 4);
+      t.like(await sharp(await upscaled(await flat(side, 1).toFormat(format).toBuffer(), 4)).metadata(), {
+        width: 4 * side,
+        height: 4,
+      });
+      for (const [width, height] of [
+        [side + 1, 2],
+        [2, side + 1],
+      ] as const) {
+        const { code, detail = '' } =
+          (await t.throwsAsync(call(width, height), { instanceOf: ServiceError })) ?? {};
+        t.is(code, 'output_too_large');
+        t.regex(detail, new RegExp(`${4 * width} x ${4 * height} pixels; .*${most}`));
+      }
+    },
+  );
 
 test.serial('it is nearer to what was there than Lanczos alone', async (t) => {
   const drawn = await drawing(240, 160).png().toBuffer();
