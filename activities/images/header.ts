@@ -6,6 +6,8 @@ export interface ImageHeader {
   height: number;
   /** More than one for an animated WebP. */
   frames: number;
+  /** Whether there are more pictures in a PNG beside the still one, which is all that is decoded of it: `frames` is 1. */
+  animatedPng: boolean;
   /** Whether a WebP is coded without loss; what PNG and BMP always are. */
   lossless: boolean;
 }
@@ -16,14 +18,29 @@ const still = (width: number, height: number, lossless: boolean): Size => ({
   width,
   height,
   frames: 1,
+  animatedPng: false,
   lossless,
 });
 
 /** ISO/IEC 15948: IHDR comes first. */
 const readPng = (bytes: Buffer): Size | null =>
   bytes.length >= 24 && bytes.toString('latin1', 12, 16) === 'IHDR'
-    ? still(bytes.readUInt32BE(16), bytes.readUInt32BE(20), true)
+    ? {
+        ...still(bytes.readUInt32BE(16), bytes.readUInt32BE(20), true),
+        animatedPng: isAnimatedPng(bytes),
+      }
     : null;
+
+/** PNG, Third Edition, 11.3.4.1: acTL with the number of frames stands before the first IDAT. */
+function isAnimatedPng(bytes: Buffer): boolean {
+  // 8 bytes of signature; then length, type, data and checksum of each chunk.
+  for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    const kind = bytes.toString('latin1', at + 4, at + 8);
+    if (kind === 'IDAT') return false;
+    if (kind === 'acTL') return bytes.readUInt32BE(at + 8) > 1;
+  }
+  return false;
+}
 
 /** ITU-T T.81, B.1: markers up to the first frame header; these four of its range are no frame headers. */
 function readJpeg(bytes: Buffer): Size | null {

@@ -43,7 +43,7 @@ function readSupported(bytes: Buffer, factor: number, maxPixels: number) {
     throw new ServiceError('unsupported_source', { detail: 'The file is no PNG, JPEG, WebP or BMP.' });
   const { header } = read;
   if (header === null) throw new ServiceError('corrupt_source');
-  if (header.frames > 1)
+  if (header.frames > 1 || header.animatedPng)
     throw new ServiceError('unsupported_source', { detail: 'The file is an animation.' });
   if (header.width * header.height > maxPixels)
     throw new ServiceError('source_too_large', {

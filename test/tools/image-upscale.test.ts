@@ -1,6 +1,7 @@
 import test from 'ava';
 import sharp, { type Sharp } from 'sharp';
 import type { Picture } from '../../activities/images/decode.ts';
+import { pngChunk } from '../../activities/png.ts';
 import type { Job, Offload } from '../../activities/threads.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
 import { openFast, openNetwork, type Planes } from '../../activities/upscale/network.ts';
@@ -254,6 +255,22 @@ test.serial('what is no picture, damaged or moving is not taken', async (t) => {
   const frames = Buffer.alloc(20 * 40 * 3).fill(200, 0, 1200);
   t.is(await refusal(await sharp(frames, { raw }).webp().toBuffer()), 'unsupported_source');
   t.is(await refusal(Buffer.alloc(10 * 1024 * 1024 + 1, 0x89)), 'source_too_large');
+});
+
+test.serial('an animated PNG is not taken, one that only ever shows one picture is', async (t) => {
+  const png = await flat(20, 20).png().toBuffer();
+  const endOfHeader = 33;
+  const animated = (frames: number) => {
+    const control = Buffer.alloc(8);
+    control.writeUInt32BE(frames);
+    return Buffer.concat([
+      png.subarray(0, endOfHeader),
+      pngChunk('acTL', control),
+      png.subarray(endOfHeader),
+    ]);
+  };
+  t.is(await refusal(animated(2)), 'unsupported_source');
+  t.is(await refusal(animated(1)), 'ok');
 });
 
 test.serial(
