@@ -16,6 +16,8 @@ const EDGE = 0.1;
 /** On the blurred glyphs: makes the edge nearly black beside them before it fades. */
 const EDGE_GAIN = 4;
 const SHRINKS = 24;
+/** Pixels; libvips takes no wider line, and no text needs one. */
+const WIDEST_LINE = 1_000_000;
 /** Of the size asked for: to keep a long word whole, the text is not made smaller than this. */
 const MUCH_SMALLER = 0.6;
 const RGBA = 4;
@@ -48,7 +50,7 @@ async function drawText({ text, align, size, wrap }: TextOptions, width: number)
   const options = { font: FAMILY, dpi: 72, rgba: true, wrap, align } as const;
   try {
     const { data, info } = await sharp({
-      text: { ...options, text: markup, width: Math.max(1, Math.floor(width)) },
+      text: { ...options, text: markup, width: Math.min(WIDEST_LINE, Math.max(1, Math.floor(width))) },
     })
       .raw()
       .toBuffer({ resolveWithObject: true });

@@ -221,6 +221,15 @@ for (const text of ['W'.repeat(200), '﷽'.repeat(200), 'a\n'.repeat(100), `a${'
       t.true(changes(data, width, [0, 80, 0, 255]).values.size > 0);
     });
 
+test('a picture wider than any line of text can be', async (t) => {
+  const [width, height] = [1_200_000, 12];
+  const made = await mark(await flat(width, height, [0, 80, 0]).png().toBuffer(), { position: 'center' });
+  const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });
+  t.like(info, { width, height });
+  const { left, right } = changes(data, width, [0, 80, 0]);
+  t.true(left > width / 2 - 100 && right < width / 2 + 100 && right > left);
+});
+
 /** Corners of an upright picture, in the order top left, top right, bottom left, bottom right. */
 const CORNERS: readonly Rgb[] = [
   [200, 0, 0],
