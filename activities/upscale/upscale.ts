@@ -1,5 +1,6 @@
 import type { Picture } from '../images/decode.ts';
 import { enlargeMixed } from './enhance.ts';
+import { clearInvisible, fillInvisible } from './invisible.ts';
 import { combine, enlarge, type Plane } from './lanczos.ts';
 import type { Factor, Network, Planes } from './network.ts';
 import { measureWeight } from './weight.ts';
@@ -80,7 +81,7 @@ function* tilesOf(picture: Picture, tile: number): Generator<{ core: Area; whole
 
 /**
  * A picture `factor` times as large: by Lanczos, sharpened by the network as far as that brings this picture nearer to
- * what it shows. Transparency is enlarged apart, by Lanczos.
+ * what it shows. Transparency is enlarged apart, by Lanczos; the colours of what is invisible have no part in the others.
  *
  * @param tile pixels a side
  */
@@ -98,11 +99,8 @@ export async function upscale(
     width: width * factor,
     height: height * factor,
   };
-  const weight = await measureWeight(
-    cutColours(picture, { left: 0, top: 0, width, height }),
-    factor,
-    network,
-  );
+  const filled = fillInvisible(picture);
+  const weight = await measureWeight(cutColours(filled, { left: 0, top: 0, width, height }), factor, network);
   for (const { core, whole } of tilesOf(picture, tile)) {
     const area = {
       left: core.left * factor,
@@ -111,11 +109,12 @@ export async function upscale(
       height: core.height * factor,
     };
     const skip = { x: (core.left - whole.left) * factor, y: (core.top - whole.top) * factor };
-    const colours = await enlargeMixed(cutColours(picture, whole), factor, network, weight);
+    const colours = await enlargeMixed(cutColours(filled, whole), factor, network, weight);
     if (channels <= 2) paste(large, 0, average(colours), area, skip);
     else for (const [channel, plane] of colours.entries()) paste(large, channel, plane, area, skip);
     if (channels % 2 === 0)
       paste(large, channels - 1, enlarge(cut(picture, channels - 1, whole), factor), area, skip);
   }
+  if (filled !== picture) clearInvisible(large);
   return large;
 }

@@ -9,14 +9,15 @@ export default defineTool({
     'Downloads a PNG, JPEG, WebP or BMP, recognised by its bytes, and makes it two or four times as wide and high. The ' +
     'picture is enlarged by Lanczos and sharpened by a neural network of UpscalerJS (esrgan-slim) as far as that brings ' +
     'it nearer to what it shows: how far is measured on the picture itself, and a blurred or very small one is left to ' +
-    'Lanczos. Transparency is enlarged apart: what is opaque stays opaque. The answer has the format of the source, a PNG ' +
-    'for a BMP, upright as its EXIF orientation says, without metadata but with its colour profile; JPEG and lossy WebP ' +
-    'are encoded at quality 90. 16 bits and greyscale stay; a palette becomes true colour, CMYK becomes sRGB. ' +
-    'All BMPs of Windows and OS/2 are read but those of 64 bits a pixel, with a JPEG or PNG within, or in Huffman or RLE24 ' +
-    'code (`unsupported_source`); a BMP is transparent where its header says how. At most 10 MB, and 4 megapixels at factor 2, 1 megapixel at factor 4, judged by ' +
-    'the header: beyond it is `source_too_large`. A result with a side of more than 65500 pixels for JPEG or ' +
-    '16383 for WebP, which these cannot hold, is `output_too_large`. Animations and other types are `unsupported_source`, damaged files ' +
-    '`corrupt_source`. 60 s in all.',
+    'Lanczos. Transparency is enlarged apart: what is opaque stays opaque, and the colours of invisible pixels are left ' +
+    'out. The answer has the format of the source, a PNG for a BMP, upright as its EXIF orientation says, without ' +
+    'metadata but with its colour profile; JPEG and lossy WebP are encoded at quality 90. 16 bits and greyscale stay; a ' +
+    'palette becomes true colour, CMYK becomes sRGB. All BMPs of Windows and OS/2 are read but those of 64 bits a pixel, ' +
+    'with a JPEG or PNG within, or in Huffman or RLE24 code (`unsupported_source`); a BMP is transparent where its header ' +
+    'says how. At most 10 MB, and 4 megapixels at factor 2, 1 megapixel at factor 4, judged by the header: beyond it is ' +
+    '`source_too_large`. A result with a side of more than 65500 pixels for JPEG or 16383 for WebP, which these cannot ' +
+    'hold, is `output_too_large`. Animations and other types are `unsupported_source`, damaged files `corrupt_source`. ' +
+    '60 s in all.',
   price: 30,
   pool: 'heavy',
   limits: { workMs: 60_000, attempts: 2 },

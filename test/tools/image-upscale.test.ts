@@ -49,6 +49,9 @@ const worstOf = (a: Samples, b: Samples): number =>
 /** Of a picture of three channels. */
 const samplesOf = (data: Samples, channel: number): Float32Array =>
   Float32Array.from(data).filter((_, at) => at % 3 === channel);
+/** Of a picture of four. */
+const samplesOfAlpha = ({ data }: Picture): Uint8Array =>
+  Uint8Array.from(data.filter((_, at) => at % 4 === 3));
 const planeOf = ({ data, width, height }: Picture, channel: number): Plane => ({
   data: samplesOf(data, channel),
   width,
@@ -206,6 +209,65 @@ test.serial('opaque stays opaque, transparency is enlarged apart', async (t) => 
     .toBuffer();
   t.true(half.every((value, at) => at % 4 !== 3 || value === 128));
 });
+
+/** On transparent ground, whose colour is black. */
+const disc = (side: number, fill: string) =>
+  sharp(
+    Buffer.from(
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${side}" height="${side}" viewBox="0 0 9 9"><circle cx="4.3" cy="4.6" r="3.3" fill="${fill}"/></svg>`,
+    ),
+  );
+
+for (const factor of [2, 4] as const)
+  test.serial(`the black of invisible pixels does not come out at the sides at ${factor}x`, async (t) => {
+    const yellow = [255, 221, 0] as const;
+    const small = await disc(90, `rgb(${yellow})`).png().toBuffer();
+    const made = await pictureOf(sharp(await upscaled(small, factor)));
+    const lanczos = await sharp(small)
+      .resize(90 * factor, 90 * factor, { kernel: 'lanczos3' })
+      .raw()
+      .toBuffer();
+    // Laid on its own colour a disc is not to be seen.
+    const error = (data: Samples) =>
+      Array.from(data).reduce((sum, value, at) => {
+        const alpha = (data[at - (at % 4) + 3] ?? 0) / 255;
+        return at % 4 === 3 ? sum : sum + (alpha * (value - (yellow[at % 4] ?? 0))) ** 2;
+      }, 0);
+    t.true(error(made.data) <= error(lanczos), `${error(made.data)} ${error(lanczos)}`);
+  });
+
+test.serial(
+  'invisible colours neither darken nor change what is seen, in grey and in 16 bits either',
+  async (t) => {
+    const network = await openNetwork(2);
+    const white = await pictureOf(disc(60, 'white'));
+    const alpha = samplesOfAlpha(white);
+    for (const depth of [1, 257])
+      for (const channels of [2, 4] as const) {
+        const withHidden = (hidden: number): Picture => {
+          const samples = [...alpha].flatMap((value) => [
+            ...Array(channels - 1).fill(value === 0 ? hidden : 200 * depth),
+            value * depth,
+          ]);
+          return {
+            ...white,
+            channels,
+            data: depth === 1 ? Uint8Array.from(samples) : Uint16Array.from(samples),
+          };
+        };
+        const [black, light] = [
+          await upscale(withHidden(0), 2, network),
+          await upscale(withHidden(255 * depth), 2, network),
+        ];
+        t.deepEqual(black.data, light.data);
+        t.true(
+          black.data.every(
+            (value, at) => at % channels === channels - 1 || value === 0 || value === 200 * depth,
+          ),
+        );
+      }
+  },
+);
 
 test.serial('greyscale and 16 bits stay', async (t) => {
   const grey = await upscaled(await drawing(40, 30).toColourspace('b-w').png().toBuffer());
