@@ -10,6 +10,7 @@ import {
 import { ServiceError } from '../schemas/errors.ts';
 import { targetFailed } from './failure.ts';
 import { CODINGS, RATIO, RATIO_FLOOR, ZSTD_WINDOW_LOG } from './limits.ts';
+import { splitFrames } from './zstd.ts';
 
 type Bytes = AsyncIterable<Buffer>;
 
@@ -58,7 +59,7 @@ async function* decodeOne(source: Bytes, coding: string): Bytes & AsyncGenerator
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
   }
   // What went wrong comes out of the decoder.
-  pipeline(whole(), decoder, () => undefined);
+  pipeline(coding === 'zstd' ? splitFrames(whole()) : whole(), decoder, () => undefined);
   try {
     for await (const chunk of decoder) yield chunk;
   } catch (error) {

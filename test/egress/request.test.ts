@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  constants,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
+import { decode } from '../../egress/decode.ts';
 import type { RequestOptions } from '../../egress/exchange.ts';
 import { type FailureKind, failureKind } from '../../egress/failure.ts';
 import type { Guard } from '../../egress/guard.ts';
@@ -196,6 +204,59 @@ test('codings are undone, alone and stacked, wherever the body is cut', async (t
     ),
     'two fields',
   );
+});
+
+/** RFC 8878, section 3.1.2: a frame of the user's own data, which decoders skip. */
+const SKIPPABLE = Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+const withChecksum = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
+test('the frames of a zstd body are read to the last, wherever it is cut', async (t) => {
+  const random = seededRandom(t.log);
+  const texts = ['', 'one ', 'two '.repeat(50), random.text(5_000), 'x'.repeat(300_000), ''];
+  const frames = texts.map((text, index) => zstdCompressSync(text, index % 2 === 0 ? withChecksum : {}));
+  const body = Buffer.concat([SKIPPABLE, ...frames, SKIPPABLE]);
+  const read = async (...chunks: Buffer[]): Promise<string> => {
+    async function* wire(): AsyncGenerator<Buffer> {
+      yield* chunks;
+    }
+    let text = '';
+    for await (const chunk of decode(wire(), ['zstd'], 1_000_000)) text += chunk.toString('latin1');
+    return Buffer.from(text, 'latin1').toString();
+  };
+  t.is(
+    await textOf(t, head('Content-Encoding: zstd'), Buffer.concat(frames.slice(0, 4))),
+    texts.slice(0, 4).join(''),
+  );
+  t.is(await read(body), texts.join(''));
+  t.is(await read(...Array.from(body, (byte) => Buffer.from([byte]))), texts.join(''));
+  for (let round = 0; round < 50; round++) {
+    const [one, two] = [random.integer(0, body.length), random.integer(0, body.length)].sort((a, b) => a - b);
+    t.is(await read(body.subarray(0, one), body.subarray(one, two), body.subarray(two)), texts.join(''));
+  }
+
+  const first = SKIPPABLE.length + (frames[0]?.length ?? 0);
+  const whole = new Set([SKIPPABLE.length, first, first + (frames[1]?.length ?? 0)]);
+  for (let length = 1; length <= Math.max(...whole); length++)
+    t.is(
+      await codeOf(() => read(body.subarray(0, length))),
+      whole.has(length) ? 'ok' : 'target_failed',
+      `${length} bytes`,
+    );
+  t.is(await codeOf(() => read(Buffer.concat([...frames, Buffer.from('x')]))), 'target_failed');
+});
+
+test('very many zstd frames, and more in all of them than a body may have', async (t) => {
+  const download = async (frame: Buffer, times: number, maxBytes: number): Promise<number> => {
+    const body = Buffer.concat(Array.from({ length: times }, () => frame));
+    const server = await serving(t, head('Content-Encoding: zstd'), body);
+    using response = await server.request({ maxBytes });
+    return (await response.bytes()).length;
+  };
+  t.is(await download(zstdCompressSync('x'), 30_000, 1_000_000), 30_000);
+  for (const maxBytes of [100_000, 50_000_000])
+    t.is(
+      await codeOf(() => download(zstdCompressSync(Buffer.alloc(50_000)), 100, maxBytes)),
+      'source_too_large',
+    );
 });
 
 test('a body of unknown coding comes as it is', async (t) => {

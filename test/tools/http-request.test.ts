@@ -87,6 +87,15 @@ const RESPONSES: Record<string, (string | Buffer)[]> = {
   deflate: [head('Content-Encoding: deflate'), deflateSync(TEXT)],
   br: [head('Content-Encoding: br'), brotliCompressSync(TEXT)],
   zstd: [head('Content-Encoding: zstd'), zstdCompressSync(TEXT)],
+  'zstd of several frames': [
+    head('Content-Encoding: zstd'),
+    Buffer.concat([
+      zstdCompressSync('one '),
+      zstdCompressSync(''),
+      zstdCompressSync('two '),
+      zstdCompressSync(TEXT),
+    ]),
+  ],
   stacked: [head('Content-Encoding: gzip, br'), brotliCompressSync(gzipSync(TEXT))],
   'set-cookie': [head('Set-Cookie: a=1; Path=/', 'Set-Cookie: b=2', 'set-cookie: c=3', 'X-One: 1'), ''],
   'names of objects': [head('__proto__: a', 'constructor: b', 'toString: c', 'toString: d'), ''],

@@ -1,0 +1,65 @@
+/**
+ * The parts of one frame of RFC 8878, section 3.1, of either kind: how many bytes come next. Sent back is what they are
+ * as a little-endian number, where there are at most four of them.
+ */
+function* partsOf(): Generator<number, void, number> {
+  const magic = yield 4;
+  if (magic >= 0x184d2a50 && magic <= 0x184d2a5f) {
+    const size = yield 4;
+    yield size;
+    return;
+  }
+  // What is no frame, the decoder tells.
+  if (magic !== 0xfd2fb528) yield Infinity;
+  const descriptor = yield 1;
+  const isSingle = (descriptor & 0x20) !== 0;
+  const contentSize = [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
+  const dictionaryId = [0, 1, 2, 4][descriptor & 3] ?? 0;
+  yield (isSingle ? 0 : 1) + dictionaryId + contentSize;
+  for (let last = false; !last; ) {
+    const block = yield 3;
+    last = (block & 1) === 1;
+    const isRepeated = ((block >> 1) & 3) === 1;
+    yield isRepeated ? 1 : block >> 3;
+  }
+  const hasChecksum = (descriptor & 4) !== 0;
+  yield hasChecksum ? 4 : 0;
+}
+
+/**
+ * The same bytes, cut also where a frame ends. A body is any number of frames, one after the other; Node's decoder begins
+ * another one with what it is given next, and takes no notice of what follows a frame in the same piece.
+ */
+export async function* splitFrames(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let parts = partsOf();
+  let part = parts.next();
+  let seen = 0;
+  let value = 0;
+  for await (const chunk of source) {
+    let begin = 0;
+    let at = 0;
+    while (at < chunk.length) {
+      const { value: length = 0 } = part;
+      if (length > 4) {
+        const step = Math.min(length - seen, chunk.length - at);
+        at += step;
+        seen += step;
+      } else {
+        value += (chunk[at] ?? 0) * 256 ** seen;
+        at++;
+        seen++;
+      }
+      while (part.done !== true && seen === part.value) {
+        part = parts.next(value);
+        seen = 0;
+        value = 0;
+      }
+      if (part.done !== true) continue;
+      yield chunk.subarray(begin, at);
+      begin = at;
+      parts = partsOf();
+      part = parts.next();
+    }
+    if (begin < at) yield chunk.subarray(begin);
+  }
+}
