@@ -76,13 +76,23 @@ export function writeHeaders(
   return all.flat();
 }
 
-function nextResponse(request: ClientRequest): Promise<IncomingMessage> {
+/**
+ * Waits for the headers of the final response to a request. Its connection ends with every failure.
+ *
+ * @throws ServiceError `target_failed` for a status below 100, another protocol or too many interim responses; what the
+ *   request fails with
+ */
+export function nextResponse(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     let interim = 0;
     request.on('response', (message) => {
       // What breaks later is told to whoever reads the body.
       message.on('error', () => undefined);
-      resolve(message);
+      const { statusCode = 0 } = message;
+      // RFC 9110 section 15: there are 100 to 599; Node's parser takes any three digits.
+      if (statusCode >= 100) return resolve(message);
+      message.destroy();
+      reject(targetFailed('protocol'));
     });
     request.on('information', () => {
       interim += 1;

@@ -80,6 +80,12 @@ function readHeaders(raw: readonly string[]): Header[] {
   ]);
 }
 
+/** Whether Content-Length is the length of what comes (RFC 9110 section 8.6, RFC 9112 section 6.3). */
+function announcesLength({ statusCode = 0, headers }: IncomingMessage, method: string): boolean {
+  const hasBody = method !== 'HEAD' && statusCode >= 200 && statusCode !== 204 && statusCode !== 304;
+  return hasBody && headers['transfer-encoding'] === undefined;
+}
+
 /**
  * Takes over the message and its clock.
  *
@@ -121,7 +127,7 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
       // Of what is announced and not wanted in part, nothing needs to come.
       if (
         overflow !== 'truncate' &&
-        parts.method !== 'HEAD' &&
+        announcesLength(message, parts.method) &&
         codings?.length === 0 &&
         Number(header('content-length')) > maxBytes
       )

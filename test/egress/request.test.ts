@@ -165,6 +165,34 @@ test('HEAD has no body, whatever its headers say', async (t) => {
   }
 });
 
+test('a length that is not of the body counts for nothing', async (t) => {
+  const length = 'Content-Length: 1000000000';
+  for (const status of ['204 No Content', '304 Not Modified']) {
+    const server = await serving(t, `HTTP/1.1 ${status}\r\n${length}\r\n\r\n`);
+    using response = await server.request();
+    t.is((await response.bytes()).length, 0, status);
+  }
+  t.is(await textOf(t, head(length, 'Transfer-Encoding: chunked'), '2\r\nok\r\n0\r\n\r\n'), 'ok');
+  t.is(
+    await codeOf(() =>
+      textOf(t, head(length, 'Transfer-Encoding: chunked'), '186a1\r\n', 'x'.repeat(100_001)),
+    ),
+    'source_too_large',
+  );
+  t.is(await codeOf(() => textOf(t, head(length), 'x')), 'source_too_large');
+});
+
+test('a status that HTTP does not have is a failure', async (t) => {
+  for (const status of ['000', '001', '99', '099', '1000', '-200', 'abc'])
+    for (const length of ['Content-Length: 2\r\n', '']) {
+      const server = await serving(t, `HTTP/1.1 ${status} Odd\r\n${length}\r\nok`);
+      const error = await t.throwsAsync(() => server.request(), undefined, status);
+      t.is(failureKind(error), 'protocol', status);
+      while (server.open() > 0) await sleep(20);
+    }
+  t.is(await textOf(t, 'HTTP/1.1 999 Odd\r\n\r\n', 'ok'), 'ok');
+});
+
 const CODINGS: Record<string, (text: Buffer) => Buffer> = {
   gzip: gzipSync,
   'x-gzip': gzipSync,
