@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../schemas/errors.ts';
 import { type Limits, startClock } from './clock.ts';
+import { nextResponse } from './exchange.ts';
 import { HEADER_BYTES } from './limits.ts';
 
 export interface ProxyOptions extends Limits {
@@ -62,6 +63,7 @@ const statusOf = (error: unknown): number => {
 /** Starts the proxy. TLS goes through it end to end: of such a tunnel it sees host and port, no more. */
 export async function startProxy(open: Open, options: ProxyOptions): Promise<FilteringProxy> {
   const clock = startClock(options);
+  const closing = new AbortController();
   const refused = new Map<string, number>();
   const sockets = new Set<Duplex>();
   const server = createServer({ maxHeaderSize: HEADER_BYTES });
@@ -70,6 +72,7 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
 
   const close = (): void => {
     clock[Symbol.dispose]();
+    closing.abort();
     server.close();
     for (const socket of sockets) socket.destroy();
   };
@@ -86,7 +89,7 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
     if (tunnels >= options.tunnels) throw new ServiceError('target_failed');
     tunnels += 1;
     try {
-      const socket = own(await open(url, clock));
+      const socket = own(await open(url, { signal: closing.signal, deadline: clock.deadline }));
       socket.setTimeout(options.idleMs, () => socket.destroy());
       socket.once('close', () => {
         tunnels -= 1;
@@ -141,11 +144,10 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
         maxHeaderSize: HEADER_BYTES,
         insecureHTTPParser: true, // as in exchange.ts
       });
-      const response = once(request, 'response');
+      const response = nextResponse(request);
       // Its failure is the response's.
       pipeline(incoming, request).catch(() => socket.destroy());
-      const [message]: IncomingMessage[] = await response;
-      if (message === undefined) throw new ServiceError('target_failed');
+      const message = await response;
       outgoing.writeHead(message.statusCode ?? 502, endToEnd(message.rawHeaders));
       await pipeline(message, counted, outgoing);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -177,4 +177,43 @@ test('silent tunnels end, and at the deadline or an abort all do', async (t) => 
   const controller = new AbortController();
   setTimeout(() => controller.abort(), 1_000);
   await ended({ signal: controller.signal });
+});
+
+test('a plain request that is answered by another protocol is refused at once', async (t) => {
+  const { proxy, network } = await proxied(
+    t,
+    {},
+    {
+      handle: (_, response) =>
+        response.socket?.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n',
+        ),
+    },
+  );
+  const startedAt = Date.now();
+  t.is((await curl(at(proxy), 'http://a.example.com/')).status, 502);
+  t.true(Date.now() - startedAt < 5_000);
+  t.is(network.dialled.length, 1);
+});
+
+test('closing ends what is still being opened', async (t) => {
+  const opening = new Socket();
+  const dialled = Promise.withResolvers<void>();
+  const { proxy } = await proxied(
+    t,
+    {},
+    {
+      dial: () => {
+        dialled.resolve();
+        return opening;
+      },
+    },
+  );
+  const asking = curl(at(proxy), 'http://a.example.com/');
+  await dialled.promise;
+  const startedAt = Date.now();
+  proxy.close();
+  await once(opening, 'close');
+  t.true(Date.now() - startedAt < 5_000);
+  t.is((await asking).status, 0);
 });
