@@ -122,6 +122,8 @@ for (const location of [
   'http://db.internal/',
   'http://b.example.com:22/',
   'http://user:password@b.example.com/',
+  'http://@b.example.com/',
+  '//:@b.example.com/',
   'ftp://b.example.com/',
   'javascript:alert(1)',
   'data:text/plain,x',

@@ -86,6 +86,7 @@ test('URLs and bodies have their bounds too', async (t) => {
   const bad: [Record<string, unknown>, string[]][] = [
     ...[
       ...['', '/path', 'example.com', 'ftp://example.com/', 'http://', 'http://user@example.com/'],
+      ...['http://@example.com/', 'http:\\\\:@example.com\\'],
       ...['http://a..b/', 'file:///etc/passwd', `http://example.com/${'a'.repeat(8_174)}`],
       ...[`http://example.com/${'ü'.repeat(4_087)}`, 'http://example.com/\ud800', 'javascript:alert(1)'],
     ].map((text): [Record<string, unknown>, string[]] => [{ url: text }, ['/url']]),
