@@ -10,7 +10,9 @@ export const UNPACKED_BYTES = 64 * 1024 * 1024;
 /** A string of the information dictionary, as it is shown. */
 export function showText(value: unknown): string | null {
   if (typeof value !== 'string') return null;
-  const text = value.replaceAll('\0', '').trim().slice(0, TEXT_LENGTH).toWellFormed();
+  const whole = value.replaceAll('\0', '').trim().toWellFormed();
+  // The cut may leave half a surrogate pair.
+  const text = whole.slice(0, TEXT_LENGTH).replace(/[\ud800-\udbff]$/, '');
   return text === '' ? null : text;
 }
 

@@ -153,6 +153,8 @@ test.serial('titles that pdfinfo does not read, or shows as they are', async (t)
   const { title } = await ask(titled('<FEFF0041D83D0042>'));
   t.true(String(title).isWellFormed());
   t.is(String((await ask(titled(`(${'A'.repeat(20_000)})`))).title).length, 10_000);
+  t.is((await ask(titled(`<FEFF${'0041'.repeat(9_999)}D83DDE000042>`))).title, 'A'.repeat(9_999));
+  t.is((await ask(titled(`<FEFF${'D83DDE00'.repeat(5_001)}>`))).title, '😀'.repeat(5_000));
 });
 
 test.serial('all four texts', async (t) => {
