@@ -1,3 +1,6 @@
+// Node's own decoder is ICU's, which differs from the Encoding Standard in many characters of Korean, Chinese and Japanese.
+import { TextDecoder } from '@exodus/bytes/encoding.js';
+
 /** U+FEFF at the start of a text, in the encodings where it tells which one it is (Encoding Standard, "BOM sniff"). */
 const MARKS: readonly (readonly [label: string, mark: readonly number[]])[] = [
   ['utf-8', [0xef, 0xbb, 0xbf]],

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { legacyHookDecode } from '@exodus/bytes/encoding.js';
 import test from 'ava';
+import { decodeStrictly, decodeText } from '../../activities/charset.ts';
 import { decodePage } from '../../activities/html/decode.ts';
 import { type Reader, type Served, startReader } from './chromium.ts';
 
@@ -108,6 +109,15 @@ const pairs = bytesOf(
   ...range(0x80, 0xff).map((lead) => range(0x30, 0xff).flatMap((trail) => [lead, trail, 0x0a])),
 );
 
+/** Each byte or pair by itself, after a letter, so that none is a byte order mark. */
+function linesOf(bytes: Uint8Array): Buffer[] {
+  const length = bytes.indexOf(0x0a);
+  return Array.from({ length: bytes.length / (length + 1) }, (_, index) => {
+    const begin = index * (length + 1);
+    return Buffer.from([0x61, ...bytes.subarray(begin, begin + length)]);
+  });
+}
+
 for (const [labels, bytes] of [
   [SINGLE, singles],
   [DOUBLE, pairs],
@@ -127,6 +137,14 @@ for (const [labels, bytes] of [
       const differing = own?.filter((line, index) => line !== other?.[index]);
       t.deepEqual(differing, CHROMIUM_ERRS[label] ?? []);
       t.is(own?.length, other?.length);
+      const text = own?.join('\n') ?? '';
+      t.is(decodeText(Buffer.from(bytes), label), text);
+      t.is(decodeStrictly(Buffer.from(bytes), label), text.includes('\ufffd') ? null : text);
+      const differs = linesOf(bytes).filter((line) => {
+        const alone = decodeText(line, label);
+        return decodeStrictly(line, label) !== (alone.includes('\ufffd') ? null : alone);
+      });
+      t.deepEqual(differs, []);
     });
 
 test('a page that declares nothing is UTF-8 when it wholly is, else windows-1252', (t) => {
