@@ -1,9 +1,6 @@
-import { createJimp } from '@jimp/core';
 import sharp from 'sharp';
 import { invalidInput } from '../../schemas/errors.ts';
 import type { Stamp } from './blend.ts';
-
-const Layer = createJimp();
 
 /** Pango takes what Noto Sans lacks from whatever fonts there are. */
 const FAMILY = 'Noto Sans Bold';
@@ -95,8 +92,10 @@ async function addEdge(text: Stamp, size: number): Promise<Stamp> {
     .toBuffer();
   const edge = Buffer.alloc(width * height * RGBA);
   for (let pixel = 0; pixel < spread.length; pixel++) edge[pixel * RGBA + 3] = spread[pixel] ?? 0;
-  const stamp = new Layer({ data: edge, width, height });
-  stamp.composite(new Layer({ data: padded.data, width, height }));
+  // All its formats are loaded with it, which takes some tenths of a second: so not before somebody wants a stamp.
+  const { Jimp } = await import('jimp');
+  const stamp = new Jimp({ data: edge, width, height });
+  stamp.composite(new Jimp({ data: padded.data, width, height }));
   return { data: stamp.bitmap.data, width, height };
 }
 
