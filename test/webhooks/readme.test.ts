@@ -9,7 +9,7 @@ const BODIES = [
 ];
 
 /** A claim that was signed so many seconds from now. */
-function claim(body: string, seconds = 0): Claim {
+function claim(body: string, seconds = 0): Required<Claim> {
   const secret = generateSigningSecret();
   const timestamp = Math.floor(Date.now() / 1000) + seconds;
   const message = { id: 'evt_1', event: 'credits.low', body, timestamp };
@@ -18,6 +18,7 @@ function claim(body: string, seconds = 0): Claim {
 }
 
 const whole = claim(BODIES[0] ?? '');
+const { timestamp, signature, ...bare } = whole;
 const GENUINE = [...BODIES.map((body) => claim(body)), claim('late', -200), claim('early', 200)];
 const FORGED: Claim[] = [
   claim('too late', -301),
@@ -28,10 +29,21 @@ const FORGED: Claim[] = [
   { ...whole, timestamp: `${Number(whole.timestamp) + 1}` },
   { ...whole, timestamp: '' },
   { ...whole, timestamp: 'now' },
+  { ...whole, timestamp: '9'.repeat(30) },
+  // Python's default is to make no number of more than 4300 digits.
+  { ...whole, timestamp: '9'.repeat(400) },
+  { ...whole, timestamp: '9'.repeat(5000) },
+  { ...whole, timestamp: whole.timestamp.replaceAll(/\d/g, (digit) => '٠١٢٣٤٥٦٧٨٩'.charAt(Number(digit))) },
+  { ...bare, signature },
+  { ...bare, timestamp },
+  bare,
   { ...whole, signature: '' },
   { ...whole, signature: whole.signature.slice(0, -1) },
   { ...whole, signature: whole.signature.replace('sha256=', '') },
   { ...whole, signature: 'sha256=ü' },
+  { ...whole, signature: 'ü'.repeat(whole.signature.length) },
+  // What a server in Python makes of a byte that is not UTF-8.
+  { ...whole, signature: 'sha256=\udcff' },
 ];
 
 for (const language of LANGUAGES)
