@@ -408,6 +408,37 @@ test('credits are bought with the test checkout, once however often its form is 
   t.regex(mainText(await pageOf(t, await other.get('/credits'))), /Available 30 .* Nothing was bought yet/);
 });
 
+test('who owes credits is told so where they are bought and used, and what became of new ones', async (t) => {
+  const owner = await newOwner(stack);
+  const owe = (shortfall: number) =>
+    withStore(stack, ({ accounts }) => accounts.updateOne({ email: owner.email }, { $set: { shortfall } }));
+  const textOn = async (path: string) => mainText(await pageOf(t, await owner.get(path)));
+  const buy = async (pack: string) => {
+    const fields = { pack, reference: randomUUID() };
+    const bought = await owner.post('/credits/test-checkout', fields);
+    return textOn((bought.headers.get('location') ?? '').replace('/dashboard', ''));
+  };
+  await owe(1200);
+  for (const path of ['', '/credits', '/tools', '/tools/hash-text'])
+    t.regex(
+      await textOn(path),
+      /suspended: 1,200 credits of an adjustment or a refund could not be taken/,
+      path,
+    );
+  const refused = mainText(await pageOf(t, await owner.post('/tools/hash-text', { text: 'a' })));
+  t.regex(refused, /suspended: 1,200 credits/);
+
+  const first = await buy('1000');
+  t.regex(first, /suspended: 200 credits/);
+  t.regex(first, /Of the 1,000 credits of the newest purchase, 1,000 settled what the account owed\./);
+  t.notRegex(first, /are on your account/);
+  const second = await buy('1000');
+  t.notRegex(second, /suspended/);
+  t.regex(second, /newest purchase, 200 settled what the account owed; the others are on your account\./);
+  t.regex(await buy('1000'), /The credits are on your account\./);
+  t.notRegex(await textOn('/tools/hash-text'), /suspended/);
+});
+
 test('operators set a monthly allowance', async (t) => {
   const who = await makeUser(stack, 'operator');
   const operator = visitor(stack, await signIn(stack.baseUrl, who), who);

@@ -6,6 +6,7 @@ import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
 import { postForm } from '../components/form.ts';
 import { price } from '../components/price.ts';
+import { suspension } from '../components/suspension.ts';
 import { table } from '../components/table.ts';
 import { badge, count, moment, number } from '../components/text.ts';
 import { layout } from '../layout.ts';
@@ -33,6 +34,8 @@ export interface CreditsPage {
   /** New on every page: a form that is sent twice is one purchase. */
   reference: string;
   outcome?: Outcome;
+  /** How many credits of the newest purchase went to what the account owed. */
+  settled?: number;
   failure?: Failure;
 }
 
@@ -89,13 +92,23 @@ const grantTable = (grants: readonly GrantDoc[]): Html =>
     grants,
   );
 
+/** What became of a purchase: an account that owes credits gets them last. */
+function said(outcome: Outcome, { purchases, settled = 0 }: CreditsPage): Html {
+  const [newest] = purchases;
+  if (newest === undefined || settled === 0) return notice(html`<p>${OUTCOMES[outcome]}</p>`);
+  return notice(html`${outcome === 'paid' ? html`<p>${OUTCOMES.paid}</p>` : null}
+<p>Of the ${packName(newest)} of the newest purchase, ${number(settled)} settled what the account owed${
+    settled < newest.credits ? '; the others are on your account' : ''
+  }.</p>`);
+}
+
 /** What the account has, packs to buy, and what was bought and granted. */
 export const creditsPage = (page: CreditsPage): string => {
   const { viewer, account, grants, purchases, selling, outcome, failure } = page;
   return layout({
     title: 'Credits',
     menu: { viewer, section: 'Credits' },
-    main: html`${alert(failure ?? null)}${outcome === undefined ? null : notice(html`<p>${OUTCOMES[outcome]}</p>`)}
+    main: html`${suspension(viewer.account)}${alert(failure ?? null)}${outcome === undefined ? null : said(outcome, page)}
 ${amounts([
   { term: 'Available', value: account.available, note: 'for new calls' },
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },

@@ -2,10 +2,10 @@ import type { AccountRow } from '../../../schemas/accountRows.ts';
 import type { DayOfTool } from '../../../store/mongo.ts';
 import { USAGE_DAYS } from '../../../store/usage.ts';
 import { type Html, html } from '../../html.ts';
-import { alert, empty } from '../components/alert.ts';
+import { empty } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
 import { barChart, columnChart } from '../components/chart.ts';
-import { count } from '../components/text.ts';
+import { suspension } from '../components/suspension.ts';
 import { layout } from '../layout.ts';
 import { lasts, perDay, perTool } from '../pace.ts';
 import type { Viewer } from '../viewer.ts';
@@ -42,18 +42,10 @@ ${key}
 
 /** The first page of who is signed in: what the account has, and what it went for. */
 export function overviewPage({ viewer, account, usage, hasKey, now }: Overview): string {
-  const { shortfall } = viewer.account;
-  const suspended =
-    shortfall === 0
-      ? null
-      : alert({
-          message: `This account is suspended: ${count(shortfall, 'credit')} of an adjustment or a refund could not be taken. Calls are refused until new credits settle it.`,
-          faults: [],
-        });
   return layout({
     title: 'Overview',
     menu: { viewer, section: 'Overview' },
-    main: html`${suspended}
+    main: html`${suspension(viewer.account)}
 <h2>Credits</h2>
 ${amounts([
   { term: 'Available', value: account.available, note: 'for new calls' },

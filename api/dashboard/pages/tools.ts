@@ -1,5 +1,6 @@
 import type { ToolDefinition } from '../../../schemas/tool.ts';
 import { html } from '../../html.ts';
+import { suspension } from '../components/suspension.ts';
 import { table } from '../components/table.ts';
 import { count, prose } from '../components/text.ts';
 import { layout } from '../layout.ts';
@@ -19,7 +20,8 @@ export const toolsPage = ({ viewer, tools }: ToolsPage): string =>
   layout({
     title: 'Tools',
     menu: { viewer, section: 'Tools' },
-    main: html`<p>Each has a form to try it here. A try is charged like any call: only when there is a result.</p>
+    main: html`${suspension(viewer.account)}
+<p>Each has a form to try it here. A try is charged like any call: only when there is a result.</p>
 ${table<ToolDefinition>(
   'Tools and prices',
   [

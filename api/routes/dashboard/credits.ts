@@ -47,6 +47,9 @@ interface Choice {
   reference: string;
 }
 
+/** Lines of the statement among which a purchase that was just made is looked for. */
+const NEWEST_LINES = { limit: 100 };
+
 const isOutcome = (text: string): text is Outcome => Object.hasOwn(OUTCOMES, text);
 
 function sellingOf({ stripe, env }: Pick<Dependencies, 'stripe' | 'env'>): Selling {
@@ -70,6 +73,18 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     ]);
     const account = accountRow(viewer.account);
     return creditsPage({ viewer, account, grants, purchases, selling, reference: randomUUID(), ...more });
+  }
+
+  /** How many credits of the newest purchase went to what the account owed. */
+  async function settledOf(accountId: string): Promise<number> {
+    const [purchases, lines] = await Promise.all([
+      payments.list(accountId, 1),
+      lists.entries(accountId, NEWEST_LINES),
+    ]);
+    const line = lines.items.find(
+      ({ type, reference }) => type === 'recovery' && reference === purchases[0]?._id,
+    );
+    return line === undefined ? 0 : -line.amount;
   }
 
   /** @throws ServiceError invalid_input: not on sale, or not from our page; not_found: not sold in this way */
@@ -105,7 +120,11 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
 
   desk.get(CREDITS_PATH, async (visit) => {
     const done = single(visit.ctx, 'done');
-    sendPage(visit.ctx, await page(visit, isOutcome(done) ? { outcome: done } : {}));
+    const { _id } = visit.viewer.account;
+    const more = isOutcome(done)
+      ? { outcome: done, settled: done === 'cancelled' ? 0 : await settledOf(_id) }
+      : {};
+    sendPage(visit.ctx, await page(visit, more));
   });
 
   desk.post(`${CREDITS_PATH}/buy`, async (visit) => {
