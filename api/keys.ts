@@ -10,8 +10,12 @@ import { keyRow } from './routes/account/rows.ts';
 /** What an owner does with keys; the Account API and the dashboard both call this. */
 export interface Keys {
   list(accountId: string, page: PageRequest): Promise<Page<KeyRow>>;
-  /** @throws ServiceError invalid_input, limit_reached */
-  create(accountId: string, body: NewKeyBody): Promise<KeyRow & { key: string }>;
+  /**
+   * @param id of the key, where who asks wants it once however often it is asked for
+   * @throws ServiceError invalid_input, limit_reached
+   * @throws what `isDuplicate` recognises: there is a key of this id
+   */
+  create(accountId: string, body: NewKeyBody, id?: string): Promise<KeyRow & { key: string }>;
   /** @throws ServiceError not_found */
   revoke(accountId: string, id: string): Promise<void>;
 }
@@ -29,8 +33,9 @@ export const createKeys = ({ lists, apiKeys, registry, handOver }: Dependencies)
     return { items: items.map(keyRow), nextCursor };
   },
 
-  async create(accountId, body) {
-    const { row, key } = await apiKeys.create(newKey(accountId, body, registry));
+  async create(accountId, body, id) {
+    const wanted = newKey(accountId, body, registry);
+    const { row, key } = await apiKeys.create({ ...wanted, ...(id !== undefined && { id }) });
     handOver(accountId);
     return { ...keyRow(row), key };
   },

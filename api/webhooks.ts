@@ -20,8 +20,12 @@ import type { WebhookWorkflow } from './webhookWorkflow.ts';
 /** What an owner does with webhook endpoints; the Account API and the dashboard both call this. */
 export interface Webhooks {
   list(accountId: string, page: PageRequest): Promise<Page<WebhookRow>>;
-  /** @throws ServiceError invalid_input, limit_reached, target_refused, host_not_found, target_failed, target_timeout */
-  create(accountId: string, body: NewWebhookBody): Promise<WebhookRow & { secret: string }>;
+  /**
+   * @param id of the endpoint, where who asks wants it once however often it is asked for
+   * @throws ServiceError invalid_input, limit_reached, target_refused, host_not_found, target_failed, target_timeout
+   * @throws what `isDuplicate` recognises: there is an endpoint of this id
+   */
+  create(accountId: string, body: NewWebhookBody, id?: string): Promise<WebhookRow & { secret: string }>;
   get(accountId: string, id: string): Promise<WebhookRow>;
   /** @throws ServiceError as `create` */
   change(accountId: string, id: string, body: WebhookChangeBody): Promise<WebhookRow>;
@@ -83,9 +87,14 @@ export function createWebhooks(deps: Dependencies): Webhooks {
       return { items: items.map(webhookRow), nextCursor };
     },
 
-    async create(accountId, { url, events = null }) {
+    async create(accountId, { url, events = null }, id) {
       await vetUrl(egress, url);
-      const { row, secret } = await endpoints.create({ accountId, url, events });
+      const { row, secret } = await endpoints.create({
+        accountId,
+        url,
+        events,
+        ...(id !== undefined && { id }),
+      });
       return { ...webhookRow(row), secret };
     },
 

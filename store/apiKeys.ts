@@ -41,6 +41,8 @@ export function isWellFormedKey(text: string): boolean {
 const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 export interface NewKey {
+  /** Default: a new one. */
+  id?: string;
   accountId: string;
   name: string;
   scope: 'tools' | 'account';
@@ -51,7 +53,12 @@ export interface NewKey {
 export interface ApiKeys {
   /** The live key, or null: unknown, revoked and expired look the same. Never cached, so a revoked key fails at once. */
   authenticate(key: string): Promise<ApiKeyDoc | null>;
-  /** Creates a key and its `api_key.created` event. @throws ServiceError limit_reached, not_found: no such account */
+  /**
+   * Creates a key and its `api_key.created` event.
+   *
+   * @throws ServiceError limit_reached, not_found: no such account
+   * @throws what `isDuplicate` recognises: there is a key of this id
+   */
   create(key: NewKey): Promise<{ row: ApiKeyDoc; key: string }>;
   /** Revokes it, with its event, once. @throws ServiceError not_found, also for another account's */
   revoke(accountId: string, id: string): Promise<void>;
@@ -100,10 +107,10 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
       return row;
     },
 
-    async create(newKey) {
+    async create({ id = `key_${randomUUID()}`, ...newKey }) {
       const key = generateKey();
       const row: ApiKeyDoc = {
-        _id: `key_${randomUUID()}`,
+        _id: id,
         ...newKey,
         hash: hashKey(key),
         prefix: key.slice(0, PREFIX_LENGTH),
@@ -119,6 +126,8 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
           { session },
         );
         if (matchedCount === 0) throw new ServiceError('not_found');
+        // Before the count: a key that is there already is no key too many.
+        await apiKeys.insertOne(row, { session });
         const live = await apiKeys.countDocuments(
           {
             accountId: row.accountId,
@@ -127,11 +136,10 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
           },
           { session },
         );
-        if (live >= MAX_LIVE_KEYS)
+        if (live > MAX_LIVE_KEYS)
           throw new ServiceError('limit_reached', {
             detail: `An account may have ${MAX_LIVE_KEYS} live keys.`,
           });
-        await apiKeys.insertOne(row, { session });
         await events.insertOne(event(row, 'api_key.created'), { session });
       });
       return { row, key };

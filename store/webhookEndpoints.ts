@@ -18,8 +18,13 @@ export interface EndpointChange {
 
 /** What an owner decides about endpoints; another account's are `not_found`. */
 export interface WebhookEndpoints {
-  /** @throws ServiceError limit_reached, not_found: no such account */
+  /**
+   * @throws ServiceError limit_reached, not_found: no such account
+   * @throws what `isDuplicate` recognises: there is an endpoint of this id
+   */
   create(endpoint: {
+    /** Default: a new one. */
+    id?: string;
     accountId: string;
     url: string;
     events: EventKind[] | null;
@@ -76,16 +81,15 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
   return {
     find,
 
-    async create({ accountId, url, events }) {
+    async create({ id = `whe_${randomUUID()}`, accountId, url, events }) {
       const secret = generateSigningSecret();
-      const _id = `whe_${randomUUID()}`;
       const row: WebhookEndpointDoc = {
-        _id,
+        _id: id,
         accountId,
         url,
         events,
         createdAt: new Date(),
-        secret: sealSecret(keyring, _id, secret),
+        secret: sealSecret(keyring, id, secret),
         next: null,
         state: 'active',
         failures: 0,
@@ -102,11 +106,12 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
           { session },
         );
         if (matchedCount === 0) throw new ServiceError('not_found');
-        if ((await webhookEndpoints.countDocuments({ accountId }, { session })) >= MAX_ENDPOINTS)
+        // Before the count: an endpoint that is there already is none too many.
+        await webhookEndpoints.insertOne(row, { session });
+        if ((await webhookEndpoints.countDocuments({ accountId }, { session })) > MAX_ENDPOINTS)
           throw new ServiceError('limit_reached', {
             detail: `An account may have ${MAX_ENDPOINTS} webhook endpoints.`,
           });
-        await webhookEndpoints.insertOne(row, { session });
       });
       return { row, secret };
     },

@@ -191,6 +191,33 @@ test('what a key cannot be is said beside its field, and what was entered stays'
   t.is(rowsOf(await pageOf(t, await owner.get('/keys'))).length, 0);
 });
 
+test('a form for a key or an endpoint that is sent twice makes one, and says why it is not shown again', async (t) => {
+  const owner = await newOwner(stack);
+  for (const [path, fields, secret] of [
+    ['/keys', { name: 'website', scope: 'tools' }, /ut_[0-9A-Za-z]{36}/],
+    ['/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' }, /whsec_/],
+  ] as const) {
+    const reference = fieldValue(await pageOf(t, await owner.get(path)), 'reference');
+    const send = () => owner.post(path, { ...fields, reference });
+    const answers = await Promise.all([send(), send(), send()]);
+    t.deepEqual(answers.map(({ status }) => status).sort(), [201, 303, 303], path);
+    for (const answer of [...answers, await send()]) {
+      if (answer.status === 201) {
+        t.regex(await answer.text(), secret);
+        continue;
+      }
+      const location = answer.headers.get('location') ?? '';
+      const list = await pageOf(t, await owner.get(location.replace('/dashboard', '')));
+      t.regex(mainText(list), /already, and a (key|signing secret) is shown once only/);
+      t.is(rowsOf(list).length, 1);
+      t.not(fieldValue(list, 'reference'), reference);
+    }
+    // Another page is another form.
+    t.is((await owner.post(path, { ...fields, reference: randomUUID() })).status, 201);
+    t.is(rowsOf(await pageOf(t, await owner.get(path))).length, 2);
+  }
+});
+
 test('a try is charged like any call, once for a form that is sent twice', async (t) => {
   const owner = await newOwner(stack);
   const form = await pageOf(t, await owner.get('/tools/hash-text'));

@@ -11,6 +11,17 @@ interface PostForm {
 /** The field that every form of a session carries. */
 export const FORM_TOKEN = 'formToken';
 
+/** The field in which a form carries its own name. */
+export const REFERENCE = 'reference';
+
+/**
+ * Names a form, so that one that is sent twice acts once.
+ *
+ * @param reference a UUID, new on every page
+ */
+export const referenceField = (reference: string, name = REFERENCE): Html =>
+  html`<input type="hidden" name="${name}" value="${reference}" autocomplete="off">`;
+
 /** A form that changes something. */
 export const postForm = ({ action, viewer, kind = 'card', content }: PostForm): Html =>
   html`<form class="${kind}" method="post" action="${action}">

@@ -4,7 +4,7 @@ import type { GrantDoc, PaymentDoc } from '../../../store/mongo.ts';
 import { type Html, html } from '../../html.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
-import { postForm } from '../components/form.ts';
+import { postForm, referenceField } from '../components/form.ts';
 import { price } from '../components/price.ts';
 import { suspension } from '../components/suspension.ts';
 import { table } from '../components/table.ts';
@@ -52,7 +52,7 @@ function shop({ viewer, reference }: CreditsPage, selling: NonNullable<Selling>)
 ${postForm({
   action: `${CREDITS_PATH}/buy`,
   viewer,
-  content: html`<input type="hidden" name="reference" value="${reference}" autocomplete="off">
+  content: html`${referenceField(reference)}
 <div class="actions" id="pack">${selling.packs.map(button)}</div>`,
 })}`;
 }

@@ -1,9 +1,9 @@
 import type { KeyRow } from '../../../schemas/accountRows.ts';
 import type { Page } from '../../../store/pages.ts';
 import { type Html, html } from '../../html.ts';
-import { alert, empty, type Failure } from '../components/alert.ts';
+import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { choice, choices, inputField } from '../components/field.ts';
-import { confirmation, postForm } from '../components/form.ts';
+import { confirmation, postForm, referenceField } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { secret } from '../components/secret.ts';
 import { table } from '../components/table.ts';
@@ -28,9 +28,13 @@ interface KeysPage {
   cursor: string | undefined;
   toolNames: readonly string[];
   draft: KeyDraft;
+  /** New on every page: a form that is sent twice is one key. */
+  reference: string;
   failure?: Failure;
   /** Made just now: the only time that it is shown. */
   made?: KeyRow & { key: string };
+  /** The form was sent a second time. */
+  again?: boolean;
 }
 
 export const KEYS_PATH = '/dashboard/keys';
@@ -51,6 +55,10 @@ const madeKey = ({ name, key }: KeyRow & { key: string }): Html =>
     advice: html`<p><strong>Copy it now:</strong> it is not shown again. Send it with each call as
 <code>Authorization: Bearer …</code>; <a href="/dashboard/tools">each tool</a> has a call ready to copy.</p>`,
   });
+
+const MADE_ALREADY =
+  notice(html`<p>This form has made its key already, and a key is shown once only. If you have not
+kept it, revoke it and create another.</p>`);
 
 function keyForm({ viewer, draft, toolNames, ...page }: KeysPage): Html {
   const failure = page.failure ?? null;
@@ -74,14 +82,15 @@ function keyForm({ viewer, draft, toolNames, ...page }: KeysPage): Html {
   return postForm({
     action: KEYS_PATH,
     viewer,
-    content: html`${inputField({
-      name: 'name',
-      label: 'Name',
-      value: draft.name,
-      hint: 'For you, to tell keys apart: where it is used.',
-      attributes: { required: '', maxlength: 100, autocomplete: 'off' },
-      failure,
-    })}
+    content: html`${referenceField(page.reference)}
+${inputField({
+  name: 'name',
+  label: 'Name',
+  value: draft.name,
+  hint: 'For you, to tell keys apart: where it is used.',
+  attributes: { required: '', maxlength: 100, autocomplete: 'off' },
+  failure,
+})}
 ${choices(
   'What it may do',
   [scope('tools', 'Call tools'), scope('account', 'Manage the account: keys, webhooks, statements')],
@@ -137,7 +146,7 @@ export function keysPage(page: KeysPage): string {
   return layout({
     title: 'Keys',
     menu: { viewer, section: 'Keys' },
-    main: html`${alert(page.failure ?? null)}${made === undefined ? null : madeKey(made)}
+    main: html`${alert(page.failure ?? null)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
 ${
   keys.items.length === 0
     ? empty(html`<p>There is no key yet. Create one below: programs call tools with it.</p>`)

@@ -5,7 +5,7 @@ import { type Html, html } from '../../html.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
 import { inputField } from '../components/field.ts';
-import { postForm } from '../components/form.ts';
+import { postForm, referenceField } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
 import { badge, moment, number } from '../components/text.ts';
@@ -109,7 +109,7 @@ ${amounts([
 ${postForm({
   action: accountPath(account._id),
   viewer,
-  content: html`<input type="hidden" name="reference" value="${page.reference}" autocomplete="off">
+  content: html`${referenceField(page.reference)}
 ${inputField({
   name: 'amount',
   label: 'Credits',

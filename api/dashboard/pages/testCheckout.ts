@@ -1,6 +1,6 @@
 import type { Pack } from '../../../schemas/formats/packs.ts';
 import { html } from '../../html.ts';
-import { postForm } from '../components/form.ts';
+import { postForm, referenceField } from '../components/form.ts';
 import { price } from '../components/price.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
@@ -29,7 +29,7 @@ ${postForm({
   action: TEST_CHECKOUT_PATH,
   viewer,
   content: html`<input type="hidden" name="pack" value="${pack.credits}">
-<input type="hidden" name="reference" value="${reference}" autocomplete="off">
+${referenceField(reference)}
 <button>Pretend to pay</button>`,
 })}
 <p><a href="${CREDITS_PATH}?done=cancelled">Cancel</a></p>`,

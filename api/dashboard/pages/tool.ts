@@ -1,7 +1,7 @@
 import type { ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../../html.ts';
 import { alert, type Failure, notice } from '../components/alert.ts';
-import { postForm } from '../components/form.ts';
+import { postForm, referenceField } from '../components/form.ts';
 import { resultView } from '../components/result.ts';
 import { snippets } from '../components/snippets.ts';
 import { suspension } from '../components/suspension.ts';
@@ -57,7 +57,7 @@ ${tried === undefined ? null : answered(tool, tried)}
 ${postForm({
   action: `/dashboard/tools/${tool.name}`,
   viewer,
-  content: html`<input type="hidden" name="${ATTEMPT_ID}" value="${page.attemptId}" autocomplete="off">
+  content: html`${referenceField(page.attemptId, ATTEMPT_ID)}
 ${toolFields(tool, input, failure)}
 <button>Call it for ${count(tool.price, 'credit')}</button>`,
 })}

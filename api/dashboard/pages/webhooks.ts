@@ -4,7 +4,7 @@ import type { WebhookRow } from '../../../schemas/webhookRows.ts';
 import { type Html, html } from '../../html.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { choice, choices, inputField } from '../components/field.ts';
-import { actionButton, postForm } from '../components/form.ts';
+import { actionButton, postForm, referenceField } from '../components/form.ts';
 import { secret } from '../components/secret.ts';
 import { table } from '../components/table.ts';
 import { badge, moment } from '../components/text.ts';
@@ -70,9 +70,19 @@ interface WebhooksPage {
   viewer: Viewer;
   webhooks: readonly WebhookRow[];
   draft: WebhookDraft;
+  /** New on every page: a form that is sent twice is one endpoint. */
+  reference: string;
   failure?: Failure;
-  removed?: boolean;
+  news?: WebhooksNews | null;
 }
+
+/** What was done just now; `again`: the form for a new endpoint was sent a second time. */
+export const WEBHOOKS_NEWS = {
+  deleted: 'The endpoint is deleted.',
+  again:
+    'This form has added its endpoint already, and a signing secret is shown once only. If you have not kept it, rotate it on the page of the endpoint.',
+} as const;
+export type WebhooksNews = keyof typeof WEBHOOKS_NEWS;
 
 /** What there is to say of the signing secret: usually nothing. */
 const secretOf = (viewer: Viewer, row: WebhookRow): Html =>
@@ -95,11 +105,18 @@ const endpointTable = (viewer: Viewer, webhooks: readonly WebhookRow[]): Html =>
   );
 
 /** The endpoints of an account, and the form for one more. */
-export const webhooksPage = ({ viewer, webhooks, draft, failure, removed }: WebhooksPage): string =>
+export const webhooksPage = ({
+  viewer,
+  webhooks,
+  draft,
+  reference,
+  failure,
+  news = null,
+}: WebhooksPage): string =>
   layout({
     title: 'Webhooks',
     menu: { viewer, section: 'Webhooks' },
-    main: html`${alert(failure ?? null)}${removed ? notice(html`<p>The endpoint is deleted.</p>`) : null}
+    main: html`${alert(failure ?? null)}${news === null ? null : notice(html`<p>${WEBHOOKS_NEWS[news]}</p>`)}
 ${
   webhooks.length === 0
     ? empty(html`<p>Nothing is posted anywhere yet. Add an endpoint below, and a server of yours hears at once when
@@ -110,7 +127,8 @@ credits run low or a key is made.</p>`)
 ${postForm({
   action: WEBHOOKS_PATH,
   viewer,
-  content: html`${webhookFields(draft, failure ?? null)}
+  content: html`${referenceField(reference)}
+${webhookFields(draft, failure ?? null)}
 <button>Add the endpoint</button>`,
 })}`,
   });

@@ -23,6 +23,7 @@ import type { StripeService } from '../../stripe/service.ts';
 import { accountRow } from '../account/rows.ts';
 import { attempt, type Desk, formsMayLeadTo, goTo, sendPage, type Visit } from './desk.ts';
 import { single } from './query.ts';
+import { referenceOf } from './reference.ts';
 
 interface Dependencies {
   lists: Lists;
@@ -39,7 +40,6 @@ const ROWS = 50;
 /** Stripe limits how often we ask it, for all owners together. */
 const CHECKOUTS = { rate: 10 / 60, burst: 10 };
 const STRIPE_CHECKOUT = 'https://checkout.stripe.com';
-const REFERENCE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** One pack, once. */
 interface Choice {
@@ -92,8 +92,8 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     if (selling?.by !== by) throw new ServiceError('not_found');
     const pack = selling.packs.find(({ credits }) => String(credits) === fields.get('pack'));
     if (pack === undefined) throw invalidInput([{ pointer: '/pack', message: 'is not on sale' }]);
-    const reference = fields.get('reference') ?? '';
-    if (!REFERENCE.test(reference))
+    const reference = referenceOf(fields);
+    if (reference === null)
       throw invalidInput([{ pointer: '/pack', message: 'has to be chosen on this page' }]);
     return { pack, reference };
   }

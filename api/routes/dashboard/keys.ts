@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import type { NewKeyBody } from '../../../schemas/accountRows.ts';
 import { newKeyBody } from '../../../schemas/accountRows.ts';
 import type { Registry } from '../../../schemas/registry.ts';
+import { isDuplicate } from '../../../store/mongo.ts';
 import { KEYS_PATH, type KeyDraft, keysPage, NO_DRAFT } from '../../dashboard/pages/keys.ts';
 import { createValidator } from '../../derive/validator.ts';
 import type { Keys } from '../../keys.ts';
 import { attempt, type Desk, goTo, sendPage, type Visit } from './desk.ts';
-import { pageOf } from './query.ts';
+import { pageOf, single } from './query.ts';
+import { referenceOf } from './reference.ts';
 
 interface Dependencies {
   keys: Keys;
@@ -34,17 +37,27 @@ export function keyPages(desk: Desk, { keys, registry }: Dependencies): void {
   async function page({ ctx, viewer }: Visit, more: Partial<Parameters<typeof keysPage>[0]> = {}) {
     const request = pageOf(ctx);
     const rows = await keys.list(viewer.account._id, request);
-    return keysPage({ viewer, keys: rows, cursor: request.cursor, toolNames, draft: NO_DRAFT, ...more });
+    const { cursor } = request;
+    const reference = randomUUID();
+    return keysPage({ viewer, keys: rows, cursor, toolNames, draft: NO_DRAFT, reference, ...more });
   }
 
-  desk.get(KEYS_PATH, async (visit) => sendPage(visit.ctx, await page(visit)));
+  desk.get(KEYS_PATH, async (visit) =>
+    sendPage(visit.ctx, await page(visit, { again: single(visit.ctx, 'done') === 'again' })),
+  );
 
   desk.post(KEYS_PATH, async (visit) => {
     const { ctx, viewer, form } = visit;
     const draft = draftOf(form);
+    const id = `key_${referenceOf(form) ?? randomUUID()}`;
     const create = async () => {
-      const made = await keys.create(viewer.account._id, validate(asBody(draft)));
-      sendPage(ctx, await page(visit, { made }), 201);
+      try {
+        const made = await keys.create(viewer.account._id, validate(asBody(draft)), id);
+        sendPage(ctx, await page(visit, { made }), 201);
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+        goTo(ctx, `${KEYS_PATH}?done=again`);
+      }
     };
     await attempt(ctx, create, (failure) => page(visit, { draft, failure }));
   });

@@ -12,6 +12,7 @@ import { ownOrigin } from '../../middleware/origin.ts';
 import type { ToolCalls } from '../../toolCalls.ts';
 import { DEFAULT_BODY_BYTES } from '../tools.ts';
 import { attempt, type Desk, type Submission, sendPage, type Visit } from './desk.ts';
+import { referenceOf } from './reference.ts';
 
 interface Dependencies {
   registry: Registry;
@@ -23,7 +24,6 @@ interface Dependencies {
 const PATH = '/dashboard/tools';
 /** A form writes a byte as up to three characters. */
 const FORM_GROWTH = 3;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Tools and their forms. A try is a call like any other; it only comes without a key. */
 export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: Dependencies): void {
@@ -46,13 +46,13 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
     toolCalls.authorize(caller, tool);
-    const attemptId = form.get(ATTEMPT_ID) ?? '';
+    const attemptId = referenceOf(form, ATTEMPT_ID);
     const called = await toolCalls.run({
       caller,
       tool,
       input: toolCalls.validate(tool, toolInput(tool, form)),
       // What has secrets is never kept, so there a form that is sent twice is two calls.
-      idempotencyKey: UUID.test(attemptId) && secretFields(tool).length === 0 ? `try-${attemptId}` : null,
+      idempotencyKey: attemptId !== null && secretFields(tool).length === 0 ? `try-${attemptId}` : null,
       requestId,
       hangup: hangup.signal,
       max: Number.POSITIVE_INFINITY,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { RateLimit } from '../../../schemas/envValues.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { EVENT_KINDS } from '../../../schemas/events.ts';
@@ -9,11 +10,14 @@ import {
   webhookChangeBody,
 } from '../../../schemas/webhookRows.ts';
 import type { Taken } from '../../../store/buckets.ts';
+import { isDuplicate } from '../../../store/mongo.ts';
 import type { Context } from '../../context.ts';
 import { type Done, RESEND_HOURS, webhookPage } from '../../dashboard/pages/webhook.ts';
 import {
+  WEBHOOKS_NEWS,
   WEBHOOKS_PATH,
   type WebhookDraft,
+  type WebhooksNews,
   webhookPath,
   webhooksPage,
 } from '../../dashboard/pages/webhooks.ts';
@@ -21,6 +25,7 @@ import { createValidator } from '../../derive/validator.ts';
 import type { Webhooks } from '../../webhooks.ts';
 import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from './desk.ts';
 import { ALL_ENDPOINTS, pageOf, single } from './query.ts';
+import { referenceOf } from './reference.ts';
 
 interface Dependencies {
   webhooks: Webhooks;
@@ -33,6 +38,8 @@ const HOUR_MS = 3_600_000;
 /** Tests come to every endpoint and are not chosen. */
 const CHOICES = EVENT_KINDS.filter((kind) => kind !== 'webhook.test');
 const ALL_EVENTS = { url: '', events: CHOICES };
+
+const isNews = (text: string): text is WebhooksNews => Object.hasOwn(WEBHOOKS_NEWS, text);
 
 const draftOf = (form: URLSearchParams): WebhookDraft => ({
   url: form.get('url') ?? '',
@@ -72,7 +79,8 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
 
   async function list({ viewer }: Visit, more: Partial<Parameters<typeof webhooksPage>[0]> = {}) {
     const { items } = await webhooks.list(viewer.account._id, ALL_ENDPOINTS);
-    return webhooksPage({ viewer, webhooks: items, draft: ALL_EVENTS, ...more });
+    const reference = randomUUID();
+    return webhooksPage({ viewer, webhooks: items, draft: ALL_EVENTS, reference, ...more });
   }
 
   async function one(
@@ -106,18 +114,25 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
       await attempt(ctx, run, (failure) => one(submission, id, { failure, ...kept }));
     });
 
-  desk.get(WEBHOOKS_PATH, async (visit) =>
-    sendPage(visit.ctx, await list(visit, { removed: single(visit.ctx, 'done') === 'deleted' })),
-  );
+  desk.get(WEBHOOKS_PATH, async (visit) => {
+    const done = single(visit.ctx, 'done');
+    sendPage(visit.ctx, await list(visit, { news: isNews(done) ? done : null }));
+  });
 
   desk.post(WEBHOOKS_PATH, async (visit) => {
     const { ctx, viewer, form } = visit;
     const draft = draftOf(form);
     const { url, events } = draft;
+    const id = `whe_${referenceOf(form) ?? randomUUID()}`;
     const create = async () => {
       const body = validateNew({ url, ...(!wantsAll(draft) && { events }) });
-      const { id, secret } = await webhooks.create(viewer.account._id, body);
-      sendPage(ctx, await one(visit, id, { done: { kind: 'made', secret } }), 201);
+      try {
+        const { secret } = await webhooks.create(viewer.account._id, body, id);
+        sendPage(ctx, await one(visit, id, { done: { kind: 'made', secret } }), 201);
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+        goTo(ctx, `${WEBHOOKS_PATH}?done=again`);
+      }
     };
     await attempt(ctx, create, (failure) => list(visit, { draft, failure }));
   });
