@@ -1,4 +1,5 @@
 import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
+import { fieldNumber } from './number.ts';
 
 /** A form cannot say "nothing": an empty field stands for one that is left out, unless the tool wants it. */
 function fieldValue(property: PropertySchema, text: string | null, required: boolean): unknown {
@@ -9,7 +10,8 @@ function fieldValue(property: PropertySchema, text: string | null, required: boo
   const option = options.find((value) => String(value) === text);
   if (option !== undefined) return option;
   const isNumber = property.type === 'integer' || property.type === 'number';
-  if (isNumber && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  const number = isNumber ? fieldNumber(text) : Number.NaN;
+  if (!Number.isNaN(number)) return number;
   // Browsers send every line end as CR LF, whatever was typed or pasted (HTML standard, form submission).
   return text.replaceAll('\r\n', '\n');
 }

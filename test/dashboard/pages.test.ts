@@ -271,6 +271,18 @@ test('a picture is shown, and what a tool refuses is said on its form', async (t
   t.regex(mainText(elements), /29 credits available/);
 });
 
+test('a number may be written in every way that a browser takes', async (t) => {
+  const owner = await newOwner(stack);
+  const make = (size: string) => owner.post('/tools/qr-generate', { text: 'a', size, errorCorrection: 'M' });
+  for (const size of ['2e2', '2E+2', '20000e-2', '200.0']) {
+    const made = await make(size);
+    t.is(made.status, 200, size);
+    t.regex(mainText(await pageOf(t, made)), /size 200 As JSON/, size);
+  }
+  for (const wrong of ['.5', '200.5', '2e', '1e400', '0x80', '2 00', '+200', '200.'])
+    t.is((await make(wrong)).status, 422, wrong);
+});
+
 test('a password that is tried is not in the page that answers', async (t) => {
   const owner = await newOwner(stack);
   for (const workFactor of ['4', '99']) {
@@ -583,6 +595,22 @@ test('operators find an account and adjust it once, however often the form is se
   const fields = { amount: '12', reason: 'a gift', reference: fieldValue(form, 'reference') };
   for (let i = 0; i < 2; i++) t.is((await operator.post(path, fields)).status, 303);
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 42 /);
+  for (const [amount, available] of [
+    ['1e3', 1042],
+    ['-1.0e3', 42],
+    ['+.1e2', 52],
+    ['-10', 42],
+  ] as const) {
+    t.is(
+      (await operator.post(path, { amount, reason: 'a gift', reference: randomUUID() })).status,
+      303,
+      amount,
+    );
+    t.regex(
+      mainText(await pageOf(t, await owner.get('/credits'))),
+      new RegExp(`Available ${available.toLocaleString('en')} `),
+    );
+  }
   for (const wrong of [{ amount: '0' }, { amount: '1.5' }, { reason: ' ' }, { amount: '13' }]) {
     const refused = await operator.post(path, { ...fields, ...wrong });
     t.is(refused.status, 422, JSON.stringify(wrong));

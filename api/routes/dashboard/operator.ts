@@ -6,6 +6,7 @@ import type { Lists } from '../../../store/lists.ts';
 import { adjust } from '../../adjustment.ts';
 import { setMonthlyAllowance } from '../../allowance.ts';
 import type { Failure } from '../../dashboard/components/alert.ts';
+import { fieldNumber } from '../../dashboard/number.ts';
 import {
   type AccountPage,
   accountPath,
@@ -33,8 +34,8 @@ const EMPTY = { amount: '', reason: '' };
 
 const isDone = (text: string): text is Done => Object.hasOwn(DONE, text);
 
-/** NaN for what is no whole number. */
-const wholeNumber = (text: string): number => (/^[+-]?\d{1,12}$/.test(text) ? Number(text) : Number.NaN);
+/** What adds may be written with its sign. */
+const credits = (text: string): number => fieldNumber(text.replace(/^\+/, ''));
 
 /** To everybody else these pages are not there. @throws ServiceError not_found */
 function requireOperator({ viewer }: Visit): void {
@@ -90,7 +91,7 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
     const draft = { amount: form.get('amount') ?? '', reason: form.get('reason') ?? '' };
     const reference = form.get('reference') || randomUUID();
     const apply = async () => {
-      const amount = wholeNumber(draft.amount);
+      const amount = credits(draft.amount);
       await adjust(deps, { accountId: id, amount, reason: draft.reason, reference });
       goTo(ctx, `${accountPath(id)}?done=adjusted`);
     };
@@ -102,7 +103,7 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
     const { ctx, id, form } = visit;
     const monthlyAllowance = form.get('monthlyAllowance') ?? '';
     const apply = async () => {
-      await setMonthlyAllowance(accounts, id, wholeNumber(monthlyAllowance));
+      await setMonthlyAllowance(accounts, id, credits(monthlyAllowance));
       goTo(ctx, `${accountPath(id)}?done=allowance`);
     };
     await attempt(ctx, apply, (failure) => account(visit, { draft: { monthlyAllowance }, failure }));
