@@ -583,6 +583,27 @@ test('a new secret that waits is shown with its endpoint, until it is activated'
   t.regex(await shown(), / current /);
 });
 
+test('an endpoint that is disabled says by whom', async (t) => {
+  const owner = await newOwner(stack);
+  const id = randomUUID();
+  await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low', reference: id });
+  for (const [failures, words] of [
+    [0, /Nothing is posted since .* UTC: the operator has disabled the endpoint/],
+    [19, /the operator has disabled the endpoint/],
+    [20, /Nothing is posted since .* UTC: 20 of 20 attempts in a row failed\. Repair the receiver/],
+  ] as const) {
+    await withStore(stack, ({ webhookEndpoints }) =>
+      webhookEndpoints.updateOne(
+        { _id: `whe_${id}` },
+        { $set: { state: 'disabled', disabledAt: new Date(), failures } },
+      ),
+    );
+    const text = mainText(await pageOf(t, await owner.get(`/webhooks/whe_${id}`)));
+    t.regex(text, words);
+    t.is(/attempts in a row failed/.test(text), failures === 20);
+  }
+});
+
 test('operators find an account and adjust it once, however often the form is sent', async (t) => {
   const who = await makeUser(stack, 'operator');
   const operator = visitor(stack, await signIn(stack.baseUrl, who), who);

@@ -1,3 +1,4 @@
+import { MAX_FAILURES } from '../../../schemas/webhookLimits.ts';
 import type { AttemptRow, WebhookRow } from '../../../schemas/webhookRows.ts';
 import type { Page } from '../../../store/pages.ts';
 import { type Html, html } from '../../html.ts';
@@ -131,6 +132,19 @@ ${confirmation({
 })}</div>`;
 }
 
+/** Why nothing is posted, and the way back; null for an endpoint that is active. */
+function pause(viewer: Viewer, webhook: WebhookRow): Html | null {
+  if (webhook.state === 'active') return null;
+  // Only failures in a row disable an endpoint by themselves.
+  const why =
+    webhook.consecutiveFailures < MAX_FAILURES
+      ? html`the operator has disabled the endpoint. Ask them why before you enable it again.`
+      : html`${failuresOf(webhook)} attempts in a row failed. Repair the receiver, then enable the endpoint; it starts
+from 0.`;
+  return html`<p>Nothing is posted since ${moment(webhook.disabledAt)}: ${why}</p>
+${actionButton(viewer, `${webhookPath(webhook)}/enable`, 'Enable')}`;
+}
+
 /** One endpoint: its state, its attempts, and all that can be done with it. */
 export function webhookPage({
   viewer,
@@ -142,12 +156,6 @@ export function webhookPage({
   done,
 }: WebhookPage): string {
   const path = webhookPath(webhook);
-  const enable =
-    webhook.state === 'active'
-      ? null
-      : html`<p>Nothing is posted since ${moment(webhook.disabledAt)}: ${failuresOf(webhook)} attempts in a row failed.
-Repair the receiver, then enable the endpoint; it starts from 0.</p>
-${actionButton(viewer, `${path}/enable`, 'Enable')}`;
   return layout({
     title: 'Webhook endpoint',
     menu: { viewer, section: 'Webhooks' },
@@ -159,7 +167,7 @@ ${actionButton(viewer, `${path}/enable`, 'Enable')}`;
 <div><dt>Events</dt> <dd>${webhook.events.join(', ')}</dd></div>
 <div><dt>Created</dt> <dd>${moment(webhook.createdAt)}</dd></div>
 </dl>
-${enable}
+${pause(viewer, webhook)}
 ${
   webhook.state === 'active'
     ? html`<div class="actions">${actionButton(viewer, `${path}/test`, 'Send test')}</div>`
