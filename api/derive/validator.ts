@@ -7,8 +7,61 @@ import type { ObjectSchema } from '../../schemas/tool.ts';
 /** Fills in defaults and answers the value. @throws ServiceError invalid_input with every fault */
 export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
 
-/** A fault in words that name the place and the rule, never the value: it may be a secret. */
-function asFault({ keyword, instancePath, message, params }: ErrorObject): Fault {
+/** How many of what there must be, in words: `at least 1 item`. */
+const atLeast = (limit: unknown, what: string): string =>
+  `must have at least ${limit} ${what}${limit === 1 ? '' : 's'}`;
+const atMost = (limit: unknown, what: string): string =>
+  `must have at most ${limit} ${what}${limit === 1 ? '' : 's'}`;
+
+const FORMATS: Record<string, string> = {
+  'date-time': 'must be a time such as 2026-12-31T23:59:59Z',
+  'well-formed': 'holds a lone surrogate, which UTF-8 cannot carry',
+};
+
+/** A type of JSON Schema with its article. */
+const typeName = (type: string): string =>
+  type === 'null' ? type : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
+
+/** What a keyword asks for, in words that never repeat the value: it may be a secret. */
+function ruleOf({ keyword, message, params }: ErrorObject, description: string | undefined): string {
+  switch (keyword) {
+    case 'enum':
+      return `must be one of ${[params.allowedValues].flat().join(', ')}`;
+    case 'type':
+      return `must be ${[params.type].flat().map(typeName).join(' or ')}`;
+    case 'minimum':
+      return `must be at least ${params.limit}`;
+    case 'maximum':
+      return `must be at most ${params.limit}`;
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : atLeast(params.limit, 'character');
+    case 'maxLength':
+      return atMost(params.limit, 'character');
+    case 'minItems':
+      return atLeast(params.limit, 'item');
+    case 'maxItems':
+      return atMost(params.limit, 'item');
+    case 'uniqueItems':
+      return 'must not have the same item twice';
+    case 'minProperties':
+      return atLeast(params.limit, 'field');
+    case 'maxProperties':
+      return atMost(params.limit, 'field');
+    case 'format':
+      return FORMATS[params.format] ?? 'does not have the right form';
+    // Programs read a pattern in the schema; people read what is said of it there.
+    case 'pattern':
+      return ['does not have the right form', description].filter(Boolean).join('. ');
+    case 'anyOf':
+    case 'oneOf':
+      return 'must have one of the forms that are described';
+  }
+  return message ?? 'is invalid';
+}
+
+/** A fault in words that name the place and the rule. */
+function asFault(error: ErrorObject, { properties }: ObjectSchema): Fault {
+  const { keyword, instancePath, params } = error;
   switch (keyword) {
     case 'required':
       return {
@@ -20,13 +73,9 @@ function asFault({ keyword, instancePath, message, params }: ErrorObject): Fault
         pointer: `${instancePath}/${escapePointer(String(params.additionalProperty))}`,
         message: 'is not a known field',
       };
-    case 'format':
-      if (params.format !== 'well-formed') break;
-      return { pointer: instancePath, message: 'holds a lone surrogate, which UTF-8 cannot carry' };
-    case 'enum':
-      return { pointer: instancePath, message: `must be one of ${[params.allowedValues].flat().join(', ')}` };
   }
-  return { pointer: instancePath, message: message ?? 'is invalid' };
+  const [, field = ''] = instancePath.split('/');
+  return { pointer: instancePath, message: ruleOf(error, properties[field]?.description) };
 }
 
 /** Compiles validators that report all faults at once, apply defaults and never coerce. `T` is the schema's own type. */
@@ -38,7 +87,7 @@ export function createValidator(): <T = Record<string, unknown>>(schema: ObjectS
   return <T>(schema: ObjectSchema) => {
     const check = ajv.compile<T>(schema);
     return (value) => {
-      if (!check(value)) throw invalidInput((check.errors ?? []).map(asFault));
+      if (!check(value)) throw invalidInput((check.errors ?? []).map((error) => asFault(error, schema)));
       return value;
     };
   };

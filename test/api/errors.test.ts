@@ -13,7 +13,7 @@ import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
 import { until } from '../helpers/books.ts';
 import { type Response as DnsResponse, type Received, reply, soa, startDns } from '../helpers/dns.ts';
-import { type Json, recordAt } from '../helpers/json.ts';
+import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 /** In the table before anything raises them: what they are for is still to come. */
@@ -279,6 +279,60 @@ test('409 idempotency_key_used, limit_reached', async (t) => {
   // The account has two already.
   for (let count = 3; count <= 50; count++) t.is((await create()).status, 201);
   await isProblem(t, await create(), 'limit_reached');
+});
+
+test('a fault says in words what is wanted', async (t) => {
+  const faultsOf = async (response: Response) =>
+    Object.fromEntries(
+      recordsAt((await isProblem(t, response, 'invalid_input')).errors).map(({ pointer, message }) => [
+        pointer,
+        message,
+      ]),
+    );
+  const manage = (path: string, body: Json) => account.manage(`/api/v1/account/${path}`, body);
+  const NAME = 'What to call it: up to 100 characters, not spaces alone, no control characters.';
+  t.deepEqual(
+    await faultsOf(
+      await manage('keys', { name: ' ', scopes: [], tools: ['hash-text', 'hash-text'], expiresAt: 'soon' }),
+    ),
+    {
+      '/name': `does not have the right form. ${NAME}`,
+      '/scopes': 'must have at least 1 item',
+      '/tools': 'must not have the same item twice',
+      '/expiresAt': 'must be a time such as 2026-12-31T23:59:59Z',
+    },
+  );
+  t.deepEqual(
+    await faultsOf(
+      await manage('keys', {
+        name: 'a'.repeat(101),
+        scopes: ['tools', 'account'],
+        tools: 'all',
+        expiresAt: 5,
+      }),
+    ),
+    {
+      '/name': 'must have at most 100 characters',
+      '/scopes': 'must have at most 1 item',
+      '/tools': 'must be an array or null',
+      '/expiresAt': 'must be a string or null',
+    },
+  );
+  t.deepEqual(
+    await faultsOf(await account.call('qr-generate', { text: '', size: 63.5, errorCorrection: 'X' })),
+    {
+      '/text': 'must not be empty',
+      '/size': 'must be at least 64',
+      '/errorCorrection': 'must be one of L, M, Q, H',
+    },
+  );
+  t.deepEqual(await faultsOf(await account.call('qr-generate', { text: 'a', size: 2001 })), {
+    '/size': 'must be at most 2000',
+  });
+  const selector = await faultsOf(
+    await account.call('web-scrape', { url: 'https://example.com/', selector: 'a > b' }),
+  );
+  t.regex(String(selector['/selector']), /^does not have the right form\. A tag name, `\.class` or `#id`;/);
 });
 
 test('413 body_too_large; 415 unsupported_media_type', async (t) => {
