@@ -333,6 +333,8 @@ test('calls are found by tool, outcome and day, page by page', async (t) => {
   const today = new Date().toISOString().slice(0, 10);
   t.is((await rows(`?from=${today}&to=${today}&tool=qr-generate`)).length > 0, true);
   t.is((await rows('?to=2001-01-01')).length, 0);
+  // The last day that has a date of four digits has no next one.
+  t.is((await rows('?tool=qr-generate&from=0001-01-01&to=9999-12-31')).length, 2);
 
   const first = await pageOf(t, await owner.get('/calls?tool=hash-text'));
   t.is(rowsOf(first).length, 25);

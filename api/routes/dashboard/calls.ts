@@ -17,10 +17,13 @@ type CallsQuery = NonNullable<NonNullable<typeof listCalls.types>['query']>;
 
 const DAY_MS = 86_400_000;
 
+/** The last moment that ISO 8601 writes with four digits of the year, as the schema wants it. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
 /** A day of a form as the moment at which it begins, some days later; what is no day stays what it is. */
 function asMoment(day: string, daysLater = 0): string {
   const begin = Date.parse(`${day}T00:00:00Z`);
-  return Number.isNaN(begin) ? day : new Date(begin + daysLater * DAY_MS).toISOString();
+  return Number.isNaN(begin) ? day : new Date(Math.min(begin + daysLater * DAY_MS, LAST_MS)).toISOString();
 }
 
 /** The form's words as the query of the Account API, which then says what is wrong with them. */
