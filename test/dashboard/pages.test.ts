@@ -34,6 +34,12 @@ const rowsOf = (elements: readonly Element[]): string[] =>
     .slice(1)
     .map((row) => textOf(row).replaceAll(/\s+/g, ' ').trim());
 
+/** Links within the page that lead nowhere. */
+const deadEnds = (elements: readonly Element[]): string[] =>
+  linksOf(elements).filter(
+    (href) => href.startsWith('#') && find(elements, 'id', href.slice(1)) === undefined,
+  );
+
 const callWith = (key: string, tool = 'hash-text', body: unknown = { text: 'abc' }) =>
   fetch(`${stack.baseUrl}/api/v1/tools/${tool}`, {
     method: 'POST',
@@ -185,10 +191,60 @@ test('what a key cannot be is said beside its field, and what was entered stays'
   t.is(refused.status, 422);
   const elements = await pageOf(t, refused);
   t.regex(textOf(find(elements, 'id', 'expiresAt-fault') ?? t.fail('no fault')), /in the future/);
-  t.regex(mainText(elements), /tools goes with the scope "tools" only/);
+  t.regex(mainText(elements), /Last day \(UTC\) must be in the future/);
+  t.regex(mainText(elements), /Tools it may call goes with the scope "tools" only/);
+  const tools = find(elements, 'id', 'tools') ?? t.fail('no group');
+  t.is(attribute(tools, 'aria-describedby'), 'tools-fault');
+  t.regex(textOf(tools), /goes with the scope "tools" only/);
+  t.deepEqual(deadEnds(elements), []);
   t.is(fieldValue(elements, 'name'), 'yesterday');
   t.is((await owner.post('/keys', { name: '' })).status, 422);
   t.is(rowsOf(await pageOf(t, await owner.get('/keys'))).length, 0);
+});
+
+test('a group in which nothing was chosen says so itself', async (t) => {
+  const owner = await newOwner(stack);
+  for (const [path, fields, group, label] of [
+    ['/keys', { name: 'website' }, 'scopes', 'What it may do'],
+    ['/webhooks', { url: 'http://localhost:3999/hook' }, 'events', 'Events'],
+  ] as const) {
+    const refused = await owner.post(path, fields);
+    t.is(refused.status, 422);
+    const elements = await pageOf(t, refused);
+    t.regex(mainText(elements), new RegExp(`${label} must have at least 1 item`));
+    const fieldset = find(elements, 'id', group) ?? t.fail('no group');
+    t.is(attribute(fieldset, 'aria-describedby'), `${group}-fault`);
+    t.is(textOf(find(elements, 'id', `${group}-fault`) ?? t.fail('no fault')), 'must have at least 1 item');
+    t.deepEqual(deadEnds(elements), []);
+  }
+});
+
+test('an address that a list cannot have is answered with what is wrong with it', async (t) => {
+  const who = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const id = randomUUID();
+  await operator.post('/webhooks', {
+    url: 'http://localhost:3999/hook',
+    events: 'credits.low',
+    reference: id,
+  });
+  for (const [path, words] of [
+    ['/keys?cursor=abc', /cursor is not a cursor of this list/],
+    ['/ledger?cursor=%00', /cursor is not a cursor of this list/],
+    ['/operator?cursor=zzz', /cursor is not a cursor of this list/],
+    ['/calls?cursor=zzz', /cursor is not a cursor of this list/],
+    ['/events?cursor=zzz', /cursor is not a cursor of this list/],
+    [`/webhooks/whe_${id}?cursor=zzz`, /cursor is not a cursor of this list/],
+    ['/calls?state=broken', /Outcome must be one of running, /],
+    ['/calls?from=soon', /First day \(UTC\) must be a time/],
+    ['/credits/test-checkout?pack=1000&reference=zz', /The pack has to be chosen on this page/],
+  ] as const) {
+    const refused = await operator.get(path);
+    t.is(refused.status, 422, path);
+    const elements = await pageOf(t, refused);
+    t.regex(mainText(elements), words, path);
+    t.deepEqual(deadEnds(elements), [], path);
+  }
 });
 
 test('a form for a key or an endpoint that is sent twice makes one, and says why it is not shown again', async (t) => {

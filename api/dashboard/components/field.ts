@@ -1,5 +1,6 @@
 import { type Html, html } from '../../html.ts';
 import { type Failure, faultOf } from './alert.ts';
+import { prose } from './text.ts';
 
 /** Names of attributes of ours, with their values; null leaves one out, '' stands alone. */
 export type Attributes = Readonly<Record<string, string | number | null>>;
@@ -18,10 +19,19 @@ interface Field {
   failure: Failure | null;
 }
 
+const faultId = (name: string): string => `${name}-fault`;
+
+/** What is wrong with a field, beside it. */
+const faultLine = (name: string, fault: string | null): Html | null =>
+  fault === null
+    ? null
+    : html`
+<small id="${faultId(name)}" class="fault">${prose(fault)}</small>`;
+
 /** What says to a reader of the screen which hint and which fault belong to a field. */
 function wrap({ name, label, hint = null, failure }: Field, control: (attributes: Html[]) => Html): Html {
   const fault = faultOf(failure, name);
-  const described = [hint === null ? [] : `${name}-hint`, fault === null ? [] : `${name}-fault`].flat();
+  const described = [hint === null ? [] : `${name}-hint`, fault === null ? [] : faultId(name)].flat();
   const attributes = attributesOf({
     'aria-describedby': described.length === 0 ? null : described.join(' '),
     'aria-invalid': fault === null ? null : 'true',
@@ -33,12 +43,7 @@ ${control(attributes)}${
     ? null
     : html`
 <small id="${name}-hint">${hint}</small>`
-}${
-  fault === null
-    ? null
-    : html`
-<small id="${name}-fault" class="fault">${fault}</small>`
-}
+}${faultLine(name, fault)}
 </div>`;
 }
 
@@ -92,8 +97,10 @@ export const choice = ({ name, value, label, checked, type = 'checkbox', id = na
 </div>`;
 
 /** Several choices under one question. */
-export const choices = (legend: string, items: readonly Html[], id?: string): Html =>
-  html`<fieldset${id === undefined ? null : html` id="${id}"`}>
-<legend>${legend}</legend>
-${items}
+export function choices({ name, label, failure }: Omit<Field, 'hint'>, items: readonly Html[]): Html {
+  const fault = faultOf(failure, name);
+  return html`<fieldset id="${name}"${fault === null ? null : html` aria-describedby="${faultId(name)}"`}>
+<legend>${label}</legend>
+${items}${faultLine(name, fault)}
 </fieldset>`;
+}

@@ -1,6 +1,6 @@
 import type { PropertySchema, ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../../html.ts';
-import type { Failure } from './alert.ts';
+import type { Failure, Labels } from './alert.ts';
 import { type Attributes, choice, inputField, selectField, textField } from './field.ts';
 import { prose } from './text.ts';
 
@@ -23,6 +23,10 @@ const asText = (value: unknown): string => {
   if (value === undefined) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
+
+/** Programs and people call the fields of a tool alike. */
+export const labelsOf = ({ input }: ToolDefinition): Labels =>
+  Object.fromEntries(Object.keys(input.properties).map((name) => [name, name]));
 
 /** The form of a tool, made from the schema of its input; secrets are never filled in. */
 export function toolFields(

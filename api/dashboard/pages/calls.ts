@@ -27,6 +27,7 @@ interface CallsPage {
   failure?: Failure;
 }
 
+const LABELS = { tool: 'Tool', state: 'Outcome', from: 'First day (UTC)', to: 'Last day (UTC)' };
 const PATH = '/dashboard/calls';
 const TONES = { charged: 'good', refunded: 'bad', refused: 'bad', running: 'plain' } as const;
 
@@ -40,16 +41,16 @@ function filterForm({ query, toolNames, ...page }: CallsPage): Html {
   const option = (value: string) => ({ value, label: value });
   const any = { value: '', label: 'any' };
   return html`<form class="filter" method="get" action="${PATH}">
-${selectField({ name: 'tool', label: 'Tool', value: query.tool, options: [any, ...toolNames.map(option)], failure })}
+${selectField({ name: 'tool', label: LABELS.tool, value: query.tool, options: [any, ...toolNames.map(option)], failure })}
 ${selectField({
   name: 'state',
-  label: 'Outcome',
+  label: LABELS.state,
   value: query.state,
   options: [any, ...callSchema.properties.state.enum.map(option)],
   failure,
 })}
-${inputField({ name: 'from', label: 'First day (UTC)', type: 'date', value: query.from, failure })}
-${inputField({ name: 'to', label: 'Last day (UTC)', type: 'date', value: query.to, failure })}
+${inputField({ name: 'from', label: LABELS.from, type: 'date', value: query.from, failure })}
+${inputField({ name: 'to', label: LABELS.to, type: 'date', value: query.to, failure })}
 <button class="plain">Show</button>
 </form>`;
 }
@@ -87,7 +88,7 @@ export function callsPage(page: CallsPage): string {
   return layout({
     title: 'Calls',
     menu: { viewer, section: 'Calls' },
-    main: html`${alert(page.failure ?? null)}
+    main: html`${alert(page.failure ?? null, LABELS)}
 ${filterForm(page)}
 ${calls.items.length === 0 ? empty(nothing) : callTable(calls.items)}
 ${pager({ path: PATH, query: asked, cursor, nextCursor: calls.nextCursor })}`,

@@ -108,7 +108,7 @@ export const creditsPage = (page: CreditsPage): string => {
   return layout({
     title: 'Credits',
     menu: { viewer, section: 'Credits' },
-    main: html`${suspension(viewer.account)}${alert(failure ?? null)}${outcome === undefined ? null : said(outcome, page)}
+    main: html`${suspension(viewer.account)}${alert(failure ?? null, selling?.packs.length ? { pack: 'The pack' } : {})}${outcome === undefined ? null : said(outcome, page)}
 ${amounts([
   { term: 'Available', value: account.available, note: 'for new calls' },
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },

@@ -1,17 +1,18 @@
 import { html } from '../../html.ts';
+import { type Failure, reasons } from '../components/alert.ts';
 import { layout } from '../layout.ts';
 
 interface Failed {
   title: string;
-  detail: string;
+  failure: Failure;
   requestId: string;
 }
 
 /** What a browser shows when a page cannot be had. */
-export const errorPage = ({ title, detail, requestId }: Failed): string =>
+export const errorPage = ({ title, failure, requestId }: Failed): string =>
   layout({
     title,
-    main: html`<p>${detail}</p>
+    main: html`${reasons(failure)}
 <p class="request">Request <code>${requestId}</code></p>
 <p><a href="/dashboard">Back to the dashboard</a></p>`,
   });

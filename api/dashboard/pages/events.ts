@@ -40,6 +40,7 @@ interface EventsPage {
   resent?: number | null;
 }
 
+const LABELS = { event: 'Event', state: 'With a delivery that is' };
 const TONES = { delivered: 'good', failed: 'bad', held: 'bad', pending: 'plain' } as const;
 
 const asked = (query: EventQuery): Record<string, string> =>
@@ -57,14 +58,14 @@ function filterForm(query: EventQuery, failure: Failure | null): Html {
   return html`<form class="filter" method="get" action="${EVENTS_PATH}">
 ${selectField({
   name: 'event',
-  label: 'Event',
+  label: LABELS.event,
   value: query.event,
   options: [any, ...eventSchema.properties.event.enum.map(option)],
   failure,
 })}
 ${selectField({
   name: 'state',
-  label: 'With a delivery that is',
+  label: LABELS.state,
   value: query.state,
   options: [any, ...deliverySchema.properties.state.enum.map(option)],
   failure,
@@ -149,7 +150,7 @@ come or run low. <a href="${WEBHOOKS_PATH}">Add a webhook endpoint</a>, and each
   return layout({
     title: 'Events',
     menu: { viewer, section: 'Events' },
-    main: html`${alert(failure)}${resent === null ? null : said(resent)}
+    main: html`${alert(failure, LABELS)}${resent === null ? null : said(resent)}
 ${filterForm(query, failure)}
 ${events.items.length === 0 ? empty(nothing) : eventTable(page)}
 ${pager({ path: EVENTS_PATH, query: asked(query), cursor, nextCursor: events.nextCursor })}`,

@@ -39,6 +39,13 @@ interface KeysPage {
 
 export const KEYS_PATH = '/dashboard/keys';
 
+const LABELS = {
+  name: 'Name',
+  scopes: 'What it may do',
+  tools: 'Tools it may call',
+  expiresAt: 'Last day (UTC)',
+};
+
 function stateOf({ revokedAt, expiresAt }: KeyRow): Html {
   if (revokedAt !== null) return badge('revoked', 'bad');
   if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return badge('expired', 'bad');
@@ -85,24 +92,23 @@ function keyForm({ viewer, draft, toolNames, ...page }: KeysPage): Html {
     content: html`${referenceField(page.reference)}
 ${inputField({
   name: 'name',
-  label: 'Name',
+  label: LABELS.name,
   value: draft.name,
   hint: 'For you, to tell keys apart: where it is used.',
   attributes: { required: '', maxlength: 100, autocomplete: 'off' },
   failure,
 })}
-${choices(
-  'What it may do',
-  [scope('tools', 'Call tools'), scope('account', 'Manage the account: keys, webhooks, statements')],
-  'scopes',
-)}
+${choices({ name: 'scopes', label: LABELS.scopes, failure }, [
+  scope('tools', 'Call tools'),
+  scope('account', 'Manage the account: keys, webhooks, statements'),
+])}
 <details${draft.tools.length > 0 ? html` open` : null}>
 <summary>Only some tools</summary>
-${choices('Tools it may call; none ticked: all', toolNames.map(tool), 'tools')}
+${choices({ name: 'tools', label: `${LABELS.tools}; none ticked: all`, failure }, toolNames.map(tool))}
 </details>
 ${inputField({
   name: 'expiresAt',
-  label: 'Last day (UTC)',
+  label: LABELS.expiresAt,
   type: 'date',
   value: draft.expires,
   hint: 'Leave it empty for a key that does not expire.',
@@ -146,7 +152,7 @@ export function keysPage(page: KeysPage): string {
   return layout({
     title: 'Keys',
     menu: { viewer, section: 'Keys' },
-    main: html`${alert(page.failure ?? null)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
+    main: html`${alert(page.failure ?? null, LABELS)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
 ${
   keys.items.length === 0
     ? empty(html`<p>There is no key yet. Create one below: programs call tools with it.</p>`)

@@ -35,7 +35,7 @@ function verdict({ lines, balance, drift }: AccountAudit): Html {
   return html`${alert({
     message: `${sum} Something does not agree; please tell us this:`,
     faults: drift.map(({ what, expected, found }) => ({
-      pointer: '/main',
+      pointer: '',
       message: `${what}: ${expected} expected, ${found} found`,
     })),
   })}`;

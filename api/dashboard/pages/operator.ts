@@ -91,13 +91,15 @@ export interface AccountPage {
   done?: Done;
 }
 
+const LABELS = { amount: 'Credits', reason: 'Reason', monthlyAllowance: 'Credits a month' };
+
 /** For operators: one account, and the forms that change its credits. */
 export const operatorAccountPage = (page: AccountPage): string => {
   const { viewer, account, draft, failure = null, done } = page;
   return layout({
     title: 'Account',
     menu: { viewer, section: 'Operator' },
-    main: html`${alert(failure)}${done === undefined ? null : notice(html`<p>${DONE[done]}</p>`)}
+    main: html`${alert(failure, LABELS)}${done === undefined ? null : notice(html`<p>${DONE[done]}</p>`)}
 <p>${account.email} <code>${account._id}</code></p>
 ${amounts([
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },
@@ -112,7 +114,7 @@ ${postForm({
   content: html`${referenceField(page.reference)}
 ${inputField({
   name: 'amount',
-  label: 'Credits',
+  label: LABELS.amount,
   type: 'number',
   value: draft.amount,
   hint: 'Above 0 adds. Below 0 takes, at most what is available; the rest is a shortfall, which suspends the account.',
@@ -121,7 +123,7 @@ ${inputField({
 })}
 ${inputField({
   name: 'reason',
-  label: 'Reason',
+  label: LABELS.reason,
   value: draft.reason,
   hint: 'Kept with the adjustment; the owner does not see it.',
   attributes: { required: '', maxlength: 500 },
@@ -135,7 +137,7 @@ ${postForm({
   viewer,
   content: html`${inputField({
     name: 'monthlyAllowance',
-    label: 'Credits a month',
+    label: LABELS.monthlyAllowance,
     type: 'number',
     value: draft.monthlyAllowance,
     hint: 'Granted once each calendar month (UTC), at its beginning; 0 grants none.',

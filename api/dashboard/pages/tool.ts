@@ -6,7 +6,7 @@ import { resultView } from '../components/result.ts';
 import { snippets } from '../components/snippets.ts';
 import { suspension } from '../components/suspension.ts';
 import { count, prose } from '../components/text.ts';
-import { toolFields } from '../components/toolFields.ts';
+import { labelsOf, toolFields } from '../components/toolFields.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
@@ -47,7 +47,7 @@ export const toolPage = (page: ToolPage): string => {
   return layout({
     title: tool.title,
     menu: { viewer, section: 'Tools' },
-    main: html`${suspension(viewer.account) ?? alert(failure)}
+    main: html`${suspension(viewer.account) ?? alert(failure, labelsOf(tool))}
 <p class="price"><strong>${count(tool.price, 'credit')}</strong> a call; ${count(available, 'credit')} available.</p>
 ${tried === undefined ? null : answered(tool, tried)}
 <details class="about"${tried === undefined && failure === null ? html` open` : null}><summary>About</summary>

@@ -13,6 +13,7 @@ import type { Viewer } from '../viewer.ts';
 import {
   failuresOf,
   stateBadge,
+  WEBHOOK_LABELS,
   type WebhookDraft,
   webhookFields,
   webhookPath,
@@ -159,7 +160,7 @@ export function webhookPage({
   return layout({
     title: 'Webhook endpoint',
     menu: { viewer, section: 'Webhooks' },
-    main: html`${alert(failure ?? null)}${done ? said(done) : null}
+    main: html`${alert(failure ?? null, WEBHOOK_LABELS)}${done ? said(done) : null}
 <dl class="facts">
 <div><dt>Address</dt> <dd>${webhook.url}</dd></div>
 <div><dt>State</dt> <dd>${stateBadge(webhook)}</dd></div>

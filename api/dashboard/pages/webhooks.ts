@@ -36,11 +36,13 @@ export const webhookSecret = (title: string, value: string): Html =>
 delivery with it.</p>`,
   });
 
+export const WEBHOOK_LABELS = { url: 'Address', events: 'Events' };
+
 /** Where to post, and what. */
 export const webhookFields = (draft: WebhookDraft, failure: Failure | null): Html =>
   html`${inputField({
     name: 'url',
-    label: 'Address',
+    label: WEBHOOK_LABELS.url,
     type: 'url',
     value: draft.url,
     hint: 'https, or http://localhost to try it on your machine.',
@@ -53,7 +55,7 @@ export const webhookFields = (draft: WebhookDraft, failure: Failure | null): Htm
     failure,
   })}
 ${choices(
-  'Events',
+  { name: 'events', label: WEBHOOK_LABELS.events, failure },
   EVENT_KINDS.filter((kind) => kind !== 'webhook.test').map((kind) =>
     choice({
       name: 'events',
@@ -63,7 +65,6 @@ ${choices(
       checked: draft.events.includes(kind),
     }),
   ),
-  'events',
 )}`;
 
 interface WebhooksPage {
@@ -116,7 +117,7 @@ export const webhooksPage = ({
   layout({
     title: 'Webhooks',
     menu: { viewer, section: 'Webhooks' },
-    main: html`${alert(failure ?? null)}${news === null ? null : notice(html`<p>${WEBHOOKS_NEWS[news]}</p>`)}
+    main: html`${alert(failure ?? null, WEBHOOK_LABELS)}${news === null ? null : notice(html`<p>${WEBHOOKS_NEWS[news]}</p>`)}
 ${
   webhooks.length === 0
     ? empty(html`<p>Nothing is posted anywhere yet. Add an endpoint below, and a server of yours hears at once when

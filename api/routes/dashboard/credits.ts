@@ -139,8 +139,11 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     await attempt(ctx, start, (failure) => page(visit, { failure }));
   });
 
-  desk.get(TEST_CHECKOUT_PATH, async ({ ctx, viewer }) => {
-    sendPage(ctx, testCheckoutPage({ viewer, ...choiceOf('test', new URLSearchParams(ctx.querystring)) }));
+  desk.get(TEST_CHECKOUT_PATH, async (visit) => {
+    const { ctx, viewer } = visit;
+    const show = async () =>
+      sendPage(ctx, testCheckoutPage({ viewer, ...choiceOf('test', new URLSearchParams(ctx.querystring)) }));
+    await attempt(ctx, show, (failure) => page(visit, { failure }));
   });
 
   desk.post(TEST_CHECKOUT_PATH, async (visit) => {

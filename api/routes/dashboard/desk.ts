@@ -41,11 +41,8 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-const FOREIGN = { title: 'Refused', detail: 'The form was sent by a page of another site.' };
-const OUTDATED = {
-  title: 'Refused',
-  detail: 'The form belongs to a session that has ended. Open the page again and send it from there.',
-};
+const FOREIGN = 'The form was sent by a page of another site.';
+const OUTDATED = 'The form belongs to a session that has ended. Open the page again and send it from there.';
 
 /** A request of somebody who is signed in. */
 export interface Visit {
@@ -123,8 +120,10 @@ function isSame(given: string, wanted: string): boolean {
 export function createDesk(router: Router<State>, deps: Dependencies): Desk {
   const { sessions, accounts, rateLimit, env, log } = deps;
 
-  const refuse = (ctx: Context, why: typeof FOREIGN) =>
-    sendPage(ctx, errorPage({ ...why, requestId: ctx.state.requestId }), 403);
+  const refuse = (ctx: Context, message: string) => {
+    const { requestId } = ctx.state;
+    sendPage(ctx, errorPage({ title: 'Refused', failure: { message, faults: [] }, requestId }), 403);
+  };
 
   const page: Middleware<State> = async (ctx, next) => {
     const { requestId } = ctx.state;
@@ -136,7 +135,7 @@ export function createDesk(router: Router<State>, deps: Dependencies): Desk {
       const known = asKnown(error, log, requestId);
       sendProblem(ctx, known, requestId);
       const { title } = ERRORS[known.code];
-      sendPage(ctx, errorPage({ title, detail: known.detail, requestId }), ctx.status);
+      sendPage(ctx, errorPage({ title, failure: failureOf(known), requestId }), ctx.status);
     }
   };
 
