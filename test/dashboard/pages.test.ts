@@ -94,6 +94,10 @@ test('a changed password opens the next session, and ends every other one', asyn
   t.regex(mainText(await pageOf(t, wrong)), /The current password is wrong/);
   t.is((await elsewhere.get('')).status, 200);
 
+  const short = await owner.post('/settings/password', { currentPassword: owner.password });
+  t.is(short.status, 422);
+  t.regex(mainText(await pageOf(t, short)), /The password is too short/);
+
   const changed = await owner.post('/settings/password', change);
   t.is(changed.status, 303);
   t.is((await elsewhere.get('')).status, 303);
@@ -200,6 +204,33 @@ test('what a key cannot be is said beside its field, and what was entered stays'
   t.is(fieldValue(elements, 'name'), 'yesterday');
   t.is((await owner.post('/keys', { name: '' })).status, 422);
   t.is(rowsOf(await pageOf(t, await owner.get('/keys'))).length, 0);
+});
+
+test('the address of a form leads to the page that has it', async (t) => {
+  const owner = await newOwner(stack);
+  const id = randomUUID();
+  await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low', reference: id });
+  const endpoint = `/webhooks/whe_${id}`;
+  for (const [path, page] of [
+    ...['test', 'enable', 'rotate', 'activate', 'resend', 'change', 'delete'].map((act) => [
+      `${endpoint}/${act}`,
+      endpoint,
+    ]),
+    ['/keys/key_1/revoke', '/keys'],
+    ['/settings/password', '/settings'],
+    ['/settings/sessions/end-others', '/settings'],
+    ['/settings/sessions/1/end', '/settings'],
+    ['/credits/buy', '/credits'],
+    ['/ledger/recompute', '/ledger'],
+    ['/events/resend?state=held', '/events?state=held'],
+    ['/sign-out', ''],
+  ]) {
+    const response = await owner.get(path ?? '');
+    t.is(response.status, 303, path);
+    t.is(response.headers.get('location'), `/dashboard${page}`);
+    t.is((await owner.get(page ?? '')).status, 200, page);
+  }
+  t.is((await owner.get('/keys/key_1')).status, 404);
 });
 
 test('a group in which nothing was chosen says so itself', async (t) => {

@@ -18,8 +18,8 @@ interface LedgerPage {
   audit?: AccountAudit;
 }
 
-const PATH = '/dashboard/ledger';
-export const AUDIT_PATH = `${PATH}/recompute`;
+export const LEDGER_PATH = '/dashboard/ledger';
+export const AUDIT_PATH = `${LEDGER_PATH}/recompute`;
 
 const signed = (amount: number): string => (amount > 0 ? `+${number(amount)}` : number(amount));
 
@@ -48,7 +48,7 @@ export const ledgerPage = ({ viewer, entries, cursor, audit }: LedgerPage): stri
     menu: { viewer, section: 'Ledger' },
     main: html`${audit === undefined ? null : verdict(audit)}
 <p>Every change of your balance. The amounts of all lines add up to it.</p>
-<div class="actions"><a class="button" href="${PATH}/statement.csv" download>Download all as CSV</a>
+<div class="actions"><a class="button" href="${LEDGER_PATH}/statement.csv" download>Download all as CSV</a>
 ${actionButton(viewer, AUDIT_PATH, 'Recompute my balance')}</div>
 ${
   entries.items.length === 0
@@ -65,5 +65,5 @@ ${
         entries.items,
       )
 }
-${pager({ path: PATH, query: {}, cursor, nextCursor: entries.nextCursor })}`,
+${pager({ path: LEDGER_PATH, query: {}, cursor, nextCursor: entries.nextCursor })}`,
   });

@@ -21,7 +21,7 @@ import type { HandOver } from '../../handOver.ts';
 import { ownOrigin } from '../../middleware/origin.ts';
 import type { StripeService } from '../../stripe/service.ts';
 import { accountRow } from '../account/rows.ts';
-import { attempt, type Desk, formsMayLeadTo, goTo, sendPage, type Visit } from './desk.ts';
+import { attempt, type Desk, formsMayLeadTo, goTo, type Submission, sendPage, type Visit } from './desk.ts';
 import { single } from './query.ts';
 import { referenceOf } from './reference.ts';
 
@@ -127,7 +127,7 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     sendPage(visit.ctx, await page(visit, more));
   });
 
-  desk.post(`${CREDITS_PATH}/buy`, async (visit) => {
+  const buy = async (visit: Submission) => {
     const { ctx, viewer, form } = visit;
     const start = async () => {
       const address =
@@ -137,7 +137,8 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
       goTo(ctx, address);
     };
     await attempt(ctx, start, (failure) => page(visit, { failure }));
-  });
+  };
+  desk.post(`${CREDITS_PATH}/buy`, buy, { page: () => CREDITS_PATH });
 
   desk.get(TEST_CHECKOUT_PATH, async (visit) => {
     const { ctx, viewer } = visit;

@@ -56,13 +56,20 @@ export interface Submission extends Visit {
   form: URLSearchParams;
 }
 
+interface FormOptions {
+  /** The largest form, bytes. */
+  formBytes?: number;
+  /** The page that has the form, where no page has this address: who opens it, or loads it again, is led there. */
+  page?(id: string): string;
+}
+
 export interface Desk {
   /** A page that anybody may see. */
   open(method: 'get' | 'post', path: string, handler: (ctx: Context) => Promise<void>): void;
   /** A page of who is signed in; everybody else is sent to sign in. */
   get(path: string, handler: (visit: Visit) => Promise<void>): void;
   /** A form of who is signed in, which has to carry the token of their session. */
-  post(path: string, handler: (submission: Submission) => Promise<void>, formBytes?: number): void;
+  post(path: string, handler: (submission: Submission) => Promise<void>, options?: FormOptions): void;
   /** What no page took, by whatever method; called last. */
   rest(path: string): void;
 }
@@ -164,13 +171,17 @@ export function createDesk(router: Router<State>, deps: Dependencies): Desk {
         await handler({ ctx, viewer, id: ctx.params.id ?? '' });
       }),
 
-    post: (path, handler, formBytes) =>
+    post: (path, handler, options = {}) => {
       router.post(path, page, async (ctx) => {
         const viewer = await viewerOf(ctx);
         if (viewer === null) return goTo(ctx, SIGN_IN);
-        const form = await readFields(ctx, formBytes);
+        const form = await readFields(ctx, options.formBytes);
         if (!isSame(form.get(FORM_TOKEN) ?? '', viewer.formToken)) return refuse(ctx, OUTDATED);
         await handler({ ctx, viewer, id: ctx.params.id ?? '', form });
-      }),
+      });
+      const formPage = options.page;
+      if (formPage !== undefined)
+        router.get(path, page, async (ctx) => goTo(ctx, formPage(ctx.params.id ?? '') + ctx.search));
+    },
   };
 }

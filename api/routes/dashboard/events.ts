@@ -12,7 +12,7 @@ import {
 import { createValidator, type Validate } from '../../derive/validator.ts';
 import type { Webhooks } from '../../webhooks.ts';
 import { eventRows } from '../account/events.ts';
-import { attempt, type Desk, goTo, sendPage, type Visit } from './desk.ts';
+import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from './desk.ts';
 import { ALL_ENDPOINTS, cursorOf, pageOf, single } from './query.ts';
 
 interface Dependencies {
@@ -77,7 +77,7 @@ export function eventPages(desk: Desk, { lists, webhooks }: Dependencies): void 
     );
   });
 
-  desk.post(RESEND_PATH, async (visit) => {
+  const resendOne = async (visit: Submission) => {
     const { ctx, viewer, form } = visit;
     const resend = async () => {
       const body = validateResend({ deliveryIds: [form.get('deliveryId') ?? ''] });
@@ -87,5 +87,6 @@ export function eventPages(desk: Desk, { lists, webhooks }: Dependencies): void 
       goTo(ctx, eventsHref(EVENTS_PATH, queryOf(ctx), place));
     };
     await attempt(ctx, resend, (failure) => list(visit, { failure }));
-  });
+  };
+  desk.post(RESEND_PATH, resendOne, { page: () => EVENTS_PATH });
 }

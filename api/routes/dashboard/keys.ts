@@ -6,7 +6,7 @@ import { isDuplicate } from '../../../store/mongo.ts';
 import { KEYS_PATH, type KeyDraft, keysPage, NO_DRAFT } from '../../dashboard/pages/keys.ts';
 import { createValidator } from '../../derive/validator.ts';
 import type { Keys } from '../../keys.ts';
-import { attempt, type Desk, goTo, sendPage, type Visit } from './desk.ts';
+import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from './desk.ts';
 import { pageOf, single } from './query.ts';
 import { referenceOf } from './reference.ts';
 
@@ -62,8 +62,9 @@ export function keyPages(desk: Desk, { keys, registry }: Dependencies): void {
     await attempt(ctx, create, (failure) => page(visit, { draft, failure }));
   });
 
-  desk.post(`${KEYS_PATH}/:id/revoke`, async ({ ctx, viewer, id }) => {
+  const revoke = async ({ ctx, viewer, id }: Submission) => {
     await keys.revoke(viewer.account._id, id);
     goTo(ctx, KEYS_PATH);
-  });
+  };
+  desk.post(`${KEYS_PATH}/:id/revoke`, revoke, { page: () => KEYS_PATH });
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { AccountAudit } from '../../../store/audit.ts';
 import type { Lists } from '../../../store/lists.ts';
-import { AUDIT_PATH, ledgerPage } from '../../dashboard/pages/ledger.ts';
+import { AUDIT_PATH, LEDGER_PATH, ledgerPage } from '../../dashboard/pages/ledger.ts';
 import { statement } from '../account/ledger.ts';
 import { entryRow } from '../account/rows.ts';
 import { STALLED_MS } from '../operation.ts';
@@ -23,12 +23,13 @@ export function ledgerPages(desk: Desk, { lists, auditAccount }: Dependencies): 
     sendPage(ctx, ledgerPage({ viewer, entries, cursor: page.cursor, ...(audit && { audit }) }));
   }
 
-  desk.get('/dashboard/ledger', (visit) => show(visit));
+  desk.get(LEDGER_PATH, (visit) => show(visit));
 
-  desk.post(AUDIT_PATH, async (visit) => {
+  const recompute = async (visit: Visit) => {
     const audit = await auditAccount(visit.viewer.account._id);
     await show(visit, audit ?? undefined);
-  });
+  };
+  desk.post(AUDIT_PATH, recompute, { page: () => LEDGER_PATH });
 
   desk.get('/dashboard/ledger/statement.csv', async ({ ctx, viewer }) => {
     ctx.attachment('ledger.csv');

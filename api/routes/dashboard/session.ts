@@ -5,7 +5,7 @@ import { checkMailPage } from '../../dashboard/pages/verification.ts';
 import type { Mails } from '../../mails.ts';
 import type { Sessions } from '../../middleware/session.ts';
 import type { AskAuth } from '../auth.ts';
-import { type Desk, goTo, HOME, readFields, SIGN_IN, sendPage } from './desk.ts';
+import { type Desk, goTo, HOME, readFields, SIGN_IN, type Submission, sendPage } from './desk.ts';
 import { single } from './query.ts';
 import { type Again, assertNoFault, codeOf, failureOf, refusalOf, withinLimits } from './refusal.ts';
 
@@ -81,10 +81,11 @@ export function sessionPages(desk: Desk, { askAuth, sessions, mails, env }: Depe
     await withinLimits(ctx, step, again);
   });
 
-  desk.post('/dashboard/sign-out', async ({ ctx }) => {
+  const signOut = async ({ ctx }: Submission) => {
     const response = await askAuth(ctx, 'sign-out', { body: null });
     if (!response.ok) throw new Error(`sign-out was answered ${response.status}`);
     keepCookies(ctx, response);
     goTo(ctx, SIGN_IN);
-  });
+  };
+  desk.post('/dashboard/sign-out', signOut, { page: () => HOME });
 }

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../schemas/errors.ts';
 import type { Auth } from '../../auth.ts';
 import { type SettingsNews, settingsPage } from '../../dashboard/pages/settings.ts';
 import type { AskAuth } from '../auth.ts';
-import { type Desk, goTo, sendPage, type Visit } from './desk.ts';
+import { type Desk, goTo, type Submission, sendPage, type Visit } from './desk.ts';
 import { single } from './query.ts';
 import { type Again, assertNoFault, codeOf, refusalOf, withinLimits } from './refusal.ts';
 
@@ -25,11 +25,16 @@ export function settingsPages(desk: Desk, { askAuth, auth }: Dependencies): void
     sendPage(visit.ctx, await page(visit, { news }));
   });
 
-  desk.post(`${SETTINGS}/password`, async (visit) => {
+  const onSettings = { page: () => SETTINGS };
+
+  const changePassword = async (visit: Submission) => {
     const { ctx, form } = visit;
     const again: Again = async (status, failure) => sendPage(ctx, await page(visit, { failure }), status);
     const step = async () => {
-      const [currentPassword, newPassword] = [form.get('currentPassword'), form.get('newPassword')];
+      const [currentPassword, newPassword] = [
+        form.get('currentPassword') ?? '',
+        form.get('newPassword') ?? '',
+      ];
       const body = { currentPassword, newPassword, revokeOtherSessions: true };
       const response = await askAuth(ctx, 'change-password', { body });
       assertNoFault(response, 'change-password');
@@ -38,15 +43,19 @@ export function settingsPages(desk: Desk, { askAuth, auth }: Dependencies): void
       goTo(ctx, `${SETTINGS}?changed=password`);
     };
     await withinLimits(ctx, step, again);
-  });
+  };
 
-  desk.post(`${SETTINGS}/sessions/end-others`, async ({ ctx, viewer }) => {
+  const endOthers = async ({ ctx, viewer }: Submission) => {
     await auth.endOtherSessions(viewer.user.id, viewer.sessionId);
     goTo(ctx, `${SETTINGS}?changed=sessions`);
-  });
+  };
 
-  desk.post(`${SETTINGS}/sessions/:id/end`, async ({ ctx, viewer, id }) => {
+  const endOne = async ({ ctx, viewer, id }: Submission) => {
     if (!(await auth.endSession(viewer.user.id, id))) throw new ServiceError('not_found');
     goTo(ctx, `${SETTINGS}?changed=session`);
-  });
+  };
+
+  desk.post(`${SETTINGS}/password`, changePassword, onSettings);
+  desk.post(`${SETTINGS}/sessions/end-others`, endOthers, onSettings);
+  desk.post(`${SETTINGS}/sessions/:id/end`, endOne, onSettings);
 }

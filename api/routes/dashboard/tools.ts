@@ -86,7 +86,7 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
         };
         await attempt(submission.ctx, show, (failure) => page(submission, tool, { input, failure }));
       },
-      (tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES) * FORM_GROWTH,
+      { formBytes: (tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES) * FORM_GROWTH },
     );
   }
 }

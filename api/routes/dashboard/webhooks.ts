@@ -97,12 +97,14 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
     return webhookPage({ viewer, webhook, attempts, cursor: page.cursor, draft: webhook, done, ...more });
   }
 
+  const onEndpoint = { page: (id: string) => webhookPath({ id }) };
+
   /**
    * A form on an endpoint's page: what it did, or why not, stands on that page. It is another request, so that a reload
    * does nothing twice; only a secret is shown in the answer itself, since it is nowhere else.
    */
-  const action = (name: string, act: (submission: Submission) => Promise<Done>) =>
-    desk.post(`${WEBHOOKS_PATH}/:id/${name}`, async (submission) => {
+  const action = (name: string, act: (submission: Submission) => Promise<Done>) => {
+    const handle = async (submission: Submission) => {
       const { ctx, viewer, id, form } = submission;
       await webhooks.get(viewer.account._id, id);
       const run = async () => {
@@ -112,7 +114,9 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
       };
       const kept = name === 'change' ? { draft: draftOf(form) } : {};
       await attempt(ctx, run, (failure) => one(submission, id, { failure, ...kept }));
-    });
+    };
+    desk.post(`${WEBHOOKS_PATH}/:id/${name}`, handle, onEndpoint);
+  };
 
   desk.get(WEBHOOKS_PATH, async (visit) => {
     const done = single(visit.ctx, 'done');
@@ -178,8 +182,9 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
     return { kind: 'changed' };
   });
 
-  desk.post(`${WEBHOOKS_PATH}/:id/delete`, async ({ ctx, viewer, id }) => {
+  const remove = async ({ ctx, viewer, id }: Submission) => {
     await webhooks.remove(viewer.account._id, id);
     goTo(ctx, `${WEBHOOKS_PATH}?done=deleted`);
-  });
+  };
+  desk.post(`${WEBHOOKS_PATH}/:id/delete`, remove, onEndpoint);
 }
