@@ -1,5 +1,6 @@
 import { type Html, html } from '../html.ts';
 import { postForm } from './components/form.ts';
+import { typed } from './components/text.ts';
 import type { Viewer } from './viewer.ts';
 
 /** The pages that the menu names, in its order. */
@@ -59,7 +60,7 @@ export const layout = ({ title, main, menu }: Page): string =>
 <header><a class="name" href="/dashboard">Utility Tools</a>${
     menu === undefined
       ? null
-      : html`<div class="who"><span>${menu.viewer.user.email}</span> ${postForm({
+      : html`<div class="who"><span>${typed(menu.viewer.user.email)}</span> ${postForm({
           action: '/dashboard/sign-out',
           viewer: menu.viewer,
           kind: 'inline',

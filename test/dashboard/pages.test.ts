@@ -2,16 +2,20 @@ import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { parseFragment } from 'parse5';
+import { resultView } from '../../api/dashboard/components/result.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
 import { newEvent } from '../../store/events.ts';
 import { newDelivery } from '../../store/handOver.ts';
 import type { EntryDoc } from '../../store/mongo.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
-import { attribute, type Element, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import { attribute, type Element, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
 import { cookieOf, freshCredentials, makeUser, postAuth, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 const FREE_CREDITS = 30;
+const registry = await loadRegistry();
 
 let stack: Stack;
 
@@ -231,6 +235,29 @@ test('the address of a form leads to the page that has it', async (t) => {
     t.is((await owner.get(page ?? '')).status, 200, page);
   }
   t.is((await owner.get('/keys/key_1')).status, 404);
+});
+
+test('what somebody typed does not turn the text around it', async (t) => {
+  const owner = await newOwner(stack);
+  const name = 'right\u202eleft';
+  const made = await owner.post('/keys', { name, scope: 'tools' });
+  t.is(made.status, 201);
+  for (const page of [made, await owner.get('/keys'), await owner.get('/events')]) {
+    const text = await page.text();
+    t.true(text.includes(`<bdi>${name}</bdi>`));
+    t.false(text.replaceAll(/<bdi>[^<]*<\/bdi>/g, '').includes('\u202e'));
+  }
+});
+
+test('a list in a result is named once', (t) => {
+  const tool = registry.get('seo-meta') ?? t.fail('no tool');
+  const headings = [{ level: 1, text: 'a' }];
+  const elements = elementsOf(parseFragment(resultView(tool, { headings }).markup));
+  const captions = elements.filter(({ tagName }) => tagName === 'caption');
+  t.deepEqual(
+    captions.map((it) => [textOf(it), attribute(it, 'class')]),
+    [['headings', 'unseen']],
+  );
 });
 
 test('a group in which nothing was chosen says so itself', async (t) => {
@@ -521,6 +548,7 @@ test('credits are bought with the test checkout, once however often its form is 
   t.regex(mainText(after), /The credits are on your account\..* Available 5,030 /);
   t.is(rowsOf(after).filter((row) => /UTC 5,000 \$39\.00 \$0\.00 test paid test_/.test(row)).length, 1);
   t.is(rowsOf(after).filter((row) => /UTC purchase 5,000 5,000$/.test(row)).length, 1);
+  t.regex(mainText(after), /The newest purchase .* The newest grant /);
 
   const other = await newOwner(stack);
   for (const wrong of [
@@ -588,7 +616,12 @@ test('operators set a monthly allowance', async (t) => {
     t.is(fieldValue(await pageOf(t, refused), 'monthlyAllowance'), monthlyAllowance);
   }
   t.is((await owner.post(`${path}/allowance`, { monthlyAllowance: '1' })).status, 404);
+  t.is((await owner.get(`${path}/allowance`)).status, 404);
+  t.is((await operator.get(`${path}/allowance`)).headers.get('location'), `/dashboard${path}`);
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Allowance 500 /);
+  const ended = await operator.post(`${path}/allowance`, { monthlyAllowance: '0' });
+  const news = await operator.get((ended.headers.get('location') ?? '').replace('/dashboard', ''));
+  t.regex(mainText(await pageOf(t, news)), /There is no monthly allowance any more\./);
 });
 
 test('events are found by kind and by what became of their deliveries, page by page', async (t) => {

@@ -1,5 +1,6 @@
 import { type Html, html } from '../../html.ts';
 import type { Viewer } from '../viewer.ts';
+import { typed } from './text.ts';
 
 interface PostForm {
   action: string;
@@ -48,7 +49,7 @@ interface Confirmation {
 /** What cannot be undone is asked about first; this needs no script. */
 export const confirmation = ({ action, viewer, label, text, of, extra }: Confirmation): Html =>
   html`<details class="confirm">
-<summary>${label}${of === undefined ? null : html` <span class="unseen">${of}</span>`}</summary>
+<summary>${label}${of === undefined ? null : html` <span class="unseen">${typed(of)}</span>`}</summary>
 ${postForm({
   action,
   viewer,

@@ -24,6 +24,7 @@ function rows(name: string, items: readonly Fields[]): Html {
     name,
     names.map((title) => ({ title, cell: (item: Fields) => short(item[title]) })),
     items,
+    { isNamed: true },
   );
 }
 

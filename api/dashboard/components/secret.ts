@@ -1,7 +1,7 @@
 import { type Html, html } from '../../html.ts';
 
 interface Secret {
-  title: string;
+  title: Html | string;
   value: string;
   /** What to do with it. */
   advice: Html;

@@ -9,6 +9,13 @@ export const number = (value: number): string => NUMBER.format(value);
 export const count = (value: number, one: string, many = `${one}s`): string =>
   `${number(value)} ${value === 1 ? one : many}`;
 
+/** `The newest call`, `The newest 2 calls`. */
+export const newest = (value: number, one: string): string =>
+  value === 1 ? `The newest ${one}` : `The newest ${count(value, one)}`;
+
+/** What somebody typed, which may turn the direction of the text: it does not turn ours. */
+export const typed = (text: string): Html => html`<bdi>${text}</bdi>`;
+
 /** A moment in UTC; a script of ours shows it in the viewer's zone. */
 export const moment = (iso: string | null, none = 'never'): Html =>
   iso === null

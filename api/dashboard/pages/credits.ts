@@ -8,7 +8,7 @@ import { postForm, referenceField } from '../components/form.ts';
 import { price } from '../components/price.ts';
 import { suspension } from '../components/suspension.ts';
 import { table } from '../components/table.ts';
-import { badge, count, moment, number } from '../components/text.ts';
+import { badge, count, moment, newest, number } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
@@ -68,7 +68,7 @@ function stateOf({ refunded, amount, disputes, test }: PaymentDoc): Html[] {
 
 const purchaseTable = (purchases: readonly PaymentDoc[]): Html =>
   table<PaymentDoc>(
-    `The newest ${count(purchases.length, 'purchase')}`,
+    newest(purchases.length, 'purchase'),
     [
       { title: 'When', cell: ({ paidAt }) => moment(paidAt?.toISOString() ?? null) },
       { title: 'Credits', numeric: true, cell: ({ credits }) => number(credits) },
@@ -82,7 +82,7 @@ const purchaseTable = (purchases: readonly PaymentDoc[]): Html =>
 
 const grantTable = (grants: readonly GrantDoc[]): Html =>
   table<GrantDoc>(
-    `The newest ${count(grants.length, 'grant')}`,
+    newest(grants.length, 'grant'),
     [
       { title: 'When', cell: ({ at }) => moment(at.toISOString()) },
       { title: 'Kind', cell: ({ type }) => type },
@@ -94,11 +94,11 @@ const grantTable = (grants: readonly GrantDoc[]): Html =>
 
 /** What became of a purchase: an account that owes credits gets them last. */
 function said(outcome: Outcome, { purchases, settled = 0 }: CreditsPage): Html {
-  const [newest] = purchases;
-  if (newest === undefined || settled === 0) return notice(html`<p>${OUTCOMES[outcome]}</p>`);
+  const [last] = purchases;
+  if (last === undefined || settled === 0) return notice(html`<p>${OUTCOMES[outcome]}</p>`);
   return notice(html`${outcome === 'paid' ? html`<p>${OUTCOMES.paid}</p>` : null}
-<p>Of the ${packName(newest)} of the newest purchase, ${number(settled)} settled what the account owed${
-    settled < newest.credits ? '; the others are on your account' : ''
+<p>Of the ${packName(last)} of the newest purchase, ${number(settled)} settled what the account owed${
+    settled < last.credits ? '; the others are on your account' : ''
   }.</p>`);
 }
 

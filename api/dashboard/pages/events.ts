@@ -13,7 +13,7 @@ import { selectField } from '../components/field.ts';
 import { postForm } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { badge, count, moment } from '../components/text.ts';
+import { badge, count, moment, typed } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 import { WEBHOOKS_PATH, webhookPath } from './webhooks.ts';
@@ -75,13 +75,12 @@ ${selectField({
 }
 
 /** What an event says: its own words where it has some. Ids are for programs. */
-const told = ({ data }: EventRow): string =>
+const told = ({ data }: EventRow): Html | string =>
   typeof data.message === 'string'
     ? data.message
-    : Object.entries(data)
+    : html`${Object.entries(data)
         .filter(([name]) => !name.endsWith('Id'))
-        .map(([name, value]) => `${name}: ${value}`)
-        .join(', ');
+        .map(([name, value], index) => html`${index === 0 ? '' : ', '}${name}: ${typed(String(value))}`)}`;
 
 function resendButton({ viewer, query, cursor }: EventsPage, event: EventRow, delivery: DeliveryRow): Html {
   const place = cursor === undefined ? {} : { cursor };

@@ -7,7 +7,7 @@ import { confirmation, postForm, referenceField } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { secret } from '../components/secret.ts';
 import { table } from '../components/table.ts';
-import { badge, moment } from '../components/text.ts';
+import { badge, moment, typed } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
@@ -57,7 +57,7 @@ const scopeOf = ({ scopes, tools }: KeyRow): string =>
 
 const madeKey = ({ name, key }: KeyRow & { key: string }): Html =>
   secret({
-    title: `Your new key “${name}”`,
+    title: html`Your new key “${typed(name)}”`,
     value: key,
     advice: html`<p><strong>Copy it now:</strong> it is not shown again. Send it with each call as
 <code>Authorization: Bearer …</code>; <a href="/dashboard/tools">each tool</a> has a call ready to copy.</p>`,
@@ -122,7 +122,7 @@ const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
   table<KeyRow>(
     'Keys, newest first',
     [
-      { title: 'Name', cell: ({ name }) => name },
+      { title: 'Name', cell: ({ name }) => typed(name) },
       { title: 'Begins with', cell: ({ prefix }) => html`<code>${prefix}</code>` },
       { title: 'May', cell: scopeOf },
       { title: 'State', cell: stateOf },

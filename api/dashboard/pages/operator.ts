@@ -8,7 +8,7 @@ import { inputField } from '../components/field.ts';
 import { postForm, referenceField } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { badge, moment, number } from '../components/text.ts';
+import { badge, moment, number, typed } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
@@ -51,7 +51,7 @@ ${readinessList(readiness)}${
 }
 <h2>Accounts</h2>
 <form class="filter" method="get" action="${OPERATOR_PATH}">
-${inputField({ name: 'email', label: 'E-mail', type: 'search', value: email, failure: null })}
+${inputField({ name: 'email', label: 'E-mail (the whole address)', type: 'search', value: email, failure: null })}
 <button class="plain">Show</button>
 </form>
 ${
@@ -60,7 +60,7 @@ ${
     : table<Account>(
         'Accounts, newest first',
         [
-          { title: 'E-mail', cell: (row) => html`<a href="${accountPath(row._id)}">${row.email}</a>` },
+          { title: 'E-mail', cell: (row) => html`<a href="${accountPath(row._id)}">${typed(row.email)}</a>` },
           { title: 'Balance', numeric: true, cell: ({ balance }) => number(balance) },
           { title: 'Reserved', numeric: true, cell: ({ reserved }) => number(reserved) },
           { title: 'Shortfall', numeric: true, cell: ({ shortfall }) => number(shortfall) },
@@ -78,6 +78,7 @@ const allowancePath = (id: string): string => `${accountPath(id)}/allowance`;
 export const DONE = {
   adjusted: 'The adjustment is in the books.',
   allowance: 'The monthly allowance is set. It is granted within the hour, unless this month had one.',
+  noAllowance: 'There is no monthly allowance any more.',
 } as const;
 export type Done = keyof typeof DONE;
 
@@ -100,7 +101,7 @@ export const operatorAccountPage = (page: AccountPage): string => {
     title: 'Account',
     menu: { viewer, section: 'Operator' },
     main: html`${alert(failure, LABELS)}${done === undefined ? null : notice(html`<p>${DONE[done]}</p>`)}
-<p>${account.email} <code>${account._id}</code></p>
+<p>${typed(account.email)} <code>${account._id}</code></p>
 ${amounts([
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },
   { term: 'Reserved', value: account.reserved, note: 'by calls that run now' },

@@ -4,7 +4,7 @@ import { alert, type Failure, notice } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
 import { actionButton, confirmation, postForm } from '../components/form.ts';
 import { table } from '../components/table.ts';
-import { badge, moment } from '../components/text.ts';
+import { badge, moment, typed } from '../components/text.ts';
 import { deviceOf } from '../device.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
@@ -30,7 +30,7 @@ const sessionTable = (viewer: Viewer, sessions: readonly Session[]): Html =>
   table<Session>(
     'Sessions, the one used last first',
     [
-      { title: 'Device', cell: ({ userAgent }) => deviceOf(userAgent) },
+      { title: 'Device', cell: ({ userAgent }) => typed(deviceOf(userAgent)) },
       { title: 'Address', cell: ({ address }) => address },
       { title: 'Signed in', cell: ({ createdAt }) => moment(createdAt.toISOString()) },
       { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt.toISOString()) },
@@ -68,7 +68,7 @@ export const settingsPage = ({ viewer, sessions, failure, news = null }: Setting
     main: html`${alert(failure ?? null)}${news === null ? null : notice(html`<p>${NEWS[news]}</p>`)}
 <h2>Account</h2>
 <dl class="facts">
-<div><dt>E-mail</dt> <dd>${viewer.user.email}</dd></div>
+<div><dt>E-mail</dt> <dd>${typed(viewer.user.email)}</dd></div>
 <div><dt>Role</dt> <dd>${viewer.user.role}</dd></div>
 <div><dt>Account</dt> <dd><code>${viewer.account._id}</code></dd></div>
 <div><dt>Opened</dt> <dd>${moment(viewer.account.createdAt.toISOString())}</dd></div>

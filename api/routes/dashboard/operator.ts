@@ -98,13 +98,19 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
     await attempt(ctx, apply, (failure) => account(visit, { draft, failure }));
   });
 
+  desk.get(`${ACCOUNT}/allowance`, async (visit) => {
+    requireOperator(visit);
+    goTo(visit.ctx, accountPath(visit.id));
+  });
+
   desk.post(`${ACCOUNT}/allowance`, async (visit) => {
     requireOperator(visit);
     const { ctx, id, form } = visit;
     const monthlyAllowance = form.get('monthlyAllowance') ?? '';
     const apply = async () => {
-      await setMonthlyAllowance(accounts, id, credits(monthlyAllowance));
-      goTo(ctx, `${accountPath(id)}?done=allowance`);
+      const set = await setMonthlyAllowance(accounts, id, credits(monthlyAllowance));
+      const done: Done = set.monthlyAllowance === 0 ? 'noAllowance' : 'allowance';
+      goTo(ctx, `${accountPath(id)}?done=${done}`);
     };
     await attempt(ctx, apply, (failure) => account(visit, { draft: { monthlyAllowance }, failure }));
   });
