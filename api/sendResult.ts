@@ -18,6 +18,9 @@ export const kebab = (field: string): string => {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
+/** For readers of Content-Disposition that know no `filename*` (RFC 6266, 4.3): Latin-1 in it is read in many ways. */
+const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
+
 /**
  * Answers with a tool's output: the JSON as it was stored, to the byte, or the bytes of its file when the caller's
  * Accept ranks their type above JSON. The other fields are headers then.
@@ -50,7 +53,7 @@ function sendRaw(
   }
   const named = raw.fileName === undefined ? undefined : output[raw.fileName];
   const name = typeof named === 'string' ? named : `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;
-  ctx.attachment(name, { type: 'inline' });
+  ctx.attachment(name, { type: 'inline', fallback: asciiName(name) });
   ctx.body = Buffer.from(String(output[raw.data]), 'base64');
   ctx.type = mimeType;
   return true;

@@ -1,8 +1,10 @@
+import { createServer } from 'node:http';
 import test from 'ava';
 import { PNG } from 'pngjs';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, closeBooks } from '../helpers/books.ts';
+import { listen } from '../helpers/egress.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 const SIZE = 97;
@@ -12,15 +14,22 @@ const CREDITS = 100;
 let stack: Stack;
 let store: Store;
 let account: TestAccount;
+/** A place for pictures, which answers every name with the same. */
+const pictures = createServer((_, response) =>
+  response.end(PNG.sync.write(new PNG({ width: 64, height: 64 }))),
+);
+let place: string;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  place = `127.0.0.1:${await listen(pictures)}`;
+  stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { EGRESS_ALLOW: place } });
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, CREDITS);
 });
 test.after.always(async () => {
   await store?.close();
   await stack?.stop();
+  pictures.close();
 });
 
 async function draw(accept: string | null, headers: Record<string, string> = {}) {
@@ -110,6 +119,29 @@ test.serial('one stored result is replayed in either form', async (t) => {
   const again = await draw('image/png', key);
   t.is(again.headers.get('X-Credits-Charged'), '0');
   t.true(again.bytes.equals(raw.bytes));
+});
+
+/** RFC 6266, 5 and appendix D; RFC 8187, 3.2: what is no attr-char is UTF-8, percent-encoded. */
+const NAMES = [
+  ['plain (1)', 'filename="plain (1).png"'],
+  ['Müller Vertrag', `filename="M_ller Vertrag.png"; filename*=UTF-8''M%C3%BCller%20Vertrag.png`],
+  ['año', `filename="a_o.png"; filename*=UTF-8''a%C3%B1o.png`],
+  ["l'été 100%41", `filename="l'_t_ 100%41.png"; filename*=UTF-8''l%27%C3%A9t%C3%A9%20100%2541.png`],
+  ['日本', `filename="__.png"; filename*=UTF-8''%E6%97%A5%E6%9C%AC.png`],
+  ['🚀', `filename="_.png"; filename*=UTF-8''%F0%9F%9A%80.png`],
+  ['5% “off”', `filename="5% _off_.png"; filename*=UTF-8''5%25%20%E2%80%9Coff%E2%80%9D.png`],
+] as const;
+
+test.serial('the name of a file arrives whatever it is written in', async (t) => {
+  const owner = await makeAccount(stack, CREDITS);
+  for (const [name, expected] of NAMES) {
+    const fileUrl = `http://${place}/${encodeURIComponent(name)}.png`;
+    // fetch gives each byte of a header as a character.
+    const raw = await owner.call('watermark-image', { fileUrl, text: 'x' }, { Accept: 'image/png' });
+    t.is(raw.status, 200, name);
+    t.is(raw.headers.get('Content-Disposition'), `inline; ${expected}`);
+    t.is(raw.headers.get('X-Result-File-Name'), encodeURIComponent(`${name}.png`));
+  }
 });
 
 test.serial('a refusal is a problem whatever was accepted', async (t) => {
