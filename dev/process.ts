@@ -35,6 +35,12 @@ const BACK_OFF = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
 /** A process that lived this long is not one that keeps dying. */
 const HEALTHY_MS = 60_000;
 
+/**
+ * Runs what follows without core dumps: a crash must write no secret to a disk. By POSIX's shell, which gives its place,
+ * pid and all, to the program; prlimit is Linux's alone.
+ */
+const WITHOUT_CORE = ['-c', 'ulimit -c 0 && exec "$@"', 'sh'];
+
 /** One process that we own: started, watched, signalled and ended by its pid. */
 export class OwnedProcess<R> {
   readonly #options: ProcessOptions<R>;
@@ -106,7 +112,11 @@ export class OwnedProcess<R> {
     const output = fd ?? 'pipe';
     const stdio = ipc ? (['ignore', output, output, 'ipc'] as const) : (['ignore', output, output] as const);
     // A process group of its own, so that Ctrl-C in the terminal reaches us alone and the stop has an order.
-    const child = spawn(file, args, { env, stdio: [...stdio], detached: true });
+    const child = spawn('/bin/sh', [...WITHOUT_CORE, file, ...args], {
+      env,
+      stdio: [...stdio],
+      detached: true,
+    });
     if (fd !== undefined) closeSync(fd);
     if (child.stdout !== null && child.stderr !== null) {
       const target = logStream(logDir, name);

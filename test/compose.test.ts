@@ -17,6 +17,7 @@ interface Service {
   healthcheck?: { test: string[] };
   stop_grace_period?: string;
   container_name?: string;
+  ulimits?: { core?: number };
 }
 
 /** Longer than any call may take, see the contract of the API. */
@@ -139,6 +140,10 @@ test('secrets come by file, and stand nowhere in the file', (t) => {
     );
     t.is(environment.MASTER_KEYS_FILE, '/run/secrets/master_keys', name);
   }
+});
+
+test('no process of ours can dump its memory', (t) => {
+  for (const [name, { ulimits }] of ours()) t.is(ulimits?.core, 0, name);
 });
 
 test('whoever callers and owners send elsewhere can get out, but never to our own ports', (t) => {

@@ -46,6 +46,8 @@ const owner = isRoot ? BROWSER_UID : (process.getuid?.() ?? 0);
 
 /** Ends with us, even when we are killed. */
 const TETHER = ['setpriv', '--pdeathsig', 'KILL'];
+/** What pages hold gets to no disk when Chromium crashes. */
+const WITHOUT_CORE = ['prlimit', '--core=0:0', '--'];
 /** As the same user in a user namespace; the capabilities there are for loopback and mounts alone and dropped below. */
 const UNSHARE = ['unshare', ...(isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']), '--net'];
 const DEMOTE = isRoot
@@ -79,7 +81,8 @@ export interface Confined {
 export function confine(boundary: Boundary, { socket, profile, chromium, flags }: Confined): string[] {
   const sandbox = boundary.sandbox ? [] : ['--no-sandbox'];
   const browser = [...DEMOTE, chromium, ...flags, ...sandbox];
-  return [...TETHER, ...shutIn(boundary.namespace, profile), process.execPath, RELAY, socket, ...browser];
+  const relayed = [process.execPath, RELAY, socket, ...browser];
+  return [...TETHER, ...WITHOUT_CORE, ...shutIn(boundary.namespace, profile), ...relayed];
 }
 
 /** A folder that the browser alone uses. */

@@ -82,15 +82,21 @@ test.serial('Chromium is a normal user in its own sandbox, whose network is loop
       .filter((line) => isBrowser(line) || isRenderer(line))
       .map((line) => {
         const read = (file: string) => readFileSync(`/proc/${Number.parseInt(line, 10)}/${file}`, 'utf8');
-        return { line, status: read('status'), networks: read('net/dev').match(/^ *[^ |:]+(?=:)/gm) };
+        return {
+          line,
+          status: read('status'),
+          limits: read('limits'),
+          networks: read('net/dev').match(/^ *[^ |:]+(?=:)/gm),
+        };
       }),
   );
   t.true(found.some(({ line }) => isBrowser(line)) && found.some(({ line }) => isRenderer(line)));
-  for (const { line, status, networks } of found) {
+  for (const { line, status, limits, networks } of found) {
     t.false(line.includes('--no-sandbox'), line);
     t.notRegex(status, /^Uid:\s+0\b/m, line);
     // No capability, in whatever namespace.
     t.regex(status, /^CapEff:\s+0+$/m, line);
+    t.regex(limits, /^Max core file size +0 +0 /m, line);
     t.deepEqual(
       networks?.map((name) => name.trim()),
       ['lo'],

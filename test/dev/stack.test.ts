@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -152,6 +152,8 @@ test.serial('the stack of a test: processes are killed and come back on their po
   t.teardown(stack.stop);
   t.deepEqual(stack.names, ['api', 'api-2', 'orchestrator']);
   t.is(new Set(stack.baseUrls).size, 2);
+  for (const name of stack.names)
+    t.regex(await readFile(`/proc/${stack.pid(name)}/limits`, 'utf8'), /^Max core file size +0 +0 /m, name);
   await stack.kill('api');
   await t.throwsAsync(isUp(stack.baseUrl));
   t.true(await isUp(stack.baseUrls[1] ?? ''));
