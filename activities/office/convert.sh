@@ -9,6 +9,8 @@ printf '%s' "$2" > profile/user/registrymodifications.xcu
 sed -n 's/^buildid=//p' "$program/versionrc" | tr -d '\n' > profile/user/extensions/buildid
 profile=-env:UserInstallation=file:///tmp/profile
 
+# Before `set` takes the place of the arguments.
+printf '%s' "$3" | base64 -d > warm.docx
 # A document that stays open keeps the program from ending after a conversion.
 printf '{\\rtf1\\ansi Ready.\\par}' > warm.rtf
 "$program/soffice.bin" "$profile" --headless --norestore --nologo --nodefault /tmp/warm.rtf > log < /dev/null &
@@ -20,7 +22,6 @@ done
 # Hands the work to the program that runs, by the pipe, and waits for it.
 convert() { "$program/oosplash" "$profile" --headless --convert-to pdf "$@" < /dev/null > /dev/null; }
 # Loads what a conversion needs, which takes longer than the conversion: filters, fonts, the layout of a table.
-printf '%s' "$3" | base64 -d > warm.docx
 convert --outdir /tmp /tmp/warm.docx
 [ -s warm.pdf ] || exit 1
 echo ready

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
@@ -102,6 +103,20 @@ async function makeDocuments(): Promise<string[]> {
   const byWord = [...WORD.map((name) => join(REAL, `${name}.docx`)), WORD_97];
   return [...byWord, ...(await written()), ...sources, ...made];
 }
+
+test.serial('a spare LibreOffice has laid out a page of Word', async (t) => {
+  const warm = fileURLToPath(new URL('../../activities/office/warm.docx', import.meta.url));
+  const [plain = ''] = await convertPlainly(folder, 'pdf', [warm]);
+  const { text } = await readPdf(plain);
+  t.regex(text, /\w/);
+  const bytes = Buffer.from(SOURCES.letter);
+  await tool.call({ fileUrl: files.put({ bytes }, 'a.rtf') }, { egress: files.guard, resource });
+  const pdfOf = (pid: number) => `/proc/${pid}/root/tmp/warm.pdf`;
+  const isWarm = (pid: number) => existsSync(pdfOf(pid)) && readFileSync(pdfOf(pid)).includes('%%EOF');
+  const warmed = () => childrenOf(process.pid, /^[^\0]*soffice\.bin\0/).filter(isWarm);
+  while (warmed().length === 0) await sleep(100);
+  t.is((await readPdf(pdfOf(warmed()[0] ?? 0))).text, text);
+});
 
 test.serial(
   'documents become what a plain LibreOffice makes of them, and nothing stays behind',
