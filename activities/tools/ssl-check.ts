@@ -1,11 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
-import { AsnConvert } from '@peculiar/asn1-schema';
-import { Certificate, id_ce_subjectAltName, SubjectAlternativeName } from '@peculiar/asn1-x509';
 import { probeTls } from '../../egress/probe.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { parseHostPort } from '../../schemas/formats/hostPort.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition, { HTTPS_PORT } from '../../schemas/tools/ssl-check.ts';
+import { alternativeNames } from '../alternativeNames.ts';
 import type { NetworkContext } from '../context.ts';
 import { distinguishedName } from '../distinguishedName.ts';
 import { readX509 } from '../readX509.ts';
@@ -16,18 +15,6 @@ type Output = ToolOutput<typeof definition>;
 const DAY_MS = 86_400_000;
 /** So that a slow target is answered as such before the attempt itself is out of time. */
 const RESERVE_MS = 200;
-
-/**
- * The DNS names and addresses a certificate is for, from its DER: in the text forms of OpenSSL and Node a comma within
- * a name looks like the end of it.
- */
-function alternativeNames(der: Buffer): string[] {
-  const { extensions = [] } = AsnConvert.parse(der, Certificate).tbsCertificate;
-  const extension = extensions.find(({ extnID }) => extnID === id_ce_subjectAltName);
-  if (extension === undefined) return [];
-  const names = AsnConvert.parse(extension.extnValue.buffer, SubjectAlternativeName);
-  return [...names].flatMap(({ dNSName, iPAddress }) => dNSName ?? iPAddress ?? []);
-}
 
 const describe = (certificate: X509Certificate) => ({
   issuer: distinguishedName(certificate.issuer),

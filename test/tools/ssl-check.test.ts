@@ -296,6 +296,32 @@ test('a comma within a name is no separator', async (t) => {
   t.false(output.hostnameMatches);
 });
 
+test('names of any kind: DNS names and addresses are shown, the others left out', async (t) => {
+  const names: [tag: number, content: Buffer][] = [
+    // x400Address and ediPartyName (RFC 5280 section 4.2.1.6), and a kind that there is not.
+    [0xa3, Buffer.from('3000', 'hex')],
+    [0xa5, Buffer.from('a1040c026162', 'hex')],
+    [0x89, Buffer.from('ab')],
+    [0x82, Buffer.from('example.com')],
+    [0x86, Buffer.from('https://example.com/')],
+    [0x87, Buffer.from('c0000201', 'hex')],
+    [0x87, Buffer.from('20010db8000000000000000000000001', 'hex')],
+    [0x87, Buffer.from('c000020100', 'hex')],
+    [0x87, Buffer.alloc(0)],
+    [0x82, Buffer.from('bücher.example')],
+    [0x82, Buffer.from('b\xfccher.example', 'latin1')],
+  ];
+  const content = Buffer.concat(names.flatMap(([tag, bytes]) => [Buffer.of(tag, bytes.length), bytes]));
+  const der = Buffer.concat([Buffer.of(0x30, 0x81, content.length), content]).toString('hex');
+  const own = await issueCertificate({ ...site, names: [], extensions: [`subjectAltName=DER:${der}`] });
+  t.like(await checkServer(tlsServer(own)), {
+    subjectAlternativeNames: ['example.com', '192.0.2.1', '2001:db8::1', 'bücher.example', 'bücher.example'],
+    hostnameMatches: true,
+  });
+  const none = await issueCertificate({ ...site, names: [], extensions: ['subjectAltName=DER:04026869'] });
+  t.is(await codeOf(() => checkServer(tlsServer(none))), 'target_failed');
+});
+
 test('a certificate without a subject, and one without alternative names', async (t) => {
   const nameless = await issueCertificate({ ...site, subject: '/' });
   t.like(await checkServer(tlsServer(nameless)), { subject: '', hostnameMatches: true });
