@@ -65,7 +65,7 @@ USER root
 RUN apt-get update && \
     apt-get install -y --no-install-recommends libreoffice-writer-nogui bubblewrap fontconfig \
       fonts-crosextra-carlito fonts-crosextra-caladea fonts-liberation fonts-dejavu-core \
-      fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji && \
+      fonts-noto-core fonts-noto-cjk fonts-symbola && \
     rm -rf /var/lib/apt/lists/*
 USER node
 ENV INTERNAL_PORT=9090

@@ -1,16 +1,18 @@
-# Converts one document, with a LibreOffice that has been warm for a while: $1 its program folder, $2 its settings, $3 a
-# document to get warm with, in base64.
+# Converts one document, with a LibreOffice that has been warm for a while: $1 its program folder, $2 its settings, $3 its
+# fonts, $4 a document to get warm with, in base64.
 # stdin: the import filter and the file name, a line each, then the document. stdout: "ready", then the PDF.
 # Exit code 3: LibreOffice made no PDF of it.
 program=$1
 mkdir -p profile/user/extensions in out
 printf '%s' "$2" > profile/user/registrymodifications.xcu
+printf '%s' "$3" > fonts.conf
+export FONTCONFIG_FILE=/tmp/fonts.conf
 # Without it LibreOffice thinks that it was updated, clears its caches and starts again.
 sed -n 's/^buildid=//p' "$program/versionrc" | tr -d '\n' > profile/user/extensions/buildid
 profile=-env:UserInstallation=file:///tmp/profile
 
 # Before `set` takes the place of the arguments.
-printf '%s' "$3" | base64 -d > warm.docx
+printf '%s' "$4" | base64 -d > warm.docx
 # A document that stays open keeps the program from ending after a conversion.
 printf '{\\rtf1\\ansi Ready.\\par}' > warm.rtf
 "$program/soffice.bin" "$profile" --headless --norestore --nologo --nodefault /tmp/warm.rtf > log < /dev/null &

@@ -49,8 +49,9 @@ async function open({ env }: ResourceOptions): Promise<Office> {
   const sandbox = await openSandbox();
   const read = (name: string, encoding: BufferEncoding) => readFile(new URL(name, import.meta.url), encoding);
   const script = await read('./convert.sh', 'utf8');
+  const [settings, fonts] = [await read('./settings.xcu', 'utf8'), await read('./fonts.conf', 'utf8')];
   // The document: one page in the fonts that most have, with a table.
-  const args = [program, await read('./settings.xcu', 'utf8'), await read('./warm.docx', 'base64')];
+  const args = [program, settings, fonts, await read('./warm.docx', 'base64')];
   // Where LibreOffice is not Debian's own: share/ and the like stand beside program/.
   const folders = program.startsWith('/usr/lib/') ? ['/etc/libreoffice'] : [dirname(program)];
   return createOffice(() => createDesk(sandbox.start({ script, args, folders, limits: LIMITS })));

@@ -32,6 +32,7 @@ export const TOOL_PROGRAMS: readonly ToolProgram[] = [
   font('truetype/noto/NotoSans-Regular.ttf', 'fonts-noto-core'),
   font('opentype/noto/NotoSansCJK-Regular.ttc', 'fonts-noto-cjk'),
   font('truetype/noto/NotoColorEmoji.ttf', 'fonts-noto-color-emoji'),
+  font('truetype/ancient-scripts/Symbola_hint.ttf', 'fonts-symbola'),
 ];
 
 /** Installs what is missing where that can be done; elsewhere says so, and the tools that need it are unavailable. */

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32, deflateRawSync } from 'node:zlib';
 
@@ -32,6 +32,14 @@ export async function readPdf(path: string): Promise<{ pages: number; text: stri
   const { stdout } = await run('pdfinfo', [path]);
   const text = await run('pdftotext', ['-layout', path, '-'], { maxBuffer: 64 * 2 ** 20 });
   return { pages: Number(/^Pages:\s+(\d+)$/m.exec(stdout)?.[1]), text: text.stdout };
+}
+
+/** Its pages as poppler draws them, each the bytes of a grey picture. */
+export async function drawPdf(path: string): Promise<Buffer[]> {
+  await run('pdftoppm', ['-r', '72', '-gray', path, path]);
+  const folder = dirname(path);
+  const pages = (await readdir(folder)).filter((name) => name.startsWith(`${basename(path)}-`)).sort();
+  return Promise.all(pages.map((name) => readFile(join(folder, name))));
 }
 
 export interface ZipPart {

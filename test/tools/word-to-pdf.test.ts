@@ -10,7 +10,7 @@ import test from 'ava';
 import { office } from '../../activities/office/office.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { startFiles } from '../helpers/images.ts';
-import { convertPlainly, readPdf } from '../helpers/office.ts';
+import { convertPlainly, drawPdf, readPdf } from '../helpers/office.ts';
 import { childrenOf, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 
@@ -116,6 +116,27 @@ test.serial('a spare LibreOffice has laid out a page of Word', async (t) => {
   const warmed = () => childrenOf(process.pid, /^[^\0]*soffice\.bin\0/).filter(isWarm);
   while (warmed().length === 0) await sleep(100);
   t.is((await readPdf(pdfOf(warmed()[0] ?? 0))).text, text);
+});
+
+test.serial('emoji, and rare letters beside CJK, are neither blank nor boxes', async (t) => {
+  const mixed = '日本語 𝔘';
+  // The first ones are blank, and a box: U+0378 is no character.
+  const alone = ['', '\u0378', '🚀', '👨‍👩‍👧', '❤️', '✅', '⚠️', '☺', '☃', '☎'];
+  const beside = ['', '\u0378', '𐍈', 'ᚠ', '🚀', '☃'].map((it) => `${mixed} ${it}`);
+  const lines = [...alone, ...beside];
+  const bytes = Buffer.from(`{\\rtf1\\ansi\\uc1\\fs40 ${lines.map(paragraph).join('\\page ')}}`);
+  const output = await tool.call(
+    { fileUrl: files.put({ bytes }, 'emoji.rtf') },
+    { egress: files.guard, resource },
+  );
+  const made = join(folder, 'emoji.pdf');
+  await writeFile(made, Buffer.from(String(output.fileBase64), 'base64'));
+  const pages = await drawPdf(made);
+  t.is(pages.length, lines.length);
+  for (const [at, page] of pages.entries()) {
+    const same = pages.findIndex((other) => other.equals(page));
+    t.is(lines[same], lines[at]);
+  }
 });
 
 test.serial(
