@@ -8,9 +8,9 @@ export default defineTool({
   description:
     'Draws a text or URL as a QR code: a black and white PNG of exactly the size asked for, the smallest code that holds ' +
     'the text, with whole pixels to a module and at least the four light modules on each side that readers need (what ' +
-    'does not divide goes to the margin). Text beyond digits, capitals and some signs is encoded as UTF-8, which every ' +
-    'current reader takes. Text too long for the error correction, and a size below one pixel to a module, are refused ' +
-    'with the limit.',
+    'does not divide goes to the margin). Text beyond digits, capitals and some signs is encoded as UTF-8, without ECI: ' +
+    'most readers tell it by its bytes, but some take a text with few letters beyond ASCII for another encoding. Text too ' +
+    'long for the error correction, and a size below one pixel to a module, are refused with the limit.',
   price: 1,
   pool: 'cpu',
   limits: { workMs: 10_000 },
