@@ -1,6 +1,6 @@
 import type { Element } from 'domhandler';
 import { MAX_PROPERTIES, VALUE_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
-import type { LoadedPage } from './load.ts';
+import { HTML, type LoadedPage } from './load.ts';
 import { elementText } from './text.ts';
 import { resolveUrl } from './urls.ts';
 import { cutText } from './words.ts';
@@ -17,8 +17,6 @@ export interface PageMeta {
   openGraph: Properties;
   twitter: Properties;
 }
-
-const HTML = 'http://www.w3.org/1999/xhtml';
 
 const clean = (text: string): string => cutText(text.replace(/[\t\n\f\r ]+/g, ' ').trim(), VALUE_CODE_POINTS);
 const words = (text = ''): string[] =>

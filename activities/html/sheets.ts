@@ -1,5 +1,5 @@
 import type { CheerioAPI } from 'cheerio/slim';
-import { type Element, isTag, isText, type ParentNode } from 'domhandler';
+import { type Element, isTag, isText } from 'domhandler';
 import { type Declaration, type Declarations, override, readDeclarations } from './declarations.ts';
 
 /** What sheets say of each element, where they say anything. */
@@ -73,16 +73,10 @@ function elementsOf($: CheerioAPI, selector: string): Element[] {
   }
 }
 
-function isInTemplate(element: Element): boolean {
-  for (let node: ParentNode | null = element.parent; node !== null; node = node.parent)
-    if (isTag(node) && node.name === 'template') return true;
-  return false;
-}
-
 function readRules($: CheerioAPI): Rule[] {
   const rules: Rule[] = [];
   for (const element of elementsOf($, 'style')) {
-    if (isInTemplate(element) || !isForScreens(element.attribs.media ?? '')) continue;
+    if (!isForScreens(element.attribs.media ?? '')) continue;
     const css = element.children.map((child) => (isText(child) ? child.data : '')).join('');
     for (const [selectors, body] of rulesOf(css)) {
       const declarations = readDeclarations(body);

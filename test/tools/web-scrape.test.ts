@@ -92,6 +92,33 @@ test.serial('without text, and without a selector', async (t) => {
   t.like(page, { text: null, wordCount: 2, selectorMatches: null, title: null, canonical: null });
 });
 
+/** Everything that a page is described by. */
+const described = (name: string): string =>
+  `<base href="/${name}/"><title>${name}</title><meta name=description content=${name}><meta property=og:title content=${name}>` +
+  `<link rel=canonical href="/${name}"><style>.x { display: none }</style><h1>${name}</h1><a href=/${name}>${name}</a>` +
+  `<img src=/${name}.png><p class=x>${name}</p>`;
+test.serial('what is in a template is no part of the page', async (t) => {
+  const inside = `<template>${described('inside')}<template>${described('deeper')}</template></template>`;
+  const shadow = `<div><template shadowrootmode=open>${described('shadow')}</template></div>`;
+  const outside = described('outside').replace(/<style>.*<\/style>/, '');
+  const { origin, ask } = await open(t, {
+    '/alone': { body: `<!doctype html>${inside}` },
+    '/beside': { body: `<!doctype html>${inside}${shadow}${outside}${inside}` },
+    '/without': { body: `<!doctype html>${outside}` },
+  });
+  t.like(await ask('/alone', { selector: '.x' }), {
+    ...{ title: null, metaDescription: null, canonical: null, headings: [], links: [], images: [], text: '' },
+    ...{ openGraph: {}, selectorMatches: [] },
+  });
+  for (const selector of ['.x', 'h1', 'base']) {
+    const beside = await ask('/beside', { selector });
+    t.deepEqual(beside, { ...(await ask('/without', { selector })), finalUrl: `${origin}/beside` });
+  }
+  t.deepEqual((await ask('/alone', { selector: 'template' })).selectorMatches, ['']);
+  const svg = '<svg><template><text class=x>drawn</text></template></svg>';
+  t.deepEqual((await scrape(t, svg, { selector: '.x' })).selectorMatches, ['drawn']);
+});
+
 const SELECTORS: [selector: string, matches: string[]][] = [
   ['h1', ['One two']],
   ['H1', ['One two']],
@@ -225,6 +252,8 @@ const HOSTILE: Record<string, string> = {
   'foster parenting': `<table>${'x<i></i>'.repeat(60_000)}`,
   'nested links': '<a href=x><object>'.repeat(30_000),
   'nested select, template and svg': '<select><template><svg><p>'.repeat(20_000),
+  'templates inside each other': '<template><p>'.repeat(50_000),
+  'templates beside each other': '<template><p>x</template><p>'.repeat(30_000),
   'less-than signs': '<'.repeat(1_000_000),
   'an open comment': `<!--${'-'.repeat(1_000_000)}`,
   'character references': '&CounterClockwiseContourIntegral'.repeat(30_000),
