@@ -1,5 +1,6 @@
 import { charsetOfMark } from '../charset.ts';
 import { readContentType, XHTML_TYPE } from './contentType.ts';
+import { hasBinarySignature } from './signatures.ts';
 
 /** "Resource header": MIME Sniffing Standard, section 5.2. */
 const HEAD_BYTES = 1445;
@@ -18,8 +19,7 @@ const isBinaryByte = (code: number): boolean =>
 const isBinary = (text: string): boolean => Array.from(text, (it) => it.charCodeAt(0)).some(isBinaryByte);
 
 /** The start of it, as far as ASCII goes. */
-function readHead(bytes: Uint8Array, charset: string | null): string {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES));
+function readHead(head: Buffer, charset: string | null): string {
   const encoding = charsetOfMark(head) ?? charset?.toLowerCase() ?? '';
   if (encoding.startsWith('utf-16'))
     return new TextDecoder(encoding === 'utf-16be' ? encoding : 'utf-16le').decode(head);
@@ -27,17 +27,22 @@ function readHead(bytes: Uint8Array, charset: string | null): string {
 }
 
 /**
- * Whether bytes are HTML, XHTML included, by the MIME Sniffing Standard: what they begin with decides. Only of text that
- * begins with nothing in particular the Content-Type is believed, as it is of nothing at all.
+ * Whether bytes are HTML, XHTML included, by the MIME Sniffing Standard: what they begin with decides. Only where they
+ * begin with nothing in particular the Content-Type is believed, as it is of nothing at all, whatever control characters
+ * follow.
  *
  * @param contentType value of the header; null when there is none
  */
 export function isHtml(bytes: Uint8Array, contentType: string | null): boolean {
   const { essence, charset } = readContentType(contentType);
   const declared = essence === 'text/html' || essence === XHTML_TYPE;
-  const head = readHead(bytes, charset).trimStart();
+  const first = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES));
+  const head = readHead(first, charset).trimStart();
   const start = head.replace(BEFORE_TAG, '');
   if ((head.startsWith('<?xml') ? XHTML : TAG).test(start)) return true;
-  if (FEED.test(start) || TEXTUAL_SIGNATURE.test(head) || isBinary(head)) return false;
+  if (FEED.test(start) || TEXTUAL_SIGNATURE.test(head)) return false;
+  const latin1 = first.toString('latin1');
+  if (isBinary(latin1) && hasBinarySignature(latin1)) return false;
+  if (isBinary(head)) return declared;
   return declared || (head.startsWith('<!--') && (start === '' || start.startsWith('<!--')));
 }

@@ -186,6 +186,35 @@ const TYPES: [name: string, type: string | null, body: string | number[], code: 
     [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13],
     'unsupported_source',
   ],
+  ['control characters in HTML', 'text/html; charset=utf-8', 'Hello \0 world, a\x01b \x1f', 'ok'],
+  ['a control character at the start of HTML', 'text/html', '\x01<p>x', 'ok'],
+  ['letters of a signature in HTML', 'text/html', 'BMW, ID3 and OTTO', 'ok'],
+  ['control characters without a type', null, 'a\x01b', 'unsupported_source'],
+  ['control characters called text', 'text/plain', '<!-- a\x01b -->', 'unsupported_source'],
+  ['a PDF with bytes in it called HTML', 'text/html', '%PDF-1.7\n\x01', 'unsupported_source'],
+  ...(
+    [
+      ['ICO', '\0\0\x01\0\x01\0'],
+      ['BMP', 'BM\x46\0\0\0\0\0\0\0\x36'],
+      ['JPEG', '\xff\xd8\xff\xe0\0\x10JFIF'],
+      ['WebP', 'RIFF\x24\0\0\0WEBPVP8 '],
+      ['WAV', 'RIFF\x24\0\0\0WAVEfmt '],
+      ['MP3 with a tag', 'ID3\x03\0\0'],
+      ['MP3', '\xff\xfb\x90\0'],
+      ['Ogg', 'OggS\0\x02'],
+      ['MP4', '\0\0\0\x18ftypmp42'],
+      ['WebM', '\x1aE\xdf\xa3\x01'],
+      ['TrueType', '\0\x01\0\0\0\x0f'],
+      ['WOFF2', 'wOF2\0\x01\0\0'],
+      ['gzip', '\x1f\x8b\x08\0'],
+      ['RAR', 'Rar!\x1a\x07\0'],
+    ] as const
+  ).map(([name, bytes]): (typeof TYPES)[number] => [
+    `${name} called HTML`,
+    'text/html; charset=utf-8',
+    [...Buffer.from(bytes, 'latin1')],
+    'unsupported_source',
+  ]),
   ['ZIP called HTML', 'text/html', [0x50, 0x4b, 3, 4, 20, 0, 0, 0], 'unsupported_source'],
 ];
 for (const [name, type, body, code] of TYPES)

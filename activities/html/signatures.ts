@@ -1,0 +1,28 @@
+/** MIME Sniffing Standard, section 6: images; sound and video, also MP3 frames (section 6.2.3); fonts; archives. */
+const STARTS: readonly string[] = [
+  ...['\0\0\x01\0', '\0\0\x02\0', '\x89PNG\r\n\x1a\n', '\xff\xd8\xff'],
+  ...['ID3', 'OggS\0', 'MThd\0\0\0\x06', '\x1aE\xdf\xa3'],
+  ...['\xff\xe2', '\xff\xe3', '\xff\xf2', '\xff\xf3', '\xff\xfa', '\xff\xfb'],
+  ...['\0\x01\0\0', 'OTTO', 'ttcf', 'wOFF', 'wOF2'],
+  ...['\x1f\x8b\x08', 'PK\x03\x04', 'Rar!\x1a\x07'],
+];
+/** Those of which there is more further on, BMP with the bytes that are always zero. */
+const PARTS: readonly (readonly [start: string, offset: number, later: string])[] = [
+  ['BM', 6, '\0\0\0\0'],
+  ['RIFF', 8, 'WEBPVP'],
+  ['RIFF', 8, 'WAVE'],
+  ['RIFF', 8, 'AVI '],
+  ['FORM', 8, 'AIFF'],
+  ['', 4, 'ftyp'],
+  ['', 34, 'LP'],
+];
+
+/**
+ * Whether bytes begin as a file of another type than text does. Some signatures are letters alone, with which a text may
+ * begin too.
+ *
+ * @param start the first bytes as Latin-1
+ */
+export const hasBinarySignature = (start: string): boolean =>
+  STARTS.some((it) => start.startsWith(it)) ||
+  PARTS.some(([first, offset, later]) => start.startsWith(first) && start.startsWith(later, offset));
