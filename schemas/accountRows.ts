@@ -130,7 +130,6 @@ export const newKeyBody = {
       maxLength: 100,
       // No control characters, and something to see; written out, as not every reader of the reference knows \p{Cc}.
       pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-      format: 'well-formed',
       description: 'What to call it: up to 100 characters, not spaces alone, no control characters.',
     },
     scopes: { ...scopes, description: 'Exactly one: `tools` calls tools, `account` manages the account.' },

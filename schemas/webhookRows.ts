@@ -9,7 +9,6 @@ const url = {
   type: 'string',
   minLength: 1,
   maxLength: 2048,
-  format: 'well-formed',
   description: 'Where events are posted to: `https`, or `http` where the host is exactly `localhost`.',
 } as const;
 

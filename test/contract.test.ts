@@ -168,6 +168,18 @@ for (const tool of tools) {
     t.deepEqual(named.sort(), ['/extra', ...wrong.map(({ field }) => `/${field}`)].sort());
   });
 
+  test(`${name}: half a surrogate pair is a fault in every text`, async (t) => {
+    const { input } = exampleOf(tool);
+    const message = 'holds a lone surrogate, which UTF-8 cannot carry';
+    for (const field of Object.keys(tool.input.properties))
+      for (const text of ['\ud800', '.a\udc00']) {
+        const refused = await refusalOf(await account.call(name, { ...input, [field]: text }));
+        t.like(refused, { status: 422, code: 'invalid_input' }, field);
+        const named = recordsAt(refused.errors).filter((fault) => fault.message === message);
+        t.deepEqual(named, [{ pointer: `/${field}`, message }], field);
+      }
+  });
+
   const optional = Object.entries(tool.input.properties).filter(([, schema]) => 'default' in schema);
   if (optional.length > 0 && secretFields(tool).length === 0)
     test(`${name}: what is left out is the default`, async (t) => {

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import { escapePointer } from '../../schemas/formats/pointer.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
+import { loneSurrogates } from './loneSurrogates.ts';
 
 /** Fills in defaults and answers the value. @throws ServiceError invalid_input with every fault */
 export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
@@ -15,7 +16,6 @@ const atMost = (limit: unknown, what: string): string =>
 
 const FORMATS: Record<string, string> = {
   'date-time': 'must be a time such as 2026-12-31T23:59:59Z',
-  'well-formed': 'holds a lone surrogate, which UTF-8 cannot carry',
 };
 
 /** A type of JSON Schema with its article. */
@@ -78,16 +78,25 @@ function asFault(error: ErrorObject, { properties }: ObjectSchema): Fault {
   return { pointer: instancePath, message: ruleOf(error, properties[field]?.description) };
 }
 
-/** Compiles validators that report all faults at once, apply defaults and never coerce. `T` is the schema's own type. */
-export function createValidator(): <T = Record<string, unknown>>(schema: ObjectSchema) => Validate<T> {
+/**
+ * Compiles validators that report all faults at once, apply defaults and never coerce; lone surrogates are faults
+ * everywhere. `T` is the schema's own type.
+ */
+export function createValidator(): <T = Record<string, unknown>>(
+  schema: ObjectSchema,
+  /** The faults of a value that meets the schema. */
+  more?: (value: T) => Fault[],
+) => Validate<T> {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictTypes: false });
   addFormats.default(ajv);
-  // JSON can spell half a surrogate pair, which no bytes can carry; a pattern for that would not be read everywhere.
-  ajv.addFormat('well-formed', (text) => text.isWellFormed());
-  return <T>(schema: ObjectSchema) => {
+  return <T>(schema: ObjectSchema, more?: (value: T) => Fault[]) => {
     const check = ajv.compile<T>(schema);
     return (value) => {
-      if (!check(value)) throw invalidInput((check.errors ?? []).map((error) => asFault(error, schema)));
+      const faults = loneSurrogates(value);
+      if (!check(value))
+        throw invalidInput([...(check.errors ?? []).map((error) => asFault(error, schema)), ...faults]);
+      faults.push(...(more?.(value) ?? []));
+      if (faults.length > 0) throw invalidInput(faults);
       return value;
     };
   };

@@ -43,11 +43,16 @@ function faultOf(name: string, value: string, url: URL | null): string | null {
   if (!TOKEN.test(name)) return 'is not the name of a header';
   if (OURS.test(name)) return 'belongs to the connection and cannot be set';
   if (CONTROL.test(value)) return 'holds a control character, such as a line break';
-  if (!value.isWellFormed()) return 'holds a lone surrogate, which UTF-8 cannot carry';
   if (name.toLowerCase() === 'host' && url !== null && !isHostOf(url, value))
     return 'is not the host of the URL';
   return null;
 }
+
+/** Half a surrogate pair that is spelt within the text; in an object it is a fault as it is everywhere. */
+const surrogateFault = (input: HeadersInput, value: string): string | null =>
+  typeof input !== 'string' || value.isWellFormed()
+    ? null
+    : 'holds a lone surrogate, which UTF-8 cannot carry';
 
 /**
  * Reads and checks the headers of a request.
@@ -72,7 +77,9 @@ export function readRequestHeaders(input: HeadersInput, url: URL | null): Reques
       faults.push(fault(name, 'is neither a string nor an array of strings'));
       continue;
     }
-    const messages = values.map((value) => faultOf(name, value, url)).filter((message) => message !== null);
+    const messages = values
+      .map((value) => faultOf(name, value, url) ?? surrogateFault(input, value))
+      .filter((message) => message !== null);
     faults.push(...[...new Set(messages)].map((message) => fault(name, message)));
     fields.push(...values.map((value) => [name, value] as const));
   }

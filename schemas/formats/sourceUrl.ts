@@ -1,5 +1,4 @@
 import type { ErrorCode, Fault } from '../errors.ts';
-import { loneSurrogates } from './text.ts';
 import { parseWebUrl } from './url.ts';
 
 const URL_BYTES = 8192;
@@ -15,7 +14,7 @@ export const sourceUrl = (what: string) =>
 
 /** What the schema of `sourceUrl` cannot express. @param pointer of the field */
 export function checkSourceUrl(pointer: string, text: string): Fault[] {
-  const faults = loneSurrogates(pointer, text);
+  const faults: Fault[] = [];
   const parsed = parseWebUrl(text);
   if (parsed.kind === 'invalid') faults.push({ pointer, message: parsed.message });
   else if (Buffer.byteLength(text) > URL_BYTES)

@@ -1,5 +1,5 @@
+import type { Fault } from '../errors.ts';
 import { BCRYPT_PASSWORD_BYTES } from '../formats/bcrypt.ts';
-import { loneSurrogates } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -52,7 +52,7 @@ export default defineTool({
   ],
   errors: [],
   check({ password }) {
-    const faults = loneSurrogates('/password', password);
+    const faults: Fault[] = [];
     const bytes = Buffer.byteLength(password);
     if (bytes > BCRYPT_PASSWORD_BYTES)
       faults.push({

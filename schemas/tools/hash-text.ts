@@ -1,4 +1,3 @@
-import { loneSurrogates } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -47,5 +46,4 @@ export default defineTool({
     },
   ],
   errors: [],
-  check: ({ text }) => loneSurrogates('/text', text),
 });

@@ -5,7 +5,6 @@ import {
   PICTURE_OUTPUT,
   widthField,
 } from '../formats/picture.ts';
-import { loneSurrogates } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -51,6 +50,5 @@ export default defineTool({
   },
   examples: [{ input: { html: '<h1>Hi</h1>', width: 100, height: 100 }, output: EXAMPLE_PICTURE }],
   errors: ['source_too_large', 'target_failed', 'tool_unavailable'],
-  check: ({ html }) => loneSurrogates('/html', html),
   raw: { data: 'fileBase64', mimeType: 'mimeType' },
 });

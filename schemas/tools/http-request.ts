@@ -1,6 +1,5 @@
 import { readRequestHeaders } from '../formats/requestHeaders.ts';
 import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
-import { loneSurrogates } from '../formats/text.ts';
 import { parseWebUrl } from '../formats/url.ts';
 import { defineTool } from '../tool.ts';
 
@@ -108,11 +107,8 @@ export default defineTool({
     const parsed = parseWebUrl(text);
     if (headers !== undefined)
       faults.push(...readRequestHeaders(headers, parsed.kind === 'url' ? parsed.url : null).faults);
-    if (body !== undefined) {
-      faults.push(...loneSurrogates('/body', body));
-      if (body !== '' && (method === 'GET' || method === 'HEAD'))
-        faults.push({ pointer: '/body', message: `cannot be sent with ${method}` });
-    }
+    if (body !== undefined && body !== '' && (method === 'GET' || method === 'HEAD'))
+      faults.push({ pointer: '/body', message: `cannot be sent with ${method}` });
     return faults;
   },
   actsOnWorld: ({ method }) => method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS',

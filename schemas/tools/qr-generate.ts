@@ -1,5 +1,4 @@
 import { isPlainlyTooLong, QR_LEVELS, tooLong } from '../formats/qr.ts';
-import { loneSurrogates } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -66,9 +65,7 @@ export default defineTool({
     },
   ],
   errors: [],
-  check: ({ text, errorCorrection }) => [
-    ...loneSurrogates('/text', text),
-    ...(isPlainlyTooLong(text, errorCorrection) ? [tooLong(errorCorrection)] : []),
-  ],
+  check: ({ text, errorCorrection }) =>
+    isPlainlyTooLong(text, errorCorrection) ? [tooLong(errorCorrection)] : [],
   raw: { data: 'imageBase64', mimeType: 'mimeType' },
 });

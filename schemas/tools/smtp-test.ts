@@ -1,6 +1,5 @@
 import type { Fault } from '../errors.ts';
 import { parseHost } from '../formats/hostname.ts';
-import { loneSurrogates } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 const PORTS = [25, 465, 587, 2525] as const;
@@ -17,8 +16,7 @@ function credentialFaults(pointer: string, text: string | undefined, other: stri
     return other === undefined
       ? []
       : [{ pointer, message: 'is required: username and password go together' }];
-  const controls = CONTROL.test(text) ? [{ pointer, message: 'holds a control character' }] : [];
-  return [...controls, ...loneSurrogates(pointer, text)];
+  return CONTROL.test(text) ? [{ pointer, message: 'holds a control character' }] : [];
 }
 
 export default defineTool({

@@ -1,7 +1,7 @@
 import type { Fault } from '../errors.ts';
 import { changedImage } from '../formats/changedImage.ts';
 import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
-import { countGraphemes, loneSurrogates } from '../formats/text.ts';
+import { countGraphemes } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 const MAX_GRAPHEMES = 200;
@@ -15,7 +15,7 @@ function checkText(text: string): Fault[] {
   if (countGraphemes(text) > MAX_GRAPHEMES) messages.push(`must have at most ${MAX_GRAPHEMES} characters`);
   if (CONTROLS.test(text)) messages.push('holds control characters, which cannot be drawn');
   if (/^\s*$/u.test(text)) messages.push('has nothing in it that can be drawn');
-  return [...loneSurrogates('/text', text), ...messages.map((message) => ({ pointer: '/text', message }))];
+  return messages.map((message) => ({ pointer: '/text', message }));
 }
 
 export default defineTool({

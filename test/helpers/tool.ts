@@ -2,7 +2,7 @@ import type { NetworkContext, ToolContext } from '../../activities/context.ts';
 import { jsonOf } from '../../activities/encoded.ts';
 import { createThreads, type Offload, type Threads } from '../../activities/threads.ts';
 import { createValidator } from '../../api/derive/validator.ts';
-import { type Fault, invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { type Fault, ServiceError } from '../../schemas/errors.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 
@@ -45,15 +45,10 @@ export async function loadTool(name: string): Promise<LoadedTool> {
   const run = isFields(module) ? module.run : undefined;
   if (!isRun(run)) throw new Error(`activities/tools/${name}.ts exports no run`);
   const compile = createValidator();
-  const checkInput = compile(definition.input);
+  const checkInput = compile(definition.input, definition.check);
   const checkOutput = compile(definition.output);
 
-  const validate = (body: Fields): Fields => {
-    const input = checkInput(structuredClone(body));
-    const faults = definition.check?.(input) ?? [];
-    if (faults.length > 0) throw invalidInput(faults);
-    return input;
-  };
+  const validate = (body: Fields): Fields => checkInput(structuredClone(body));
   return {
     definition,
     validate,

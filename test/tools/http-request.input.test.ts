@@ -11,6 +11,7 @@ const pointersOf = (faults: Fault[]): string[] => faults.map(({ pointer }) => po
 
 test('headers that are not for the caller to set are faults at their names, all at once', async (t) => {
   const bad: Record<string, string> = {
+    'X-Half': '\ud800',
     Connection: 'close',
     'content-length': '5',
     'Keep-Alive': 'timeout=5',
@@ -26,7 +27,6 @@ test('headers that are not for the caller to set are faults at their names, all 
     'X-CRLF': 'a\r\n\r\nGET / HTTP/1.1',
     'X-NUL': 'a\0',
     'X-NEL': 'a\u0085b',
-    'X-Half': '\ud800',
     'X A': 'b',
     'X-A:': 'b',
     'X/A': 'b',
@@ -42,6 +42,37 @@ test('headers that are not for the caller to set are faults at their names, all 
   t.deepEqual(new Set(pointersOf(inText)), new Set(['/headers']));
   t.is(inText.length, expected.length);
   for (const { message } of inText) t.notRegex(message, /example\.org|Basic/);
+});
+
+test('half a surrogate pair is one fault, wherever it stands', async (t) => {
+  const message = 'holds a lone surrogate, which UTF-8 cannot carry';
+  const faults = (input: Record<string, unknown>) => faultsOf(tool, { url, ...input });
+  t.deepEqual(await faults({ url: 'http://example.com/\ud800' }), [{ pointer: '/url', message }]);
+  t.deepEqual(
+    await faults({ headers: { A: ['b', '\udc00'], C: '\ud800' }, method: 'POST', body: '\ud800' }),
+    [
+      { pointer: '/body', message },
+      { pointer: '/headers/C', message },
+      { pointer: '/headers/A/1', message },
+    ],
+  );
+  t.deepEqual(await faults({ headers: { 'X/\ud800': '\ud800' } }), [
+    { pointer: '/headers/X~1\ud800', message },
+    { pointer: '/headers/X~1\ud800', message: 'is not the name of a header' },
+  ]);
+  t.deepEqual(await faults({ headers: '{"A":"\\ud800"}' }), [
+    { pointer: '/headers', message: `holds "A", which ${message}` },
+  ]);
+  t.deepEqual(await faults({ headers: '\ud800' }), [
+    { pointer: '/headers', message },
+    { pointer: '/headers', message: 'is not a JSON object' },
+  ]);
+  t.deepEqual(await faults({ '\ud800': 1 }), [
+    { pointer: '/\ud800', message: 'is not a known field' },
+    { pointer: '/\ud800', message },
+  ]);
+  const nested = JSON.parse(`${'['.repeat(1_000)}"\\ud800"${']'.repeat(1_000)}`);
+  t.is((await faults({ headers: nested })).at(-1)?.pointer, `/headers${'/0'.repeat(1_000)}`);
 });
 
 test('Host may say what the URL says', async (t) => {
