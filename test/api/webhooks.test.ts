@@ -147,6 +147,7 @@ test('bodies that are wrong', async (t) => {
   const { id } = await create(account);
   const wrong: [string, RequestInit, string[]][] = [
     ['', method('POST', {}), ['/url']],
+    ['', method('POST', { url: `${LOCAL}\ud800` }), ['/url']],
     ['', method('POST', { url: LOCAL, events: ['credits.gone'] }), ['/events/0']],
     ['', method('POST', { url: LOCAL, events: [] }), ['/events']],
     ['', method('POST', { url: LOCAL, secret: 'mine' }), ['/secret']],
