@@ -70,6 +70,26 @@ async function findings(page: Page): Promise<string[]> {
     );
 }
 
+/** Words that are broken in the middle, beside what somebody typed and code, which may be of any length. */
+const brokenWords = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const broken: string[] = [];
+    for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+      if (text.parentElement?.closest('bdi, code, pre, textarea, script, .unseen')) continue;
+      for (const { 0: word, index } of (text.textContent ?? '').matchAll(/[\p{L}\p{N}]+(?:[.,:]\p{N}+)*/gu)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word);
+      }
+    }
+    return broken;
+  });
+
+/** Beside the ends: a telephone, and windows in which the widest tables are still tables. */
+const WIDTHS = [360, 768, 1000];
+
 /** Ids and the like: the same page has the same name whoever looks. */
 const pictureName = (where: string): string =>
   where.replace(/^\/dashboard/, '').replaceAll(/[a-z]+_[\w-]+/g, 'id');
@@ -98,5 +118,12 @@ export async function inspect(t: ExecutionContext, { page }: Tab): Promise<void>
     t.deepEqual(await findings(page), [], `${where} ${width} ${value}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     t.true(wide <= width, `${where} is ${wide} wide at ${width}`);
+    t.deepEqual(await brokenWords(page), [], `${where} ${width}`);
+  }
+  for (const width of WIDTHS) {
+    await page.setViewport({ width, height: 900 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    t.true(wide <= width, `${where} is ${wide} wide at ${width}`);
+    t.deepEqual(await brokenWords(page), [], `${where} ${width}`);
   }
 }

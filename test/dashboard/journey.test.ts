@@ -171,5 +171,14 @@ test.serial('an operator sees the pools and an account', async (t) => {
   await inspect(t, tab);
   await Promise.all([page.waitForNavigation(), page.click('td a')]);
   await inspect(t, tab);
+  await page.type('#amount', '98998987');
+  await type('Reason', 'as many as in the books of a large customer');
+  await press('Adjust');
+  t.regex(await text(), /Balance 98,99/);
+  await inspect(t, tab);
+  // The account that was opened last is the operator's own.
+  await open('/dashboard/ledger');
+  t.regex(await text(), /adjustment/);
+  await inspect(t, tab);
   t.deepEqual(tab.complaints, []);
 });

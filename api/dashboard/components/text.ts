@@ -13,7 +13,7 @@ export const count = (value: number, one: string, many = `${one}s`): string =>
 export const newest = (value: number, one: string): string =>
   value === 1 ? `The newest ${one}` : `The newest ${count(value, one)}`;
 
-/** What somebody typed, which may turn the direction of the text: it does not turn ours. */
+/** What somebody typed, which may be long without a space and turn the direction of the text: it does not turn ours. */
 export const typed = (text: string): Html => html`<bdi>${text}</bdi>`;
 
 /** A moment in UTC; a script of ours shows it in the viewer's zone. */

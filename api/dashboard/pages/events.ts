@@ -105,7 +105,7 @@ function deliveryItem(page: EventsPage, event: EventRow, delivery: DeliveryRow):
   return html`<li>${
     endpoint === undefined
       ? html`<span class="quiet">an endpoint that was deleted</span>`
-      : html`<a href="${webhookPath(endpoint)}#attempts">${endpoint.url}</a>`
+      : html`<a href="${webhookPath(endpoint)}#attempts">${typed(endpoint.url)}</a>`
   }
 <span>${badge(state, TONES[state])} ${count(attempts, 'attempt')}${
     nextAt === null ? null : html`, next ${moment(nextAt)}`

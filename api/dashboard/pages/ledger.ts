@@ -6,7 +6,7 @@ import { alert, empty, notice } from '../components/alert.ts';
 import { actionButton } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { count, moment, number } from '../components/text.ts';
+import { count, moment, number, typed } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
@@ -23,8 +23,8 @@ export const AUDIT_PATH = `${LEDGER_PATH}/recompute`;
 
 const signed = (amount: number): string => (amount > 0 ? `+${number(amount)}` : number(amount));
 
-const reason = ({ tool, reference }: EntryRow): Html | string =>
-  tool === null ? (reference ?? '') : html`<a href="/dashboard/tools/${tool}">${tool}</a>`;
+const reason = ({ tool, reference }: EntryRow): Html =>
+  tool === null ? typed(reference ?? '') : html`<a href="/dashboard/tools/${tool}">${tool}</a>`;
 
 function verdict({ lines, balance, drift }: AccountAudit): Html {
   const sum = `${count(lines, 'line')} add up to ${count(balance, 'credit')}.`;

@@ -7,7 +7,7 @@ import { choice, selectField } from '../components/field.ts';
 import { actionButton, confirmation, postForm } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { badge, count, duration, moment } from '../components/text.ts';
+import { badge, count, duration, moment, typed } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 import {
@@ -162,7 +162,7 @@ export function webhookPage({
     menu: { viewer, section: 'Webhooks' },
     main: html`${alert(failure ?? null, WEBHOOK_LABELS)}${done ? said(done) : null}
 <dl class="facts">
-<div><dt>Address</dt> <dd>${webhook.url}</dd></div>
+<div><dt>Address</dt> <dd>${typed(webhook.url)}</dd></div>
 <div><dt>State</dt> <dd>${stateBadge(webhook)}</dd></div>
 <div><dt>Failures in a row</dt> <dd>${failuresOf(webhook)}</dd></div>
 <div><dt>Events</dt> <dd>${webhook.events.join(', ')}</dd></div>

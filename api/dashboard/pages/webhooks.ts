@@ -7,7 +7,7 @@ import { choice, choices, inputField } from '../components/field.ts';
 import { actionButton, postForm, referenceField } from '../components/form.ts';
 import { secret } from '../components/secret.ts';
 import { table } from '../components/table.ts';
-import { badge, moment } from '../components/text.ts';
+import { badge, moment, typed } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
@@ -96,7 +96,7 @@ const endpointTable = (viewer: Viewer, webhooks: readonly WebhookRow[]): Html =>
   table<WebhookRow>(
     'Endpoints, newest first',
     [
-      { title: 'Address', cell: (row) => html`<a href="${webhookPath(row)}">${row.url}</a>` },
+      { title: 'Address', cell: (row) => html`<a href="${webhookPath(row)}">${typed(row.url)}</a>` },
       { title: 'State', cell: stateBadge },
       { title: 'Failures in a row', cell: failuresOf },
       { title: 'Secret', cell: (row) => secretOf(viewer, row) },
