@@ -56,7 +56,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const SERIOUS = ['serious', 'critical'];
 
 /** What axe-core finds that keeps people out, each with the elements it is about. */
-async function findings(page: Page): Promise<string[]> {
+export async function findings(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const result: unknown = await page.evaluate('axe.run()');
   if (!isRecord(result) || recordsAt(result.passes).length === 0) throw new Error('axe-core checked nothing');

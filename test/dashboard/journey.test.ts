@@ -4,7 +4,7 @@ import { until } from '../helpers/books.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { freshCredentials, makeUser } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
-import { inspect, startTab, type Tab } from './browser.ts';
+import { findings, inspect, startTab, type Tab } from './browser.ts';
 
 let stack: Stack;
 let receiver: Receiver;
@@ -182,3 +182,27 @@ test.serial('an operator sees the pools and an account', async (t) => {
   await inspect(t, tab);
   t.deepEqual(tab.complaints, []);
 });
+
+test.serial(
+  'the reference can be read by everybody, with what is open in it and without scripts',
+  async (t) => {
+    const { page, open } = tab;
+    await page.setViewport({ width: 1440, height: 900 });
+    await open('/docs');
+    await page.waitForSelector('.opblock');
+    await page.click('#operations-Tools-hashText .opblock-summary-control');
+    await page.waitForSelector('.responses-inner .examples-select-element');
+    t.deepEqual(await findings(page), []);
+    t.is(new URL(page.url()).hash, '#/Tools/hashText');
+
+    await page.setJavaScriptEnabled(false);
+    await open('/docs?without');
+    const left = await page.$eval(
+      'noscript p',
+      (it) => it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft),
+    );
+    await page.setJavaScriptEnabled(true);
+    t.true(left >= 16, `${left}`);
+    t.deepEqual(tab.complaints, []);
+  },
+);
