@@ -28,20 +28,23 @@ const CEILING_PIXELS = 100_000_000;
 const TILE_HEIGHT = 4_000;
 const TILE_PIXELS = 12_000_000;
 
-/** Part of the page, in CSS pixels from its top. */
+/** Part of the page, in CSS pixels from the upper left corner of all it holds. */
 interface Tile {
+  x: number;
   y: number;
   height: number;
 }
 
-/** Cuts a height into tiles of whole device pixels. */
-export function cutTiles(width: number, height: number, scale: number): Tile[] {
+/** Cuts a height into tiles of whole device pixels, from its top, none of them `avoided` CSS pixels high. */
+function cutTiles(width: number, height: number, scale: number, avoided: number | null): Omit<Tile, 'x'>[] {
+  const cut = (most: number) =>
+    Array.from({ length: Math.ceil(height / most) }, (_, index) => ({
+      y: index * most,
+      height: Math.min(most, height - index * most),
+    }));
   const most = Math.max(1, Math.floor(Math.min(TILE_HEIGHT, TILE_PIXELS / (width * scale)) / scale));
-  const count = Math.ceil(height / most);
-  return Array.from({ length: count }, (_, index) => ({
-    y: index * most,
-    height: Math.min(most, height - index * most),
-  }));
+  const tiles = cut(most);
+  return tiles.some((tile) => tile.height === avoided) ? cut(Math.min(most, height) - 1) : tiles;
 }
 
 /** How much of a page is captured. */
@@ -64,7 +67,7 @@ async function captureTile(client: CDPSession, shot: Shot, tile: Tile, only: boo
     only && !shot.fullPage
       ? {}
       : {
-          clip: { x: 0, y: tile.y, width: shot.width, height: tile.height, scale: 1 },
+          clip: { ...tile, width: shot.width, scale: 1 },
           captureBeyondViewport: true,
         };
   const { data } = await client.send('Page.captureScreenshot', { ...encoding, ...part });
@@ -84,14 +87,21 @@ async function join(tiles: readonly Buffer[], height: number, { format, quality 
 
 /** Takes the picture of a page at the size that its viewport was set to. */
 export async function capture(client: CDPSession, shot: Shot): Promise<Picture> {
-  const { cssContentSize, cssVisualViewport } = await client.send('Page.getLayoutMetrics');
+  const metrics = await client.send('Page.getLayoutMetrics');
+  const { cssContentSize, cssLayoutViewport, cssVisualViewport } = metrics;
   const wanted = shot.fullPage ? Math.max(1, Math.ceil(cssContentSize.height)) : shot.height;
   const height = clipHeight(wanted, shot.width, shot.deviceScaleFactor);
-  const top = shot.fullPage ? 0 : Math.floor(cssVisualViewport.pageY);
-  const tiles = cutTiles(shot.width, height, shot.deviceScaleFactor);
+  // The one counts from the left of all there is, the other from where the page begins: to the right of that where it is
+  // written from right to left and is wider than the window.
+  const start = Math.round(cssLayoutViewport.pageX - cssVisualViewport.pageX);
+  const left = shot.fullPage ? start : cssLayoutViewport.pageX;
+  const top = shot.fullPage ? 0 : cssLayoutViewport.pageY;
+  // Of such a page Chromium draws another part when the clip is as large as its window.
+  const avoided = shot.fullPage && start > 0 ? cssLayoutViewport.clientHeight : null;
+  const tiles = cutTiles(shot.width, height, shot.deviceScaleFactor, avoided);
   const parts: Buffer[] = [];
   for (const tile of tiles)
-    parts.push(await captureTile(client, shot, { ...tile, y: top + tile.y }, tiles.length === 1));
+    parts.push(await captureTile(client, shot, { ...tile, x: left, y: top + tile.y }, tiles.length === 1));
   const [first] = parts;
   const file =
     first !== undefined && parts.length === 1

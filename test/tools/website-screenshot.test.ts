@@ -30,6 +30,15 @@ const INNER =
 const REPLACED = `${INNER}<script>document.querySelector=document.querySelectorAll=()=>[];Element.prototype.scrollTo=()=>{};requestAnimationFrame=()=>0</script>`;
 const FEED = `<div id="f"></div><script>const add=()=>{for(let i=0;i<10;i++)f.append(Object.assign(document.createElement('p'),{textContent:'item '+f.childElementCount,style:'height:60px'}))};add();
   new IntersectionObserver(()=>add(),{rootMargin:'300px'}).observe(Object.assign(document.body.appendChild(document.createElement('i')),{textContent:'.'}));addEventListener('scroll',()=>add())</script>`;
+/** Drawn only near the window, as a policy without other styles allows; the last of them lies in a shadow tree. */
+const SECTIONS = `<meta http-equiv="Content-Security-Policy" content="style-src 'nonce-s'"><style nonce="s">
+  section{content-visibility:auto;contain-intrinsic-size:200px}div{height:200px;background:#0f0}.never{content-visibility:hidden;background:#00f}.never div{background:#f00}</style>
+  ${'<section><div></div></section>'.repeat(40)}<div class="never"><div></div></div><p id="host"></p><script>
+  const sheet=new CSSStyleSheet();sheet.replaceSync(':host{display:block;margin:0}section{content-visibility:auto}div{height:200px;background:#0f0}');
+  const root=host.attachShadow({mode:'open'});root.adoptedStyleSheets=[sheet];root.innerHTML='<section><div></div></section>'</script>`;
+/** Begins on the right: a fifth of it, blue, and then red as far as can be scrolled. */
+const fromRight = (height: number, style: string) =>
+  `<script>document.documentElement.style='${style}'</script><div style="width:2000px;height:${height}px;background:linear-gradient(to left,#00f 400px,#f00 400px)"></div>`;
 
 let site: Site;
 let resource: Awaited<ReturnType<typeof openBrowsers>>;
@@ -51,6 +60,11 @@ test.before(async () => {
       '<div style="height:100vh;background:#f00"></div><div style="height:5000px;background:#00f"></div>',
     ),
     '/inner': page(INNER),
+    '/sections': page(SECTIONS),
+    '/rtl': page(fromRight(5000, 'direction:rtl')),
+    '/rtl-window': page(fromRight(900, 'direction:rtl')),
+    '/vertical': page(fromRight(900, 'writing-mode:vertical-rl')),
+    '/rtl-scrolled': page(`${fromRight(5000, 'direction:rtl')}<script>scrollTo(-390,0)</script>`),
     '/replaced': page(REPLACED),
     '/late-font': page(
       '<p style="font:60px Late,serif">iiiiiiii</p><i id="w"></i><script>setTimeout(()=>{const f=new FontFace("Late","url(/font)");document.fonts.add(f);f.load()},200)</script>',
@@ -194,6 +208,41 @@ for (const path of ['/inner', '/replaced'])
       ],
     );
   });
+
+test.serial('parts of a page that are drawn only when they are near are all there', async (t) => {
+  const { file, height } = await shoot('/sections', { width: 100, fullPage: true });
+  t.is(height, 42 * 200);
+  const { at } = await pixels(file);
+  const colours = Array.from({ length: 42 }, (_, i) => `${at(50, 200 * i + 100)}`);
+  t.deepEqual(colours, [...Array(40).fill('0,255,0'), '0,0,255', '0,255,0']);
+});
+
+for (const [path, height] of [
+  ['/rtl', 5000],
+  ['/rtl-window', 900],
+  ['/vertical', 900],
+] as const)
+  for (const deviceScaleFactor of [1, 2])
+    test.serial(`a page begins where it is read from: ${path} ${deviceScaleFactor}`, async (t) => {
+      const { file, ...size } = await shoot(path, { width: 400, fullPage: true, deviceScaleFactor });
+      t.like(size, { width: 400 * deviceScaleFactor, height: height * deviceScaleFactor });
+      const { at, ...drawn } = await pixels(file);
+      for (const x of [2, drawn.width - 3])
+        for (const y of [2, drawn.height - 3]) t.deepEqual(at(x, y), [0, 0, 255], `${x} ${y}`);
+    });
+
+test.serial('a window of several tiles shows what it was scrolled to', async (t) => {
+  const { file } = await shoot('/rtl-scrolled', { width: 400, height: 4100 });
+  const { at } = await pixels(file);
+  for (const y of [5, 4095])
+    t.deepEqual(
+      [at(385, y), at(395, y)],
+      [
+        [255, 0, 0],
+        [0, 0, 255],
+      ],
+    );
+});
 
 test.serial('a font that comes late is waited for', async (t) => {
   // Eight narrow letters are about four times as wide in a font whose letters all have one width.

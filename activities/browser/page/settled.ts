@@ -24,8 +24,20 @@ export async function drawn(): Promise<void> {
   await frame();
 }
 
-/** Pictures and frames that wait until they are seen need not wait any more. */
+/**
+ * Pictures, frames and parts of the page that wait until they are seen need not wait any more: beyond some windows' height
+ * a picture of the page would show nothing of what `content-visibility: auto` leaves out. Set on each element itself, which
+ * no security policy of the page forbids; `hidden` stays hidden.
+ */
 export function wakeLazy(): void {
-  for (const element of document.querySelectorAll<HTMLImageElement | HTMLIFrameElement>('[loading="lazy" i]'))
-    element.loading = 'eager';
+  const wake = (root: Document | ShadowRoot): void => {
+    for (const element of root.querySelectorAll<HTMLElement>('*')) {
+      if (element instanceof HTMLImageElement || element instanceof HTMLIFrameElement)
+        element.loading = 'eager';
+      if (getComputedStyle(element).contentVisibility === 'auto')
+        element.style.setProperty('content-visibility', 'visible', 'important');
+      if (element.shadowRoot !== null) wake(element.shadowRoot);
+    }
+  };
+  wake(document);
 }
