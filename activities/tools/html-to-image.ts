@@ -1,14 +1,12 @@
+import { invalidInput } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/html-to-image.ts';
-import { intercept } from '../browser/intercept.ts';
+import { isMarkup, loadMarkup } from '../browser/markup.ts';
 import { loadTime } from '../browser/navigate.ts';
 import { limitWork, type RenderContext, render } from '../browser/render.ts';
-import { within } from '../browser/within.ts';
 
 export { browsers as resource } from '../browser/resource.ts';
 
-/** Of what the markup may name. A `blob:` holds what its own scripts have made. */
-const SUBRESOURCES = ['https:', 'data:', 'blob:'];
 const COMMENT = /\s*<!--[\s\S]*?-->/y;
 const BEGINNING = /\s*<(?:!doctype|html|head|body)\b/iy;
 
@@ -34,15 +32,10 @@ export async function run(
   const limits = limitWork(context, definition.limits.workMs);
   return render(limits, {
     shot: input,
-    async load({ page }) {
-      await intercept(page, (request) => {
-        const leaves = request.isNavigationRequest() && request.frame() === page.mainFrame();
-        return !leaves && SUBRESOURCES.includes(URL.parse(request.url())?.protocol ?? '');
-      });
-      // What has not loaded by then is left out.
-      const timeout = loadTime(limits);
-      await within(page.setContent(wrapFragment(input.html), { timeout }), timeout);
+    load: ({ page }) => loadMarkup(page, wrapFragment(input.html), loadTime(limits)),
+    async finish({ page }) {
+      if (!isMarkup(page)) throw invalidInput([{ pointer: '/html', message: 'leaves its own page' }]);
+      return {};
     },
-    finish: async () => ({}),
   });
 }

@@ -14,9 +14,10 @@ export default defineTool({
     'Renders supplied markup with the same browser engine as website-screenshot, scripts included. A fragment is wrapped ' +
     'into a document in standards mode; what begins with a doctype, `<html>`, `<head>` or `<body>` is taken as it is. The ' +
     'markup has no base URL, so images, fonts and styles must use absolute https addresses or data URIs: everything else, ' +
-    'and what does not load, is left out without an error. The page cannot be left. Waits until network (at most 5 s) and ' +
-    'fonts (3 s) have settled, and with `fullPage` scrolls through the document first. Markup that takes more than 2 GB of ' +
-    'memory or loads more than 200 MB is `source_too_large`; scripts that cannot be ended in 60 s are `deadline_exceeded`.',
+    'and what does not load, is left out without an error. The page cannot be left; markup that finds a way is ' +
+    '`invalid_input`. Waits until network (at most 5 s) and fonts (3 s) have settled, and with `fullPage` scrolls through ' +
+    'the document first. Markup that takes more than 2 GB of memory or loads more than 200 MB is `source_too_large`; scripts ' +
+    'that cannot be ended in 60 s are `deadline_exceeded`.',
   price: 25,
   pool: 'browser',
   limits: { workMs: 60_000, bodyBytes: 5_242_880 },

@@ -2,6 +2,8 @@ import { createServer } from 'node:https';
 import test from 'ava';
 import { PNG } from 'pngjs';
 import sharp from 'sharp';
+import { createGuard } from '../../egress/guard.ts';
+import type { ServiceError } from '../../schemas/errors.ts';
 import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { listen } from '../helpers/egress.ts';
@@ -90,10 +92,56 @@ test.serial('the page cannot be left', async (t) => {
     `<script>location='${site.origin}/dot.svg'</script>`,
     `<form action="${site.origin}/dot.svg"></form><script>document.forms[0].submit()</script>`,
     `<script>location='file:///etc/passwd'</script>`,
+    '<meta http-equiv="refresh" content="0">',
+    '<script>onload=()=>location.reload()</script>',
+    '<script>location.href=location.href</script>',
+    '<script>location="about:blank"</script>',
+    '<script>location="about:srcdoc"</script>',
+    '<script>open("about:blank","_self")</script>',
+    '<script>location=URL.createObjectURL(new Blob(["<p>x"],{type:"text/html"}))</script>',
+    '<form></form><script>document.forms[0].submit()</script>',
+    '<form method="post"></form><script>document.forms[0].submit()</script>',
+    '<a href="" id="a"></a><script>a.click()</script>',
+    '<iframe srcdoc="<script>parent.location.reload()</script>"></iframe>',
+    '<script>onload=()=>history.back()</script>',
+    '<script>close()</script>',
+    '<iframe srcdoc="<script>close.call(parent)</script>"></iframe>',
   ]) {
     const { file } = await draw(`<div style="${FILL};background:#0ff"></div>${leave}`);
     t.deepEqual(pixel(file, 100, 50), [0, 255, 255], leave);
   }
+});
+
+test.serial('a page that is left all the same is not drawn', async (t) => {
+  const leave =
+    '<iframe id="f"></iframe><script>onload=()=>f.contentWindow.History.prototype.go.call(history,-1)</script>';
+  const { members } = await t.throwsAsync<ServiceError>(draw(leave), { code: 'invalid_input' });
+  t.deepEqual(members.errors, [{ pointer: '/html', message: 'leaves its own page' }]);
+});
+
+test.serial('what a relative address names, and http, is not even looked up', async (t) => {
+  const asked: string[] = [];
+  const guard = createGuard({
+    resolver: {
+      async addresses(name) {
+        asked.push(name);
+        return { addresses: [], chain: [] };
+      },
+    },
+    allow: [],
+    ownPorts: [],
+  });
+  const names = (src: string) =>
+    `<img src="${src}"><link rel="stylesheet" href="${src}"><iframe src="${src}"></iframe><script src="${src}"></script><link rel="preconnect" href="${src}"><script>try{new WebSocket('${src}')}catch{}</script>`;
+  const html = `${names('a.png')}${names('/a.png')}<img src="//host.example/a.png"><img src="http://host.example/a.png"><img src="https://asked.example/a.png">`;
+  await tool.call({ html, width: 200, height: 100 }, { egress: guard, resource });
+  t.deepEqual([...new Set(asked)], ['asked.example']);
+});
+
+test.serial('five megabytes of text in any language', async (t) => {
+  const text = 'ψ∑日本 '.repeat(400_000).slice(0, 1_900_000);
+  const html = `<p id="p" hidden>${text}</p><div id="d" style="${FILL}"></div><script>d.style.background=p.textContent.length===${text.length}&&document.characterSet==='UTF-8'&&!/[^ψ∑日本 ]/.test(p.textContent)?'#0f0':'#f00'</script>`;
+  t.deepEqual(pixel((await draw(html)).file, 5, 50), [0, 255, 0]);
 });
 
 test.serial('sizes, formats and the ceiling', async (t) => {
