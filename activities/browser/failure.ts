@@ -9,6 +9,8 @@ import { within } from './within.ts';
 /** Where Chromium itself will not go, as its `net_error_list.h` names it. */
 const REFUSED =
   /ERR_(UNSAFE_REDIRECT|UNSAFE_PORT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME|BLOCKED_BY_CLIENT|ACCESS_DENIED)\b/;
+/** Challenges (RFC 9110 section 11.6.1) that a browser asks its user about; of any other it shows the page. */
+const ASKS_USER = /(?:^|[,\n])\s*(?:basic|digest|negotiate|ntlm)\b/i;
 const TLS = /ERR_(CERT_\w+|SSL_\w+|BAD_SSL\w*|TLS\w*)/;
 
 const ANSWER_MS = 3_000;
@@ -27,6 +29,7 @@ async function refusalOf(
   requests: Requests,
 ): Promise<Error | null> {
   if (page.url().startsWith('chrome-error:')) return new Error('the page left for one that failed');
+  if (page.url().startsWith('about:')) return noPage(new Error('the page left for an empty one'));
   const failure = requests.navigation?.failure()?.errorText;
   // It broke off, and before there was anything to draw: such a tab never is.
   if (failure !== undefined && (await within(world.evaluate(isVoid), ANSWER_MS)) === true)
@@ -34,7 +37,7 @@ async function refusalOf(
   const response = requests.navigation?.response();
   const status = response?.status() ?? 0;
   if (status < 400) return null;
-  if (status === 401 && response?.headers()['www-authenticate'] !== undefined)
+  if (status === 401 && ASKS_USER.test(response?.headers()['www-authenticate'] ?? ''))
     return new Error('net::ERR_INVALID_AUTH_CREDENTIALS');
   const empty = await within(world.evaluate(isEmpty), ANSWER_MS);
   return empty === true ? new Error(`status ${status} without a page`) : null;
@@ -75,8 +78,13 @@ export async function explainNavigation(
   if (text.includes('ERR_TOO_MANY_REDIRECTS')) return failed('The target redirects without end.', cause);
   if (text.includes('ERR_INVALID_AUTH_CREDENTIALS'))
     return failed('The target asks for a user name and a password.', cause);
-  // A tab that is crashing aborts its navigation too, and answers nothing any more.
-  if (text.includes('ERR_ABORTED')) return (await stillAnswers(page)) ? noPage(cause) : cause;
+  if (text.includes('ERR_ABORTED')) {
+    // A tab that is crashing aborts its navigation too, and answers nothing any more.
+    if (!(await stillAnswers(page))) return cause;
+    // What is no page has a status. A redirect to what only scripts or programs open (`javascript:`, `mailto:`) has none.
+    const answered = (requests.navigation?.response() ?? null) !== null;
+    return answered ? noPage(cause) : new ServiceError('target_refused', { cause });
+  }
   try {
     // The proxy tells the browser no more than that it failed.
     await egress.vet(egress.parseTarget(url, { kind: 'url', pointer: '/url' }), { signal, deadline });
@@ -91,9 +99,10 @@ export async function explainNavigation(
   return new ServiceError('target_failed', { cause });
 }
 
-/** The address answers something that is no page: nothing at all, or a file to save. */
+/** The address gives something that is no page: nothing at all, or a file to save. */
 export const noPage = (cause?: unknown): ServiceError =>
   new ServiceError('unsupported_source', {
-    detail: 'The target answers no page: nothing at all (status 204), or a file to download.',
+    detail:
+      'The target answers no page: nothing at all (status 204, or a script that empties it), or a file to download.',
     cause,
   });

@@ -19,9 +19,10 @@ export default defineTool({
     'ended. Whatever status the page has is captured. Everything the browser asks for goes through a filter: non-public ' +
     'addresses, internal names and ports that browsers refuse are dropped, and as the page itself, also after a redirect, ' +
     'they are `target_refused`. Dialogs are dismissed, new windows closed, service workers refused. A file to download, a ' +
-    'PDF or an answer without content (204) is `unsupported_source`; a connection that fails, an invalid certificate, ' +
-    'endless redirects or an error without a page is `target_failed`; no answer within 30 s is `target_timeout`. A page ' +
-    'that takes more than 2 GB of memory or loads more than 200 MB is `source_too_large`. 60 s in all.',
+    'PDF, an answer without content (204) or a page that leaves for `about:blank` is `unsupported_source`; a connection that ' +
+    'fails, an invalid certificate, endless redirects, an error without a page or a page that asks for a user name and a ' +
+    'password is `target_failed`; no answer within 30 s is `target_timeout`. A page that takes more than 2 GB of memory or ' +
+    'loads more than 200 MB is `source_too_large`. 60 s in all.',
   price: 25,
   pool: 'browser',
   limits: { workMs: 60_000 },

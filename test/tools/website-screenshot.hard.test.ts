@@ -45,6 +45,16 @@ test.before(async () => {
     '/never-settles': page('<h1>n</h1><script>setInterval(()=>fetch("/ok?"+Math.random()),20)</script>'),
     '/basic-auth': (_, response) =>
       response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"', ...HTML }).end(page('<h1>Who?</h1>')),
+    '/digest-auth': (_, response) =>
+      response
+        .writeHead(401, { 'WWW-Authenticate': 'Bearer, Digest realm="x", nonce="1"', ...HTML })
+        .end(page('<h1>Who?</h1>')),
+    '/bearer': (_, response) =>
+      response
+        .writeHead(401, { 'WWW-Authenticate': 'Bearer realm="basic"', ...HTML })
+        .end(page('<h1>Who?</h1>')),
+    '/empty-bearer': (_, response) =>
+      response.writeHead(401, { 'WWW-Authenticate': 'Bearer realm="x"' }).end(),
     '/loop': (_, response) => response.writeHead(302, { Location: '/loop' }).end(),
     '/js-loop': page('<script>location.replace("/js-loop?"+Math.random())</script>'),
     '/js-loop-slow': page(
@@ -53,6 +63,12 @@ test.before(async () => {
     '/to-private': (_, response) => response.writeHead(302, { Location: 'http://10.0.0.1/' }).end(),
     '/to-metadata': page('<meta http-equiv="refresh" content="0;url=http://169.254.169.254/latest/">'),
     '/to-file': (_, response) => response.writeHead(302, { Location: 'file:///etc/passwd' }).end(),
+    '/to-javascript': (_, response) => response.writeHead(302, { Location: 'javascript:alert(1)' }).end(),
+    '/to-data': (_, response) => response.writeHead(302, { Location: 'data:text/html,x' }).end(),
+    '/to-about': (_, response) => response.writeHead(302, { Location: 'about:blank' }).end(),
+    '/to-mail': (_, response) => response.writeHead(302, { Location: 'mailto:a@example.com' }).end(),
+    '/leaves-for-nothing': page('<h1>before</h1><script>location="about:blank"</script>'),
+    '/leaves-later': page('<h1>before</h1><script>setTimeout(()=>location="about:blank",300)</script>'),
     '/js-to-file': page('<script>location="file:///etc/passwd";</script><h1>stays</h1>'),
     '/js-to-chrome': page('<script>location="chrome://version"</script><h1>stays</h1>'),
     '/popups': page('<h1>p</h1><script>for(let i=0;i<20;i++)open("/ok?"+i)</script>'),
@@ -127,10 +143,19 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   '/endless-later': 'T',
   '/never-settles': 'T',
   '/basic-auth': 'target_failed',
+  '/digest-auth': 'target_failed',
+  '/bearer': 'T',
+  '/empty-bearer': 'target_failed',
   '/loop': 'target_failed',
   '/to-private': 'target_refused',
   '/to-metadata': 'target_refused',
   '/to-file': 'target_refused',
+  '/to-javascript': 'target_refused',
+  '/to-data': 'target_refused',
+  '/to-about': 'target_refused',
+  '/to-mail': 'target_refused',
+  '/leaves-for-nothing': 'unsupported_source',
+  '/leaves-later': 'unsupported_source',
   '/js-to-file': 'T',
   '/js-to-chrome': 'T',
   '/popups': 'T',
@@ -192,7 +217,10 @@ const OWN_PAGES = [
   '/empty-500',
   '/404-page',
   '/basic-auth',
+  '/bearer',
   '/to-private',
+  '/to-javascript',
+  '/leaves-for-nothing',
   '/to-metadata',
   '/hangs-up',
 ];
