@@ -32,8 +32,8 @@ export async function drawn(): Promise<void> {
 export function wakeLazy(): void {
   const wake = (root: Document | ShadowRoot): void => {
     for (const element of root.querySelectorAll<HTMLElement>('*')) {
-      if (element instanceof HTMLImageElement || element instanceof HTMLIFrameElement)
-        element.loading = 'eager';
+      const waits = element instanceof HTMLImageElement || element instanceof HTMLIFrameElement;
+      if (waits && element.loading === 'lazy') element.loading = 'eager';
       if (getComputedStyle(element).contentVisibility === 'auto')
         element.style.setProperty('content-visibility', 'visible', 'important');
       if (element.shadowRoot !== null) wake(element.shadowRoot);
