@@ -35,6 +35,7 @@ import { createApiMetrics, createRegistry } from './metrics.ts';
 import { startNotices } from './notices.ts';
 import { runMain } from './runMain.ts';
 import { openStripe } from './stripe/open.ts';
+import { addToldPorts } from './toldPorts.ts';
 import { createWebhooks } from './webhooks.ts';
 import { createWebhookWorkflow } from './webhookWorkflow.ts';
 
@@ -86,6 +87,7 @@ async function main(): Promise<void> {
   const mails = createMails(mailer, () => publicUrl);
   // Filled in below: which port PORT=0 becomes is known only then.
   const closedPorts = [...ownPorts(env), Number(new URL(internalUrl).port)];
+  addToldPorts(closedPorts);
   const resolver = createResolver({ servers: env.DNS_SERVERS });
   const app = createApp({
     env,

@@ -127,7 +127,7 @@ async function main(signal: AbortSignal): Promise<void> {
     await startService({
       ...common,
       env: childEnv(env, servers),
-      ownPorts: servers.ownPorts,
+      serverPorts: servers.ports,
       pools: await defaultPools(),
       logDir: join(env.DATA_DIR, 'logs'),
     }),

@@ -171,6 +171,11 @@ export class OwnedProcess<R> {
     }
   }
 
+  /** Tells it something over its channel, as far as it listens. */
+  tell(message: object): void {
+    if (this.#child?.connected) this.#child.send(message, () => undefined);
+  }
+
   /** Sends a signal; one that ends it has ended it when this resolves, and it stays down. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const ends = signal === 'SIGKILL' || signal === 'SIGTERM' || signal === 'SIGINT';

@@ -18,11 +18,19 @@ interface Ready {
   internalUrl?: string | undefined;
 }
 
+/** Ports of the servers behind a service. */
+export interface ServerPorts {
+  /** All that they listen on now. */
+  now(): readonly number[];
+  /** Calls when a server is back, maybe on others. @returns what ends that */
+  onChange(listener: () => void): () => void;
+}
+
 export interface ServiceOptions {
   /** Text by the names of schemas/env.ts; the processes get nothing of ours beside it but PATH, HOME and the like. */
   env: Record<string, string>;
-  /** Ports of the servers behind it, which callers must not reach either. Asked at each start of a process. */
-  ownPorts?(): readonly number[];
+  /** Callers must not reach these either. Default: none, the servers are not ours. */
+  serverPorts?: ServerPorts | undefined;
   /** One worker process each. */
   pools: readonly string[];
   /** API processes. Default 1; the second and later listen on free ports. */
@@ -132,7 +140,7 @@ async function startApi(process: OwnedProcess<Ready>) {
  * @throws StartError when one does not; nothing is left running then
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { pools, apis = 1, ownPorts = () => [] } = options;
+  const { pools, apis = 1, serverPorts } = options;
   const common = { ...options, supervise: options.supervise ?? false };
   const ports = {
     apis: await Promise.all(Array.from({ length: apis }, (_, index) => apiPorts(index, common.env))),
@@ -142,7 +150,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const envOf = (own: Ports | undefined) => () => ({
     ...common.env,
     ...own,
-    OWN_PORTS: [common.env.OWN_PORTS ?? '', ...ownPorts(), ...chosen].join(','),
+    OWN_PORTS: [common.env.OWN_PORTS ?? '', ...(serverPorts?.now() ?? []), ...chosen].join(','),
   });
   await using owned = new AsyncDisposableStack();
   const frontends = ports.apis.map((own, index) =>
@@ -157,6 +165,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   owned.defer(async () => {
     await Promise.all(frontends.map((api) => api.stop()));
   });
+  const tell = () => {
+    const message = { type: 'ownPorts', ports: serverPorts?.now() };
+    for (const process of [...frontends, ...workers]) process.tell(message);
+  };
+  const stopTelling = serverPorts?.onChange(tell);
+  owned.defer(() => stopTelling?.());
   // The APIs first: that the port of one is taken is told before there are workers to stop again.
   const started = await Promise.all(frontends.map(startApi));
   await Promise.all(workers.map((worker) => worker.start()));

@@ -7,6 +7,7 @@ import { freePort } from './ports.ts';
 import type { OwnedProcess } from './process.ts';
 import { findMongod } from './programs/mongod.ts';
 import { findTemporal } from './programs/temporal.ts';
+import type { ServerPorts } from './service.ts';
 import type { Log } from './start-error.ts';
 import { createTemporal } from './temporal.ts';
 import { startUiProxy, type UiProxy } from './ui.ts';
@@ -29,8 +30,7 @@ export interface Servers {
   /** null where it is not ours; so with `temporal`. */
   mongod: Server | null;
   temporal: Server | null;
-  /** Every port that they listen on now. */
-  ownPorts(): number[];
+  ports: ServerPorts;
   /** From now on the UI reads payloads through this API. */
   serveCodec(baseUrl: string): void;
   stop(): Promise<void>;
@@ -54,11 +54,13 @@ type PortName = 'mongod' | 'temporal' | 'temporalHttp' | 'temporalMetrics' | 'te
 async function rememberedPorts(dataDir: string) {
   const file = join(dataDir, 'ports.json');
   const ports: Partial<Record<PortName, number>> = await readFile(file, 'utf8').then(JSON.parse, () => ({}));
+  const picked = new Set<number>();
   return {
-    all: () => Object.values(ports),
+    picked: () => [...picked],
     pick: async (name: PortName) => {
       const port = await freePort(ports[name]);
       ports[name] = port;
+      picked.add(port);
       return port;
     },
     save: () => writeFile(file, `${JSON.stringify(ports)}\n`),
@@ -79,6 +81,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   let mongod: OwnedProcess<void> | null = null;
   let temporal: OwnedProcess<void> | null = null;
   let ui: UiProxy | null = null;
+  const listeners = new Set<() => void>();
 
   if (mongodbUri) {
     mongodbUri = withDatabase(mongodbUri, DATABASE);
@@ -100,7 +103,11 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     ui = await startUiProxy(await ports.pick('ui'));
     ui.showUi(temporalPorts.ui);
     owned.defer(ui.stop);
-    temporal = createTemporal({ ...common, program, ports: temporalPorts, codecUrl: `${ui.url}/codec` });
+    const onReady = () => {
+      for (const listener of listeners) listener();
+    };
+    const codecUrl = `${ui.url}/codec`;
+    temporal = createTemporal({ ...common, program, ports: temporalPorts, codecUrl, onReady });
     temporalAddress = `127.0.0.1:${temporalPorts.grpc}`;
   }
   const processes = [mongod, temporal].filter((process) => process !== null);
@@ -117,10 +124,16 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     temporalUiUrl: ui?.url ?? null,
     mongod,
     temporal,
-    ownPorts: () => {
-      // Temporal's services talk over ports that no option sets, and that are others at each start.
-      const found = processes.flatMap(({ pid }) => (pid === undefined ? [] : listeningPorts(pid)));
-      return [...new Set([...ports.all(), ...found])];
+    ports: {
+      now: () => {
+        // Temporal's services talk over ports that no option sets, and that are others at each start.
+        const found = processes.flatMap(({ pid }) => (pid === undefined ? [] : listeningPorts(pid)));
+        return [...new Set([...ports.picked(), ...found])];
+      },
+      onChange: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
     },
     serveCodec: (baseUrl) => ui?.serveCodec(baseUrl),
     stop: () => running.disposeAsync(),

@@ -30,6 +30,8 @@ export interface TemporalOptions {
   dataDir: string;
   /** Of the frontend's gRPC, its HTTP API, the server's metrics, and the UI. */
   ports: Record<'grpc' | 'http' | 'metrics' | 'ui', number>;
+  /** It serves, from a start or after it died. */
+  onReady(): void;
   /** Where the UI sends encrypted payloads to be read. */
   codecUrl: string;
   log: Log;
@@ -64,7 +66,10 @@ export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
     ...options,
     name: 'temporal',
     command: () => ({ ...tethered(program, args), env: machineEnv() }),
-    ready: async (_child, signal) => answers(`127.0.0.1:${ports.grpc}`, signal),
+    ready: async (_child, signal) => {
+      await answers(`127.0.0.1:${ports.grpc}`, signal);
+      options.onReady();
+    },
     readyMs: 60_000,
     graceMs: 10_000,
     logDir: join(dataDir, 'logs'),

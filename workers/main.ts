@@ -7,6 +7,7 @@ import { createInternalServer } from '../api/internal.ts';
 import { drain, freePort, listen } from '../api/listen.ts';
 import { createRegistry } from '../api/metrics.ts';
 import { runMain } from '../api/runMain.ts';
+import { addToldPorts } from '../api/toldPorts.ts';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
@@ -75,6 +76,7 @@ async function main(): Promise<void> {
 
   // Also filled in below.
   const closedPorts = [...ownPorts(env), sdkPort];
+  addToldPorts(closedPorts);
   const options = await (async () => {
     if (pool === 'orchestrator') {
       await ensureIndexes(store);

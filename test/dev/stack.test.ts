@@ -11,6 +11,7 @@ import { readEnv } from '../../schemas/env.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { createWebhookEndpoints } from '../../store/webhookEndpoints.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
 import { npmStart } from '../helpers/npm-start.ts';
 import { pidOf, portsOf, processesWith, remaining } from '../helpers/processes.ts';
@@ -209,6 +210,17 @@ test.serial(
       };
       for (const port of ports) t.regex(await posted(port), /^target_refused: /, `${port}`);
       t.is(await posted(open), null);
+
+      await servers.temporal.kill();
+      await servers.temporal.start();
+      const others = portsOf(servers.temporal.pid ?? 0).filter((port) => !ports.includes(port));
+      t.true(others.length > 0, 'Temporal is back on other ports');
+      const url = `http://127.0.0.1:${open}/`;
+      await until('calls go through', async () => (await account.call('http-request', { url })).ok);
+      for (const port of others) {
+        t.deepEqual(await refusals(port), ['target_refused', 'target_refused'], `${port}`);
+        t.regex(await posted(port), /^target_refused: /, `${port}`);
+      }
     });
   },
 );

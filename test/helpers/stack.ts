@@ -25,7 +25,7 @@ export interface Stack extends Service {
   env: Record<string, string>;
 }
 
-type Addresses = Pick<Servers, 'mongodbUri' | 'temporalAddress'> & Partial<Pick<Servers, 'ownPorts'>>;
+type Addresses = Pick<Servers, 'mongodbUri' | 'temporalAddress'> & Partial<Pick<Servers, 'ports'>>;
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -160,7 +160,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       logDir,
       log,
       apis: options.apis ?? 1,
-      ...(servers.ownPorts && { ownPorts: servers.ownPorts }),
+      serverPorts: servers.ports,
     }),
     (it) => it.stop(),
   );
