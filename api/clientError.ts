@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ERRORS, ServiceError } from '../schemas/errors.ts';
 import { problemBody } from './middleware/problem.ts';
@@ -8,10 +8,10 @@ import { problemBody } from './middleware/problem.ts';
 function answerProblem(socket: Duplex, error: ServiceError, headers: readonly string[] = []): void {
   const requestId = `req_${randomUUID()}`;
   const body = JSON.stringify(problemBody(error, requestId));
-  const { status } = ERRORS[error.code];
+  const { status, title } = ERRORS[error.code];
   socket.end(
     [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `HTTP/1.1 ${status} ${title}`,
       'Content-Type: application/problem+json',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${requestId}`,

@@ -18,7 +18,8 @@ export async function convertPlainly(
   const options = ['--headless', profile, '--convert-to', to, '--outdir', outdir];
   await run('soffice', [...options, ...files], {
     timeout: 150_000,
-    env: { ...process.env, LANG: 'C.UTF-8', TMPDIR: folder },
+    // As in the sandbox: no language, and not the paper that this machine has in /etc/papersize.
+    env: { ...process.env, LANG: 'C.UTF-8', PAPERSIZE: 'letter', TMPDIR: folder },
   });
   const made = await readdir(outdir);
   return files.flatMap((file) => {
