@@ -3,8 +3,17 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { filterCompactRules, type IndexedCMPRuleset } from '@duckduckgo/autoconsent';
 import type { Frame } from 'puppeteer';
+import { OVERLAY_PATTERNS } from './overlayPatterns.ts';
 import { answerConsent, listenToConsent } from './page/consent.ts';
-import { hideOverlayElements, unlockPage } from './page/overlays.ts';
+import * as consent from './page/overlays/consent.ts';
+import * as controls from './page/overlays/controls.ts';
+import * as hiding from './page/overlays/hide.ts';
+import * as judging from './page/overlays/judge.ts';
+import * as part from './page/overlays/part.ts';
+import * as promotion from './page/overlays/promotion.ts';
+import * as sight from './page/overlays/sight.ts';
+import * as text from './page/overlays/text.ts';
+import { unlockPage } from './page/overlays/unlock.ts';
 import type { Tab } from './pool.ts';
 import { within } from './within.ts';
 
@@ -22,6 +31,18 @@ const RULES: IndexedCMPRuleset = JSON.parse(
   readFileSync(resolve('@duckduckgo/autoconsent/rules/compact-rules.json'), 'utf8'),
 );
 
+/** All that `hideOverlayElements` uses in a page. */
+const FUNCTIONS = [text, controls, sight, part, consent, promotion, judging, hiding].flatMap((module) =>
+  Object.values(module),
+);
+const PATTERNS = JSON.stringify(OVERLAY_PATTERNS);
+
+/** @returns how many elements were hidden */
+async function hideByLooks(world: Tab['world']): Promise<number> {
+  await world.bring(FUNCTIONS);
+  return world.evaluate(hiding.hideOverlayElements, PATTERNS);
+}
+
 /** @returns whether a dialog was found and answered */
 async function answer(frame: Frame, mainFrame: boolean): Promise<boolean> {
   const url = frame.url();
@@ -37,6 +58,6 @@ export async function hideOverlays({ page, world }: Pick<Tab, 'page' | 'world'>)
   const answered = await Promise.all(
     page.frames().map((frame) => within(answer(frame, frame === main), CONSENT_MS + HIDE_MS)),
   );
-  const hidden = await within(world.evaluate(hideOverlayElements), HIDE_MS);
+  const hidden = await within(hideByLooks(world), HIDE_MS);
   if (answered.includes(true) || (hidden ?? 0) > 0) await within(world.evaluate(unlockPage), HIDE_MS);
 }

@@ -13,28 +13,40 @@ type Argument = string | number;
  */
 export interface World {
   /**
-   * @param fn runs in the page, so it holds all that it uses
+   * @param fn runs in the page, so it holds all that it uses, or was given that by `bring`
    * @throws what it throws there; when the page is left meanwhile
    */
   evaluate<Arguments extends Argument[], Result>(
     fn: (...args: Arguments) => Result,
     ...args: Arguments
   ): Promise<Awaited<Result>>;
+  /** Makes functions known, by their names, to what is evaluated in the same document from then on. */
+  bring(functions: readonly ((...args: never[]) => unknown)[]): Promise<void>;
 }
 
 export async function openWorld(client: CDPSession): Promise<World> {
   // A page's main frame goes by the name of its target.
   const { targetInfo } = await client.send('Target.getTargetInfo');
+  /** For a document that has the world already this only finds it. */
+  const context = async (): Promise<number> => {
+    const { executionContextId } = await client.send('Page.createIsolatedWorld', {
+      frameId: targetInfo.targetId,
+      worldName: NAME,
+    });
+    return executionContextId;
+  };
   return {
-    async evaluate(fn, ...args) {
-      // For a document that has it already this only finds it.
-      const { executionContextId } = await client.send('Page.createIsolatedWorld', {
-        frameId: targetInfo.targetId,
-        worldName: NAME,
+    async bring(functions) {
+      await client.send('Runtime.evaluate', {
+        expression: functions.map(String).join('\n'),
+        contextId: await context(),
+        returnByValue: true,
       });
+    },
+    async evaluate(fn, ...args) {
       const { result, exceptionDetails } = await client.send('Runtime.callFunctionOn', {
         functionDeclaration: String(fn),
-        executionContextId,
+        executionContextId: await context(),
         arguments: args.map((value) => ({ value })),
         awaitPromise: true,
         returnByValue: true,

@@ -11,11 +11,11 @@ export interface CleanPage {
   html: string;
 }
 
-const LOREM =
+export const LOREM =
   'The harbour was quiet that morning, and the ferries lay along the quay as they had for sixty years. Nobody in the town could say when the first of them had come, or who had paid for it.';
-const article = (paragraphs = 12): string =>
+export const article = (paragraphs = 12): string =>
   `<main id="content"><h1>The last ferry</h1>${Array.from({ length: paragraphs }, (_, i) => `<p>${i + 1}. ${LOREM}</p>`).join('')}</main>`;
-const document = (title: string, style: string, body: string): string =>
+export const document = (title: string, style: string, body: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>body{font:16px/1.5 sans-serif;margin:0}main{max-width:760px;margin:80px auto}${style}</style></head><body>${body}</body></html>`;
 
 interface Words {

@@ -6,12 +6,15 @@ import { keepPicture } from '../helpers/artefacts.ts';
 import { openBrowsers, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
 import { createGate } from '../helpers/gate.ts';
+import { MORE_CLEAN_PAGES } from './cleanPages.ts';
+import { MORE_OVERLAYS } from './moreOverlays.ts';
+import { LANGUAGE_PAGES } from './overlayLanguages.ts';
 import { CLEAN_PAGES, OVERLAY_PAGES } from './overlayPages.ts';
 
+const OVERLAYS = [...OVERLAY_PAGES, ...MORE_OVERLAYS, ...LANGUAGE_PAGES];
+const CLEAN = [...CLEAN_PAGES, ...MORE_CLEAN_PAGES];
 const site = await startSite(
-  Object.fromEntries(
-    [...OVERLAY_PAGES, ...CLEAN_PAGES].map(({ name, html }) => [`/${encodeURIComponent(name)}`, html]),
-  ),
+  Object.fromEntries([...OVERLAYS, ...CLEAN].map(({ name, html }) => [`/${encodeURIComponent(name)}`, html])),
 );
 const SEATS = 2;
 const resource = await openBrowsers({ seats: SEATS });
@@ -49,24 +52,29 @@ const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
     [...selectors],
   );
 
-/** Every text of the page that is to be seen. */
+/** Every text of the page that is to be seen, with those of its frames. */
 const texts = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const found: string[] = [];
-    while (walker.nextNode()) {
-      const { data } = walker.currentNode as Text;
-      if (data.trim() !== '' && walker.currentNode.parentElement?.checkVisibility()) found.push(data.trim());
-    }
-    return found;
+    const shown = [...document.querySelectorAll('iframe')].filter((frame) => frame.checkVisibility());
+    const roots = [document.body, ...shown.map((frame) => frame.contentDocument?.body ?? frame)];
+    return roots.flatMap((root) => {
+      const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+      const found: string[] = [];
+      while (walker.nextNode()) {
+        const { data } = walker.currentNode as Text;
+        if (data.trim() !== '' && walker.currentNode.parentElement?.checkVisibility())
+          found.push(data.trim());
+      }
+      return found;
+    });
   });
 
 test('there are enough of them', (t) => {
-  t.true(OVERLAY_PAGES.length >= 50, `${OVERLAY_PAGES.length}`);
-  t.true(CLEAN_PAGES.length >= 50, `${CLEAN_PAGES.length}`);
+  t.true(OVERLAYS.length >= 50, `${OVERLAYS.length}`);
+  t.true(CLEAN.length >= 50, `${CLEAN.length}`);
 });
 
-for (const { name, gone } of OVERLAY_PAGES)
+for (const { name, gone } of OVERLAYS)
   test(`gone: ${name}`, async (t) => {
     await onPage(name, async (tab) => {
       const { page } = tab;
@@ -85,7 +93,7 @@ for (const { name, gone } of OVERLAY_PAGES)
     });
   });
 
-for (const { name } of CLEAN_PAGES)
+for (const { name } of CLEAN)
   test(`stays: ${name}`, async (t) => {
     await onPage(name, async (tab) => {
       const { page } = tab;

@@ -1,0 +1,37 @@
+import { LANGUAGES, type OverlayWords } from './overlayWords.ts';
+import { plain } from './page/overlays/text.ts';
+
+/** Sources of regular expressions, for texts that `plain` has been at. */
+export type OverlayPatterns = Readonly<Record<keyof OverlayWords, string>>;
+
+/** Letters of what is written with spaces between words; the other scripts have none, or put small words onto others. */
+const LETTER = String.raw`[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_]`;
+
+const source = (phrase: string): string =>
+  plain(phrase.replace(/\*$/, ''))
+    .replaceAll(/[.+?^${}()[\]\\]/g, String.raw`\$&`)
+    .replaceAll('*', String.raw`\p{L}*`);
+
+function of(kind: keyof OverlayWords): string {
+  const phrases = [...new Set(Object.values(LANGUAGES).flatMap((words) => words[kind].split('|')))];
+  const spaced = phrases.filter((phrase) => new RegExp(`^${LETTER}`, 'u').test(phrase));
+  const any = (some: readonly string[]) => `(?:${some.map(source).join('|')})`;
+  return [
+    `(?<!${LETTER})${any(spaced.filter((phrase) => !phrase.endsWith('*')))}(?!${LETTER})`,
+    `(?<!${LETTER})${any(spaced.filter((phrase) => phrase.endsWith('*')))}`,
+    any(phrases.filter((phrase) => !spaced.includes(phrase))),
+  ].join('|');
+}
+
+/** All languages at once: a page's own, where it says it, is often not that of what was put over it. */
+export const OVERLAY_PATTERNS: OverlayPatterns = {
+  cookie: of('cookie'),
+  uses: of('uses'),
+  privacy: of('privacy'),
+  accept: of('accept'),
+  reject: of('reject'),
+  manage: of('manage'),
+  proceed: of('proceed'),
+  close: of('close'),
+  promotion: of('promotion'),
+};
