@@ -36,6 +36,10 @@ const SECTIONS = `<meta http-equiv="Content-Security-Policy" content="style-src 
   ${'<section><div></div></section>'.repeat(40)}<div class="never"><div></div></div><p id="host"></p><script>
   const sheet=new CSSStyleSheet();sheet.replaceSync(':host{display:block;margin:0}section{content-visibility:auto}div{height:200px;background:#0f0}');
   const root=host.attachShadow({mode:'open'});root.adoptedStyleSheets=[sheet];root.innerHTML='<section><div></div></section>'</script>`;
+/** Shows each part when it has come into view: slowly, and the second half of it after the first. */
+const REVEALS = `<style>div{height:200px;opacity:0;transition:opacity 2s .5s}.in{opacity:1;background:#00f}@keyframes late{to{background:#0f0}}.on{animation:late 1s .5s forwards}
+  i{position:absolute;top:0;left:50px;width:50px;height:50px;background:#f00;animation:turn 1s infinite}@keyframes turn{to{opacity:.99}}</style>${'<div></div>'.repeat(30)}<i></i><script>
+  const o=new IntersectionObserver(es=>es.forEach(e=>{if(e.isIntersecting)e.target.classList.add('in')}));document.querySelectorAll('div').forEach(e=>{o.observe(e);e.ontransitionend=()=>e.classList.add('on')})</script>`;
 /** Begins on the right: a fifth of it, blue, and then red as far as can be scrolled. */
 const fromRight = (height: number, style: string) =>
   `<script>document.documentElement.style='${style}'</script><div style="width:2000px;height:${height}px;background:linear-gradient(to left,#00f 400px,#f00 400px)"></div>`;
@@ -61,6 +65,7 @@ test.before(async () => {
     ),
     '/inner': page(INNER),
     '/sections': page(SECTIONS),
+    '/reveals': page(REVEALS),
     '/rtl': page(fromRight(5000, 'direction:rtl')),
     '/rtl-window': page(fromRight(900, 'direction:rtl')),
     '/vertical': page(fromRight(900, 'writing-mode:vertical-rl')),
@@ -216,6 +221,15 @@ test.serial('parts of a page that are drawn only when they are near are all ther
   const colours = Array.from({ length: 42 }, (_, i) => `${at(50, 200 * i + 100)}`);
   t.deepEqual(colours, [...Array(40).fill('0,255,0'), '0,0,255', '0,255,0']);
 });
+
+for (const fullPage of [true, false])
+  test.serial(`what fades in is there${fullPage ? ', all of it' : ''}`, async (t) => {
+    const { file } = await shoot('/reveals', { width: 100, height: 3000, fullPage });
+    const { at, height } = await pixels(file);
+    t.is(height, fullPage ? 6000 : 3000);
+    const colours = Array.from({ length: height / 200 }, (_, i) => `${at(10, 200 * i + 100)}`);
+    t.deepEqual(colours, Array(height / 200).fill('0,255,0'));
+  });
 
 for (const [path, height] of [
   ['/rtl', 5000],

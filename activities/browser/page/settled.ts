@@ -14,14 +14,33 @@ export function isEmpty(): boolean {
   return navigation instanceof PerformanceNavigationTiming && navigation.decodedBodySize === 0;
 }
 
-/** Fonts are loaded and pictures decoded, and what they changed is drawn. */
+/**
+ * Fonts are loaded and pictures decoded, what they changed is drawn, and what was fading or sliding in is there: parts of a
+ * picture that are drawn one after the other would show it at different times. What goes on for long, or follows the scroll
+ * bar, is left as it is.
+ */
 export async function drawn(): Promise<void> {
+  const LONG_MS = 5_000;
+  // The end of one may be the beginning of the next, but not for ever.
+  const ROUNDS = 3;
   await document.fonts.ready;
   const pictures = [...document.images].filter((image) => image.complete && image.naturalWidth > 0);
   await Promise.allSettled(pictures.map((image) => image.decode()));
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
   await frame();
   await frame();
+  for (let round = 0; round < ROUNDS; round++) {
+    const passing = document.getAnimations().filter(({ playState, playbackRate, timeline, effect }) => {
+      const end = Number(effect?.getComputedTiming().endTime ?? Number.POSITIVE_INFINITY);
+      return (
+        playState === 'running' && playbackRate > 0 && timeline instanceof DocumentTimeline && end <= LONG_MS
+      );
+    });
+    if (passing.length === 0) return;
+    for (const animation of passing) animation.finish();
+    await frame();
+    await frame();
+  }
 }
 
 /**
