@@ -24,9 +24,10 @@ export function isOverlay(sight: Sight, words: Words): boolean {
 
 /** Whether an element stays where it is while the page is scrolled, or lies over it otherwise. */
 export function floats(element: Element): boolean {
-  if (element.matches('dialog[open], [popover]:popover-open, [aria-modal="true"]')) return true;
   const { position, zIndex } = getComputedStyle(element);
-  return position === 'fixed' || position === 'sticky' || (position === 'absolute' && Number(zIndex) >= 100);
+  if (position === 'fixed' || position === 'sticky') return true;
+  if (position === 'absolute' && Number(zIndex) >= 100) return true;
+  return element.matches('dialog[open], [popover]:popover-open, [aria-modal="true"]');
 }
 
 /** A bar in the flow above everything else, which says by its name that it asks for consent. */

@@ -19,16 +19,16 @@ export function plain(text: string): string {
 
 /** Everything under a root in the order of the document, with open shadows and frames that can be looked into. */
 export function nodesIn(root: Node): Node[] {
-  const childrenOf = (node: Node): Node[] => [
-    ...(node instanceof Element ? (node.shadowRoot?.childNodes ?? []) : []),
-    ...(node instanceof HTMLIFrameElement ? (node.contentDocument?.body?.childNodes ?? []) : []),
-    ...node.childNodes,
-  ];
   const found: Node[] = [];
-  const waiting = childrenOf(root).reverse();
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    found.push(next);
-    for (const child of childrenOf(next).reverse()) waiting.push(child);
+  const waiting: Node[] = [];
+  const addChildren = (parent: Node | null | undefined): void => {
+    for (let child = parent?.lastChild; child != null; child = child.previousSibling) waiting.push(child);
+  };
+  for (let node: Node | undefined = root; node !== undefined; node = waiting.pop()) {
+    if (node !== root) found.push(node);
+    addChildren(node);
+    if (node instanceof HTMLIFrameElement) addChildren(node.contentDocument?.body);
+    if (node instanceof Element) addChildren(node.shadowRoot);
   }
   return found;
 }
