@@ -1,5 +1,6 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { CEILING_CSS_PIXELS, capture, type Picture, type Shot } from './capture.ts';
+import { drawFrames } from './frames.ts';
 import { timed } from './metrics.ts';
 import { BrowserLost, type Browsers, type Limits, type Tab } from './pool.ts';
 import { followRequests, type Requests } from './requests.ts';
@@ -55,9 +56,10 @@ async function perform<T>(
   if (!settled) await makeResponsive(tab);
   if (prepare) await timed(metrics, 'overlays', () => prepare(tab));
   if (fullPage)
-    await timed(metrics, 'scroll', () =>
-      scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS }),
-    );
+    await timed(metrics, 'scroll', async () => {
+      await scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS });
+      await drawFrames(tab);
+    });
   if (prepare || fullPage) await makeResponsive(tab);
   const rest = await finish(tab, requests);
   const picture = await timed(metrics, 'capture', () => capture(client, shot));

@@ -40,6 +40,13 @@ const SECTIONS = `<meta http-equiv="Content-Security-Policy" content="style-src 
 const REVEALS = `<style>div{height:200px;opacity:0;transition:opacity 2s .5s}.in{opacity:1;background:#00f}@keyframes late{to{background:#0f0}}.on{animation:late 1s .5s forwards}
   i{position:absolute;top:0;left:50px;width:50px;height:50px;background:#f00;animation:turn 1s infinite}@keyframes turn{to{opacity:.99}}</style>${'<div></div>'.repeat(30)}<i></i><script>
   const o=new IntersectionObserver(es=>es.forEach(e=>{if(e.isIntersecting)e.target.classList.add('in')}));document.querySelectorAll('div').forEach(e=>{o.observe(e);e.ontransitionend=()=>e.classList.add('on')})</script>`;
+/** Frames of other origins, in the window and far below, the last of them higher than a window. */
+const FRAMES = [300, 300, 300, 1500]
+  .map(
+    (height, i) =>
+      `<iframe src="http://other.example.com:PORT/frame?${i}" style="display:block;width:100%;height:${height}px;border:10px solid #f00;box-sizing:border-box;padding:5px;background:#00f"></iframe><div style="height:1500px"></div>`,
+  )
+  .join('');
 /** Begins on the right: a fifth of it, blue, and then red as far as can be scrolled. */
 const fromRight = (height: number, style: string) =>
   `<script>document.documentElement.style='${style}'</script><div style="width:2000px;height:${height}px;background:linear-gradient(to left,#00f 400px,#f00 400px)"></div>`;
@@ -66,6 +73,14 @@ test.before(async () => {
     '/inner': page(INNER),
     '/sections': page(SECTIONS),
     '/reveals': page(REVEALS),
+    '/frames': (request, response) =>
+      response
+        .writeHead(200, {
+          'Content-Type': 'text/html',
+          'Content-Security-Policy': "default-src 'none'; frame-src *; style-src 'unsafe-inline'",
+        })
+        .end(page(FRAMES.replaceAll('PORT', `${request.socket.localPort}`))),
+    '/frame': page('<div style="height:100vh;background:linear-gradient(#0f0 50%,#ff0 50%)"></div>'),
     '/rtl': page(fromRight(5000, 'direction:rtl')),
     '/rtl-window': page(fromRight(900, 'direction:rtl')),
     '/vertical': page(fromRight(900, 'writing-mode:vertical-rl')),
@@ -229,6 +244,23 @@ for (const fullPage of [true, false])
     t.is(height, fullPage ? 6000 : 3000);
     const colours = Array.from({ length: height / 200 }, (_, i) => `${at(10, 200 * i + 100)}`);
     t.deepEqual(colours, Array(height / 200).fill('0,255,0'));
+  });
+
+for (const deviceScaleFactor of [1, 2])
+  test.serial(`frames of other origins are all drawn: ${deviceScaleFactor}`, async (t) => {
+    const { fileBase64 } = await tool.call(
+      { url: `${site.origin}/frames`, width: 200, fullPage: true, deviceScaleFactor },
+      { egress: site.guard(`other.example.com:${site.port}`), resource },
+    );
+    const { at, height } = await pixels(Buffer.from(String(fileBase64), 'base64'));
+    t.is(height, 8400 * deviceScaleFactor);
+    const inside = (y: number) => `${at(100 * deviceScaleFactor, y * deviceScaleFactor)}`;
+    for (const top of [0, 1800, 3600])
+      t.deepEqual(
+        [5, 12, 18, 140, 160, 280, 287, 295].map((y) => inside(top + y)),
+        ['255,0,0', '0,0,255', '0,255,0', '0,255,0', '255,255,0', '255,255,0', '0,0,255', '255,0,0'],
+      );
+    t.deepEqual([5410, 6100, 6200, 6880].map(inside), ['0,0,255', '0,255,0', '255,255,0', '255,255,0']);
   });
 
 for (const [path, height] of [
