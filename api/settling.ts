@@ -118,10 +118,10 @@ export function createSettling(deps: Dependencies): Settling {
       try {
         settled = await orAborted(settling, timeLeft(waiting));
       } catch (fault) {
-        settling.then(
-          ({ state }) => (state === 'charged' && !isRepeatable(row) ? giveBack(row, fault) : undefined),
-          () => undefined,
-        );
+        // What fails of it is in the log.
+        settling
+          .then(({ state }) => (state === 'charged' && !isRepeatable(row) ? giveBack(row, fault) : undefined))
+          .catch(() => undefined);
         return { available: null, ending: { error } };
       }
       if (settled.state !== 'charged') return { available: settled.available, ending: { error } };
