@@ -282,7 +282,8 @@ test('what is no form of ours, or too long for one, is refused with a page', asy
   });
   t.is(json.status, 415);
   await pageOf(t, json);
-  const unknown = await get('/dashboard/sign-out');
+  const unknown = await get('/dashboard/nothing');
   t.is(unknown.status, 404);
   await pageOf(t, unknown);
+  t.is((await get('/dashboard/sign-out')).status, 303, 'the address of a form leads to a page that has it');
 });
