@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
+import { untilAborted } from '../egress/clock.ts';
 import { isErrorCode, ServiceError } from '../schemas/errors.ts';
 import { type Stop, Stopping } from './stopping.ts';
 import type { ThreadAnswer, ThreadTask, ToolTask } from './thread.ts';
@@ -44,16 +45,6 @@ const HEAP_MB = 512;
 
 const isHeapFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-
-/** What comes of work, for as long as somebody waits for it. @throws the signal's reason */
-function untilAborted<O>(work: Promise<O>, signal: AbortSignal): Promise<O> {
-  const { promise, resolve, reject } = Promise.withResolvers<O>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  return promise;
-}
 
 /** @param warm threads that are there before the first task */
 export function createThreads(warm: number): Threads {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { untilAborted } from '../egress/clock.ts';
 import { ServiceError } from '../schemas/errors.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { Ledger, Settled } from '../store/ledger.ts';
@@ -52,22 +53,17 @@ export const isRepeatable = ({ idempotency }: CallDoc): boolean => idempotency?.
 
 const timeLeft = ({ until }: Waiting): AbortSignal => AbortSignal.timeout(Math.max(0, until - Date.now()));
 
-/** @throws the signal's reason, when that is first */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', stop));
-}
-
 export function createSettling(deps: Dependencies): Settling {
   const { workflow, ledger, results, log } = deps;
 
-  /** Goes on while the caller waits no more: what is owed is owed, however long the database is away. */
-  const inTheBooks = <T>(row: CallDoc, step: () => Promise<T>): Promise<T> => {
+  /**
+   * Goes on while the caller waits no more: what is owed is owed, however long the database is away.
+   *
+   * @param undone what the log says when it was away for too long
+   */
+  const inTheBooks = <T>(row: CallDoc, step: () => Promise<T>, undone: string): Promise<T> => {
     const done = persistInStore(step, AbortSignal.timeout(BOOKS_MS));
-    done.catch((error) => log.error({ err: error, callId: row._id }, 'the books wait for the sweeper'));
+    done.catch((error) => log.error({ err: error, callId: row._id, accountId: row.accountId }, undone));
     return done;
   };
 
@@ -75,17 +71,18 @@ export function createSettling(deps: Dependencies): Settling {
     if ('output' in result) return JSON.stringify(result.output);
     const signal = timeLeft(waiting);
     const { stored } = result;
-    return orAborted(
+    return untilAborted(
       persistInStore(() => results.read(row._id, stored), signal),
       signal,
     );
   }
 
-  function giveBack(row: CallDoc, fault: unknown): Promise<unknown> {
-    log.error({ err: fault, callId: row._id, requestId: row.requestId }, 'charged call given back');
+  async function giveBack(row: CallDoc, fault: unknown): Promise<void> {
     const reason = `The result of call ${row._id} could not be handed over.`;
     const { accountId, cost: amount } = row;
-    return inTheBooks(row, () => adjust(deps, { accountId, amount, reason, reference: `call ${row._id}` }));
+    const adjustment = { accountId, amount, reason, reference: `call ${row._id}` };
+    await inTheBooks(row, () => adjust(deps, adjustment), 'charged call not given back');
+    log.error({ err: fault, callId: row._id, requestId: row.requestId }, 'charged call given back');
   }
 
   async function payOut(
@@ -99,7 +96,8 @@ export function createSettling(deps: Dependencies): Settling {
       return { available, ending: { output: await read(row, result, waiting) } };
     } catch (fault) {
       if (isRepeatable(row) || waiting.hangup.aborted) throw fault;
-      await orAborted(giveBack(row, fault), timeLeft(waiting)).catch(() => undefined);
+      // It goes on when the time is up, and what fails of it is in the log.
+      await untilAborted(giveBack(row, fault), timeLeft(waiting)).catch(() => undefined);
       return { available: null, ending: { error: error ?? new ServiceError('internal', { cause: fault }) } };
     }
   }
@@ -111,14 +109,13 @@ export function createSettling(deps: Dependencies): Settling {
       log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call given up');
       const { _id: callId, accountId } = row;
       const release = !row.actsOnWorld;
-      const settling = inTheBooks(row, () =>
-        ledger.settle({ callId, accountId, wanted: 'refunded', code: error.code, release }),
-      );
+      const refund = { callId, accountId, wanted: 'refunded', code: error.code, release } as const;
+      const settling = inTheBooks(row, () => ledger.settle(refund), 'the call waits for the sweeper');
       let settled: Settled;
       try {
-        settled = await orAborted(settling, timeLeft(waiting));
+        settled = await untilAborted(settling, timeLeft(waiting));
       } catch (fault) {
-        // What fails of it is in the log.
+        // As above.
         settling
           .then(({ state }) => (state === 'charged' && !isRepeatable(row) ? giveBack(row, fault) : undefined))
           .catch(() => undefined);

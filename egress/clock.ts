@@ -45,3 +45,13 @@ export function startClock({ signal: outer, deadline }: Limits): Clock {
     [Symbol.dispose]: dispose,
   };
 }
+
+/** What comes of work, for as long as somebody waits for it. @throws the signal's reason */
+export function untilAborted<O>(work: Promise<O>, signal: AbortSignal): Promise<O> {
+  const { promise, resolve, reject } = Promise.withResolvers<O>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  return promise;
+}

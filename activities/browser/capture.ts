@@ -48,7 +48,7 @@ function cutTiles(width: number, height: number, scale: number, avoided: number 
 }
 
 /** How much of a page is captured. */
-export function clipHeight(wanted: number, width: number, scale: number): number {
+function clipHeight(wanted: number, width: number, scale: number): number {
   return Math.max(
     1,
     Math.min(wanted, CEILING_CSS_PIXELS, Math.floor(CEILING_PIXELS / (width * scale * scale))),

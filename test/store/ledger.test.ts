@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { createAccounts } from '../../store/accounts.ts';
 import { audit } from '../../store/audit.ts';
-import { createLedger, type Ledger, type Reservation } from '../../store/ledger.ts';
+import { createLedger, type Ledger, type Reservation, type Settled } from '../../store/ledger.ts';
 import type { Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { insertCalls, openCall, openLanes, readBooks } from './books.ts';
@@ -262,12 +262,19 @@ test('a sweep that cannot tell of one call leaves that one, and when it fails it
   t.deepEqual((await audit(store)).drift, []);
 });
 
+/** Reserves the price of a call. Gives what charges it, which may be done again. */
+async function reserveFor(ledger: Ledger, call: Reservation): Promise<() => Promise<Settled>> {
+  const { callId, accountId } = call;
+  const held = await ledger.reserve(call);
+  if (held.status !== 'held') throw new Error(held.status);
+  return () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+}
+
 test('an entry stays in the journal until it stands in the books, also when all is to be written meanwhile', async (t) => {
   await using lanes = await openLanes(1);
   const [store] = lanes.stores;
   if (store === undefined) throw new Error('no database');
   const call = await openCall(store, { credits: CREDITS, price: PRICE });
-  const { callId, accountId } = call;
   const begun = Promise.withResolvers<void>();
   const broken = Promise.withResolvers<never>();
   let stalls = 1;
@@ -277,9 +284,7 @@ test('an entry stays in the journal until it stands in the books, also when all 
     return broken.promise;
   });
   const ledger = createLedger(slow, fail, 2 ** 31 - 1);
-  const held = await ledger.reserve(call);
-  if (held.status !== 'held') throw new Error(held.status);
-  const charge = () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+  const charge = await reserveFor(ledger, call);
   const journal = async () => (await readBooks(store, call)).journal;
 
   const charging = charge();
@@ -307,11 +312,8 @@ test('a charge that comes again takes nothing of what a late reservation holds',
   const [store] = lanes.stores;
   if (store === undefined) throw new Error('no database');
   const call = await openCall(store, { credits: CREDITS, price: PRICE });
-  const { callId, accountId } = call;
   const ledger = createLedger(store, fail, 2 ** 31 - 1);
-  const held = await ledger.reserve(call);
-  if (held.status !== 'held') throw new Error(held.status);
-  const charge = () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+  const charge = await reserveFor(ledger, call);
   t.is((await charge()).state, 'charged');
   // From here on nothing in the account itself says that the call is over.
   await ledger.flush();
