@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,11 +9,13 @@ import { TOOL_PROGRAMS } from './programs/tools.ts';
 import { startServers } from './stack.ts';
 import { StartError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
+import { type Suite, suites } from './suites.ts';
+import { createTapCounter } from './tap.ts';
 import { tethered } from './tether.ts';
 
-/** What loads the whole machine comes after the rest and one file at a time: it would starve what runs beside it. */
-const HEAVY =
-  /^test\/(?:load|chaos|fuzz|browser|dashboard)\/|screenshot|html-to-image|image-upscale|word-to-pdf|smtp-test/;
+/** `--slow` chooses the slow suites; types and lint are checked by the quick ones. */
+const SLOW = process.argv.includes('--slow');
+const CHOSEN = process.argv.slice(2).filter((arg) => arg !== '--slow');
 
 const count = { passed: 0, failed: 0 };
 
@@ -43,27 +44,37 @@ function command(file: string, args: string[], { env, signal, onLine }: CommandO
   });
 }
 
-/** TAP 13: one line a test at the outermost level. A skipped test is neither passed nor failed. */
-function countTap(line: string): void {
-  console.log(line);
-  const match = /^(not )?ok \d+(?: - (.*))?$/.exec(line);
-  if (match === null || /# SKIP\b/i.test(match[2] ?? '')) return;
-  if (match[1]) count.failed += 1;
-  else count.passed += 1;
-}
-
 async function check(name: string, args: string[], options: CommandOptions): Promise<void> {
   const passed = await command(process.execPath, args, options);
   console.log(`${passed ? 'ok' : 'not ok'} - ${name}`);
   count[passed ? 'passed' : 'failed'] += 1;
 }
 
+interface Run {
+  /** Of AVA. */
+  args: string[];
+  /** The test files that it runs. */
+  files: string[];
+}
+
+/** The runs of AVA: the files and options on the command line, else those of the suite. */
+function runs(): Run[] {
+  if (CHOSEN.length > 0) return [{ args: CHOSEN, files: CHOSEN.filter((arg) => !arg.startsWith('-')) }];
+  const run = ({ files, concurrency }: Suite): Run => ({
+    args: [`--concurrency=${concurrency}`, ...files],
+    files,
+  });
+  return suites(SLOW).map(run);
+}
+
 async function main(signal: AbortSignal): Promise<void> {
   const log = (line: string) => console.log(`# ${line}`);
   const env = clientEnv();
-  await check('types (tsc)', ['node_modules/.bin/tsc'], { env, signal });
-  const colors = process.stdout.isTTY ? [] : ['--colors=off'];
-  await check('lint and format (biome)', ['node_modules/.bin/biome', 'ci', ...colors], { env, signal });
+  if (!SLOW) {
+    await check('types (tsc)', ['node_modules/.bin/tsc'], { env, signal });
+    const colors = process.stdout.isTTY ? [] : ['--colors=off'];
+    await check('lint and format (biome)', ['node_modules/.bin/biome', 'ci', ...colors], { env, signal });
+  }
 
   const list: unknown = JSON.parse(await readFile('test/programs.json', 'utf8'));
   if (!Array.isArray(list)) throw new StartError('test/programs.json is not a list');
@@ -80,17 +91,18 @@ async function main(signal: AbortSignal): Promise<void> {
     TEST_MONGODB_URI: servers.mongodbUri,
     TEST_TEMPORAL_ADDRESS: servers.temporalAddress,
   };
-  const chosen = process.argv.slice(2);
-  const files = globSync('test/**/*.test.ts').sort();
-  const light = files.filter((file) => !HEAVY.test(file));
-  const heavy = files.filter((file) => HEAVY.test(file));
-  const runs = chosen.length > 0 ? [chosen] : [light, ['--concurrency=1', ...heavy]];
-  for (const args of runs) {
-    const before = count.failed;
+  for (const { args, files } of runs()) {
+    const counter = createTapCounter(files);
+    const onLine = (line: string) => {
+      const progress = counter.take(line);
+      if (progress !== null) console.log(progress);
+      console.log(line);
+    };
     const ava = ['node_modules/.bin/ava', '--tap', ...args];
-    const passed = await command(process.execPath, ava, { env: testEnv, signal, onLine: countTap });
+    const passed = await command(process.execPath, ava, { env: testEnv, signal, onLine });
+    count.passed += counter.passed;
     // A run that fails without naming a test must not pass.
-    if (!passed && count.failed === before) count.failed += 1;
+    count.failed += passed ? counter.failed : Math.max(1, counter.failed);
   }
 }
 

@@ -1,0 +1,31 @@
+import { globSync } from 'node:fs';
+import test from 'ava';
+import { suites } from '../../dev/suites.ts';
+import { createTapCounter } from '../../dev/tap.ts';
+
+test('results are counted, skipped ones left out, and each new file is reported once', (t) => {
+  const counter = createTapCounter(['test/api/errors.test.ts', 'test/contract.test.ts']);
+  const printed = [
+    'TAP version 13',
+    'ok 1 - api › errors › a title',
+    'not ok 2 - contract › another › with an arrow',
+    '    ok 1 - nested',
+    'ok 3 - api › errors › later # SKIP',
+    '1..3',
+  ].map((line) => counter.take(line)?.replace(/\d+ s: /, ''));
+  t.deepEqual(printed, [
+    undefined,
+    '# test/api/errors.test.ts, 1 of 2 files left',
+    '# test/contract.test.ts, 0 of 2 files left',
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  t.is(counter.passed, 1);
+  t.is(counter.failed, 1);
+});
+
+test('each test file belongs to exactly one of the quick and the slow suites', (t) => {
+  const all = [...suites(false), ...suites(true)].flatMap(({ files }) => files);
+  t.deepEqual(all.sort(), globSync('test/**/*.test.ts').sort());
+});
