@@ -2,10 +2,10 @@ import { BlockList } from 'node:net';
 import { type Address, type Block, isWithin, parseAddress, parseBlock } from '../schemas/formats/address.ts';
 import type { Ranges } from './ranges.ts';
 
-/** Tells whether an address is a public host's. False for whatever is no address. */
+/** Whether an address is public. False for text that is not an address. */
 export type Classifier = (address: string) => boolean;
 
-/** @throws on a block that cannot be read, so that no table ever has a hole */
+/** @throws when the block does not parse, so that a typing error cannot leave a hole in a table */
 export function readBlock(text: string): Block {
   const block = parseBlock(text);
   if (block === null) throw new Error(`no block: ${text}`);
@@ -13,12 +13,12 @@ export function readBlock(text: string): Block {
 }
 
 /**
- * ISATAP interface identifiers (RFC 5214 section 6.1), universal/local bit either way: an IPv4 address under any
- * prefix. So is IPv4-compatible `::/96`, but that lies outside the public blocks.
+ * ISATAP interface identifiers (RFC 5214 section 6.1) with either value of the universal/local bit: they embed an IPv4
+ * address under any prefix. IPv4-compatible `::/96` does so too, but lies outside the public blocks.
  */
 const isIsatap = ({ value }: Address): boolean => ((value >> 32n) & 0xfdff_ffffn) === 0x0000_5efen;
 
-/** Public by the table of blocks. */
+/** Classifies by the table of blocks. */
 export function createClassifier(ranges: Ranges): Classifier {
   const ipv4 = ranges.ipv4.map(readBlock);
   const ipv6Public = ranges.ipv6Public.map(readBlock);
@@ -33,7 +33,7 @@ export function createClassifier(ranges: Ranges): Classifier {
   };
 }
 
-/** Public by Node's own implementation over spans; shares neither code nor table with the first. */
+/** Classifies by Node's `BlockList` over spans; it shares neither code nor data with the first classifier. */
 export function createSecondClassifier(spans: readonly (readonly [string, string])[]): Classifier {
   const refused = new BlockList();
   const family = (address: string): 'ipv4' | 'ipv6' => (address.includes(':') ? 'ipv6' : 'ipv4');

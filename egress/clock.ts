@@ -1,23 +1,23 @@
 import { ServiceError } from '../schemas/errors.ts';
 
-/** How long work on the outside may go on. */
+/** Time limits of outbound work. */
 export interface Limits {
   signal: AbortSignal;
   /** Epoch milliseconds. */
   deadline: number;
 }
 
-/** Limits at work; disposing of it stops its timer. */
+/** A running deadline; disposing of it stops its timer. */
 export interface Clock extends Limits, Disposable {
-  /** Runs when the limits are hit before the clock was disposed of. */
+  /** Registers a callback for when a limit fires before the clock is disposed of. */
   onEnd(stop: () => void): void;
-  /** The reason of the end when the limits were hit, which is then why the work failed; else the error itself. */
+  /** Returns the abort reason when a limit fired, else the error. */
   explain(error: unknown): unknown;
 }
 
 /**
- * Starts a clock whose signal is aborted at the deadline, with `target_timeout`, or with the outer signal and its reason.
- * One timer for all of the work: a time-out that starts anew with every byte never ends a slow drip.
+ * Starts a clock whose signal is aborted at the deadline with `target_timeout`, or with the outer signal and its reason.
+ * It is one timer for all of the work: a timer that restarts with every byte would never end a slow drip.
  */
 export function startClock({ signal: outer, deadline }: Limits): Clock {
   const controller = new AbortController();
@@ -46,7 +46,7 @@ export function startClock({ signal: outer, deadline }: Limits): Clock {
   };
 }
 
-/** What comes of work, for as long as somebody waits for it. @throws the signal's reason */
+/** Awaits work until the signal aborts; the work itself goes on. @throws the signal's reason */
 export function untilAborted<O>(work: Promise<O>, signal: AbortSignal): Promise<O> {
   const { promise, resolve, reject } = Promise.withResolvers<O>();
   const onAbort = () => reject(signal.reason);

@@ -1,13 +1,13 @@
-/** Bytes a collection starts with. */
+/** Initial size of the buffer in bytes. */
 const START = 64 * 1024;
-/** From here on it gets all the room it may need: the system backs memory only once it is written to. */
+/** From this size on the buffer grows to its limit at once: the kernel backs memory only when it is written. */
 const WHOLE = 4 * 1024 * 1024;
 
 /**
- * Joins chunks into one buffer that grows. `transfer` gives the old memory back at once, where a list of chunks that is
- * joined at the end holds everything twice until the next garbage collection.
+ * Joins chunks into one growing buffer. `transfer` frees the old memory at once; a list of chunks that is joined at the
+ * end would hold everything twice until the next garbage collection.
  *
- * @param maxBytes what the chunks have together at most
+ * @param maxBytes upper bound of the total size of the chunks
  */
 export async function collect(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   let memory = new ArrayBuffer(Math.min(START, maxBytes));

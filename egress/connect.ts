@@ -16,10 +16,10 @@ export type Dial = (address: string, port: number) => Socket;
 export const dialTcp: Dial = (address, port) =>
   connectSocket({ host: address, port, noDelay: true, autoSelectFamily: false });
 
-/** Milliseconds an address gets while there are others to try. */
+/** Connect time-out of an address, in milliseconds, while other addresses are left to try. */
 const ATTEMPT_MS = 2_000;
 
-/** An error that nobody waits for must not end the process; whoever reads or writes sees it all the same. */
+/** An error event without a listener would end the process; readers and writers still get the error. */
 const ignoreError = (): void => undefined;
 
 function isPeer(socket: Socket, address: string): boolean {
@@ -44,10 +44,9 @@ async function open(dial: Dial, address: string, port: number, { signal }: Clock
 }
 
 /**
- * Opens a TCP connection to a vetted target, whose socket then is the caller's to destroy. An error on it that nobody
- * listens for is dropped.
+ * Opens a TCP connection to a vetted target. The caller must destroy the socket. Errors without a listener are dropped.
  *
- * @throws ServiceError `target_failed` with the last address's failure, `target_timeout`; the signal's reason
+ * @throws ServiceError `target_failed` with the failure of the last address, `target_timeout`; the signal's reason
  */
 export async function connect(vetted: Vetted, dial: Dial, options: ConnectOptions): Promise<Socket> {
   const { target, addresses } = vetted;

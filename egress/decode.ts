@@ -14,7 +14,7 @@ import { splitFrames } from './zstd.ts';
 
 type Bytes = AsyncIterable<Buffer>;
 
-/** Servers send both what RFC 9110 section 8.4.1.2 calls deflate (RFC 1950) and the bare stream (RFC 1951). */
+/** Servers send `deflate` both as zlib (RFC 1950, required by RFC 9110 section 8.4.1.2) and raw (RFC 1951). */
 const isZlib = (first: Buffer): boolean => ((first[0] ?? 0) & 0x0f) === 8;
 
 const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
@@ -25,14 +25,14 @@ const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
 };
 
-/** The body is more than the limits let through. */
+/** The body exceeds its limits. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
 /**
- * The codings of a Content-Encoding field in the order they were applied; null when one of them is unknown, so that the
- * body can only be had as it came.
+ * The codings of a Content-Encoding field in the order they were applied; null when one of them is unknown and the body
+ * therefore cannot be decoded.
  *
  * @throws ServiceError `target_failed` when there are too many
  */
@@ -50,7 +50,7 @@ export function readCodings(field: string | null): string[] | null {
 async function* decodeOne(source: Bytes, coding: string): Bytes & AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   const { value: first, done } = await chunks.next();
-  // Many servers name a coding over no body at all.
+  // Many servers name a coding for an empty body.
   if (done === true) return;
   const decoder = DECODERS[coding]?.(first);
   if (decoder === undefined) throw new RangeError(coding);
@@ -58,7 +58,7 @@ async function* decodeOne(source: Bytes, coding: string): Bytes & AsyncGenerator
     yield first;
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
   }
-  // What went wrong comes out of the decoder.
+  // Errors surface when reading from the decoder.
   pipeline(coding === 'zstd' ? splitFrames(whole()) : whole(), decoder, () => undefined);
   try {
     for await (const chunk of decoder) yield chunk;
@@ -69,11 +69,11 @@ async function* decodeOne(source: Bytes, coding: string): Bytes & AsyncGenerator
 }
 
 /**
- * Decodes a body under its limits: bytes, and growth over what came through the wire. They hold for every coding's
- * output, so that a bomb within a bomb ends at the outer one.
+ * Decodes a body within limits of size and of growth over the received bytes. The limits apply to the output of every
+ * coding, so that a nested bomb is stopped at its outer layer.
  *
  * @param codings in the order they were applied
- * @throws TooLarge once all that may be had has been given out; ServiceError `target_failed` for a broken stream
+ * @throws TooLarge after the allowed part has been yielded; ServiceError `target_failed` for a broken stream
  */
 export async function* decode(
   wire: Bytes,
@@ -81,7 +81,7 @@ export async function* decode(
   maxBytes: number,
 ): AsyncGenerator<Buffer> {
   let received = 0;
-  // Codings may make a body a little longer; beyond that, what does not decode to anything is a bomb too.
+  // A coding may make a body slightly longer. Input beyond that without output is a bomb too.
   const wireBytes = codings.length === 0 ? maxBytes : maxBytes + 65_536;
 
   async function* limited(source: Bytes, most: () => number): AsyncGenerator<Buffer> {

@@ -16,14 +16,14 @@ import type { WebParts } from './target.ts';
 export interface RequestOptions extends Limits {
   /** Default GET. */
   method?: string;
-  /** Sent in this order, repeated ones too. */
+  /** Sent in this order; names may repeat. */
   headers?: readonly Header[];
   body?: Buffer | string | null;
-  /** Bytes of the decoded body. */
+  /** Size limit of the decoded body, in bytes. */
   maxBytes: number;
   /** Default source_too_large. */
   overflow?: Overflow;
-  /** What a certificate that is not valid does; default enforce. */
+  /** How to treat an invalid certificate. Default `enforce`. */
   verify?: 'enforce' | 'report';
 }
 
@@ -32,7 +32,7 @@ const DEFAULT_HEADERS: readonly Header[] = [
   ['Accept', '*/*'],
   ['Accept-Encoding', 'gzip, deflate, br, zstd'],
 ];
-/** The connection is ours: one request, whose length we know. */
+/** Fields of the connection, which the client sets itself: it carries one request of known length. */
 const OURS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -42,13 +42,13 @@ const OURS: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Methods whose requests say that they have no content (RFC 9110 section 8.6). */
+/** Methods whose requests send Content-Length: 0 without a body (RFC 9110 section 8.6). */
 const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
  * The header section of a request, as one flat list.
  *
- * @throws ServiceError `invalid_input` for a header that HTTP does not have, or that is the connection's
+ * @throws ServiceError `invalid_input` for a header that is not valid HTTP or that belongs to the connection
  */
 export function writeHeaders(
   url: WebParts,
@@ -108,11 +108,11 @@ export function nextResponse(request: ClientRequest): Promise<IncomingMessage> {
 }
 
 /**
- * Sends one request over a connection of its own, and waits for the headers of the final response.
+ * Sends one request over its own connection and waits for the headers of the final response.
  *
- * Node's own client, and its lenient parser: that takes folded lines, bare line feeds and both lengths at once as curl
- * and browsers do. What strictness there guards against, a second message smuggled onto a shared connection, cannot
- * happen on one that carries a single request. undici fails on an unasked 100 (Continue), which RFC 9110 forbids.
+ * It uses Node's client with the lenient parser, which accepts folded lines, bare line feeds and both lengths at once, as
+ * curl and browsers do. The strict parser guards against request smuggling on shared connections, which cannot happen on
+ * a connection for one request. undici fails on an unsolicited 100 (Continue), which RFC 9110 forbids.
  *
  * @throws ServiceError `target_failed`
  */

@@ -1,13 +1,13 @@
 import { ServiceError } from '../schemas/errors.ts';
 
-/** What of a target failed; every `target_failed` of this folder but those of DNS has one. */
+/** The kind of a `target_failed`. All of this folder have one, except those of DNS. */
 export type FailureKind =
   | 'refused'
   | 'reset'
   | 'unreachable'
   /** The handshake failed. */
   | 'tls'
-  /** The handshake went well, and the certificate is not valid for this host. */
+  /** The handshake succeeded, but the certificate is not valid for this host. */
   | 'certificate'
   | 'protocol'
   | 'redirects';
@@ -31,13 +31,13 @@ class TargetFailure extends Error {
   }
 }
 
-/** `target_failed` of a kind; the cause is for the log, so it may name addresses. */
+/** Creates a `target_failed`. The cause is only logged, so it may name addresses. */
 export const targetFailed = (
   kind: FailureKind,
   { detail = DETAILS[kind], cause }: { detail?: string; cause?: unknown } = {},
 ): ServiceError => new ServiceError('target_failed', { detail, cause: new TargetFailure(kind, cause) });
 
-/** What failed, for tools that report it; null when the error is something else. */
+/** The kind of a `target_failed`, for tools that report it; null for other errors. */
 export const failureKind = (error: unknown): FailureKind | null =>
   error instanceof ServiceError && error.cause instanceof TargetFailure ? error.cause.kind : null;
 
@@ -60,7 +60,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** What Node says of a socket or of an HTTP message as an error for the caller; our own faults stay what they are. */
+/** Maps a socket or HTTP error of Node to an error for the caller; other errors are returned unchanged. */
 export function readSocketError(error: unknown): unknown {
   const code = codeOf(error);
   if (code === 'ETIMEDOUT') return new ServiceError('target_timeout', { cause: error });

@@ -11,7 +11,7 @@ export interface FetchOptions extends RequestOptions {
 }
 
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** What a caller gave for one origin is not for another. */
+/** Credentials are not sent to another origin. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'proxy-authorization']);
 /** "Request-body-header names" of the Fetch Standard. */
 const BODY_HEADERS: ReadonlySet<string> = new Set([
@@ -24,7 +24,7 @@ const BODY_HEADERS: ReadonlySet<string> = new Set([
 const without = (headers: readonly Header[], names: ReadonlySet<string>): Header[] =>
   headers.filter(([name]) => !names.has(name.toLowerCase()));
 
-/** Where a response leads; null when it does not. @throws ServiceError target_failed when it leads to two places */
+/** The redirect location of a response, or null. @throws ServiceError target_failed for two different locations */
 function locationOf({ status, headers }: GuardedResponse): string | null {
   if (!REDIRECT_STATUSES.has(status)) return null;
   const locations = new Set(
@@ -35,7 +35,7 @@ function locationOf({ status, headers }: GuardedResponse): string | null {
   return [...locations][0] ?? null;
 }
 
-/** The next request, by step 11 to 13 of the Fetch Standard's HTTP-redirect fetch. */
+/** The request after a redirect (Fetch Standard, HTTP-redirect fetch, steps 11 to 13). */
 function redirected(options: RequestOptions, status: number, from: Target, to: Target): RequestOptions {
   const { method = 'GET', headers = [] } = options;
   const kept = from.url?.origin === to.url?.origin ? headers : without(headers, CREDENTIALS);
@@ -48,11 +48,11 @@ function redirected(options: RequestOptions, status: number, from: Target, to: T
 }
 
 /**
- * Sends a request and follows its redirects, each of them read and vetted anew.
+ * Sends a request and follows its redirects. Each target is parsed and vetted like the first.
  *
  * @param send one request, vetting included
- * @throws ServiceError as `send`; `target_refused` for a redirect to what must not be reached, `target_failed` for too
- *   many of them
+ * @throws ServiceError as `send`; `target_refused` for a redirect to a forbidden target, `target_failed` for too many
+ *   redirects
  */
 export async function fetchFollowing(
   send: (target: Target, options: RequestOptions, trail: Trail) => Promise<GuardedResponse>,

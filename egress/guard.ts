@@ -17,31 +17,31 @@ import { type Vetted, vet } from './vet.ts';
 
 export type { Socket, TLSSocket };
 
-/** The one way out for every connection that a caller or an owner can steer. */
+/** Opens every outbound connection whose target a caller or an owner chooses. */
 export interface Guard {
-  /** Reads a target, without asking the network. @throws ServiceError `invalid_input`, `target_refused` */
+  /** Parses a target, without network access. @throws ServiceError `invalid_input`, `target_refused` */
   parseTarget(input: string, kind: TargetKind): Target;
   /**
-   * Looks a target up, once, and checks every address it has.
+   * Looks a target up once and checks every address.
    *
    * @throws ServiceError `target_refused`, `host_not_found`, `target_failed`, `target_timeout`; the signal's reason
    */
   vet(target: Target, limits: Limits): Promise<Vetted>;
-  /** Opens a TCP connection, which is then the caller's to destroy. @throws as `egress/connect.ts` says */
+  /** Opens a TCP connection, which the caller must destroy. @throws as `connect` of `egress/connect.ts` */
   connect(vetted: Vetted, options: ConnectOptions): Promise<Socket>;
-  /** Speaks TLS over a socket of `connect`. @throws as `egress/tls.ts` says */
+  /** Starts TLS on a socket of `connect`. @throws as `startTls` of `egress/tls.ts` */
   startTls(socket: Socket, vetted: Vetted, options: TlsOptions): Promise<TLSSocket>;
-  /** Among the roots that `startTls` trusts. */
+  /** Looks among the roots that `startTls` trusts. */
   rootOf: RootOf;
   /**
-   * Sends one HTTP request, once; redirects are answers.
+   * Sends one HTTP request; redirects are returned, not followed.
    *
    * @throws ServiceError as `vet`, and `invalid_input` for headers that cannot be sent
    */
   request(target: Target, options: RequestOptions): Promise<GuardedResponse>;
   /** Sends one HTTP request and follows its redirects. @throws as `request`; `target_refused` for any hop */
   fetch(target: Target, options: FetchOptions): Promise<GuardedResponse>;
-  /** Starts an HTTP proxy that lets through what `request` would. @throws the signal's reason; `target_timeout` */
+  /** Starts an HTTP proxy with the same rules as `request`. @throws the signal's reason; `target_timeout` */
   proxy(options: ProxyOptions): Promise<FilteringProxy>;
 }
 
@@ -49,17 +49,17 @@ export interface GuardOptions {
   resolver: Pick<Resolver, 'addresses'>;
   /** Exceptions; none by default. */
   allow?: readonly AllowEntry[];
-  /** Ports that this service itself listens on, its databases included. */
+  /** Ports that this installation listens on, its databases included. */
   ownPorts: readonly number[];
   /** Certificates to trust instead of Node's default ones, PEM. */
   ca?: readonly string[];
-  /** How a TCP connection is opened. */
+  /** Opens a TCP connection. */
   dial?: Dial;
-  /** What this machine's own addresses are. */
+  /** Recognises this machine's own addresses. */
   isOwn?: IsOwn;
 }
 
-/** Makes a guard. It holds nothing open between its calls. */
+/** Creates a guard. It holds nothing open between calls. */
 export function createGuard({
   resolver,
   allow = [],

@@ -8,7 +8,7 @@ export interface EchoOptions {
   signal: AbortSignal;
 }
 
-/** One ICMP echo request: how it went, or null where this process may not send any. */
+/** Sends one ICMP echo request; null when this process is not permitted to. */
 export type Echo = (
   vetted: Vetted,
   options: EchoOptions,
@@ -16,14 +16,14 @@ export type Echo = (
 
 /** Exit codes of iputils' ping. */
 const NO_REPLY = 1;
-/** What the program gets to start and end, beyond the wait for a reply. */
+/** Time for the program to start and exit, beyond the wait for a reply, in milliseconds. */
 const GRACE_MS = 1000;
 
 /**
- * Sends ICMP by iputils' ping, which has the capability or the unprivileged socket that Node lacks. One process a probe,
- * because over several it ends a while after the first reply, whatever its `-W`.
+ * Sends ICMP through iputils' ping, which has the capability or the unprivileged socket that Node lacks. Each probe is one
+ * process, because with several probes ping exits some time after the first reply, regardless of `-W`.
  *
- * @param program name or path; a name is looked for in /usr/bin and /bin alone
+ * @param program name or path; a name is looked up in /usr/bin and /bin only
  */
 export function createEcho(program: string): Echo {
   return ({ addresses }, { address, timeoutMs, signal }) => {

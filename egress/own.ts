@@ -3,14 +3,14 @@ import type { Env } from '../schemas/env.ts';
 import { type Address, isWithin, parseAddress } from '../schemas/formats/address.ts';
 import { readBlock } from './classify.ts';
 
-/** Interfaces come and go (VPNs, containers), seldom; asking costs 50 µs. */
+/** Interfaces change rarely (VPNs, containers); reading them takes 50 µs. */
 const REFRESH_MS = 5_000;
 const LOOPBACK = readBlock('127.0.0.0/8');
 
 /** Tells whether an address is this machine's own. */
 export type IsOwn = (address: Address) => boolean;
 
-/** Knows all of loopback, and every address that an interface of this machine has. */
+/** Recognises loopback and every address of this machine's interfaces. */
 export function createOwnAddresses(
   interfaces: () => readonly string[] = () =>
     Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),

@@ -7,28 +7,28 @@ import { NEVER, RANGES, REFUSED_SPANS } from './ranges.ts';
 
 export type ValidHost = Exclude<Host, { kind: 'invalid' }>;
 
-/** What may be reached. */
+/** Decides which hosts, addresses and ports may be reached. */
 export interface Policy {
-  /** An exception names this very host, at this port or at all ports. */
+  /** True when an exception names exactly this host, at this port or at all ports. */
   names(host: ValidHost, port: number): boolean;
-  /** An exception names this very host and this very port: only that opens a port that URLs may not name. */
+  /** True when an exception names exactly this host and port. Only such an exception opens a blocked port. */
   namesPort(host: ValidHost, port: number): boolean;
-  /** A connection to this address and port may be opened for that host. */
+  /** True when a connection to this address and port may be opened for the host. */
   permits(address: string, port: number, host: ValidHost): boolean;
 }
 
 interface PolicyOptions {
   allow: readonly AllowEntry[];
-  /** Ports that this service itself listens on, its databases included. */
+  /** Ports that this installation listens on, its databases included. */
   ownPorts: readonly number[];
   isOwn: IsOwn;
-  /** All have to agree that an address is public. */
+  /** An address is public when all of them say so. */
   classifiers?: readonly Classifier[];
 }
 
 const same = (a: Address, b: Address): boolean => a.family === b.family && a.value === b.value;
 
-/** Puts the public ranges, the operator's exceptions, and what is our own together. */
+/** Combines the public ranges, the operator's exceptions and the installation's own addresses and ports. */
 export function createPolicy({
   allow,
   ownPorts,
@@ -45,7 +45,7 @@ export function createPolicy({
         same(entry.address, address),
     );
 
-  /** The ports of the exceptions for a host; null stands for every port. */
+  /** Ports that exceptions open for a host; null means every port. */
   function exceptionsFor(host: ValidHost): (number | null)[] {
     const address = host.kind === 'address' ? parseAddress(host.address) : null;
     return allow.flatMap((entry) => {
@@ -65,7 +65,7 @@ export function createPolicy({
     const own = isOwn(address);
     if (own && ownPorts.includes(port)) return false;
     if (namesAddress(address, port) || (host.kind === 'name' && names(host, port))) return true;
-    // A block was not written with our ports in mind: databases of ours may be elsewhere in it.
+    // A block opens no port of this installation: a database may run at any address of the block.
     if (
       !ownPorts.includes(port) &&
       allow.some((entry) => entry.kind === 'block' && isWithin(address, entry.block))

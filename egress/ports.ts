@@ -1,5 +1,5 @@
 /**
- * Ports that no URL may name, because what listens there could be made to take a request for its own protocol: the
+ * Ports that no URL may name, because servers there could read an HTTP request as their own protocol: the
  * "bad ports" of the Fetch Standard, section 2.9 (https://fetch.spec.whatwg.org/#port-blocking).
  */
 export const BAD_PORTS: ReadonlySet<number> = new Set([

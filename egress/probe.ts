@@ -8,21 +8,21 @@ import { certificateFaults } from './tls.ts';
 import { verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
 
-/** What a server showed of itself in a TLS handshake. */
+/** What a server presented in a TLS handshake. */
 export interface Presented {
-  /** DER: the server's own certificate, then each one's issuer as far as it is presented or trusted. Never empty. */
+  /** DER: the server's certificate, then the issuer of each, as far as presented or trusted. Never empty. */
   chain: readonly Buffer[];
   /** OpenSSL's code, such as CERT_HAS_EXPIRED; null when the chain ends at a trusted root. */
   chainError: string | null;
   hostnameMatches: boolean;
-  /** As OpenSSL names it, `TLSv1.3`. */
+  /** OpenSSL's name, such as `TLSv1.3`. */
   protocol: string;
 }
 
 /** Far longer than any real chain. */
 const MAX_CHAIN = 20;
 
-/** The oldest and weakest that this build of OpenSSL speaks: the answer is about the certificate, not the transport. */
+/** The oldest protocol and weakest ciphers of this OpenSSL build: the tool reports certificates, not transports. */
 export const ANYTHING = {
   verify: 'report',
   minVersion: 'TLSv1',
@@ -33,13 +33,13 @@ export const ANYTHING = {
   secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
 } as const;
 
-/** Last those that encrypt nothing: fit to look at a certificate, and for nothing that is to be kept secret. */
+/** Ciphers without encryption come last. They are enough to read a certificate; no secret is sent. */
 const ANY_CIPHER = 'ALL:eNULL:!aNULL:@SECLEVEL=0';
 
 function chainOf(socket: TLSSocket): Buffer[] {
   const chain: Buffer[] = [];
   let next: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
-  // Empty before a certificate came; a root is its own issuer.
+  // The object is empty before a certificate arrives. A root is its own issuer.
   while (next?.raw !== undefined && chain.length < MAX_CHAIN) {
     const { raw } = next;
     if (chain.some((seen) => seen.equals(raw))) break;
@@ -62,7 +62,7 @@ const isSelfIssued = (der: Buffer | undefined): boolean => {
   return subject === issuer;
 };
 
-/** The certificates that the server sent, each one's issuer after it, and the trusted root where it was left out. */
+/** The certificates that the server sent, each followed by its issuer, and the trusted root if the server omitted it. */
 function sortedChain(socket: TLSSocket, rootOf: RootOf): Buffer[] {
   const rest: X509Certificate[] = [];
   let next = socket.getPeerX509Certificate();
@@ -80,20 +80,19 @@ function sortedChain(socket: TLSSocket, rootOf: RootOf): Buffer[] {
 }
 
 /**
- * What a server presented in a handshake that is done; null for what is no X.509 certificate. Of the socket it can be
- * asked once.
+ * What a server presented in a completed handshake; null when it is not an X.509 certificate. Call it once per socket.
  */
 export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null {
   const presented = read(socket, vetted, certificateFaults(socket, vetted).chain);
   if (presented === null || presented.chainError !== null || isSelfIssued(presented.chain.at(-1)))
     return presented;
-  // Node's listing ends early where the issuer it found was the last of those that were sent. To read them as they were
-  // sent takes them out of OpenSSL's list and leaks them, some 10 KB, so this comes last and only where it has to.
+  // Node's list ends early when the issuer it found was the last certificate sent. Reading the certificates as sent
+  // removes them from OpenSSL's list and leaks about 10 KB, so it is done last and only when needed.
   return { ...presented, chain: sortedChain(socket, rootOf) };
 }
 
 /**
- * Opens a TLS connection and reads what the server presents, valid or not.
+ * Opens a TLS connection and reads the certificates that the server presents, valid or not.
  *
  * @throws ServiceError `target_failed`, `target_timeout`; the signal's reason
  */
@@ -104,8 +103,8 @@ export async function probeTls(
 ): Promise<Presented> {
   const socket = await egress.connect(vetted, limits);
   let early: Presented | null = null;
-  // Up to TLS 1.2 a server that insists on a client certificate ends the handshake, but only after it has presented its
-  // own and the keys are agreed.
+  // Up to TLS 1.2, a server that requires a client certificate aborts the handshake, but only after it has presented its
+  // own certificate and the keys are agreed.
   const observe = (secure: TLSSocket): void => {
     secure.on('keylog', () => {
       const chainError = verifyErrorOf(secure);

@@ -9,23 +9,23 @@ import { nextResponse } from './exchange.ts';
 import { HEADER_BYTES } from './limits.ts';
 
 export interface ProxyOptions extends Limits {
-  /** A Unix socket for it, which nobody else can reach. Default: a free port of 127.0.0.1. */
+  /** Path of a Unix socket to listen on. Default: a free port of 127.0.0.1. */
   path?: string;
-  /** Connections to the outside at once. */
+  /** Largest number of concurrent outbound connections. */
   tunnels: number;
-  /** Bytes that may come in over all of them together; then the proxy closes. */
+  /** Bytes that may be received over all connections together; then the proxy closes. */
   bytes: number;
-  /** Milliseconds that a connection may be silent. */
+  /** Milliseconds after which an idle connection is closed. */
   idleMs: number;
 }
 
-/** An HTTP proxy for one job of a program that makes its own connections. It ends with `close` or its limits. */
+/** An HTTP proxy for one job of a program that opens its own connections. It runs until `close` or a limit. */
 export interface FilteringProxy extends Disposable {
   /** 0 for a Unix socket. */
   port: number;
-  /** How many requests to each host were refused, in the order of the first. */
+  /** Refused requests by host, in the order of the first refusal. */
   refused: ReadonlyMap<string, number>;
-  /** All bytes that were let in were used up. */
+  /** True when the byte limit was reached. */
   readonly exhausted: boolean;
   close(): void;
 }
@@ -33,7 +33,7 @@ export interface FilteringProxy extends Disposable {
 /** Opens a vetted connection for a URL. @throws ServiceError */
 export type Open = (url: string, limits: Limits) => Promise<Socket>;
 
-/** What concerns one connection only (RFC 9110 section 7.6.1). */
+/** Hop-by-hop fields (RFC 9110 section 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -54,13 +54,13 @@ function endToEnd(raw: readonly string[]): string[] {
 const hostOf = (url: string): string => URL.parse(url)?.hostname ?? url;
 const isRefusal = (error: unknown): boolean =>
   error instanceof ServiceError && (error.code === 'target_refused' || error.code === 'invalid_input');
-/** The status that tells a browser about it. */
+/** The HTTP status of an error, for the browser. */
 const statusOf = (error: unknown): number => {
   if (isRefusal(error)) return 403;
   return error instanceof ServiceError && error.code === 'target_timeout' ? 504 : 502;
 };
 
-/** Starts the proxy. TLS goes through it end to end: of such a tunnel it sees host and port, no more. */
+/** Starts the proxy. TLS stays end to end: the proxy sees only the host and port of a tunnel. */
 export async function startProxy(open: Open, options: ProxyOptions): Promise<FilteringProxy> {
   const clock = startClock(options);
   const closing = new AbortController();
@@ -79,12 +79,12 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
   const own = <T extends Duplex>(socket: T): T => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    // Whoever reads or writes sees it; the other end is closed with it.
+    // The reader or writer gets the error; the other end of the pipe is closed with it.
     socket.on('error', () => socket.destroy());
     return socket;
   };
 
-  /** Opens the way out, counts what comes in over it, and ends it when it is silent. */
+  /** Opens an outbound connection, counts the received bytes, and closes the connection when it is idle. */
   async function connect(url: string): Promise<Socket> {
     if (tunnels >= options.tunnels) throw new ServiceError('target_failed');
     tunnels += 1;
@@ -116,7 +116,7 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
     own(near);
     let far: Socket | undefined;
     try {
-      // Whatever is not host and port would be read as another part of a URL.
+      // Anything else than host and port would be read as another part of a URL.
       if (!/^[^/?#@\\\s]+:\d{1,5}$/.test(request.url ?? '')) throw new ServiceError('target_refused');
       far = await connect(`http://${request.url}/`);
       near.write('HTTP/1.1 200 Connection Established\r\n\r\n');
@@ -145,7 +145,7 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
         insecureHTTPParser: true, // as in exchange.ts
       });
       const response = nextResponse(request);
-      // Its failure is the response's.
+      // A failure surfaces as a failure of the response.
       pipeline(incoming, request).catch(() => socket.destroy());
       const message = await response;
       outgoing.writeHead(message.statusCode ?? 502, endToEnd(message.rawHeaders));

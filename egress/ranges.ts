@@ -1,4 +1,4 @@
-/** Which addresses are no one's public hosts, as data; `classify.ts` says how it is read. */
+/** The address blocks that are not public, as data for `classify.ts`. */
 export interface Ranges {
   /** IPv4 blocks that are refused; all others are public. */
   ipv4: readonly string[];
@@ -34,8 +34,8 @@ export const RANGES: Ranges = {
     '203.0.113.0/24', // documentation
     '224.0.0.0/3', // multicast; reserved, and broadcast
   ],
-  // What global unicast is assigned from (RFC 4291). Loopback, unique local, link-local, multicast, NAT64 and every
-  // prefix that embeds an IPv4 address but 6to4 and Teredo lie outside.
+  // The block that global unicast addresses are assigned from (RFC 4291). Loopback, unique local, link-local, multicast
+  // and NAT64 lie outside; so do the prefixes that embed an IPv4 address, except 6to4 and Teredo.
   ipv6Public: ['2000::/3'],
   ipv6: [
     '2001::/23', // protocol assignments, Teredo, ORCHID
@@ -47,8 +47,8 @@ export const RANGES: Ranges = {
 };
 
 /**
- * The same decision typed a second time, as first and last address, for the second classifier: a slip in one of the
- * two tables refuses too much, never too little.
+ * The same blocks again, as first and last address, for the second classifier. An address has to be public by both
+ * tables, so a mistake in one of them can only refuse too much.
  */
 export const REFUSED_SPANS: readonly (readonly [first: string, last: string])[] = [
   ['0.0.0.0', '0.255.255.255'],
@@ -78,9 +78,9 @@ export const REFUSED_SPANS: readonly (readonly [first: string, last: string])[] 
   ['4000::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
 ];
 
-/** What not even EGRESS_ALLOW opens. */
+/** Blocks that EGRESS_ALLOW cannot open. */
 export const NEVER: readonly string[] = [
-  // The metadata services of clouds, which hand credentials to whoever asks.
+  // Metadata services of clouds: they give credentials to any client.
   '169.254.169.254/32', // most clouds
   '169.254.169.253/32', // Amazon, DNS
   '169.254.170.2/32', // Amazon, containers
@@ -97,10 +97,10 @@ export const NEVER: readonly string[] = [
   'fd00:42::42/128', // Scaleway
   'fd00:a9fe:a9fe::1/128', // Akamai
   'fe80::a9fe:a9fe/128', // OpenStack
-  // "This host": connects to loopback, past every rule about it.
+  // "This host": a connection to it reaches loopback.
   '0.0.0.0/8',
   '::/128',
-  // Forms that embed an IPv4 address, and so any of the above.
+  // Forms that embed an IPv4 address, which can be any of the above.
   '::ffff:0:0/96', // IPv4-mapped
   '::ffff:0:0:0/96', // IPv4-translated
   '64:ff9b::/96', // NAT64

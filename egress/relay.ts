@@ -1,7 +1,7 @@
 /**
- * A program of its own: `relay.ts <socket> <command> [argument …]`. Runs where there is no network but loopback, passes
- * what connects to a port of 127.0.0.1 on to a Unix socket, and starts the command with `--proxy-server=` naming that
- * port. It lives as long as the command does.
+ * A separate program: `relay.ts <socket> <command> [argument …]`. It runs in a network namespace that has only
+ * loopback, forwards connections from a port of 127.0.0.1 to a Unix socket, and starts the command with
+ * `--proxy-server=` set to that port. It exits with the command.
  */
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
@@ -12,7 +12,7 @@ if (socketPath === undefined || command === undefined)
 
 const server = createServer((near) => {
   const far = connect(socketPath);
-  // Between two jobs nobody listens there, and whatever still asks is hung up on.
+  // Nothing listens on the socket between two jobs; connections are then closed.
   near.on('error', () => far.destroy()).on('close', () => far.destroy());
   far.on('error', () => near.destroy()).on('close', () => near.destroy());
   near.pipe(far).pipe(near);
@@ -22,7 +22,7 @@ server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   if (typeof address !== 'object' || address === null) throw new Error('no port');
   const child = spawn(command, [...args, `--proxy-server=http://127.0.0.1:${address.port}`], {
-    // 3 and 4 are the browser's remote control.
+    // File descriptors 3 and 4 carry the DevTools protocol.
     stdio: ['inherit', 'inherit', 'inherit', 'inherit', 'inherit'],
   });
   child.once('error', () => process.exit(127));

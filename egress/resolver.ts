@@ -2,17 +2,17 @@ import type { DnsServer } from '../schemas/envValues.ts';
 import { ServiceError } from '../schemas/errors.ts';
 import { ask } from './dns/ask.ts';
 import { createCache } from './dns/cache.ts';
-import { createFlights } from './dns/flights.ts';
+import { createInFlight } from './dns/inFlight.ts';
 import { aged, type Lookup, readLookup } from './dns/lookup.ts';
 import type { Reply } from './dns/message.ts';
 import type { RecordType } from './dns/record.ts';
 import { systemServers } from './dns/servers.ts';
 
-/** Milliseconds one server gets for one try, TCP included. */
+/** Milliseconds for one try at one server, TCP included. */
 const TRY_MS = 2_500;
-/** Tries; more only where there are more servers and the first ones fail fast. */
+/** Tries per look-up; more only when there are more servers and the first ones fail quickly. */
 const TRIES = 2;
-/** Seconds any answer is kept at most. */
+/** Longest time that an answer is cached, in seconds. */
 const MAX_TTL = 300;
 
 export interface LookupOptions {
@@ -21,13 +21,13 @@ export interface LookupOptions {
   deadline: number;
 }
 
-/** Every address a name has, and the names it is an alias of: what has to be vetted before a connection. */
+/** All addresses of a name and all its aliases. Both are vetted before a connection. */
 export interface HostAddresses {
   addresses: string[];
   chain: string[];
 }
 
-/** Asks the configured name servers, and never the machine's search list or hosts file. */
+/** Queries the configured name servers. The machine's search list and hosts file are not used. */
 export interface Resolver {
   /**
    * Looks up the records of one type.
@@ -48,9 +48,9 @@ export interface Resolver {
 interface ResolverOptions {
   /** null: those of /etc/resolv.conf. */
   servers: DnsServer[] | null;
-  /** Characters of JSON that the cached answers may have together. Default 8 million. */
+  /** Size limit of the cache, in characters of JSON. Default 8 million. */
   cacheSize?: number;
-  /** Clock of the cache: milliseconds that only go forward. Default: the process's. */
+  /** Monotonic clock of the cache, in milliseconds. Default: `performance.now`. */
   now?: () => number;
 }
 
@@ -58,7 +58,7 @@ class TryTimeout extends Error {
   override readonly name = 'TryTimeout';
 }
 
-/** Runs work that ends when its signal is aborted, and aborts it after so many milliseconds. */
+/** Runs work with a signal that is aborted after so many milliseconds. */
 async function within<T>(
   ms: number,
   signal: AbortSignal,
@@ -75,13 +75,13 @@ async function within<T>(
   }
 }
 
-/** Makes a resolver with a cache of its own. It holds no socket or timer while no look-up is under way. */
+/** Creates a resolver with its own cache. It holds no socket or timer between look-ups. */
 export function createResolver(options: ResolverOptions): Resolver {
   const servers = options.servers ?? systemServers();
   const now = options.now ?? (() => performance.now());
   const cache = createCache<Lookup>(options.cacheSize ?? 8_000_000, now);
-  const flights = createFlights<Lookup>();
-  // The server that answered last is asked first, so that a dead one costs its time-out only once.
+  const inFlight = createInFlight<Lookup>();
+  // The server that answered last is tried first, so that a dead server costs its time-out only once.
   let first = 0;
 
   async function askInTurn(name: string, type: RecordType, signal: AbortSignal): Promise<Reply> {
@@ -99,7 +99,7 @@ export function createResolver(options: ResolverOptions): Resolver {
         return reply;
       } catch (error) {
         signal.throwIfAborted();
-        // What a server said about the name tells more than another's silence.
+        // An error answer about the name is more informative than a time-out of another server.
         if (!(error instanceof TryTimeout)) failure = error;
       }
     }
@@ -121,7 +121,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     if (cached !== undefined) return aged(cached.value, Math.floor(cached.ageMs / 1000));
     try {
       return await within(deadline - Date.now(), signal, (limit) =>
-        flights.join(key, limit, async (abandoned) => {
+        inFlight.join(key, limit, async (abandoned) => {
           const found = readLookup(await askInTurn(name, type, abandoned), name, type);
           cache.set(key, found, Math.min(found.ttl, MAX_TTL) * 1000);
           return found;

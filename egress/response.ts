@@ -10,7 +10,7 @@ import type { WebParts } from './target.ts';
 
 export type Header = readonly [name: string, value: string];
 
-/** What a body becomes that is larger than its limit, or that grew more than a hundredfold in decoding. */
+/** How to treat a body that exceeds its size limit or the decompression ratio. */
 export type Overflow = 'source_too_large' | 'target_failed' | 'truncate';
 
 /** A redirect that was followed. */
@@ -19,40 +19,40 @@ export interface Hop {
   url: string;
 }
 
-/** Where a response comes from, and since when it is waited for. */
+/** The redirects before a response, and when the request started. */
 export interface Trail {
-  /** By the process's own clock. */
+  /** `performance.now()` at the start. */
   startedAt: number;
   redirects: readonly Hop[];
 }
 
-/** A response whose body is still to be read. The connection ends with the body, `close`, or the deadline. */
+/** A response whose body has not been read. The connection closes after the body, on `close`, or at the deadline. */
 export interface GuardedResponse extends Disposable {
-  /** Of this response, after redirects, without fragment. */
+  /** URL of this response, after redirects, without fragment. */
   url: string;
-  /** What came before it. */
+  /** The redirects that led to this response. */
   redirects: readonly Hop[];
   status: number;
   statusText: string;
-  /** As sent: names in their case, in order, repeated ones apart; UTF-8 where they are that, else Latin-1. */
+  /** As sent: original case and order, repeated fields separate; decoded as UTF-8 if valid, else as Latin-1. */
   headers: readonly Header[];
-  /** All values of a field, joined by `, `; null when there is none. */
+  /** All values of a field, joined by `, `; null when the field is absent. */
   header(name: string): string | null;
-  /** From the call to the end of the headers, DNS and redirects included. */
+  /** Milliseconds from the call to the end of the headers, DNS and redirects included. */
   elapsedMs: number;
-  /** What is wrong with the server's certificate, under `verify: 'report'`; null where nothing is. */
+  /** With `verify: 'report'`: the verification error of the certificate; null when it is valid. */
   certificateFault: string | null;
-  /** False when the Content-Encoding is one we do not know, and the body is as it came. */
+  /** False when the Content-Encoding is unknown and the body is therefore not decoded. */
   decoded: boolean;
   /**
-   * The decoded body, to be read once.
+   * The decoded body; it can be read once.
    *
    * @throws ServiceError `target_failed`, `target_timeout`, `source_too_large`; the signal's reason
    */
   body: AsyncIterable<Buffer>;
-  /** The whole of the body. @throws as `body` */
+  /** Reads the whole body. @throws as `body` */
   bytes(): Promise<Buffer>;
-  /** After the body was read: it is only the start of what was sent. */
+  /** After reading: true when the body was cut at the limit. */
   readonly truncated: boolean;
   close(): void;
 }
@@ -60,7 +60,7 @@ export interface GuardedResponse extends Disposable {
 interface ResponseParts {
   message: IncomingMessage;
   url: WebParts;
-  /** Of the request. */
+  /** Method of the request. */
   method: string;
   clock: Clock;
   trail: Trail;
@@ -80,14 +80,14 @@ function readHeaders(raw: readonly string[]): Header[] {
   ]);
 }
 
-/** Whether Content-Length is the length of what comes (RFC 9110 section 8.6, RFC 9112 section 6.3). */
+/** Whether Content-Length states the length of the body that follows (RFC 9110 section 8.6, RFC 9112 section 6.3). */
 function announcesLength({ statusCode = 0, headers }: IncomingMessage, method: string): boolean {
   const hasBody = method !== 'HEAD' && statusCode >= 200 && statusCode !== 204 && statusCode !== 304;
   return hasBody && headers['transfer-encoding'] === undefined;
 }
 
 /**
- * Takes over the message and its clock.
+ * Wraps a message as a response, and becomes the owner of the message and the clock.
  *
  * @throws ServiceError `target_failed` for too many headers or codings
  */
@@ -124,7 +124,7 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
   async function* readBody(): AsyncGenerator<Buffer> {
     try {
       clock.signal.throwIfAborted();
-      // Of what is announced and not wanted in part, nothing needs to come.
+      // The announced length already exceeds the limit, so nothing is read.
       if (
         overflow !== 'truncate' &&
         announcesLength(message, parts.method) &&

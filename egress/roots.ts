@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { getCACertificates } from 'node:tls';
 
-/** The trusted root that issued a certificate, itself when it is one; null when none did. */
+/** Returns the trusted root that issued a certificate (the certificate itself if it is a root), or null. */
 export type RootOf = (certificate: X509Certificate) => X509Certificate | null;
 
-/** Whether the one issued the other, by name and by signature. */
+/** Whether one certificate issued the other, by name and by signature. */
 export function issued(issuer: X509Certificate, certificate: X509Certificate): boolean {
   if (!certificate.checkIssued(issuer)) return false;
   try {
@@ -14,7 +14,7 @@ export function issued(issuer: X509Certificate, certificate: X509Certificate): b
   }
 }
 
-/** Makes what finds trusted roots; they are read when the first is asked for. @param ca PEM; default those of Node */
+/** Creates the look-up of trusted roots, which are parsed on first use. @param ca PEM; default: Node's roots */
 export function createRoots(ca?: readonly string[]): RootOf {
   let roots: Map<string, X509Certificate[]> | undefined;
   return (certificate) => {

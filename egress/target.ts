@@ -17,16 +17,16 @@ export interface WebParts {
   /** Without the fragment. */
   href: string;
   origin: string;
-  /** What the Host header says. */
+  /** Value of the Host header. */
   host: string;
-  /** With the query. */
+  /** Path with query. */
   path: string;
   secure: boolean;
 }
 
 /**
- * Where a caller wants to go. Only this file makes one, after its checks, and nobody reads the caller's text again.
- * What the host resolves to is still to be vetted.
+ * A parsed and checked target. Only this file creates one, and the caller's text is not read again afterwards. The
+ * addresses of the host still have to be vetted.
  */
 class ParsedTarget {
   /** null for a bare host. */
@@ -35,7 +35,7 @@ class ParsedTarget {
   readonly port: number;
   readonly #parsed: URL | null;
 
-  /** @throws ServiceError target_refused for a name that only means something inside a network */
+  /** @throws ServiceError target_refused for a name that has a meaning only inside a private network */
   constructor(host: ValidHost, port: number, url: URL | null, policy: Policy) {
     if (host.kind === 'name' && isInternalName(host.name) && !policy.names(host, port))
       throw new ServiceError('target_refused');
@@ -54,7 +54,7 @@ class ParsedTarget {
     Object.freeze(this);
   }
 
-  /** Reads a Location header by the address it came from. */
+  /** Resolves a Location header against the URL that sent it. */
   read(location: string): WebUrl {
     return parseWebUrl(location, this.#parsed?.href);
   }
@@ -69,9 +69,9 @@ function webTarget({ url, host }: Extract<WebUrl, { kind: 'url' }>, policy: Poli
 }
 
 /**
- * Reads a target as a caller wrote it, without asking the network.
+ * Parses a target as the caller wrote it, without network access.
  *
- * @throws ServiceError `invalid_input` for what cannot be read, is not http or https, or holds userinfo;
+ * @throws ServiceError `invalid_input` when it does not parse, is not http or https, or has userinfo;
  *   `target_refused` for an internal name or a bad port
  */
 export function parseTarget(input: string, want: TargetKind, policy: Policy): Target {
@@ -91,7 +91,7 @@ export function parseTarget(input: string, want: TargetKind, policy: Policy): Ta
   return new ParsedTarget(host, want.port, null, policy);
 }
 
-/** Reads a redirect. @throws ServiceError `target_refused`, whatever is wrong with it */
+/** Parses the target of a redirect. @throws ServiceError `target_refused` for any fault */
 export function redirectTarget(from: Target, location: string, policy: Policy): Target {
   const parsed = from.read(location);
   if (parsed.kind === 'invalid')

@@ -12,15 +12,15 @@ export interface TlsOptions
       ConnectionOptions,
       'minVersion' | 'maxVersion' | 'ciphers' | 'ALPNProtocols' | 'minDHSize' | 'secureOptions'
     > {
-  /** `enforce` fails on a certificate that is not valid for the host, `report` leaves the judgement to the caller. */
+  /** `enforce` fails when the certificate is not valid for the host; `report` accepts it and reports the fault. */
   verify?: 'enforce' | 'report';
-  /** Gets the socket before the handshake, to listen to what happens in it. */
+  /** Called with the socket before the handshake, to add listeners. */
   observe?: (socket: TLSSocket) => void;
 }
 
 const hostOf = ({ target: { host } }: Vetted): string => (host.kind === 'name' ? host.name : host.address);
 
-/** What Node publishes at the end of a handshake, which knows fewer codes. */
+/** The error that Node reports at the end of a handshake; it has fewer codes than OpenSSL. */
 function publishedError({ authorized, authorizationError }: TLSSocket): string | null {
   if (authorized) return null;
   const error: unknown = authorizationError;
@@ -28,8 +28,8 @@ function publishedError({ authorized, authorizationError }: TLSSocket): string |
 }
 
 /**
- * What is wrong with the certificate that a server presented under `verify: 'report'`: the chain by OpenSSL's code
- * (`CERT_HAS_EXPIRED`), the host by Node's (`ERR_TLS_CERT_ALTNAME_INVALID`); null where all is well.
+ * The faults of a certificate under `verify: 'report'`: OpenSSL's code for the chain (`CERT_HAS_EXPIRED`) and Node's for
+ * the host (`ERR_TLS_CERT_ALTNAME_INVALID`); each null when there is none.
  */
 export function certificateFaults(
   socket: TLSSocket,
@@ -44,7 +44,7 @@ export function certificateFaults(
 }
 
 /**
- * Speaks TLS over a socket of `connect`, from its start or after STARTTLS. The name goes out as SNI; an address does not
+ * Starts TLS on a socket of `connect`, at once or after STARTTLS. A host name is sent as SNI, an IP address is not
  * (RFC 6066 section 3).
  *
  * @param ca certificates to trust instead of the default ones
@@ -57,7 +57,7 @@ export async function startTls(
   { verify = 'enforce', observe, signal, deadline, ...tls }: TlsOptions,
 ): Promise<TLSSocket> {
   using clock = startClock({ signal, deadline });
-  // On one that is over Node would wait until the deadline.
+  // On a closed socket Node would wait until the deadline.
   if (socket.destroyed || socket.readableEnded || socket.errored !== null) {
     socket.destroy();
     throw clock.explain(targetFailed('reset', { cause: socket.errored }));
@@ -69,11 +69,11 @@ export async function startTls(
     host: hostOf(vetted),
     servername: kind === 'name' ? hostOf(vetted) : '',
     rejectUnauthorized: verify === 'enforce',
-    // So that authorizationError is about the chain alone, and certificateFaults tells the two apart.
+    // Keeps authorizationError about the chain alone; certificateFaults checks the host separately.
     ...(verify === 'report' ? { checkServerIdentity: () => undefined } : {}),
     ...(ca === undefined ? {} : { ca: [...ca] }),
   });
-  // An error that nobody waits for must not end the process.
+  // An error event without a listener would end the process.
   secure.on('error', () => undefined);
   observe?.(secure);
   try {
@@ -82,7 +82,7 @@ export async function startTls(
   } catch (error) {
     secure.destroy();
     socket.destroy();
-    // Node sets it when it was the certificate that it did not like.
+    // Node sets it when it rejected the certificate.
     const failure = secure.authorizationError
       ? targetFailed('certificate', { cause: error })
       : readSocketError(error);

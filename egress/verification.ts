@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 
 /**
- * The codes of OpenSSL that Node calls UNSPECIFIED and that a verification with its defaults can end with, by their texts
+ * OpenSSL error codes that Node reports as UNSPECIFIED and that a default verification can return, by their texts
  * (X509_verify_cert_error_string in crypto/x509/x509_txt.c).
  */
 const NAMES: Readonly<Record<string, string>> = {
@@ -36,10 +36,10 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What OpenSSL found wrong with the chain that a server presented, as it names the code (`CERT_HAS_EXPIRED`); null where
- * all is well. Node publishes it only at the end of the handshake, and not all of it.
+ * OpenSSL's verification error for the presented chain (`CERT_HAS_EXPIRED`); null when there is none. Node itself reports
+ * it only at the end of the handshake, and not every code.
  *
- * @returns undefined when the socket is closed, or this version of Node has it elsewhere
+ * @returns undefined when the socket is closed, or when this version of Node keeps it elsewhere
  */
 export function verifyErrorOf(socket: TLSSocket): string | null | undefined {
   const handle: unknown = Reflect.get(socket, '_handle');

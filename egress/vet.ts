@@ -5,7 +5,7 @@ import type { Policy } from './policy.ts';
 import type { HostAddresses, Resolver } from './resolver.ts';
 import type { Target } from './target.ts';
 
-/** A target whose every address may be connected to. Only `vet` makes one, and only from it is a socket opened. */
+/** A target all of whose addresses may be connected to. Only `vet` creates one, and sockets are opened only to one. */
 class VettedTarget {
   readonly target: Target;
   readonly #addresses: readonly string[];
@@ -33,7 +33,7 @@ async function resolve(
   limits: Limits,
 ): Promise<HostAddresses> {
   if (host.kind === 'address') return { addresses: [host.address], chain: [] };
-  // RFC 6761 section 6.3: never a question for DNS. Only an exception lets it come this far.
+  // RFC 6761 section 6.3: never looked up in DNS. Only an exception allows it at all.
   if (host.name === 'localhost') return { addresses: ['127.0.0.1', '::1'], chain: [] };
   const found = await resolver.addresses(host.name, limits);
   const inside = policy.names(host, port) ? undefined : found.chain.find(isInternalName);
@@ -42,10 +42,10 @@ async function resolve(
 }
 
 /**
- * Looks the host up, once, and checks every address it has: one that must not be reached refuses them all, so that
- * nobody can have us pick it.
+ * Looks the host up once and checks every address. A single forbidden address refuses the whole target, so that an
+ * attacker cannot make the service choose that address.
  *
- * @throws ServiceError `target_refused`, and what `Resolver.addresses` throws
+ * @throws ServiceError `target_refused`, and the errors of `Resolver.addresses`
  */
 export async function vet(
   target: Target,

@@ -1,6 +1,6 @@
 /**
- * The parts of one frame of RFC 8878, section 3.1, of either kind: how many bytes come next. Sent back is what they are
- * as a little-endian number, where there are at most four of them.
+ * Walks the parts of one zstd or skippable frame (RFC 8878 section 3.1). Yields the number of bytes to read next; the
+ * caller sends back their value as a little-endian number if there are at most four.
  */
 function* partsOf(): Generator<number, void, number> {
   const magic = yield 4;
@@ -9,7 +9,7 @@ function* partsOf(): Generator<number, void, number> {
     yield size;
     return;
   }
-  // What is no frame, the decoder tells.
+  // Invalid data is passed on; the decoder rejects it.
   if (magic !== 0xfd2fb528) yield Infinity;
   const descriptor = yield 1;
   const isSingle = (descriptor & 0x20) !== 0;
@@ -27,8 +27,8 @@ function* partsOf(): Generator<number, void, number> {
 }
 
 /**
- * The same bytes, cut also where a frame ends. A body is any number of frames, one after the other; Node's decoder begins
- * another one with what it is given next, and takes no notice of what follows a frame in the same piece.
+ * Splits a body at the ends of its frames. A body may have several frames, but Node's decoder ignores data that follows a
+ * frame in the same chunk.
  */
 export async function* splitFrames(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let parts = partsOf();

@@ -4,7 +4,7 @@ import type { RecordType } from './record.ts';
 import { exchangeTcp, exchangeUdp } from './transport.ts';
 
 const RCODE_NAMES = new Map(Object.entries(RCODE).map(([name, code]) => [code, name]));
-/** What servers that do not know EDNS answer to it (RFC 6891 section 7). */
+/** Response codes of servers that do not support EDNS (RFC 6891 section 7). */
 const EDNS_REFUSALS: readonly number[] = [RCODE.FORMERR, RCODE.NOTIMP, RCODE.BADVERS];
 
 async function exchange(server: DnsServer, query: Query, signal: AbortSignal): Promise<Reply> {
@@ -13,7 +13,7 @@ async function exchange(server: DnsServer, query: Query, signal: AbortSignal): P
     const reply = readReply(datagram);
     if (!reply.truncated) return reply;
   }
-  // Too long for a datagram, or of the wrong case: then it may be forged, which over TCP it hardly can.
+  // The answer was truncated, or has the wrong case and may be forged. TCP is hard to forge.
   const message = await exchangeTcp(server, query.bytes, signal);
   if (!answers(query, message)) throw new Error('the answer over TCP is to another question');
   const reply = readReply(message);
@@ -29,10 +29,10 @@ const isReferral = (reply: Reply): boolean =>
   !reply.authorities.some((record) => record.type === 'SOA');
 
 /**
- * Asks one server once: UDP, TCP where that does not do, and again without EDNS where the server does not know it.
+ * Queries one server once: by UDP, by TCP if needed, and again without EDNS if the server does not support it.
  *
  * @returns an answer with the code NOERROR or NXDOMAIN
- * @throws when the server gives no such answer, and when the signal is aborted
+ * @throws when the server gives another answer or none, and when the signal is aborted
  */
 export async function ask(
   server: DnsServer,

@@ -1,4 +1,4 @@
-/** A value, and the milliseconds since it was put in. */
+/** A cached value and its age in milliseconds. */
 export interface Cached<T> {
   value: T;
   ageMs: number;
@@ -6,7 +6,7 @@ export interface Cached<T> {
 
 export interface Cache<T> {
   get(key: string): Cached<T> | undefined;
-  /** @param ttlMs milliseconds it may be had for; 0 keeps nothing */
+  /** @param ttlMs lifetime in milliseconds; 0 does not cache */
   set(key: string, value: T, ttlMs: number): void;
 }
 
@@ -18,14 +18,14 @@ interface Entry<T> {
 }
 
 /**
- * A cache that forgets the least recently used first.
+ * A cache that evicts the least recently used entry first.
  *
- * @param maxSize characters that all entries together may have as JSON; entries are weighed, not counted, because
- *   strangers decide how long they are
- * @param now a clock in milliseconds that only goes forward
+ * @param maxSize size limit in characters of JSON. Entries are weighed, not counted, because remote servers decide how
+ *   long they are
+ * @param now monotonic clock, in milliseconds
  */
 export function createCache<T>(maxSize: number, now: () => number): Cache<T> {
-  // A Map keeps the order of insertion, and every use inserts anew.
+  // A Map keeps insertion order; each use inserts the entry again at the end.
   const entries = new Map<string, Entry<T>>();
   let total = 0;
 

@@ -7,18 +7,18 @@ import { type DnsRecord, type RecordType, readData } from './record.ts';
 export const RCODE = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5, BADVERS: 16 };
 
 const HEADER_BYTES = 12;
-/** What passes every common path unfragmented (DNS flag day 2020). */
+/** UDP payload size that avoids fragmentation on common paths (DNS flag day 2020). */
 const UDP_PAYLOAD = 1232;
 const INTERNET = 1;
 const OPT = 41;
 
-/** A question on the wire, and the part of it that the answer has to repeat. */
+/** An encoded query, and the part of it that the answer must repeat. */
 export interface Query {
   bytes: Buffer;
   question: Buffer;
 }
 
-/** Random case makes an answer harder to forge: it has to repeat it (draft-vixie-dnsext-dns0x20). */
+/** Random case makes answers harder to forge, because they must repeat it (draft-vixie-dnsext-dns0x20). */
 function randomCase(name: string): string {
   const coins = randomBytes(name.length);
   return Array.from(name, (character, index) =>
@@ -29,7 +29,7 @@ function randomCase(name: string): string {
 /**
  * A recursive query with a random id.
  *
- * @param edns whether to offer larger UDP answers (RFC 6891), which some old servers take for a format error
+ * @param edns whether to offer larger UDP answers (RFC 6891); some old servers reject it as a format error
  */
 export function buildQuery(name: string, type: RecordType, edns: boolean): Query {
   const bytes = encode({
@@ -58,14 +58,14 @@ export function buildQuery(name: string, type: RecordType, edns: boolean): Query
 const questionOf = (query: Query, reply: Buffer): Buffer =>
   reply.subarray(HEADER_BYTES, HEADER_BYTES + query.question.length);
 
-/** Whether these bytes answer this query; whatever does not is another's, or forged, and to be ignored. */
+/** Whether the bytes answer this query. Other messages are ignored: they are stray or forged. */
 export function answers(query: Query, reply: Buffer): boolean {
   if (reply.length < HEADER_BYTES || reply.readUInt16BE(0) !== query.bytes.readUInt16BE(0)) return false;
   const flags = reply.readUInt16BE(2);
   const isStandardResponse = (flags & 0xf800) === 0x8000;
   const questions = reply.readUInt16BE(4);
   const rcode = flags & 0xf;
-  // A server that could not read or would not take the query need not repeat it.
+  // A server that could not parse the query or refused it need not repeat the question.
   if (questions === 0) return isStandardResponse && rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN;
   const lower = (bytes: Buffer): string => bytes.toString('latin1').toLowerCase();
   return isStandardResponse && questions === 1 && lower(questionOf(query, reply)) === lower(query.question);
@@ -75,10 +75,10 @@ export function answers(query: Query, reply: Buffer): boolean {
 export const keepsCase = (query: Query, reply: Buffer): boolean =>
   reply.readUInt16BE(4) === 0 || questionOf(query, reply).equals(query.question);
 
-/** What an answer says, as far as we read it. */
+/** The parts of an answer that are used. */
 export interface Reply {
   rcode: number;
-  /** The answer did not fit; the records are left unread. */
+  /** The answer was truncated; its records are not read. */
   truncated: boolean;
   recursionAvailable: boolean;
   answers: DnsRecord[];
@@ -104,15 +104,15 @@ function readSection(message: Buffer, start: number, count: number): Section {
     if (code === OPT) section.extendedRcode = ttl >>> 24;
     if (message.readUInt16BE(fixed + 2) !== INTERNET) continue;
     const data = readData(message, code, dataStart, section.end);
-    // RFC 2181 section 8: a TTL with the top bit set counts as 0.
+    // RFC 2181 section 8: a TTL with the top bit set is treated as 0.
     if (data !== null) section.records.push({ ...data, owner, ttl: ttl > 0x7fffffff ? 0 : ttl });
   }
   return section;
 }
 
 /**
- * Reads the answer to a query. Not by dns-packet: that turns label bytes into UTF-8, so that different names become
- * equal, and trusts the data of a record to be as long as it should be.
+ * Parses the answer to a query. dns-packet is not used for this: it decodes label bytes as UTF-8, so that different names
+ * become equal, and it does not check the length of record data.
  *
  * @throws when the message is malformed
  */

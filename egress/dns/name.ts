@@ -1,9 +1,9 @@
-/** RFC 1035 section 3.1: octets of a name on the wire, the last zero included. */
+/** Longest encoded name in octets, with the final zero (RFC 1035 section 3.1). */
 const MAX_OCTETS = 255;
-/** A name has at most this many labels, so a longer walk through compression pointers is an attack. */
+/** Largest number of labels of a name; a longer walk through compression pointers is an attack. */
 const MAX_POINTERS = 127;
 
-/** The characters that master files, and `dig`, write with a backslash (RFC 1035 section 5.1). */
+/** Characters that zone files and `dig` escape with a backslash (RFC 1035 section 5.1). */
 const SPECIAL = new Set([...'"$().;@\\'].map((character) => character.charCodeAt(0)));
 
 function labelText(label: Uint8Array): string {
@@ -16,10 +16,10 @@ function labelText(label: Uint8Array): string {
 }
 
 /**
- * Reads a domain name, following compression pointers (RFC 1035 section 4.1.4), which may only point backwards.
+ * Decodes a domain name. Compression pointers (RFC 1035 section 4.1.4) may only point backwards.
  *
- * The text is lower case, because names compare without case and ours come back in the random case they were asked
- * in; bytes outside printable ASCII are `\DDD` (RFC 4343 section 2.1); no trailing dot, but the root is `.`.
+ * The text is lower case, because names are compared case-insensitively and queries use random case. Bytes outside
+ * printable ASCII are written `\DDD` (RFC 4343 section 2.1). There is no trailing dot, except for the root, `.`.
  *
  * @returns the text, and the offset behind the name
  * @throws when the name is malformed or runs past the message

@@ -1,7 +1,7 @@
 import { SocketAddress } from 'node:net';
 import { readName } from './name.ts';
 
-/** The types we ask for, and their codes (IANA, DNS parameters). */
+/** Supported record types and their codes (IANA, DNS parameters). */
 export const TYPE_CODES = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28 } as const;
 export type RecordType = keyof typeof TYPE_CODES;
 
@@ -46,7 +46,7 @@ function readChunks(message: Buffer, start: number, end: number): Buffer[] {
   for (let offset = start; offset < end; ) {
     const next = offset + 1 + message.readUInt8(offset);
     if (next > end) throw new Error('character string runs past its record');
-    // Copied, so that a cached record does not keep its whole message.
+    // Copied, so that a cached record does not retain its whole message.
     chunks.push(Buffer.from(message.subarray(offset + 1, next)));
     offset = next;
   }
@@ -72,9 +72,9 @@ function readSoa(message: Buffer, start: number, end: number): RecordData {
 }
 
 /**
- * Reads the data of a record (RFC 1035 section 3.3, RFC 3596) that spans `start` to `end` in the message.
+ * Parses the data of a record (RFC 1035 section 3.3, RFC 3596) between `start` and `end` of the message.
  *
- * @returns null when it is of a type we never ask for
+ * @returns null for an unsupported type
  * @throws when the data is malformed or does not fill its span exactly
  */
 export function readData(message: Buffer, code: number, start: number, end: number): RecordData | null {

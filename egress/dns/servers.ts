@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { DnsServer } from '../../schemas/envValues.ts';
 
-/** As many as the C library takes (resolv.conf(5), MAXNS). */
+/** Largest number of name servers (resolv.conf(5), MAXNS). */
 const MAX_SERVERS = 3;
 
-/** The `nameserver` lines of a resolv.conf; without any, the one on this machine (resolv.conf(5)). */
+/** The `nameserver` lines of a resolv.conf; without any, the server on this machine (resolv.conf(5)). */
 export function parseResolvConf(text: string): DnsServer[] {
   const servers = text
     .split('\n')
@@ -16,5 +16,5 @@ export function parseResolvConf(text: string): DnsServer[] {
   return servers.length === 0 ? [{ address: '127.0.0.1', port: 53 }] : servers;
 }
 
-/** The name servers this machine is set up with. Its search list and hosts file are not for our callers. */
+/** The name servers that this machine is configured with. */
 export const systemServers = (): DnsServer[] => parseResolvConf(readFileSync('/etc/resolv.conf', 'utf8'));

@@ -6,8 +6,8 @@ import type { DnsServer } from '../../schemas/envValues.ts';
 const MAX_MESSAGE = 0xffff;
 
 /**
- * Sends one datagram and waits for the first that `accept` takes. The socket is connected, so the kernel drops what
- * comes from elsewhere and reports a closed port; its own port is random.
+ * Sends one datagram and waits for the first reply that `accept` takes. The socket is connected, so the kernel drops
+ * datagrams of other senders and reports a closed port. The local port is random.
  *
  * @throws on a socket error, and when the signal is aborted
  */
@@ -34,7 +34,7 @@ export async function exchangeUdp(
 }
 
 /**
- * Sends one message over TCP, each with two bytes of length before it (RFC 1035 section 4.2.2), and waits for one.
+ * Sends one message over TCP and waits for one. Each has a two-byte length prefix (RFC 1035 section 4.2.2).
  *
  * @throws on a socket error, when the server closes first, and when the signal is aborted
  */
