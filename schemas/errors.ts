@@ -92,7 +92,7 @@ export const ERRORS = {
   invalid_input: {
     status: 422,
     title: 'Invalid input',
-    detail: 'The input does not match the schema. "errors" lists every fault.',
+    detail: 'The input does not match the schema. "errors" lists the faults.',
   },
   idempotency_key_mismatch: {
     status: 422,

@@ -42,7 +42,7 @@ export const PROBLEM_SCHEMA = {
     requestId: { type: 'string', description: 'Id of the request. Quote it when you contact support.' },
     errors: {
       type: 'array',
-      description: 'Only with `invalid_input`: all faults.',
+      description: 'Only with `invalid_input`: the faults of the input.',
       items: {
         type: 'object',
         properties: {

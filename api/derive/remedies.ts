@@ -24,8 +24,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   rotation_pending: 'Activate the new secret, wait until it is 24 hours old, or rotate with "force".',
   body_too_large: 'Send a smaller body. "detail" states the limit in bytes.',
   unsupported_media_type: 'Send Content-Type: application/json and no Content-Encoding.',
-  invalid_input:
-    'Correct the faults in "errors". It lists all of them, each with its position in your input.',
+  invalid_input: 'Correct the faults in "errors". Each has its position in your input.',
   idempotency_key_mismatch: 'Use a new key for each new request. To retry a request, repeat it unchanged.',
   target_refused:
     'Use a public host and a common port. Private, loopback and link-local addresses are refused, also behind a name or a redirect.',
@@ -40,7 +39,8 @@ export const REMEDIES: Record<ErrorCode, string> = {
     'Retry with the same Idempotency-Key. If the error persists, contact support and quote the requestId.',
   target_failed: 'Check the target from another machine. "detail" states what failed.',
   pool_busy: 'Retry after the number of seconds in Retry-After.',
-  tool_unavailable: 'Contact the operator of this installation. Its log names the missing program.',
+  tool_unavailable:
+    'Retry after the number of seconds in Retry-After. If "detail" names a missing program, contact the operator of this installation.',
   feed_unavailable: 'Retry after the number of seconds in Retry-After.',
   target_timeout: 'Retry later, or raise the timeout if the tool has one.',
   deadline_exceeded: 'Retry, or request less work per call.',
