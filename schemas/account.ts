@@ -13,8 +13,8 @@ import { listOf, PAGE } from './lists.ts';
 import { defineOperation, type Operation } from './operation.ts';
 
 /**
- * The Account API: what the dashboard shows and does, as JSON. Its routes and its reference derive from here; the
- * operations on webhooks stand in a file of their own.
+ * Operations of the Account API: what the dashboard offers, as JSON. Routes and reference derive from these definitions.
+ * The operations on webhook endpoints are in webhooks.ts.
  */
 const TAG = 'Account';
 
@@ -24,7 +24,7 @@ export const getAccount = defineOperation({
   id: 'getAccount',
   method: 'get',
   path: '/api/v1/account',
-  summary: 'Balance and settings',
+  summary: 'Get balance and settings',
   tag: TAG,
   auth: 'account',
   success: { status: 200, schema: account },
@@ -35,7 +35,7 @@ export const listCalls = defineOperation({
   id: 'listCalls',
   method: 'get',
   path: '/api/v1/account/calls',
-  summary: 'Usage: every call',
+  summary: 'List calls',
   tag: TAG,
   auth: 'account',
   query: {
@@ -58,11 +58,11 @@ export const listLedger = defineOperation({
   id: 'listLedger',
   method: 'get',
   path: '/api/v1/account/ledger',
-  summary: 'Statement: every change of the balance',
+  summary: 'List the entries of the statement',
   description:
-    'With `Accept: text/csv` the answer is the whole statement as a file, with the same columns; `limit` and `cursor` ' +
-    'then change nothing. It has a header line and is quoted as RFC 4180 says; a text that a spreadsheet would take ' +
-    "for a formula gets a `'` in front.",
+    'An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file ' +
+    '(RFC 4180) with a header line and the same columns; `limit` and `cursor` are ignored. A text that a spreadsheet ' +
+    "would interpret as a formula is prefixed with `'`.",
   tag: TAG,
   auth: 'account',
   query: pageQuery,
@@ -74,7 +74,7 @@ export const listKeys = defineOperation({
   id: 'listKeys',
   method: 'get',
   path: '/api/v1/account/keys',
-  summary: 'API keys, revoked ones included',
+  summary: 'List API keys, including revoked ones',
   tag: TAG,
   auth: 'account',
   query: pageQuery,
@@ -87,7 +87,7 @@ export const createKey = defineOperation({
   method: 'post',
   path: '/api/v1/account/keys',
   summary: 'Create an API key',
-  description: 'The answer is the only place where the key itself is ever shown. Fires `api_key.created`.',
+  description: 'The response contains the key, which is shown only once. Fires `api_key.created`.',
   tag: TAG,
   auth: 'account',
   body: newKeyBody,
@@ -101,7 +101,7 @@ export const revokeKey = defineOperation({
   path: '/api/v1/account/keys/{id}',
   summary: 'Revoke an API key',
   description:
-    'It is refused from the next call on, for good; revoking it again changes nothing. Fires `api_key.revoked`.',
+    'The key fails from the next request on, permanently. Revoking it again changes nothing. Fires `api_key.revoked`.',
   tag: TAG,
   auth: 'account',
   success: { status: 204 },
@@ -112,7 +112,7 @@ export const listEvents = defineOperation({
   id: 'listEvents',
   method: 'get',
   path: '/api/v1/account/events',
-  summary: 'Events and their deliveries',
+  summary: 'List events and their deliveries',
   tag: TAG,
   auth: 'account',
   query: {

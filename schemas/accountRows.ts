@@ -1,7 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { EVENT_KINDS } from './events.ts';
 
-/** What the Account API takes and answers, and the types of it. */
+/** Request and response schemas of the Account API, and their types. */
 export const timestamp = { type: 'string', format: 'date-time' } as const;
 const optionalTimestamp = { type: ['string', 'null'], format: 'date-time' } as const;
 const optionalText = { type: ['string', 'null'] } as const;
@@ -16,10 +16,10 @@ export const account = {
   type: 'object',
   properties: {
     id: { type: 'string', description: 'Id of the account.' },
-    email: { type: 'string', description: "Its owner's e-mail address." },
+    email: { type: 'string', description: 'Email address of the owner.' },
     balance: { type: 'integer', description: 'Credits granted minus credits charged.' },
-    reserved: { type: 'integer', description: 'Cost of the calls that run now.' },
-    available: { type: 'integer', description: 'What a new call can spend: balance minus reserved.' },
+    reserved: { type: 'integer', description: 'Credits reserved for running calls.' },
+    available: { type: 'integer', description: 'Credits that a new call can spend: balance minus reserved.' },
     lowThreshold: { type: 'integer', description: 'Balance below which `credits.low` fires.' },
     monthlyAllowance: { type: 'integer', description: 'Credits granted each month.' },
   },
@@ -37,40 +37,40 @@ export const call = {
     state: {
       type: 'string',
       enum: ['running', 'charged', 'refunded', 'refused'],
-      description: '`refused`: it ended before any credits were reserved.',
+      description: 'State of the call. `refused`: it ended before credits were reserved.',
     },
-    code: { ...optionalText, description: 'Error code, or null when there was a result or it still runs.' },
-    startedAt: { ...timestamp, description: 'When it was accepted.' },
+    code: { ...optionalText, description: 'Error code; null if the call has a result or still runs.' },
+    startedAt: { ...timestamp, description: 'When the call was accepted.' },
     durationMs: {
       type: ['integer', 'null'],
-      description: 'Milliseconds from its acceptance to its settlement, or null while it runs.',
+      description: 'Milliseconds from acceptance to settlement; null while the call runs.',
     },
     keyPrefix: {
       ...optionalText,
-      description: 'Prefix of the key it came with, or null from the dashboard.',
+      description: 'Prefix of the API key; null for calls from the dashboard.',
     },
   },
   required: ['id', 'tool', 'cost', 'charged', 'state', 'code', 'startedAt', 'durationMs', 'keyPrefix'],
   additionalProperties: false,
 } as const;
 
-/** A line of the statement; the columns of its CSV are these, in this order. */
+/** An entry of the statement. The CSV file has these columns, in this order. */
 export const ledgerEntry = {
   type: 'object',
   properties: {
-    id: { type: 'string', description: 'Id of the line.' },
+    id: { type: 'string', description: 'Id of the entry.' },
     at: { ...timestamp, description: 'When the balance changed.' },
     type: {
       type: 'string',
       enum: ['charge', 'signup', 'purchase', 'allowance', 'adjustment', 'recovery'],
-      description: '`recovery`: new credits that settled what an earlier adjustment could not take.',
+      description: 'Type of the entry. `recovery`: added credits that settled an earlier shortfall.',
     },
-    amount: { type: 'integer', description: 'Credits added, or taken when below zero.' },
-    balanceAfter: { type: 'integer', description: 'Balance that the line left.' },
-    callId: { ...optionalText, description: 'Call that was charged, or null.' },
-    tool: { ...optionalText, description: 'Its tool, or null.' },
-    source: { ...optionalText, description: 'Where credits came from, or null for a charge.' },
-    reference: { ...optionalText, description: 'Id at that source, or null.' },
+    amount: { type: 'integer', description: 'Credits added; negative if taken.' },
+    balanceAfter: { type: 'integer', description: 'Balance after the entry.' },
+    callId: { ...optionalText, description: 'Id of the charged call, or null.' },
+    tool: { ...optionalText, description: 'Tool of the charged call, or null.' },
+    source: { ...optionalText, description: 'Source of the credits; null for a charge.' },
+    reference: { ...optionalText, description: 'Id at the source, or null.' },
   },
   required: ['id', 'at', 'type', 'amount', 'balanceAfter', 'callId', 'tool', 'source', 'reference'],
   additionalProperties: false,
@@ -78,18 +78,21 @@ export const ledgerEntry = {
 
 const keyFields = {
   id: { type: 'string', description: 'Id of the key.' },
-  name: { type: 'string', description: 'Its name.' },
-  prefix: { type: 'string', description: 'Its first 9 characters, to tell keys apart.' },
+  name: { type: 'string', description: 'Name of the key.' },
+  prefix: { type: 'string', description: 'First 9 characters of the key, to tell keys apart.' },
   scopes: { ...scopes, description: '`tools` calls tools, `account` manages the account.' },
   tools: {
     type: ['array', 'null'],
     items: { type: 'string' },
-    description: 'Tools it may call, or null for all.',
+    description: 'Tools that the key may call; null: all.',
   },
-  createdAt: { ...timestamp, description: 'When it was created.' },
-  lastUsedAt: { ...optionalTimestamp, description: 'When it was last used (to some seconds), or null.' },
-  expiresAt: { ...optionalTimestamp, description: 'When it stops working, or null.' },
-  revokedAt: { ...optionalTimestamp, description: 'When it was revoked, or null.' },
+  createdAt: { ...timestamp, description: 'When the key was created.' },
+  lastUsedAt: {
+    ...optionalTimestamp,
+    description: 'When the key was last used, accurate to some seconds, or null.',
+  },
+  expiresAt: { ...optionalTimestamp, description: 'When the key expires, or null.' },
+  revokedAt: { ...optionalTimestamp, description: 'When the key was revoked, or null.' },
 } as const;
 
 const keyRequired = [
@@ -115,7 +118,7 @@ export const newKey = {
   type: 'object',
   properties: {
     ...keyFields,
-    key: { type: 'string', description: 'The key itself. It is shown this once.' },
+    key: { type: 'string', description: 'The API key. It is shown only once.' },
   },
   required: [...keyRequired, 'key'],
   additionalProperties: false,
@@ -128,11 +131,14 @@ export const newKeyBody = {
       type: 'string',
       minLength: 1,
       maxLength: 100,
-      // No control characters, and something to see; written out, as not every reader of the reference knows \p{Cc}.
+      // At least one visible character and no control characters. Written out, because not every client supports \p{Cc}.
       pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-      description: 'What to call it: up to 100 characters, not spaces alone, no control characters.',
+      description: 'Name of the key: up to 100 characters, not only spaces, no control characters.',
     },
-    scopes: { ...scopes, description: 'Exactly one: `tools` calls tools, `account` manages the account.' },
+    scopes: {
+      ...scopes,
+      description: 'Exactly one scope: `tools` calls tools, `account` manages the account.',
+    },
     tools: {
       type: ['array', 'null'],
       items: { type: 'string' },
@@ -140,12 +146,12 @@ export const newKeyBody = {
       maxItems: 100,
       uniqueItems: true,
       default: null,
-      description: 'Tools it may call; null for all. Only with the scope `tools`.',
+      description: 'Tools that the key may call; null: all. Only with the scope `tools`.',
     },
     expiresAt: {
       ...optionalTimestamp,
       default: null,
-      description: 'Future time at which it stops working; null for never.',
+      description: 'Future time at which the key expires; null: never.',
     },
   },
   required: ['name', 'scopes'],
@@ -156,13 +162,13 @@ export const delivery = {
   type: 'object',
   properties: {
     id: { type: 'string', description: 'Id of the delivery.' },
-    endpointId: { type: 'string', description: 'Webhook endpoint it goes to.' },
+    endpointId: { type: 'string', description: 'Id of the webhook endpoint.' },
     state: {
       type: 'string',
       enum: ['pending', 'delivered', 'failed', 'held'],
-      description: '`held`: its endpoint is disabled.',
+      description: 'State of the delivery. `held`: its endpoint is disabled or never posted to.',
     },
-    attempts: { type: 'integer', description: 'Attempts made so far.' },
+    attempts: { type: 'integer', description: 'Number of attempts so far.' },
     nextAt: { ...optionalTimestamp, description: 'When the next attempt is due, or null.' },
   },
   required: ['id', 'endpointId', 'state', 'attempts', 'nextAt'],
@@ -172,11 +178,15 @@ export const delivery = {
 export const event = {
   type: 'object',
   properties: {
-    id: { type: 'string', description: 'Id of the event; the same on every attempt to deliver it.' },
+    id: { type: 'string', description: 'Id of the event, the same on every attempt.' },
     event: { type: 'string', enum: EVENT_KINDS, description: 'Kind of event.' },
-    createdAt: { ...timestamp, description: 'When it happened.' },
-    data: { type: 'object', additionalProperties: true, description: 'What the kind of event says.' },
-    deliveries: { type: 'array', items: delivery, description: 'One for each endpoint that wants it.' },
+    createdAt: { ...timestamp, description: 'When the event occurred.' },
+    data: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'Data of the event; its fields depend on the kind of event.',
+    },
+    deliveries: { type: 'array', items: delivery, description: 'One delivery per subscribed endpoint.' },
   },
   required: ['id', 'event', 'createdAt', 'data', 'deliveries'],
   additionalProperties: false,

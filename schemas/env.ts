@@ -21,161 +21,178 @@ import {
 import { parseAllow } from './formats/allow.ts';
 import { parsePacks } from './formats/packs.ts';
 
-/** A value that cannot be used; the message is one line that names the variable. */
+/** An invalid value. The message is one line that names the variable. */
 export class EnvError extends Error {
   override readonly name = 'EnvError';
 }
 
-/** A variable: how its text becomes a value, what stands for it when it is not set, and its line in the README. */
+/** An environment variable: its parser, its default and its row in docs/configuration.md (`npm run docs`). */
 interface Variable<T, D> {
   parse(text: string): T;
+  /** Value when the variable is unset or empty; null: none. */
   fallback: D;
-  /** Its value may also come from the file that `<NAME>_FILE` names, so that it is in no process list. */
+  /** The default as it is written in the environment, where `fallback` does not print that way. */
+  fallbackText?: string;
+  /** May also be read from the file that `<NAME>_FILE` names, so that the value appears in no process list. */
   secret?: true;
+  /** Description, in Markdown. */
   about: string;
 }
 
 const variable = <T, D>(definition: Variable<T, D>): Variable<T, D> => definition;
 
 export const VARIABLES = {
-  HOST: variable({ parse: String, fallback: '127.0.0.1', about: 'Address the API listens on.' }),
-  PORT: variable({ parse: port, fallback: 8080, about: 'Port of the API; 0 picks a free one.' }),
+  HOST: variable({
+    parse: String,
+    fallback: '127.0.0.1',
+    about: 'Address on which the API and the internal ports listen.',
+  }),
+  PORT: variable({ parse: port, fallback: 8080, about: 'Port of the API. `0` picks a free port.' }),
   INTERNAL_PORT: variable({
     parse: port,
     fallback: 0,
     about:
-      'Port for health checks and for the pools to fetch one-call secrets from; never expose it. 0 picks one.',
+      'Port of each process for health checks and metrics; on the API, workers also fetch the secrets of running calls there. Never expose it. `0` picks a free port.',
   }),
   SDK_METRICS_PORT: variable({
     parse: port,
     fallback: 0,
-    about: "Port of loopback from which a worker reads its Temporal SDK's metrics. 0 picks one.",
+    about:
+      'Loopback port on which the Temporal SDK of a worker serves its metrics; the worker includes them in its own. `0` picks a free port.',
   }),
   INTERNAL_ADVERTISE: variable({
     parse: (text) => `http://${hostPort(text)}`,
     fallback: null,
     about:
-      "host:port under which the pools reach this API replica's internal port. Default: where it listens.",
+      '`host:port` at which workers reach the internal port of this API process. Default: the address it listens on.',
   }),
   PUBLIC_URL: variable({
     parse: webUrl,
     fallback: null,
-    about: 'Address users know the API by. Default: the one it listens on.',
+    about: 'URL at which users reach the API. Default: the address it listens on.',
   }),
   TRUST_PROXY: variable({
     parse: boolean,
     fallback: false,
-    about: "Take the caller's address from X-Forwarded-For; only behind a proxy that sets it.",
+    about:
+      'Take the client address from `X-Forwarded-For`. Enable it only behind a proxy that sets this header.',
   }),
   DATA_DIR: variable({
     parse: (text) => resolve(text),
     fallback: resolve('.data'),
-    about: 'Folder of the local stack: databases, demo.json, the generated master key.',
+    fallbackText: '.data',
+    about: 'Directory of the local stack: databases, `demo.json` and the generated master key.',
   }),
   MONGODB_URI: variable({
     parse: mongodbUri,
     fallback: null,
     secret: true,
-    about: 'Replica set and database to use instead of the local MongoDB.',
+    about: 'MongoDB replica set and database. Default: `npm start` runs a local MongoDB.',
   }),
   TEMPORAL_ADDRESS: variable({
     parse: String,
     fallback: null,
-    about: 'host:port of a Temporal server to use instead of the local one.',
+    about: '`host:port` of the Temporal server. Default: `npm start` runs a local server.',
   }),
   TEMPORAL_NAMESPACE: variable({ parse: String, fallback: 'default', about: 'Temporal namespace.' }),
   TEMPORAL_UI_URL: variable({
     parse: webUrl,
     fallback: null,
-    about: 'Address of the Temporal UI, whose pages may read payloads through /codec. Default: none may.',
+    about: 'URL of the Temporal UI. Its pages may decrypt payloads through `/codec`. Default: no page may.',
   }),
   MASTER_KEYS: variable({
     parse: parseMasterKeys,
     fallback: null,
     secret: true,
-    about: '<id>:<base64 of 32 bytes>,… The first encrypts, all decrypt. Default: one made in DATA_DIR.',
+    about:
+      'Encryption keys, `<id>:<base64 of 32 bytes>,…`. The first key encrypts, every key decrypts. Default: a key generated in `DATA_DIR`.',
   }),
   FREE_CREDITS: variable({
     parse: (text) => integer(text, 0, 1_000_000_000),
     fallback: 250,
-    about: 'Credits a new account starts with.',
+    about: 'Credits of a new account.',
   }),
   RATE_LIMIT: variable({
     parse: rateLimit,
     fallback: { rate: 20, burst: 40 },
+    fallbackText: '20:40',
     about:
-      'Calls a second an account and a key may make, rate[:burst]; off lifts every limit (not in production).',
+      'Requests per second of an account and of a key, `rate[:burst]`. `off` disables every limit and is refused in production.',
   }),
   POOL_WAIT: variable({
     parse: parseDuration,
     fallback: 60_000,
-    about: 'How long a call may wait for a free worker before it is answered pool_busy.',
+    fallbackText: '60s',
+    about: 'Longest wait of a call for a free worker. After it the call fails with `pool_busy`.',
   }),
   EGRESS_ALLOW: variable({
     parse: (text) => list(text).map(parseAllow),
     fallback: [],
+    fallbackText: '',
     about:
-      'host:port or CIDR exceptions to the egress guard, for operators who own the network. Empty by default.',
+      'Exceptions from the egress guard, `host:port` or CIDR, separated by commas. They apply to every caller.',
   }),
   OWN_PORTS: variable({
     parse: (text) => list(text).map(port),
     fallback: [],
+    fallbackText: '',
     about:
-      "More of our own ports, which EGRESS_ALLOW never opens: Temporal's HTTP API and inner services, its database.",
+      'Further ports of this installation that `EGRESS_ALLOW` never opens, such as the inner ports of Temporal and its database.',
   }),
   DNS_SERVERS: variable({
     parse: (text) => list(text).map(dnsServer),
     fallback: null,
-    about: 'address[:port],… of the resolvers to ask. Default: those of /etc/resolv.conf.',
+    about: 'DNS resolvers, `address[:port],…`. Default: those of `/etc/resolv.conf`.',
   }),
   WEBHOOK_RETRY_SCHEDULE: variable({
     parse: retrySchedule,
     fallback: [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
-    about: 'Waits between the attempts of a webhook delivery.',
+    fallbackText: '5s,5m,30m,2h,5h,10h,10h',
+    about: 'Delays between the attempts of a webhook delivery.',
   }),
   GOLD_FEED_URL: variable({
     parse: webUrl,
     fallback: 'https://api.gold-api.com',
-    about: 'Base of the metal feed; /price/XAU and /price/XAG are asked.',
+    about: 'Base URL of the metal price feed. The service requests `/price/XAU` and `/price/XAG` below it.',
   }),
   FX_FEED_URL: variable({
     parse: webUrl,
     fallback: 'https://api.frankfurter.dev/v2/rates?base=USD',
-    about: 'Feed of exchange rates, fetched as given.',
+    about: 'URL of the exchange rate feed.',
   }),
   CHROMIUM_PATH: variable({
     parse: String,
     fallback: null,
-    about: 'Chromium to use instead of the one found.',
+    about: 'Path of Chromium. Default: the first installed one.',
   }),
   CHROMIUM_UNCONFINED: variable({
     parse: boolean,
     fallback: false,
     about:
-      'Run Chromium in production also where the kernel allows it no network namespace or no sandbox of its own.',
+      'Run Chromium in production even where the kernel permits no network namespace or no Chromium sandbox.',
   }),
   FILTER_LISTS: variable({
     parse: String,
     fallback: null,
     about:
-      "Folder of filter lists (*.txt) that name ads and trackers. Default: those of Debian's webext-ublock-origin-chromium.",
+      'Directory of filter lists (`*.txt`) for ads and trackers. Default: those of the Debian package `webext-ublock-origin-chromium`.',
   }),
   SOFFICE_PATH: variable({
     parse: String,
     fallback: null,
-    about: 'LibreOffice to use instead of the one found.',
+    about: 'Path of LibreOffice. Default: the first installed one.',
   }),
   SMTP_URL: variable({
     parse: (text) => url(text, ['smtp:', 'smtps:']),
     fallback: null,
     secret: true,
     about:
-      'Mail server, smtp://user:password@host:587 or smtps://…; new owners verify their address then. Default: no mail.',
+      'Mail server, `smtp://user:password@host:587` or `smtps://…`. With it, new owners verify their address. Default: no mail.',
   }),
   MAIL_FROM: variable({
     parse: mailAddress,
     fallback: null,
-    about: 'Sender of that mail. Default: utility-tools at the host of PUBLIC_URL.',
+    about: 'Sender address of mail. Default: `utility-tools` at the host of `PUBLIC_URL`.',
   }),
   CREDIT_PACKS: variable({
     parse: (text) => parsePacks(list(text)),
@@ -184,34 +201,37 @@ export const VARIABLES = {
       { credits: 5000, amount: 3900, currency: 'USD' },
       { credits: 25_000, amount: 16_900, currency: 'USD' },
     ],
-    about: 'credits:price,… on sale, in a currency with two decimals, or off.',
+    fallbackText: '1000:9.00 USD,5000:39.00 USD,25000:169.00 USD',
+    about: 'Credit packs on sale, `credits:price,…`, in a currency with two decimals, or `off`.',
   }),
   STRIPE_SECRET_KEY: variable({
     parse: String,
     fallback: null,
     secret: true,
-    about: 'Sells credits by Stripe. Default: a test checkout that takes no money; in production none.',
+    about:
+      'Stripe secret key; with it the dashboard sells credits. Default: a test checkout that takes no money, and no sale in production.',
   }),
   STRIPE_WEBHOOK_SECRET: variable({
     parse: String,
     fallback: null,
     secret: true,
-    about: 'Signing secret of the webhook endpoint at Stripe; goes with STRIPE_SECRET_KEY.',
+    about: 'Signing secret of the webhook endpoint at Stripe. Required with `STRIPE_SECRET_KEY`.',
   }),
   STRIPE_API_URL: variable({
     parse: webUrl,
     fallback: 'https://api.stripe.com',
-    about: "Stripe's API; another address is for tests.",
+    about: 'URL of the Stripe API. Change it for tests only.',
   }),
   LOG_LEVEL: variable({
     parse: oneOf(LOG_LEVELS),
     fallback: 'info',
-    about: `One of ${LOG_LEVELS.join(', ')}.`,
+    about: `Least severe level that is logged: ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}.`,
   }),
   NODE_ENV: variable({
     parse: oneOf(['development', 'test', 'production']),
     fallback: 'development',
-    about: 'production refuses RATE_LIMIT=off and the test checkout.',
+    about:
+      '`production` refuses `RATE_LIMIT=off` and the test checkout, and never posts webhooks to `localhost`.',
   }),
 };
 
@@ -239,7 +259,7 @@ function read<T, D>(name: string, definition: Variable<T, D>, source: NodeJS.Pro
 }
 
 /**
- * Reads and checks the environment, the only place that does.
+ * Reads and validates the environment. No other module reads `process.env`.
  *
  * @throws EnvError with one line that names the variable
  */
@@ -285,7 +305,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     throw new EnvError('INTERNAL_PORT: is that of PORT; set another, or 0 for any');
   if (env.NODE_ENV === 'production' && env.RATE_LIMIT === null)
     throw new EnvError('RATE_LIMIT: off is not for production');
-  // Without the one nobody can pay, without the other nobody gets what they paid for.
+  // The key alone sells credits that are never booked; the signing secret alone sells nothing.
   if ((env.STRIPE_SECRET_KEY === null) !== (env.STRIPE_WEBHOOK_SECRET === null))
     throw new EnvError('STRIPE_SECRET_KEY: goes with STRIPE_WEBHOOK_SECRET; set both or neither');
   return env;

@@ -1,15 +1,15 @@
 /**
- * The one table of everything that can go wrong in public: stable code -> HTTP status and texts.
- * Routes, workflow, OpenAPI and docs all read it; a test fails when any of them knows a code that is not here.
+ * The table of all public errors: stable code -> HTTP status and texts. Routes, workflow, OpenAPI and docs read it; a
+ * test fails if any of them uses a code that is not here.
  *
- * `detail` is the default public text; whoever raises the error may give a better one. It never holds what only
- * we may know (addresses behind a name, stack traces): that belongs in `cause`, which is logged and never sent.
+ * `detail` is the default public text; the code that throws may pass a more specific one. It never contains internal
+ * information (resolved addresses, stack traces): that belongs in `cause`, which is logged and never sent.
  */
 interface ErrorEntry {
   status: number;
   title: string;
   detail: string;
-  /** Seconds for `Retry-After`, where waiting helps. */
+  /** Seconds for `Retry-After`, if waiting helps. */
   retryAfter?: number;
 }
 
@@ -19,7 +19,7 @@ export const ERRORS = {
   missing_api_key: {
     status: 401,
     title: 'Missing API key',
-    detail: 'Send your key as "Authorization: Bearer <API_KEY>".',
+    detail: 'The request has no API key. Send it as "Authorization: Bearer <API_KEY>".',
   },
   invalid_api_key: {
     status: 401,
@@ -29,18 +29,22 @@ export const ERRORS = {
   insufficient_credits: {
     status: 402,
     title: 'Insufficient credits',
-    detail: 'The account has fewer credits available than this call costs.',
+    detail: 'The account has fewer credits available than the call costs.',
   },
   price_above_max: {
     status: 402,
     title: 'Price above maximum',
-    detail: 'The call costs more than X-Max-Credits allows.',
+    detail: 'The price of the call exceeds X-Max-Credits. Nothing ran and nothing was charged.',
   },
-  tool_not_allowed: { status: 403, title: 'Tool not allowed', detail: 'This key may not call this tool.' },
+  tool_not_allowed: {
+    status: 403,
+    title: 'Tool not allowed',
+    detail: 'This API key is not permitted to call this tool.',
+  },
   insufficient_scope: {
     status: 403,
     title: 'Insufficient scope',
-    detail: 'This key lacks the scope for this.',
+    detail: 'This API key does not have the required scope.',
   },
   account_suspended: {
     status: 403,
@@ -50,50 +54,50 @@ export const ERRORS = {
   unknown_tool: {
     status: 404,
     title: 'Unknown tool',
-    detail: 'There is no such tool. GET /api/v1/tools lists them.',
+    detail: 'This tool does not exist. GET /api/v1/tools lists all tools.',
   },
-  not_found: { status: 404, title: 'Not found', detail: 'There is nothing at this address.' },
+  not_found: { status: 404, title: 'Not found', detail: 'The requested resource does not exist.' },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
-    detail: 'This address does not take this method; see the Allow header.',
+    detail: 'This path does not support the method. The Allow header lists the supported ones.',
   },
   idempotency_key_used: {
     status: 409,
     title: 'Idempotency key used',
     detail:
-      'This key was used for a call whose secrets are not kept, so it can be neither compared nor replayed.',
+      'The key was used for a call with secret fields, which are not stored. It can be neither compared nor replayed.',
   },
   endpoint_disabled: { status: 409, title: 'Endpoint disabled', detail: 'The webhook endpoint is disabled.' },
   limit_reached: {
     status: 409,
     title: 'Limit reached',
-    detail: 'The account already has as many as it may.',
+    detail: 'The account has reached its limit.',
   },
   rotation_pending: {
     status: 409,
     title: 'Rotation pending',
-    detail: 'An earlier secret is still waiting to be activated.',
+    detail: 'An earlier rotation is still pending: its secret is not activated yet.',
   },
   body_too_large: {
     status: 413,
     title: 'Body too large',
-    detail: 'The request body is larger than this address takes.',
+    detail: 'The request body exceeds the size limit of this path.',
   },
   unsupported_media_type: {
     status: 415,
     title: 'Unsupported media type',
-    detail: 'Send the body as application/json, in UTF-8, without Content-Encoding.',
+    detail: 'The body must be application/json in UTF-8, without Content-Encoding.',
   },
   invalid_input: {
     status: 422,
     title: 'Invalid input',
-    detail: 'The input does not meet the schema; "errors" names every fault.',
+    detail: 'The input does not match the schema. "errors" lists the faults.',
   },
   idempotency_key_mismatch: {
     status: 422,
     title: 'Idempotency key mismatch',
-    detail: 'This key was used for another tool or another body.',
+    detail: 'The key was used with another tool or another body.',
   },
   target_refused: {
     status: 422,
@@ -104,37 +108,41 @@ export const ERRORS = {
   source_too_large: {
     status: 422,
     title: 'Source too large',
-    detail: 'The downloaded file is larger than this tool takes.',
+    detail: 'The downloaded file exceeds the size limit of this tool.',
   },
   unsupported_source: {
     status: 422,
     title: 'Unsupported source',
-    detail: 'The downloaded file is of a type this tool does not take.',
+    detail: 'The type of the downloaded file is not supported by this tool.',
   },
-  corrupt_source: { status: 422, title: 'Corrupt source', detail: 'The downloaded file is damaged.' },
+  corrupt_source: {
+    status: 422,
+    title: 'Corrupt source',
+    detail: 'The downloaded file is damaged or incomplete.',
+  },
   output_too_large: { status: 422, title: 'Output too large', detail: 'The result is larger than 50 MB.' },
   rate_limited: {
     status: 429,
     title: 'Rate limited',
-    detail: 'Too many requests; wait as Retry-After says.',
+    detail: 'Too many requests. Retry after the number of seconds in Retry-After.',
     retryAfter: 1,
   },
-  internal: { status: 500, title: 'Internal error', detail: 'The fault is ours and has been logged.' },
+  internal: { status: 500, title: 'Internal error', detail: 'An internal error occurred. It was logged.' },
   target_failed: {
     status: 502,
     title: 'Target failed',
-    detail: 'The target refused the connection or broke the protocol.',
+    detail: 'The target refused the connection or violated the protocol.',
   },
   pool_busy: {
     status: 503,
     title: 'Pool busy',
-    detail: 'No worker was free in time; nothing ran and nothing was charged.',
+    detail: 'No worker was free in time. Nothing ran and nothing was charged.',
     retryAfter: 5,
   },
   tool_unavailable: {
     status: 503,
     title: 'Tool unavailable',
-    detail: 'This installation lacks a program that the tool needs.',
+    detail: 'A program that the tool needs is missing on this installation.',
     retryAfter: 300,
   },
   feed_unavailable: {
@@ -143,17 +151,17 @@ export const ERRORS = {
     detail: 'No quote has been received yet.',
     retryAfter: 60,
   },
-  target_timeout: { status: 504, title: 'Target timed out', detail: 'The target was too slow.' },
+  target_timeout: { status: 504, title: 'Target timed out', detail: 'The target did not respond in time.' },
   deadline_exceeded: {
     status: 504,
     title: 'Deadline exceeded',
-    detail: 'The work ran out of time; nothing was charged.',
+    detail: 'The call exceeded its time limit. Nothing was charged.',
   },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One fault of an input: a JSON Pointer (RFC 6901) into the body, and what is wrong there. */
+/** One fault of an input: a JSON Pointer (RFC 6901) into the body, and a message. */
 export interface Fault {
   pointer: string;
   message: string;
@@ -170,21 +178,21 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(ERRORS, code);
 
 /**
- * The same request would always get this refusal, so it may stay bound to an Idempotency-Key and be replayed;
- * anything else (402, 429, 5xx, a cancel) may go better next time and releases the key.
+ * True if the same request would fail the same way again. Such a refusal keeps its Idempotency-Key and is replayed; any
+ * other (402, 429, 5xx, cancellation) may succeed next time and releases the key.
  */
 export const isFinalRefusal = (code: ErrorCode): boolean => ERRORS[code].status === 422;
 
 interface ServiceErrorOptions extends ProblemMembers {
-  /** Public text instead of the table's. */
+  /** Public text; default: that of the table. */
   detail?: string;
-  /** For the log only. */
+  /** Logged, never sent. */
   cause?: unknown;
-  /** Seconds for `Retry-After` instead of the table's. */
+  /** Seconds for `Retry-After`; default: those of the table. */
   retryAfter?: number;
 }
 
-/** Raise this, in whatever layer, for anything the caller is to be told; everything else becomes `internal`. */
+/** Thrown by any layer for expected, public errors. Any other error becomes `internal`. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
@@ -203,5 +211,5 @@ export class ServiceError extends Error {
   }
 }
 
-/** `invalid_input` with its list of faults. */
+/** Creates an `invalid_input` error with its faults. */
 export const invalidInput = (errors: Fault[]): ServiceError => new ServiceError('invalid_input', { errors });

@@ -14,23 +14,23 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** What the reference says of an event, and the JSON Schema of its `data`, from which its type derives. */
+/** An event: its text in the reference, and the JSON Schema of its `data`, from which the type derives. */
 interface EventDefinition {
-  /** When it fires. */
+  /** When the event fires. */
   summary: string;
   data: ObjectSchema;
   example: Readonly<Record<string, unknown>>;
 }
 
 const balance = { type: 'integer', minimum: 0, description: 'Credits remaining on the account.' } as const;
-const message = { type: 'string', description: 'The same in words.' } as const;
+const message = { type: 'string', description: 'The event in words.' } as const;
 
 const apiKey = {
   type: 'object',
   properties: {
     keyId: { type: 'string', description: 'Id of the key.' },
-    name: { type: 'string', description: 'Its name.' },
-    prefix: { type: 'string', description: 'Its first 9 characters; the key itself is never sent.' },
+    name: { type: 'string', description: 'Name of the key.' },
+    prefix: { type: 'string', description: 'First 9 characters of the key. The key itself is never sent.' },
   },
   required: ['keyId', 'name', 'prefix'],
   additionalProperties: false,
@@ -41,7 +41,7 @@ const apiKeyExample = {
   prefix: 'ut_4kQz7B',
 };
 
-/** Every event that is posted to webhook endpoints. */
+/** All events. */
 export const EVENTS = {
   'credits.low': {
     summary: `A charge took the balance from ${LOW_CREDITS} or more to below ${LOW_CREDITS}.`,
@@ -49,7 +49,11 @@ export const EVENTS = {
       type: 'object',
       properties: {
         balance,
-        threshold: { type: 'integer', const: LOW_CREDITS, description: 'Balance below which it fires.' },
+        threshold: {
+          type: 'integer',
+          const: LOW_CREDITS,
+          description: 'Balance below which the event fires.',
+        },
         message,
       },
       required: ['balance', 'threshold', 'message'],
@@ -58,7 +62,7 @@ export const EVENTS = {
     example: { balance: 24, threshold: LOW_CREDITS, message: 'Only 24 credits are left.' },
   },
   'credits.exhausted': {
-    summary: 'A charge took the balance to zero; calls are refused with 402 from then on.',
+    summary: 'A charge took the balance to zero. Calls fail with 402 until credits are added.',
     data: {
       type: 'object',
       properties: { balance, message },
@@ -67,7 +71,7 @@ export const EVENTS = {
     },
     example: {
       balance: 0,
-      message: 'No credits are left; calls are refused until credits are added.',
+      message: 'No credits are left. Calls fail until credits are added.',
     },
   },
   'credits.granted': {
@@ -80,30 +84,30 @@ export const EVENTS = {
         source: {
           type: 'string',
           enum: ['purchase', 'allowance', 'adjustment'],
-          description: 'Where they came from.',
+          description: 'Origin of the credits.',
         },
-        reference: { type: 'string', description: 'Id at that source, such as the payment.' },
+        reference: { type: 'string', description: 'Id at the source, such as the payment id.' },
       },
       required: ['balance', 'amount', 'source', 'reference'],
       additionalProperties: false,
     },
     example: { balance: 1250, amount: 1000, source: 'purchase', reference: 'pi_3MtwBwLkdIwHu7ix28a3tqPa' },
   },
-  'api_key.created': { summary: 'A key was created.', data: apiKey, example: apiKeyExample },
-  'api_key.revoked': { summary: 'A key was revoked.', data: apiKey, example: apiKeyExample },
+  'api_key.created': { summary: 'An API key was created.', data: apiKey, example: apiKeyExample },
+  'api_key.revoked': { summary: 'An API key was revoked.', data: apiKey, example: apiKeyExample },
   'webhook.test': {
-    summary: 'The owner pressed Send test.',
+    summary: 'The owner sent a test.',
     data: {
       type: 'object',
       properties: {
         message,
-        endpointId: { type: 'string', description: 'Webhook endpoint that was tested.' },
+        endpointId: { type: 'string', description: 'Id of the tested webhook endpoint.' },
       },
       required: ['message', 'endpointId'],
       additionalProperties: false,
     },
     example: {
-      message: 'This is a test; no credits moved.',
+      message: 'This is a test. No credits changed.',
       endpointId: 'whe_5d0c2c9e-7f0b-4b5e-8d37-4f2a8e9b6c10',
     },
   },
@@ -113,7 +117,7 @@ type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 /** The `data` of an event of this kind. */
 export type EventData<K extends EventKind> = TypeOf<(typeof EVENTS)[K]['data']>;
 
-/** `data` of the two events that a charge can fire, from the balance it left. */
+/** `data` of the two events that a charge can fire. `balanceAfter` is the balance after the charge. */
 export function balanceEventData(
   event: EventKind,
   balanceAfter: number,
@@ -126,6 +130,6 @@ export function balanceEventData(
       }
     : {
         balance: balanceAfter,
-        message: 'No credits are left; calls are refused until credits are added.',
+        message: 'No credits are left. Calls fail until credits are added.',
       };
 }

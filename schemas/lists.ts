@@ -7,11 +7,11 @@ export const PAGE = {
     minimum: 1,
     maximum: 100,
     default: 20,
-    description: 'Rows a page may have.',
+    description: 'Maximum number of rows.',
   },
   cursor: {
     type: 'string',
-    description: '`nextCursor` of the page before; opaque. Left out: the first page.',
+    description: '`nextCursor` of the previous page (opaque). Default: the first page.',
   },
 } as const;
 
@@ -20,8 +20,11 @@ export const listOf = <const S extends ObjectSchema>(row: S) =>
   ({
     type: 'object',
     properties: {
-      items: { type: 'array', items: row, description: 'Newest first.' },
-      nextCursor: { type: ['string', 'null'], description: 'Gives the next page; null on the last one.' },
+      items: { type: 'array', items: row, description: 'Rows, newest first.' },
+      nextCursor: {
+        type: ['string', 'null'],
+        description: 'Cursor of the next page; null on the last page.',
+      },
     },
     required: ['items', 'nextCursor'],
     additionalProperties: false,

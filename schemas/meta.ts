@@ -1,17 +1,17 @@
 import type { Operation } from './operation.ts';
 import { POOLS } from './tool.ts';
 
-/** What anybody may ask without a key. */
+/** Operations that need no key. */
 const TAG = 'Service';
 
 const tool = {
   type: 'object',
   properties: {
     name: { type: 'string', description: 'Path segment after `/api/v1/tools/`.' },
-    title: { type: 'string', description: 'Name for people.' },
-    description: { type: 'string', description: 'What it does, in Markdown.' },
-    price: { type: 'integer', description: 'Credits a call costs.' },
-    pool: { type: 'string', enum: POOLS, description: 'Kind of worker it runs on.' },
+    title: { type: 'string', description: 'Title of the tool.' },
+    description: { type: 'string', description: 'Description in Markdown.' },
+    price: { type: 'integer', description: 'Price of a call in credits.' },
+    pool: { type: 'string', enum: POOLS, description: 'Pool of workers that runs the tool.' },
     input: {
       type: 'object',
       additionalProperties: true,
@@ -20,7 +20,7 @@ const tool = {
     output: {
       type: 'object',
       additionalProperties: true,
-      description: 'JSON Schema (2020-12) of the answer.',
+      description: 'JSON Schema (2020-12) of the response.',
     },
   },
   required: ['name', 'title', 'description', 'price', 'pool', 'input', 'output'],
@@ -31,14 +31,14 @@ export const listTools = {
   id: 'listTools',
   method: 'get',
   path: '/api/v1/tools',
-  summary: 'The tools: prices and schemas',
+  summary: 'List tools with prices and schemas',
   tag: TAG,
   auth: 'none',
   success: {
     status: 200,
     schema: {
       type: 'object',
-      properties: { items: { type: 'array', items: tool, description: 'In alphabetical order.' } },
+      properties: { items: { type: 'array', items: tool, description: 'All tools in alphabetical order.' } },
       required: ['items'],
       additionalProperties: false,
     },
@@ -50,7 +50,7 @@ export const getLiveness = {
   id: 'getLiveness',
   method: 'get',
   path: '/livez',
-  summary: 'Whether the process runs',
+  summary: 'Check that the process runs',
   tag: TAG,
   auth: 'none',
   success: {

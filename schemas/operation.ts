@@ -3,27 +3,31 @@ import type { ErrorCode } from './errors.ts';
 import type { ObjectSchema } from './tool.ts';
 
 /**
- * An HTTP operation that is no tool call: its route, its reference and its checks all read this. The type parameters
- * are those of its schemas, so that a handler is typed by what it serves.
+ * An HTTP operation other than a tool call. Route, reference and validation derive from it. The type parameters follow
+ * from its schemas, so that its handler is fully typed.
  */
 export interface Operation<Query = unknown, Body = unknown, Answer = unknown> {
   /** operationId in OpenAPI. */
   id: string;
   method: 'get' | 'post' | 'patch' | 'delete';
-  /** With parameters in braces: /api/v1/account/keys/{id} */
+  /** Parameters are in braces: /api/v1/account/keys/{id} */
   path: string;
   summary: string;
   description?: string;
   tag: string;
-  /** `account`: the dashboard session or a key with that scope. `none`: anybody. */
+  /** `account`: the dashboard session or a key of that scope. `none`: no authentication. */
   auth: 'none' | 'account';
   query?: ObjectSchema;
   body?: ObjectSchema;
-  /** Status and body of the success; no schema means no body. */
-  success: { status: 200 | 201 | 204; schema?: ObjectSchema /** Beside JSON. */; alsoAs?: readonly string[] };
-  /** Beyond those that every operation of its kind can answer. */
+  /** Status and body schema of the success. Without a schema there is no body. */
+  success: {
+    status: 200 | 201 | 204;
+    schema?: ObjectSchema /** Media types offered besides JSON. */;
+    alsoAs?: readonly string[];
+  };
+  /** Error codes besides those that every such operation can return. */
   errors: readonly ErrorCode[];
-  /** For the type checker alone; no operation has it. */
+  /** Carries the type parameters; never set. */
   types?: { query: Query; body: Body; answer: Answer };
 }
 
@@ -34,7 +38,7 @@ interface Nothing extends ObjectSchema {
 
 type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 
-/** Declares an operation; the types of its query, body and answer follow from the schemas. */
+/** Declares an operation. The types of its query, body and answer follow from the schemas. */
 export function defineOperation<
   const Q extends ObjectSchema = Nothing,
   const B extends ObjectSchema = Nothing,

@@ -3,7 +3,7 @@ import { META_OPERATIONS } from './meta.ts';
 import type { Operation } from './operation.ts';
 import { WEBHOOK_OPERATIONS } from './webhooks.ts';
 
-/** Everything the API does beside the tools: what the reference lists. */
+/** All operations of the reference besides the tools. */
 export const OPERATIONS: readonly Operation[] = [
   ...ACCOUNT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,

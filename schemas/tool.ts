@@ -61,7 +61,7 @@ export interface ToolDefinition<
   input: I;
   /** JSON Schema 2020-12, closed, every property required (null where there is no value). */
   output: O;
-  /** Pairs shown in the reference; the first is what the README and the forms start from. */
+  /** Pairs of input and output shown in the reference. The first input prefills the forms. */
   examples: readonly { input: Record<string, unknown>; output: Record<string, unknown> }[];
   /** Codes that the tool itself can answer, beyond those that every call can. */
   errors: readonly ErrorCode[];

@@ -1,2 +1,2 @@
-/** Failed attempts in a row that disable an endpoint (the specification's number). Workflows bundle this file as it is. */
+/** Consecutive failed attempts that disable an endpoint; from the specification. Workflows bundle this file. */
 export const MAX_FAILURES = 20;

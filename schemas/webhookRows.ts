@@ -1,7 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { EVENT_KINDS } from './events.ts';
 
-/** What the operations on webhook endpoints take and answer, and the types of it. */
+/** Request and response schemas of the operations on webhook endpoints, and their types. */
 const timestamp = { type: 'string', format: 'date-time' } as const;
 const optionalTimestamp = { type: ['string', 'null'], format: 'date-time' } as const;
 
@@ -9,7 +9,7 @@ const url = {
   type: 'string',
   minLength: 1,
   maxLength: 2048,
-  description: 'Where events are posted to: `https`, or `http` where the host is exactly `localhost`.',
+  description: 'URL to which events are posted: `https`, or `http` if the host is exactly `localhost`.',
 } as const;
 
 const kinds = {
@@ -22,18 +22,19 @@ const kinds = {
 const endpointFields = {
   id: { type: 'string', description: 'Id of the endpoint.' },
   url,
-  events: { ...kinds, description: 'Kinds of event it gets. A test comes whether it is listed or not.' },
+  events: { ...kinds, description: 'Events that the endpoint receives. Tests are sent even if not listed.' },
   state: {
     type: 'string',
     enum: ['active', 'disabled'],
-    description: '`disabled`: 20 attempts in a row failed, and nothing is posted until it is enabled.',
+    description:
+      'State of the endpoint. `disabled`: nothing is posted until it is enabled. Endpoints are disabled after 20 consecutive failed attempts, or by an operator.',
   },
-  consecutiveFailures: { type: 'integer', minimum: 0, description: 'Failed attempts in a row.' },
-  createdAt: { ...timestamp, description: 'When it was made.' },
-  disabledAt: { ...optionalTimestamp, description: 'When it was disabled, or null.' },
+  consecutiveFailures: { type: 'integer', minimum: 0, description: 'Consecutive failed attempts.' },
+  createdAt: { ...timestamp, description: 'When the endpoint was created.' },
+  disabledAt: { ...optionalTimestamp, description: 'When the endpoint was disabled, or null.' },
   rotationEndsAt: {
     ...optionalTimestamp,
-    description: 'When a new secret that still waits takes over from the old one; null: none waits.',
+    description: 'When a pending new secret replaces the old one; null if no rotation is pending.',
   },
 } as const;
 
@@ -59,7 +60,7 @@ export const newWebhook = {
   type: 'object',
   properties: {
     ...endpointFields,
-    secret: { type: 'string', description: 'The signing secret. It is shown this once.' },
+    secret: { type: 'string', description: 'The signing secret. It is shown only once.' },
   },
   required: [...endpointRequired, 'secret'],
   additionalProperties: false,
@@ -69,7 +70,10 @@ export const newWebhookBody = {
   type: 'object',
   properties: {
     url,
-    events: { ...kinds, description: 'Kinds of event it is to get. Left out: all, also kinds to come.' },
+    events: {
+      ...kinds,
+      description: 'Events that the endpoint receives. Default: all, including events introduced later.',
+    },
   },
   required: ['url'],
   additionalProperties: false,
@@ -78,13 +82,13 @@ export const newWebhookBody = {
 export const webhookChangeBody = {
   type: 'object',
   properties: {
-    url: { ...url, description: 'New address; what is still to be delivered goes there too.' },
+    url: { ...url, description: 'New URL. Undelivered events go there too.' },
     events: {
       type: ['array', 'null'],
       items: kinds.items,
       minItems: 1,
       uniqueItems: true,
-      description: 'Kinds of event it is to get from now on; null for all.',
+      description: 'Events that the endpoint receives from now on; null: all.',
     },
   },
   required: [],
@@ -98,7 +102,7 @@ export const rotateBody = {
     force: {
       type: 'boolean',
       default: false,
-      description: 'Replace a secret that is still waiting to be activated.',
+      description: 'Replace the secret of a pending rotation.',
     },
   },
   required: [],
@@ -107,7 +111,7 @@ export const rotateBody = {
 
 export const rotatedSecret = {
   type: 'object',
-  properties: { secret: { type: 'string', description: 'The new signing secret. It is shown this once.' } },
+  properties: { secret: { type: 'string', description: 'The new signing secret. It is shown only once.' } },
   required: ['secret'],
   additionalProperties: false,
 } as const;
@@ -115,14 +119,14 @@ export const rotatedSecret = {
 export const resendBody = {
   type: 'object',
   properties: {
-    since: { ...timestamp, description: 'Those of events since this time.' },
+    since: { ...timestamp, description: 'Deliveries of events since this time.' },
     deliveryIds: {
       type: 'array',
       items: { type: 'string', maxLength: 64 },
       minItems: 1,
       maxItems: 500,
       uniqueItems: true,
-      description: 'These.',
+      description: 'Ids of deliveries.',
     },
   },
   required: [],
@@ -133,7 +137,7 @@ export const resendBody = {
 
 export const resent = {
   type: 'object',
-  properties: { queued: { type: 'integer', minimum: 0, description: 'Deliveries that are queued again.' } },
+  properties: { queued: { type: 'integer', minimum: 0, description: 'Number of queued deliveries.' } },
   required: ['queued'],
   additionalProperties: false,
 } as const;
@@ -147,16 +151,19 @@ export const attempt = {
     attempt: {
       type: 'integer',
       minimum: 1,
-      description: 'Number of the attempt to deliver this event here.',
+      description: 'Number of the attempt within its delivery, from 1.',
     },
-    at: { ...timestamp, description: 'When it began.' },
-    statusCode: { type: ['integer', 'null'], description: 'Status of the response, or null without one.' },
-    durationMs: { type: 'integer', description: 'Milliseconds to the end of the response headers.' },
+    at: { ...timestamp, description: 'When the attempt began.' },
+    statusCode: {
+      type: ['integer', 'null'],
+      description: 'HTTP status of the response; null if there was none.',
+    },
+    durationMs: { type: 'integer', description: 'Milliseconds until the end of the response headers.' },
     error: { type: ['string', 'null'], description: 'Why there was no response, or null.' },
     responseBody: {
       type: ['string', 'null'],
       description:
-        'The first 16 KiB of the response as text, for 30 days; then, or without a response, null.',
+        'First 16 KiB of the response body as text, kept for 30 days; null afterwards and without a response.',
     },
   },
   required: ['id', 'eventId', 'event', 'attempt', 'at', 'statusCode', 'durationMs', 'error', 'responseBody'],

@@ -12,7 +12,7 @@ import {
   webhookChangeBody,
 } from './webhookRows.ts';
 
-/** The part of the Account API that deals with webhook endpoints. */
+/** Operations of the Account API on webhook endpoints. */
 const common = { tag: 'Webhook endpoints', auth: 'account' } as const;
 const PATH = '/api/v1/account/webhooks';
 const pageQuery = { type: 'object', properties: PAGE, required: [], additionalProperties: false } as const;
@@ -23,7 +23,7 @@ export const listWebhooks = defineOperation({
   id: 'listWebhooks',
   method: 'get',
   path: PATH,
-  summary: 'Webhook endpoints',
+  summary: 'List webhook endpoints',
   query: pageQuery,
   success: { status: 200, schema: listOf(webhook) },
   errors: [],
@@ -36,8 +36,8 @@ export const createWebhook = defineOperation({
   path: PATH,
   summary: 'Register a webhook endpoint',
   description:
-    'Its address must be public; it is looked up now and again at each attempt. `localhost` may be registered for ' +
-    'testing. The answer is the only place where the signing secret is ever shown. At most 10 an account.',
+    'The host must be public; it is checked at registration and at each attempt. `localhost` is accepted for testing. ' +
+    'The response contains the signing secret, which is shown only once. An account has at most 10 endpoints.',
   body: newWebhookBody,
   success: { status: 201, schema: newWebhook },
   errors: ['limit_reached', ...TARGET],
@@ -48,7 +48,7 @@ export const getWebhook = defineOperation({
   id: 'getWebhook',
   method: 'get',
   path: `${PATH}/{id}`,
-  summary: 'A webhook endpoint',
+  summary: 'Get a webhook endpoint',
   success: { status: 200, schema: webhook },
   errors: ['not_found'],
 });
@@ -58,7 +58,7 @@ export const changeWebhook = defineOperation({
   id: 'changeWebhook',
   method: 'patch',
   path: `${PATH}/{id}`,
-  summary: 'Change address or kinds of event',
+  summary: 'Change the URL or the events',
   body: webhookChangeBody,
   success: { status: 200, schema: webhook },
   errors: ['not_found', ...TARGET],
@@ -70,7 +70,7 @@ export const deleteWebhook = defineOperation({
   method: 'delete',
   path: `${PATH}/{id}`,
   summary: 'Delete a webhook endpoint',
-  description: 'What was still to be delivered to it has failed then.',
+  description: 'Its undelivered events are marked failed.',
   success: { status: 204 },
   errors: ['not_found'],
 });
@@ -80,10 +80,10 @@ export const testWebhook = defineOperation({
   id: 'testWebhook',
   method: 'post',
   path: `${PATH}/{id}/test`,
-  summary: 'Send a test',
+  summary: 'Send a test event',
   description:
-    'One `webhook.test` event, attempted at once and never again. The answer is its attempt, also when the receiver ' +
-    'failed; that counts like any other failure.',
+    'Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. ' +
+    'A failed test counts as a failed attempt.',
   success: { status: 200, schema: attempt },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],
 });
@@ -93,10 +93,9 @@ export const enableWebhook = defineOperation({
   id: 'enableWebhook',
   method: 'post',
   path: `${PATH}/{id}/enable`,
-  summary: 'Enable an endpoint',
+  summary: 'Enable a webhook endpoint',
   description:
-    'It starts from 0 failures; results of attempts from before no longer count. What was held stays held until it is ' +
-    'resent.',
+    'Resets the failure count; earlier attempts no longer count. Held deliveries stay held until they are resent.',
   success: { status: 200, schema: webhook },
   errors: ['not_found', 'pool_busy'],
 });
@@ -106,10 +105,10 @@ export const rotateSecret = defineOperation({
   id: 'rotateSecret',
   method: 'post',
   path: `${PATH}/{id}/rotate-secret`,
-  summary: 'Make a new signing secret',
+  summary: 'Rotate the signing secret',
   description:
-    'For 24 hours, or until the new secret is activated, `X-Service-Signature` still uses the old one and ' +
-    '`webhook-signature` carries both; then the new one alone.',
+    'For 24 hours, or until the new secret is activated, `X-Service-Signature` uses the old secret and ' +
+    '`webhook-signature` carries signatures of both. Then only the new secret is used.',
   body: rotateBody,
   success: { status: 200, schema: rotatedSecret },
   errors: ['not_found', 'rotation_pending'],
@@ -120,8 +119,8 @@ export const activateSecret = defineOperation({
   id: 'activateSecret',
   method: 'post',
   path: `${PATH}/{id}/activate-secret`,
-  summary: 'Use the new signing secret alone',
-  description: 'Where none is waiting, nothing changes.',
+  summary: 'Activate the new signing secret',
+  description: 'Uses only the new secret from now on. Without a pending rotation, nothing changes.',
   success: { status: 200, schema: webhook },
   errors: ['not_found'],
 });
@@ -131,10 +130,10 @@ export const resendDeliveries = defineOperation({
   id: 'resendDeliveries',
   method: 'post',
   path: `${PATH}/{id}/resend`,
-  summary: 'Resend what was held or failed',
+  summary: 'Resend held and failed deliveries',
   description:
-    'Held and failed deliveries of the last 14 days, of events since a time or by their ids, are queued again, ten a ' +
-    'second. Tests are not resent.',
+    'Queues held and failed deliveries of the last 14 days again, ten per second: those of events since a time, or ' +
+    'those with the given ids. Tests are not resent.',
   body: resendBody,
   success: { status: 200, schema: resent },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],
@@ -145,7 +144,7 @@ export const listAttempts = defineOperation({
   id: 'listAttempts',
   method: 'get',
   path: `${PATH}/{id}/attempts`,
-  summary: 'Attempts to deliver',
+  summary: 'List the attempts of a webhook endpoint',
   query: pageQuery,
   success: { status: 200, schema: listOf(attempt) },
   errors: ['not_found'],

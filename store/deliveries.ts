@@ -204,7 +204,7 @@ export async function prepareTest(store: Store, endpointId: string, testId: stri
   const { pending: _forThisAlone, ...event } = newEvent(
     endpoint.accountId,
     'webhook.test',
-    { message: 'This is a test; no credits moved.', endpointId },
+    { message: 'This is a test. No credits changed.', endpointId },
     { id: `evt_${testId}` },
   );
   const delivery: DeliveryDoc = { ...newDelivery(event, endpointId, false), nextAt: null };

@@ -1,12 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { VARIABLES } from '../schemas/env.ts';
-import { loadRegistry } from '../schemas/registry.ts';
 import { loadWorkflowBundle } from '../workers/bundle.ts';
-import { PRICES } from './helpers/prices.ts';
 
 const ROOMS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
 type Room = (typeof ROOMS)[number];
@@ -265,43 +262,4 @@ test('the workflow bundle stays small: every worker compiles it at its start', a
   const withoutMap = code.replace(/^\/\/# sourceMappingURL=.*$/m, '');
   t.true(withoutMap.length > 10_000);
   t.true(Buffer.byteLength(withoutMap) <= 600_000, `${Buffer.byteLength(withoutMap)} bytes`);
-});
-
-/** The first two columns of the table under a heading of the README, without their back-ticks. */
-function tableUnder(heading: string): string[][] {
-  const [, section = ''] = read('README.md').split(`\n## ${heading}\n`);
-  return (
-    section
-      .split(/\n## /)[0]
-      ?.split('\n')
-      .filter((line) => line.startsWith('| `'))
-      .map((line) =>
-        line
-          .split('|')
-          .slice(1, 3)
-          .map((cell) => cell.replaceAll('`', '').trim()),
-      ) ?? []
-  );
-}
-
-test('the README names every variable of the environment, and no other', (t) => {
-  t.deepEqual(
-    tableUnder('Environment').map(([name]) => name),
-    Object.keys(VARIABLES),
-  );
-});
-
-test('the README has the tools of the specification with their prices', async (t) => {
-  const registry = await loadRegistry();
-  const specified = [...registry.values()].filter(({ name }) => Object.hasOwn(PRICES, name));
-  t.deepEqual(tableUnder('Tools').sort(), specified.map(({ name, price }) => [name, String(price)]).sort());
-});
-
-test('what the threat model says is held by a file or a test has that file', (t) => {
-  const named = [...read('THREAT_MODEL.md').matchAll(/`([a-z]+\/[\w./-]*)`/gi)].map(([, path = '']) => path);
-  t.true(named.length > 30);
-  t.deepEqual(
-    named.filter((path) => !existsSync(join(root, path))),
-    [],
-  );
 });

@@ -52,9 +52,9 @@ const refusal = (code: string, detail: string, more: Partial<Refusal> = {}): Ref
   ...more,
 });
 
-const INTERNAL = refusal('internal', 'The fault is ours and has been logged.');
+const INTERNAL = refusal('internal', 'An internal error occurred. It was logged.');
 
-const DEADLINE = refusal('deadline_exceeded', 'The work ran out of time; nothing was charged.');
+const DEADLINE = refusal('deadline_exceeded', 'The call exceeded its time limit. Nothing was charged.');
 
 const isCallFailure = (value: unknown): value is CallFailure =>
   typeof value === 'object' && value !== null && 'members' in value && 'retryAfter' in value;
@@ -67,7 +67,7 @@ function explain(error: unknown): Refusal {
     const { timeoutType, failure } = cause;
     // A later attempt that waits in vain says so too; what ended the one before it is there, but only in the raw failure.
     if (timeoutType === 'SCHEDULE_TO_START' && failure?.cause == null)
-      return refusal('pool_busy', 'No worker was free in time; nothing ran.', {
+      return refusal('pool_busy', 'No worker was free in time. Nothing ran and nothing was charged.', {
         began: false,
         retryAfter: 5,
       });

@@ -12,7 +12,7 @@ const row = (code: ErrorCode): Html => {
 </tr>`;
 };
 
-/** The page that the `type` of every problem points into: one row a code, with the code as its id. */
+/** The page that the `type` of every problem links to: one row per code, with the code as its id. */
 export function errorPage(): string {
   const codes = [...CODES].sort((a, b) => ERRORS[a].status - ERRORS[b].status);
   return html`<!doctype html>
@@ -28,12 +28,12 @@ export function errorPage(): string {
 <nav><a href="../docs">Reference</a> <a href="errors" aria-current="page">Errors</a> <a href="../openapi.json">OpenAPI</a></nav>
 <main>
 <h1>Errors</h1>
-<p>Every error is answered as <code>application/problem+json</code> (<a href="https://www.rfc-editor.org/rfc/rfc9457">RFC 9457</a>).
-Go by its <code>code</code>: it never changes its meaning. <code>detail</code> says what it was this time, and
-<code>requestId</code>, which is also the header <code>X-Request-Id</code>, names the request when you ask about it.
-A call that ends in an error is never charged.</p>
+<p>Every error is <code>application/problem+json</code> (<a href="https://www.rfc-editor.org/rfc/rfc9457">RFC 9457</a>).
+Branch on <code>code</code>; its meaning is stable. <code>detail</code> describes this occurrence. Quote
+<code>requestId</code>, which is also the header <code>X-Request-Id</code>, when you contact support.
+A failed call is not charged.</p>
 <table>
-<thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning, and what to do</th></tr></thead>
+<thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning and remedy</th></tr></thead>
 <tbody>
 ${codes.map(row)}
 </tbody>

@@ -5,27 +5,27 @@ const count = (description: string): Json => ({ description, schema: { type: 'in
 
 /** Response headers, for `components.headers`. */
 export const HEADERS: Json = {
-  'X-Request-Id': text('Id of this request; name it when you ask us about it.'),
+  'X-Request-Id': text('Id of the request. Quote it when you contact support.'),
   'X-Credits-Cost': count('Price of the call.'),
-  'X-Credits-Charged': count('Credits charged for it: 0 when it was refused, refunded or replayed.'),
-  'X-Credits-Remaining': count('Credits that can be spent now.'),
+  'X-Credits-Charged': count('Credits charged: 0 for a call that failed or was replayed.'),
+  'X-Credits-Remaining': count('Credits available for further calls.'),
   'RateLimit-Policy': text(
-    'Quota and window, as `"account";q=40;w=2`: 40 calls in 2 seconds. Left out where limits are off.',
+    'Request quota and window: `"account";q=40;w=2` means 40 requests in 2 seconds. Absent if limits are off.',
   ),
   RateLimit: text(
-    'What is left of it, as `"account";r=39;t=1`: 39 calls now, all of them again in 1 second.',
+    'Remaining quota: `"account";r=39;t=1` means 39 requests now, and the full quota again in 1 second.',
   ),
   'Idempotent-Replayed': {
-    description: 'Sent when the answer is that of an earlier call with this Idempotency-Key.',
+    description: 'Present if the response is a replay of an earlier call with this Idempotency-Key.',
     schema: { type: 'string', const: 'true' },
   },
-  'Retry-After': count('Seconds to wait before the next try.'),
+  'Retry-After': count('Seconds to wait before a retry.'),
   'WWW-Authenticate': text('Always `Bearer`.'),
 };
 
-/** Those that every answer carries. */
+/** Headers of every response. */
 export const EVERY_ANSWER = ['X-Request-Id'] as const;
-/** Those of a tool's answers, good and bad, once the key is known. */
+/** Headers of a tool's responses, errors included, once the key is known. */
 export const TOOL_ANSWER = [
   ...EVERY_ANSWER,
   'X-Credits-Cost',
@@ -41,16 +41,16 @@ export const PARAMETERS: Json = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes it safe to try again: within 24 hours a second call of the account with the same key and the same body is ' +
-      'answered with the first one’s result and charged nothing. With it the call also goes on when you hang up. ' +
-      'Another tool or body under the same key is `idempotency_key_mismatch`. Tools that take secrets never replay: ' +
-      'there a second call with the key is `idempotency_key_used`.',
+      'Makes retries safe. Within 24 hours, a second request of the account with the same key, tool and body receives ' +
+      'the response of the first and is not charged. The call also continues if the client disconnects. Another tool or ' +
+      'body with the same key fails with `idempotency_key_mismatch`. Tools with secret fields never replay: a second ' +
+      'request with the key fails with `idempotency_key_used`.',
     schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
   },
   MaxCredits: {
     name: 'X-Max-Credits',
     in: 'header',
-    description: 'Refuses the call, before anything runs, when it costs more than this.',
+    description: 'Rejects the call, before anything runs, if its price exceeds this number of credits.',
     schema: { type: 'integer', minimum: 0, maximum: 999_999_999_999_999 },
   },
 };

@@ -12,7 +12,7 @@ type Json = Record<string, unknown>;
 
 const REQUEST_ID = 'req_8f14e45f-ceea-467f-a0e6-5b4c8e0f1a2b';
 
-/** Every code of the table, in its order. */
+/** All codes, in the order of the table. */
 export const CODES: readonly ErrorCode[] = Object.keys(ERRORS).filter(isErrorCode);
 
 const MEMBERS: Partial<Record<ErrorCode, ProblemMembers>> = {
@@ -20,7 +20,7 @@ const MEMBERS: Partial<Record<ErrorCode, ProblemMembers>> = {
   insufficient_credits: { available: 1, cost: 2 },
 };
 
-/** A body as it is sent for each code, for `components.examples`. */
+/** An example body for each code, for `components.examples`. */
 export const problemExamples = (): Json =>
   Object.fromEntries(
     CODES.map((code) => {
@@ -29,20 +29,20 @@ export const problemExamples = (): Json =>
     }),
   );
 
-/** The schema of every error answer: RFC 9457 with our members. */
+/** Schema of every error response: RFC 9457 with additional members. */
 export const PROBLEM_SCHEMA = {
   type: 'object',
-  description: 'What went wrong (RFC 9457). Programs go by `code`; it never changes its meaning.',
+  description: 'An error (RFC 9457). Branch on `code`; its meaning is stable.',
   properties: {
-    type: { type: 'string', format: 'uri-reference', description: 'Where the code is explained.' },
-    title: { type: 'string', description: 'The kind of error in words.' },
+    type: { type: 'string', format: 'uri-reference', description: 'Link to the explanation of the code.' },
+    title: { type: 'string', description: 'Kind of error in words.' },
     status: { type: 'integer', description: 'HTTP status, as in the status line.' },
-    detail: { type: 'string', description: 'What it was this time.' },
-    code: { type: 'string', enum: CODES, description: 'Stable name of the kind of error.' },
-    requestId: { type: 'string', description: 'Name it when you ask us about this answer.' },
+    detail: { type: 'string', description: 'Description of this occurrence.' },
+    code: { type: 'string', enum: CODES, description: 'Stable code of the kind of error.' },
+    requestId: { type: 'string', description: 'Id of the request. Quote it when you contact support.' },
     errors: {
       type: 'array',
-      description: 'Only with `invalid_input`: every fault at once.',
+      description: 'Only with `invalid_input`: the faults of the input.',
       items: {
         type: 'object',
         properties: {
@@ -50,7 +50,7 @@ export const PROBLEM_SCHEMA = {
             type: 'string',
             description: 'JSON Pointer (RFC 6901) into the body; the name of a query parameter.',
           },
-          message: { type: 'string', description: 'What is wrong there.' },
+          message: { type: 'string', description: 'Description of the fault.' },
         },
         required: ['pointer', 'message'],
         additionalProperties: false,

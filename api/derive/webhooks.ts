@@ -12,31 +12,32 @@ const header = (name: string, description: string): Json => ({
 
 const HEADERS: readonly Json[] = [
   header('X-Service-Event', 'Kind of event.'),
-  header('X-Service-Timestamp', 'Unix time in seconds. Reject what is 300 seconds or more away from now.'),
+  header(
+    'X-Service-Timestamp',
+    'Unix time in seconds. Reject deliveries that are 300 seconds or more away from now.',
+  ),
   header(
     'X-Service-Signature',
     '`sha256=` and the lowercase hex HMAC-SHA256 of `<timestamp>.<raw body>`, keyed with the signing secret as it was ' +
       'shown (`whsec_…`, the whole string). Compare in constant time.',
   ),
-  header('webhook-id', 'Id of the event, as Standard Webhooks want it.'),
-  header('webhook-timestamp', 'Unix time in seconds, as Standard Webhooks want it.'),
-  header(
-    'webhook-signature',
-    'Signatures as Standard Webhooks want them: `v1,<base64>`, separated by spaces.',
-  ),
+  header('webhook-id', 'Id of the event (Standard Webhooks).'),
+  header('webhook-timestamp', 'Unix time in seconds (Standard Webhooks).'),
+  header('webhook-signature', 'Signatures `v1,<base64>`, separated by spaces (Standard Webhooks).'),
 ];
 
-/** The JSON Schema of what is posted for an event: the envelope with its `data`. */
+/** JSON Schema of the body of a delivery: the envelope with the event's `data`. */
 export const envelope = (kind: EventKind) =>
   ({
     type: 'object',
     properties: {
       id: {
         type: 'string',
-        description: 'Id of the event; the same on every attempt, so that you can drop repeats.',
+        description:
+          'Id of the event, the same on every attempt. Ignore an id that you have processed already.',
       },
       event: { type: 'string', const: kind, description: 'Kind of event.' },
-      createdAt: { type: 'string', format: 'date-time', description: 'When it happened.' },
+      createdAt: { type: 'string', format: 'date-time', description: 'When the event occurred.' },
       data: EVENTS[kind].data,
     },
     required: ['id', 'event', 'createdAt', 'data'],
@@ -52,11 +53,11 @@ const example = (kind: EventKind): Json => ({
 
 const DELIVERED = {
   once:
-    'once, when its owner asks for a test. Answer 2xx within 10 seconds; anything else, a redirect too, is a failure, ' +
-    'which counts but is not tried again.',
+    'once, when the owner sends a test. Answer 2xx within 10 seconds. Anything else, including a redirect, is a failed ' +
+    'attempt, which counts but is not retried.',
   again:
-    'at least once and in no order. Answer 2xx within 10 seconds; anything else, a redirect too, is a failure and tried ' +
-    'again after a while, the body the same to the byte, the signature new.',
+    'at least once and in any order. Answer 2xx within 10 seconds. Anything else, including a redirect, is a failed ' +
+    'attempt and retried later, with the same body and a new signature.',
 };
 
 const webhook = (kind: EventKind): Json => ({
@@ -64,7 +65,7 @@ const webhook = (kind: EventKind): Json => ({
     operationId: `on${kind.replaceAll(/(?:^|[._])(\w)/g, (_all, letter) => letter.toUpperCase())}`,
     tags: ['Webhooks'],
     summary: EVENTS[kind].summary,
-    description: `Delivered ${DELIVERED[kind === 'webhook.test' ? 'once' : 'again']} After 20 failures in a row the endpoint is disabled.`,
+    description: `Delivered ${DELIVERED[kind === 'webhook.test' ? 'once' : 'again']} After 20 consecutive failed attempts the endpoint is disabled.`,
     security: [],
     parameters: HEADERS,
     requestBody: {
@@ -75,10 +76,10 @@ const webhook = (kind: EventKind): Json => ({
     },
     responses: {
       '2XX': { description: 'Delivered.' },
-      default: { description: 'Failed; tried again.' },
+      default: { description: 'Failed. Retried, except for a test.' },
     },
   },
 });
 
-/** The `webhooks` section: what is posted to the endpoints of an account. */
+/** The `webhooks` section of the OpenAPI document: the requests that endpoints receive. */
 export const webhooks = (): Json => Object.fromEntries(EVENT_KINDS.map((kind) => [kind, webhook(kind)]));

@@ -45,7 +45,7 @@ async function consume(limiter: RateLimiterMongo, key: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error;
     throw new ServiceError('rate_limited', {
-      detail: 'Too many attempts; wait as Retry-After says.',
+      detail: 'Too many attempts. Retry after the number of seconds in Retry-After.',
       retryAfter: Math.max(1, Math.ceil(error.msBeforeNext / 1000)),
     });
   }

@@ -286,7 +286,7 @@ test('a fault of ours and a page that is not there are pages too, which say noth
   const response = await owner.get('');
   t.is(response.status, 500);
   const words = mainText(await pageOf(t, response));
-  t.regex(words, /The fault is ours and has been logged/);
+  t.regex(words, /An internal error occurred\. It was logged/);
   t.true(words.includes(response.headers.get('x-request-id') ?? 'none'));
   t.false(words.includes('has no account'));
 });

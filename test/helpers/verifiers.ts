@@ -17,13 +17,13 @@ export interface Claim {
   body: string;
 }
 
-/** The one code block in this language that the README has on webhooks, as it stands there. */
+/** The verification snippet in this language, as docs/webhooks.md shows it. */
 async function snippet(language: string): Promise<string> {
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-  const [, section = ''] = readme.split('\n## Events and webhooks\n');
+  const guide = await readFile(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
+  const [, section = ''] = guide.split('\n## Verify the signature\n');
   const [, code] = section.split(`\n\`\`\`${language}\n`);
   const [block] = code?.split('\n```\n') ?? [];
-  if (block === undefined) throw new Error(`the README has no ${language} code on webhooks`);
+  if (block === undefined) throw new Error(`docs/webhooks.md has no ${language} snippet`);
   return `${block}\n`;
 }
 
@@ -97,7 +97,7 @@ func main() {
 export type Language = keyof typeof HARNESSES;
 export const LANGUAGES: readonly Language[] = ['js', 'python', 'go'];
 
-/** What the README's code in this language says of each claim. Go compiles its standard library the first time. */
+/** Runs the snippet of docs/webhooks.md on each claim. The first run in Go compiles its standard library. */
 export async function verdicts(language: Language, claims: readonly Claim[]): Promise<boolean[]> {
   const folder = await mkdtemp(join(tmpdir(), 'webhook-'));
   try {

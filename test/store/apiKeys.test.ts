@@ -90,7 +90,7 @@ test('a key lives until it expires or is revoked, and is stored as its hash alon
     events.map(({ data }) => data),
     [{ keyId: live.row._id, name: 'n', prefix: live.row.prefix }],
   );
-  await t.throwsAsync(apiKeys.revoke('acc_other', live.row._id), { message: /nothing at this address/ });
+  await t.throwsAsync(apiKeys.revoke('acc_other', live.row._id), { message: /resource does not exist/ });
 });
 
 test('the 51st live key is refused, also when many are made at once; a revoked one makes room', async (t) => {
@@ -105,7 +105,7 @@ test('the 51st live key is refused, also when many are made at once; a revoked o
   for (let i = 0; i < 47; i++) made.push(await create());
   const rest = await Promise.allSettled(Array.from({ length: 6 }, create));
   t.is(rest.filter(({ status }) => status === 'fulfilled').length, 3);
-  await t.throwsAsync(create(), { message: /as many as it may|50 live keys/ });
+  await t.throwsAsync(create(), { message: /50 live keys/ });
   await apiKeys.revoke(account._id, made[0]?.row._id ?? '');
   await create();
   t.is(await store.apiKeys.countDocuments({ revokedAt: null }), 50);

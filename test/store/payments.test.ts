@@ -147,7 +147,7 @@ test.serial('what contradicts what was told before changes nothing', async (t) =
 
 test.serial('a payment for an account that is not there is refused, and nothing of it is kept', async (t) => {
   const paymentId = `pi_${randomUUID()}`;
-  await t.throwsAsync(tell(paymentId, paid('acc_none')), { message: /nothing at this address/ });
+  await t.throwsAsync(tell(paymentId, paid('acc_none')), { message: /resource does not exist/ });
   t.is(await store.payments.findOne({ _id: paymentId }), null);
 });
 

@@ -159,7 +159,7 @@ const SHAPES: readonly (readonly [name: string, currency: string, answer: object
     '2025-01-15T00:02:31.000Z',
   ],
   [
-    'the README',
+    'docs/operations.md',
     'EUR',
     { base: 'USD', updatedAt: '2025-01-15T01:02:31+01:00', rates: { EUR: 0.8 } },
     '2025-01-15T00:02:31.000Z',

@@ -47,7 +47,7 @@ const FORGED: Claim[] = [
 ];
 
 for (const language of LANGUAGES)
-  test(`the README's code in ${language} tells genuine deliveries from others`, async (t) => {
+  test(`the ${language} snippet of docs/webhooks.md accepts genuine deliveries only`, async (t) => {
     t.timeout(175_000);
     t.deepEqual(await verdicts(language, [...GENUINE, ...FORGED]), [
       ...GENUINE.map(() => true),

@@ -1,0 +1,98 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import test from 'ava';
+import { generatedFiles, projectFile } from '../dev/tables.ts';
+import { VARIABLES } from '../schemas/env.ts';
+import { PRICES } from './helpers/prices.ts';
+
+const read = (file: string): string => readFileSync(projectFile(file), 'utf8');
+
+const DOCUMENTS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(projectFile('docs')).map((name) => `docs/${name}`),
+];
+
+/** GitHub's anchor of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+/** The text without its code blocks: a comment in a shell script looks like a heading. */
+const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '');
+
+const anchorsOf = (file: string): string[] =>
+  [...withoutCode(read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+
+test('the generated tables are up to date: npm run docs', async (t) => {
+  for (const { file, is, should } of await generatedFiles()) t.is(is, should, file);
+});
+
+test('the configuration guide shows the defaults that are in use', (t) => {
+  const rows = new Map(
+    [...read('docs/configuration.md').matchAll(/^\| `(\w+)` +\|.*\| (?:`(.*)`)? *\|$/gm)].map(
+      ([, name = '', text = '']) => [name, text],
+    ),
+  );
+  t.deepEqual([...rows.keys()], Object.keys(VARIABLES));
+  for (const [name, { parse, fallback }] of Object.entries(VARIABLES)) {
+    const shown = rows.get(name);
+    // An empty variable counts as unset.
+    if (shown === '') t.true(fallback === null || (Array.isArray(fallback) && fallback.length === 0), name);
+    else {
+      const value: unknown = parse(shown ?? '');
+      t.deepEqual(value, fallback, name);
+    }
+  }
+});
+
+test('the README has every tool of the specification with its price', (t) => {
+  const rows = [...read('README.md').matchAll(/^\| `([\w-]+)` +\| +(\d+) \|/gm)];
+  const prices = new Map(rows.map(([, tool = '', price]) => [tool, Number(price)]));
+  for (const [tool, price] of Object.entries(PRICES)) t.is(prices.get(tool), price, tool);
+});
+
+/** Written by test runs. */
+const ARTEFACTS = 'test/artefacts';
+
+test('every file that the documents name exists', (t) => {
+  for (const document of DOCUMENTS) {
+    const named = [
+      ...read(document).matchAll(
+        /`((?:schemas|store|egress|activities|workflows|api|workers|dev|test|docs)\/[\w./-]*)`/g,
+      ),
+    ].map(([, path = '']) => path);
+    const missing = named.filter((path) => path !== ARTEFACTS && !existsSync(projectFile(path)));
+    t.deepEqual(missing, [], document);
+    if (document === 'docs/security.md') t.true(named.length > 30);
+  }
+});
+
+test('every link between the documents leads to a file and a heading', (t) => {
+  for (const document of DOCUMENTS)
+    for (const [, target = ''] of withoutCode(read(document)).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? document : normalize(join(dirname(document), path));
+      t.true(existsSync(projectFile(file)), `${document}: ${target}`);
+      if (anchor !== undefined) t.true(anchorsOf(file).includes(anchor), `${document}: ${target}`);
+    }
+});
+
+test('every npm script that the documents name exists', (t) => {
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(read('package.json'));
+  const named = DOCUMENTS.flatMap((document) =>
+    [...read(document).matchAll(/npm run (?:-s )?([a-z]+)/g)].map(([, script = '']) => script),
+  );
+  t.true(named.length > 5);
+  t.deepEqual(
+    named.filter((script) => !Object.hasOwn(scripts, script)),
+    [],
+  );
+});
+
+test('git ignores the secrets of a production stack', (t) => {
+  const ignored = read('.gitignore').split('\n');
+  for (const path of ['.env', 'secrets/']) t.true(ignored.includes(path), path);
+});
