@@ -1,3 +1,4 @@
+import { isRecord } from '../../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../../html.ts';
 import { table } from './table.ts';
@@ -6,11 +7,6 @@ const PICTURES = ['image/png', 'image/jpeg', 'image/webp'];
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const LONG_TEXT = 120;
 
-type Fields = Record<string, unknown>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A value within a table. */
 function short(value: unknown): Html {
   if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
@@ -18,11 +14,11 @@ function short(value: unknown): Html {
   return html`${String(value)}`;
 }
 
-function rows(name: string, items: readonly Fields[]): Html {
+function rows(name: string, items: readonly Record<string, unknown>[]): Html {
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
-  return table<Fields>(
+  return table<Record<string, unknown>>(
     name,
-    names.map((title) => ({ title, cell: (item: Fields) => short(item[title]) })),
+    names.map((title) => ({ title, cell: (item: Record<string, unknown>) => short(item[title]) })),
     items,
     { isNamed: true },
   );
@@ -31,10 +27,10 @@ function rows(name: string, items: readonly Fields[]): Html {
 function valueView(name: string, value: unknown): Html {
   if (Array.isArray(value)) {
     if (value.length === 0) return html`<span class="quiet">none</span>`;
-    if (value.every(isFields)) return rows(name, value);
+    if (value.every(isRecord)) return rows(name, value);
     return html`<ul>${value.map((item) => html`<li>${short(item)}</li>`)}</ul>`;
   }
-  if (isFields(value)) {
+  if (isRecord(value)) {
     const pairs = Object.entries(value).map(([key, inner]) => ({ name: key, value: inner }));
     return pairs.length === 0 ? html`<span class="quiet">none</span>` : rows(name, pairs);
   }
@@ -44,7 +40,7 @@ function valueView(name: string, value: unknown): Html {
 }
 
 /** A file as a picture, or as a link that saves it. */
-function fileView(tool: ToolDefinition, output: Fields): Html | null {
+function fileView(tool: ToolDefinition, output: Record<string, unknown>): Html | null {
   if (tool.raw === undefined) return null;
   const [data, type] = [output[tool.raw.data], output[tool.raw.mimeType]];
   if (typeof data !== 'string' || typeof type !== 'string' || !BASE64.test(data)) return null;
@@ -61,7 +57,7 @@ function fileView(tool: ToolDefinition, output: Fields): Html | null {
 }
 
 /** What a tool answered, as its picture or file and the other fields one under the other. */
-export function resultView(tool: ToolDefinition, output: Fields): Html {
+export function resultView(tool: ToolDefinition, output: Record<string, unknown>): Html {
   const file = fileView(tool, output);
   const fields = Object.entries(output).filter(([name]) => file === null || name !== tool.raw?.data);
   return html`${file}
