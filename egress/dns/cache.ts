@@ -20,22 +20,20 @@ export interface Cache<T> {
  * @param now monotonic clock, in milliseconds
  */
 export function createCache<T>(maxSize: number, now: () => number): Cache<T> {
-  const entries = new LRUCache<string, { value: T; storedAt: number }>({
+  const entries = new LRUCache<string, { value: T; storedAt: number; expiresAt: number }>({
     maxSize,
     sizeCalculation: ({ value }, key) => key.length + JSON.stringify(value).length,
-    perf: { now },
-    // Reads the clock at each access; otherwise lru-cache starts a timer.
-    ttlResolution: 0,
   });
   return {
     get(key) {
       const entry = entries.get(key);
-      return entry && { value: entry.value, ageMs: now() - entry.storedAt };
+      // lru-cache's own TTL keeps an entry for the millisecond in which it expires.
+      if (entry === undefined || now() >= entry.expiresAt) return undefined;
+      return { value: entry.value, ageMs: now() - entry.storedAt };
     },
     set(key, value, ttlMs) {
-      // lru-cache reads a TTL of 0 as no limit.
       if (ttlMs <= 0) entries.delete(key);
-      else entries.set(key, { value, storedAt: now() }, { ttl: ttlMs });
+      else entries.set(key, { value, storedAt: now(), expiresAt: now() + ttlMs });
     },
   };
 }

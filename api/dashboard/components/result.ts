@@ -7,7 +7,7 @@ const PICTURES = ['image/png', 'image/jpeg', 'image/webp'];
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const LONG_TEXT = 120;
 
-/** A value within a table. */
+/** A value in a table cell. */
 function short(value: unknown): Html {
   if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
   if (typeof value === 'object') return html`<code>${JSON.stringify(value)}</code>`;
@@ -39,7 +39,7 @@ function valueView(name: string, value: unknown): Html {
   return short(value);
 }
 
-/** A file as a picture, or as a link that saves it. */
+/** A file as an image, or as a download link. */
 function fileView(tool: ToolDefinition, output: Record<string, unknown>): Html | null {
   if (tool.raw === undefined) return null;
   const [data, type] = [output[tool.raw.data], output[tool.raw.mimeType]];
@@ -56,7 +56,7 @@ function fileView(tool: ToolDefinition, output: Record<string, unknown>): Html |
   return html`${picture}<p><a href="${address}" download="${fileName}">Save ${fileName}</a></p>`;
 }
 
-/** What a tool answered, as its picture or file and the other fields one under the other. */
+/** The output of a tool: its image or file, then the other fields. */
 export function resultView(tool: ToolDefinition, output: Record<string, unknown>): Html {
   const file = fileView(tool, output);
   const fields = Object.entries(output).filter(([name]) => file === null || name !== tool.raw?.data);
