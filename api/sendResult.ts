@@ -1,3 +1,4 @@
+import { isRecord } from '../schemas/isRecord.ts';
 import type { ToolDefinition } from '../schemas/tool.ts';
 import { prefersRaw } from './accept.ts';
 import type { Context } from './context.ts';
@@ -14,9 +15,6 @@ export const kebab = (field: string): string => {
   const words = field.replace(/[A-Z]/g, (letter) => `-${letter}`);
   return words.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 };
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
 
 /** For readers of Content-Disposition that know no `filename*` (RFC 6266, 4.3): Latin-1 in it is read in many ways. */
 const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');

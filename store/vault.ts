@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { isRecord } from '../schemas/isRecord.ts';
 import type { Keyring } from './keyring.ts';
 
 /**
@@ -20,9 +21,6 @@ export interface VaultExchange {
   request: Buffer;
   open(reply: Uint8Array): Record<string, unknown>;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function parseRecord(bytes: Uint8Array): Record<string, unknown> {
   const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));

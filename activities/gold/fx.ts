@@ -1,7 +1,8 @@
 import { Big } from 'big.js';
+import { isRecord } from '../../schemas/isRecord.ts';
 import { CURRENCIES } from '../../schemas/tools/gold-price.ts';
 import { readInstant } from './instant.ts';
-import { isAmount, isObject, type Reading, type Readings } from './reading.ts';
+import { isAmount, type Reading, type Readings } from './reading.ts';
 
 /** Divides with more digits than any rate has. */
 const Rate = Big();
@@ -17,7 +18,7 @@ interface Row {
 
 /** Frankfurter v2: `[{ "date": "2026-07-03", "base": "USD", "quote": "EUR", "rate": 0.85 }, …]`. */
 const readList = (list: readonly unknown[]): Row[] =>
-  list.filter(isObject).map(({ base, quote, rate, date }) => ({ base, quote, rate, at: date }));
+  list.filter(isRecord).map(({ base, quote, rate, date }) => ({ base, quote, rate, at: date }));
 
 /**
  * `{ "base": "USD", "date": …, "rates": { "EUR": 0.85, … } }`, as Frankfurter v1 and others have it, with the names of
@@ -27,7 +28,7 @@ function readObject(body: Record<string, unknown>): Row[] {
   const base = body.base ?? body.base_code;
   const rates = body.rates ?? body.conversion_rates;
   const at = body.updatedAt ?? body.time_last_update_unix ?? body.timestamp ?? body.date;
-  return isObject(rates) ? Object.entries(rates).map(([quote, rate]) => ({ base, quote, rate, at })) : [];
+  return isRecord(rates) ? Object.entries(rates).map(([quote, rate]) => ({ base, quote, rate, at })) : [];
 }
 
 function readRow({ rate, at }: Row, now: Date): Reading | null {
@@ -48,7 +49,7 @@ const older = (a: Date, b: Date): Date => (a < b ? a : b);
  * @throws Error when there is not one rate
  */
 export function readRates(body: unknown, now: Date): Readings {
-  const rows = Array.isArray(body) ? readList(body) : isObject(body) ? readObject(body) : [];
+  const rows = Array.isArray(body) ? readList(body) : isRecord(body) ? readObject(body) : [];
   const base = rows[0]?.base;
   const readings = new Map<string, Reading>();
   for (const row of rows) {

@@ -1,5 +1,6 @@
+import { isRecord } from '../../schemas/isRecord.ts';
 import { readInstant } from './instant.ts';
-import { isAmount, isObject, type Readings } from './reading.ts';
+import { isAmount, type Readings } from './reading.ts';
 
 /**
  * Reads a price in US dollars for a troy ounce, as gold-api.com answers `/price/<symbol>`:
@@ -9,7 +10,7 @@ import { isAmount, isObject, type Readings } from './reading.ts';
  * @throws Error when it is not that
  */
 export function readMetal(body: unknown, symbol: string, now: Date): Readings {
-  if (!isObject(body)) throw new Error('the answer is no object');
+  if (!isRecord(body)) throw new Error('the answer is no object');
   const { price, updatedAt, symbol: given = symbol, currency = 'USD' } = body;
   if (given !== symbol || currency !== 'USD') throw new Error(`the answer is not for ${symbol} in USD`);
   if (!isAmount(price)) throw new Error('the price is no positive number');

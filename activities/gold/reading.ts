@@ -15,6 +15,3 @@ const MAX = 1e9;
 /** A positive number of a size that money has. */
 export const isAmount = (value: unknown): value is number =>
   typeof value === 'number' && value >= MIN && value <= MAX;
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

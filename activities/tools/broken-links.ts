@@ -4,16 +4,16 @@ import type { NetworkContext } from '../context.ts';
 import { downloadPage } from '../html/download.ts';
 import type pageLinks from '../jobs/page-links.ts';
 import { checkLink } from '../links/check.ts';
-import { inLanes } from '../links/lanes.ts';
+import { mapConcurrent } from '../links/mapConcurrent.ts';
 
-/** The specification's. */
-const AT_ONCE = 5;
+/** Links checked at the same time, as specified. */
+const CONCURRENCY = 5;
 const PAGE_MS = 15_000;
 const LINK_MS = 10_000;
-/** Left for the answer to be written before the attempt itself is out of time. */
+/** Time left to return the result before the attempt times out. */
 const MARGIN_MS = 200;
 
-/** Downloads a page and asks for what it links to. */
+/** Downloads a page and checks its links. */
 export async function run(
   { url, maxLinks }: ToolInput<typeof definition>,
   { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
@@ -27,10 +27,10 @@ export async function run(
     { page, limit: maxLinks },
     { signal, deadline: within(PAGE_MS), transfer: [page.bytes.buffer] },
   );
-  const reports = await inLanes(links, AT_ONCE, signal, async (link, lane) => {
+  const reports = await mapConcurrent(links, CONCURRENCY, signal, async (link, linkSignal) => {
     if (Date.now() >= end) return null;
-    const report = await checkLink(link, { egress, signal: lane, deadline: within(LINK_MS) });
-    // What ended with the whole call says nothing about the link.
+    const report = await checkLink(link, { egress, signal: linkSignal, deadline: within(LINK_MS) });
+    // A link check that was cut off by the end of the call says nothing about the link.
     return report.reason === 'timeout' && Date.now() >= end ? null : report;
   });
   const checked = reports.filter((report) => report !== null);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env } from '../../schemas/env.ts';
+import { isRecord } from '../../schemas/isRecord.ts';
 
 /** What an operator can act on; the message is one line. */
 export class CommandError extends Error {
@@ -9,9 +10,6 @@ export class CommandError extends Error {
 
 /** An environment that says where the database is. */
 export type AddressedEnv = Env & { MONGODB_URI: string };
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
 
 async function readDemoFile(folder: string): Promise<Record<string, unknown>> {
   try {

@@ -1,5 +1,4 @@
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isRecord } from '../../schemas/isRecord.ts';
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-';

@@ -1,4 +1,4 @@
-/** Names of browsers; one that is built on another calls itself by that name too, so it stands before it. */
+/** Browser names. A derived browser also sends the name of its base, so it comes first. */
 const BROWSERS = [
   ['Edge', /\bEdg(?:e|A|iOS)?\//],
   ['Opera', /\bOPR\//],
@@ -18,7 +18,7 @@ const SYSTEMS = [
 ] as const;
 const LONGEST = 60;
 
-/** What a User-Agent header says to people: `Firefox on Linux`; the header itself, shortened, where that is unknown. */
+/** Describes a User-Agent header: `Firefox on Linux`. Unknown headers are shortened. */
 export function deviceOf(userAgent: string): string {
   const [browser, system] = [BROWSERS, SYSTEMS].map(
     (known) => known.find(([, pattern]) => pattern.test(userAgent))?.[0],

@@ -3,7 +3,7 @@ import { postForm } from './components/form.ts';
 import { typed } from './components/text.ts';
 import type { Viewer } from './viewer.ts';
 
-/** The pages that the menu names, in its order. */
+/** The pages of the menu, in order. */
 const MENU = [
   { path: '/dashboard', name: 'Overview' },
   { path: '/dashboard/tools', name: 'Tools' },
@@ -22,7 +22,7 @@ export type Section = (typeof MENU)[number]['name'] | typeof OPERATOR.name;
 interface Page {
   title: string;
   main: Html;
-  /** Who is signed in and where in the menu this is; left out on pages for anybody. */
+  /** The signed-in user and the current section; omitted on public pages. */
   menu?: { viewer: Viewer; section: Section };
 }
 
@@ -42,7 +42,7 @@ ${links}<li><a href="/docs">API reference</a></li>
 </nav>`;
 }
 
-/** A whole document around what a page shows. */
+/** Renders a complete HTML document around the content of a page. */
 export const layout = ({ title, main, menu }: Page): string =>
   html`<!doctype html>
 <html lang="en">

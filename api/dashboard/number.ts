@@ -1,7 +1,7 @@
-/** A valid floating-point number of the HTML standard (2.3.4.3), and so what a field for numbers may send. */
+/** A valid floating-point number of the HTML Standard (2.3.4.3), the format of number fields. */
 const VALID = /^-?(\d+|\d*\.\d+)(e[+-]?\d+)?$/i;
 
-/** The number that a field for numbers holds; NaN for what is none, or none that there is. */
+/** The value of a number field; NaN when it is invalid or not finite. */
 export function fieldNumber(text: string): number {
   const number = VALID.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(number) ? number : Number.NaN;

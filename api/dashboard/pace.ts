@@ -4,14 +4,14 @@ import { count } from './components/text.ts';
 
 const DAY_MS = 86_400_000;
 const PACE_DAYS = 7;
-/** Beyond this nobody plans. */
+/** Longest forecast. */
 const LONG_DAYS = 730;
 
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
 
 const sum = (rows: readonly DayOfTool[]): number => rows.reduce((total, { charged }) => total + charged, 0);
 
-/** Every day, also those without calls, oldest first. */
+/** All days, oldest first, including days without calls. */
 export function perDay(usage: readonly DayOfTool[], now: Date): { day: string; charged: number }[] {
   const byDay = Map.groupBy(usage, ({ day }) => dayOf(day));
   const first = firstDay(now).getTime();
@@ -21,13 +21,13 @@ export function perDay(usage: readonly DayOfTool[], now: Date): { day: string; c
   });
 }
 
-/** What took most comes first. */
+/** Tools by credits charged, largest first. */
 export const perTool = (usage: readonly DayOfTool[]): { tool: string; charged: number }[] =>
   [...Map.groupBy(usage, ({ tool }) => tool)]
     .map(([tool, rows]) => ({ tool, charged: sum(rows) }))
     .sort((a, b) => b.charged - a.charged);
 
-/** How long so many credits last when each day takes as many as the last seven did on average. */
+/** How long the credits last at the average daily use of the last seven days. */
 export function lasts(available: number, usage: readonly DayOfTool[], now: Date): string {
   const from = firstDay(now, PACE_DAYS);
   const week = sum(usage.filter(({ day }) => day >= from));

@@ -1,7 +1,7 @@
 import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
 import { fieldNumber } from './number.ts';
 
-/** A form cannot say "nothing": an empty field stands for one that is left out, unless the tool wants it. */
+/** A form cannot omit a field: an empty value means that the field is left out, unless it is required. */
 function fieldValue(property: PropertySchema, text: string | null, required: boolean): unknown {
   if (property.type === 'boolean') return text !== null;
   if (text === null) return undefined;
@@ -12,11 +12,11 @@ function fieldValue(property: PropertySchema, text: string | null, required: boo
   const isNumber = property.type === 'integer' || property.type === 'number';
   const number = isNumber ? fieldNumber(text) : Number.NaN;
   if (!Number.isNaN(number)) return number;
-  // Browsers send every line end as CR LF, whatever was typed or pasted (HTML standard, form submission).
+  // Browsers send every line break as CR LF (HTML Standard, form submission).
   return text.replaceAll('\r\n', '\n');
 }
 
-/** The input that a tool's form stands for; what it must not be is for the tool's schema to say. */
+/** Converts a submitted form to a tool's input; the tool's schema validates it afterwards. */
 export function toolInput({ input }: ToolDefinition, form: URLSearchParams): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(input.properties).flatMap(([name, property]) => {

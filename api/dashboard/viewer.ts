@@ -1,11 +1,11 @@
 import type { Account } from '../../store/mongo.ts';
 import type { User } from '../auth.ts';
 
-/** Who looks at a page. */
+/** The signed-in user of a page. */
 export interface Viewer {
   user: User;
   account: Account;
   sessionId: string;
-  /** Comes back with each form. */
+  /** Anti-CSRF token, sent with each form. */
   formToken: string;
 }

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** A cached value and its age in milliseconds. */
 export interface Cached<T> {
   value: T;
@@ -10,13 +12,6 @@ export interface Cache<T> {
   set(key: string, value: T, ttlMs: number): void;
 }
 
-interface Entry<T> {
-  value: T;
-  size: number;
-  since: number;
-  until: number;
-}
-
 /**
  * A cache that evicts the least recently used entry first.
  *
@@ -25,38 +20,20 @@ interface Entry<T> {
  * @param now monotonic clock, in milliseconds
  */
 export function createCache<T>(maxSize: number, now: () => number): Cache<T> {
-  // A Map keeps insertion order; each use inserts the entry again at the end.
-  const entries = new Map<string, Entry<T>>();
-  let total = 0;
-
-  function remove(key: string): Entry<T> | undefined {
-    const entry = entries.get(key);
-    entries.delete(key);
-    total -= entry?.size ?? 0;
-    return entry;
-  }
-
-  function insert(key: string, entry: Entry<T>): void {
-    entries.set(key, entry);
-    total += entry.size;
-  }
-
+  const entries = new LRUCache<string, { value: T; storedAt: number; expiresAt: number }>({
+    maxSize,
+    sizeCalculation: ({ value }, key) => key.length + JSON.stringify(value).length,
+  });
   return {
     get(key) {
-      const entry = remove(key);
-      if (entry === undefined || now() >= entry.until) return undefined;
-      insert(key, entry);
-      return { value: entry.value, ageMs: now() - entry.since };
+      const entry = entries.get(key);
+      // lru-cache's own TTL keeps an entry for the millisecond in which it expires.
+      if (entry === undefined || now() >= entry.expiresAt) return undefined;
+      return { value: entry.value, ageMs: now() - entry.storedAt };
     },
     set(key, value, ttlMs) {
-      remove(key);
-      const size = key.length + JSON.stringify(value).length;
-      if (ttlMs <= 0 || size > maxSize) return;
-      insert(key, { value, size, since: now(), until: now() + ttlMs });
-      for (const oldest of entries.keys()) {
-        if (total <= maxSize) break;
-        remove(oldest);
-      }
+      if (ttlMs <= 0) entries.delete(key);
+      else entries.set(key, { value, storedAt: now(), expiresAt: now() + ttlMs });
     },
   };
 }

@@ -1,42 +1,41 @@
-/** Most of each that a page's outline lists. */
+/** Limits of the lists of a page's parts. */
 export const MAX_HEADINGS = 5000;
 export const MAX_LINKS = 10_000;
 export const MAX_IMAGES = 10_000;
-/** Longest text that a page gives, in code points; beside it those of its parts. */
+/** Text limits in code points: of the whole page, and of one part. */
 export const TEXT_CODE_POINTS = 50_000;
 export const PART_CODE_POINTS = 1000;
-/** For titles and the values of `meta`. */
+/** Limit of titles and `meta` values, in code points. */
 export const VALUE_CODE_POINTS = 5000;
-/** Of `og:` and `twitter:` each. */
+/** Limit of `og:` and of `twitter:` properties each. */
 export const MAX_PROPERTIES = 1000;
 
-/** What both tools that read a page say of how they do it. */
+/** Shared part of the descriptions of web-scrape and seo-meta. */
 export const PAGE_TEXT =
-  'Downloads the HTML alone (at most 5 MB after decompression, 15 s, 10 redirects), runs no scripts and loads neither ' +
-  'style sheets nor images. A page that is answered with an error status is a result, too. What is HTML is told by its ' +
-  'bytes as browsers do (MIME Sniffing Standard), the Content-Type is a hint; XHTML is HTML, an empty body is when it is ' +
-  'declared so, anything else is `unsupported_source`. Characters are decoded by the byte order mark, else by the charset ' +
-  'of the Content-Type, else by that of the `meta` element, else as UTF-8 where it is that, else as windows-1252. Elements ' +
-  'more than 512 deep are read as siblings of each other, as browsers do. More than 5 MB, a hundredfold growth in ' +
-  'decompression or more than 750,000 nodes are `source_too_large`. Non-public addresses are `target_refused`, also ' +
-  'after a redirect; a connection that fails, an invalid certificate or too many redirects are `target_failed`, a download ' +
-  'that takes more than 15 s is `target_timeout`, and a page that has not been read 30 s after the call began is ' +
-  '`deadline_exceeded`.';
+  'Downloads only the HTML (at most 5 MB after decompression, 15 s, 10 redirects); scripts are not run, and style ' +
+  'sheets and images are not loaded. A page with an error status is a result, too. HTML is detected by its bytes as ' +
+  'browsers do (MIME Sniffing Standard), with the Content-Type as a hint. XHTML is read as HTML, an empty body is ' +
+  'accepted if it is declared as HTML, anything else is `unsupported_source`. The character encoding is taken from ' +
+  'the byte order mark, else from the Content-Type, else from the `meta` element; otherwise it is UTF-8 if valid, ' +
+  'else windows-1252. Elements nested more than 512 deep are read as siblings, as browsers do. More than 5 MB, a ' +
+  'hundredfold growth in decompression, or more than 750,000 nodes are `source_too_large`. Non-public addresses are ' +
+  '`target_refused`, also after a redirect. A failed connection, an invalid certificate or too many redirects are ' +
+  '`target_failed`; a download of more than 15 s is `target_timeout`; a page that is not processed within 30 s of ' +
+  'the call is `deadline_exceeded`.';
 
-/** How pages are found by those who look for them. */
 export const title = {
   type: ['string', 'null'],
-  description: `Text of the first \`title\` element, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
+  description: `Text of the first \`title\` element, cut at ${VALUE_CODE_POINTS} characters; null if absent.`,
 } as const;
 
 export const metaDescription = {
   type: ['string', 'null'],
-  description: `Meta description, cut at ${VALUE_CODE_POINTS} characters; null without one.`,
+  description: `Meta description, cut at ${VALUE_CODE_POINTS} characters; null if absent.`,
 } as const;
 
 export const canonical = {
   type: ['string', 'null'],
-  description: 'Canonical URL that a `link` element declares, made absolute; null without one.',
+  description: 'Canonical URL that a `link` element declares, made absolute; null if absent.',
 } as const;
 
 export const headings = {
@@ -45,12 +44,12 @@ export const headings = {
     type: 'object',
     properties: {
       level: { type: 'integer', minimum: 1, maximum: 6, description: '1 for `h1`, to 6 for `h6`.' },
-      text: { type: 'string', description: `Its text, cut at ${PART_CODE_POINTS} characters.` },
+      text: { type: 'string', description: `Text of the heading, cut at ${PART_CODE_POINTS} characters.` },
     },
     required: ['level', 'text'],
     additionalProperties: false,
   },
-  description: `Headings h1 to h6 in the order of the document, at most ${MAX_HEADINGS}, hidden ones too.`,
+  description: `Headings h1 to h6 in the order of the document, at most ${MAX_HEADINGS}, including hidden ones.`,
 } as const;
 
 const property = { oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] } as const;
@@ -59,24 +58,24 @@ export const openGraph = {
   type: 'object',
   additionalProperties: property,
   description:
-    'Values of the `og:` properties by their full name in lower case, such as `og:title`. One that the page has several ' +
-    `times is an array of its values in their order. At most ${MAX_PROPERTIES} values.`,
+    'Values of the `og:` properties by their full name in lower case, such as `og:title`. A property that occurs several ' +
+    `times is an array of its values in document order. At most ${MAX_PROPERTIES} values.`,
 } as const;
 
 export const twitter = {
   type: 'object',
   additionalProperties: property,
   description:
-    'Values of the `twitter:` properties by their full name in lower case, such as `twitter:card`. One that the page has ' +
-    `several times is an array of its values in their order. At most ${MAX_PROPERTIES} values.`,
+    'Values of the `twitter:` properties by their full name in lower case, such as `twitter:card`. A property that occurs ' +
+    `several times is an array of its values in document order. At most ${MAX_PROPERTIES} values.`,
 } as const;
 
 export const wordCount = {
   type: 'integer',
   minimum: 0,
   description:
-    'Words in the whole text that a reader sees, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, ' +
-    'Thai and the like). Scripts, styles, `noscript`, templates and whatever the page hides by an attribute, in `style` ' +
-    'attributes or in simple rules of its `style` elements do not count; what a style sheet elsewhere hides, or a rule ' +
-    'for a state or a size of the window, does.',
+    'Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and ' +
+    'similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or ' +
+    'simple rules in `style` elements are not counted. Content hidden by external style sheets, or by rules for states ' +
+    'or viewport sizes, is counted.',
 } as const;

@@ -1,4 +1,4 @@
-/** Fields that the tools which draw pages share. Ceilings: activities/browser/capture.ts. */
+/** Fields shared by the screenshot tools. Their limits are in activities/browser/capture.ts. */
 
 const pictureWidth = { type: 'integer', minimum: 100, maximum: 3840, default: 1440 } as const;
 const pictureHeight = { type: 'integer', minimum: 100, maximum: 4320, default: 900 } as const;
@@ -8,9 +8,9 @@ export const PICTURE_INPUT = {
     type: 'integer',
     enum: [1, 2],
     default: 1,
-    description: '1 standard density, 2 high density: twice as many pixels each way.',
+    description: '1 for standard density, 2 for high density: twice the pixels in both directions.',
   },
-  format: { type: 'string', enum: ['png', 'jpeg'], default: 'png', description: 'Format of the picture.' },
+  format: { type: 'string', enum: ['png', 'jpeg'], default: 'png', description: 'Image format.' },
   quality: {
     type: 'integer',
     minimum: 40,
@@ -27,19 +27,19 @@ export const PICTURE_OUTPUT = {
   fileBase64: {
     type: 'string',
     contentEncoding: 'base64',
-    description: 'Picture, base64, without a data URI prefix.',
+    description: 'Image in base64, without a data URI prefix.',
   },
-  mimeType: { type: 'string', enum: ['image/png', 'image/jpeg'], description: 'Type of the picture.' },
-  width: { type: 'integer', description: 'Pixel width of the picture.' },
-  height: { type: 'integer', description: 'Pixel height of the picture.' },
+  mimeType: { type: 'string', enum: ['image/png', 'image/jpeg'], description: 'MIME type of the image.' },
+  width: { type: 'integer', description: 'Width of the image in pixels.' },
+  height: { type: 'integer', description: 'Height of the image in pixels.' },
   truncated: {
     type: 'boolean',
     description:
-      'True when the page is higher than 16,384 CSS pixels, or would give more than 100 million pixels, and was clipped there.',
+      'True when the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in all.',
   },
 } as const;
 
-/** A white picture of 100 x 100 pixels, for the examples. */
+/** A white image of 100 x 100 pixels, for examples. */
 export const EXAMPLE_PICTURE = {
   fileBase64:
     'iVBORw0KGgoAAAANSUhEUgAAAGQAAABkAQAAAABYmaj5AAAAGUlEQVR4nGP4DwUMo4xRxihjlDHKGGWQxQAAoRpkqk2aXj4AAAAASUVORK5CYII=',

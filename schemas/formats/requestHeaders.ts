@@ -1,4 +1,5 @@
 import type { Fault } from '../errors.ts';
+import { isRecord } from '../isRecord.ts';
 import { escapePointer } from './pointer.ts';
 
 /** Header fields of a request as a caller gives them: an object, or the same object as JSON text. */
@@ -21,8 +22,6 @@ const CONTROL = /[^\P{Cc}\t]/u;
 /** What is said by the connection, which is not the caller's: RFC 9110 section 7.6.1 and its own length. */
 const OURS = /^(?:connection|content-length|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTexts = (values: unknown[]): values is string[] => values.every((value) => typeof value === 'string');
 
 function parse(text: string): unknown {
@@ -61,7 +60,7 @@ const surrogateFault = (input: HeadersInput, value: string): string | null =>
  */
 export function readRequestHeaders(input: HeadersInput, url: URL | null): RequestHeaders {
   const headers = typeof input === 'string' ? parse(input) : input;
-  if (!isObject(headers))
+  if (!isRecord(headers))
     return { fields: [], faults: [{ pointer: '/headers', message: 'is not a JSON object' }] };
   // Within a text there is nothing that a pointer could point to.
   const fault = (name: string, message: string): Fault =>

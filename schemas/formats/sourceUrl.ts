@@ -3,7 +3,7 @@ import { parseWebUrl } from './url.ts';
 
 const URL_BYTES = 8192;
 
-/** Input field of the tools that ask a web server for something. @param what with its article: "the page" */
+/** Input field for the URL of a source. @param what the source with its article, such as "the page" */
 export const sourceUrl = (what: string) =>
   ({
     type: 'string',
@@ -12,7 +12,7 @@ export const sourceUrl = (what: string) =>
     description: `Absolute http or https URL of ${what}, without user name and password, at most 8 KB.`,
   }) as const;
 
-/** What the schema of `sourceUrl` cannot express. @param pointer of the field */
+/** Checks that the schema of `sourceUrl` cannot express. @param pointer JSON Pointer of the field */
 export function checkSourceUrl(pointer: string, text: string): Fault[] {
   const faults: Fault[] = [];
   const parsed = parseWebUrl(text);
@@ -22,7 +22,7 @@ export function checkSourceUrl(pointer: string, text: string): Fault[] {
   return faults;
 }
 
-/** What can go wrong with a page beyond what can with every call. */
+/** Errors of tools that download a page, beside those of every call. */
 export const PAGE_ERRORS = [
   'host_not_found',
   'target_refused',
@@ -32,5 +32,5 @@ export const PAGE_ERRORS = [
   'unsupported_source',
 ] as const satisfies readonly ErrorCode[];
 
-/** The same of a file. */
+/** Errors of tools that download a file. */
 export const FILE_ERRORS = [...PAGE_ERRORS, 'corrupt_source'] as const satisfies readonly ErrorCode[];

@@ -5,11 +5,12 @@ export default defineTool({
   name: 'argon2-verify',
   title: 'Argon2 verify',
   description:
-    'Tests a password against a stored Argon2i, Argon2d or Argon2id hash in the PHC string format; version and cost are ' +
-    'read from the hash, and a hash without a version is of version 16, as in the reference decoder. Associated data in ' +
-    'the hash (data=) is honoured; a secret key is not known here, so a hash made with one (keyid=) does not match. ' +
-    'Verified are at most 256 MiB, 16 passes, 16 lanes, and 1 GiB as memory times passes; a costlier or malformed hash is ' +
-    'refused, not answered with false. Hashes of version 16 take several times as long as the others.',
+    'Verifies a password against a stored Argon2i, Argon2d or Argon2id hash in PHC string format. Version and cost ' +
+    'parameters are read from the hash; a hash without a version is read as version 16, as in the reference decoder. ' +
+    'Associated data in the hash (data=) is used. A hash that was made with a secret key (keyid=) never matches, ' +
+    'because the key is not known here. Limits: 256 MiB of memory, 16 passes, 16 lanes, and 1 GiB as memory times ' +
+    'passes. A costlier or malformed hash is refused as `invalid_input`. Hashes of version 16 take several times as ' +
+    'long as others.',
   price: 3,
   pool: 'cpu',
   limits: { workMs: 60_000 },
@@ -19,7 +20,7 @@ export default defineTool({
       password: {
         type: 'string',
         writeOnly: true,
-        description: 'Plaintext password to test; may be empty.',
+        description: 'Plaintext password to verify; may be empty.',
       },
       hash: {
         type: 'string',

@@ -6,9 +6,10 @@ export default defineTool({
   name: 'bcrypt-hash',
   title: 'Bcrypt hash',
   description:
-    'Hashes a password with bcrypt under a fresh random salt and answers the $2b$ string to store. bcrypt reads 72 bytes ' +
-    'and no more, so a longer password (in UTF-8) is refused instead of silently cut, and so is one that holds a NUL ' +
-    'character, where implementations part ways. The password is used as sent, without Unicode normalisation, and never stored.',
+    'Hashes a password with bcrypt and a new random salt, and returns the $2b$ string to store. bcrypt reads only 72 ' +
+    'bytes, so a longer password (in UTF-8) is refused and not silently truncated. A password with a NUL character ' +
+    'is refused too, because implementations differ in how they treat it. The password is used as sent, without ' +
+    'Unicode normalisation, and is never stored.',
   price: 2,
   pool: 'cpu',
   limits: { workMs: 20_000 },
@@ -26,7 +27,7 @@ export default defineTool({
         minimum: 4,
         maximum: 14,
         default: 11,
-        description: 'BCrypt cost; each step up doubles the time.',
+        description: 'bcrypt cost; each increment doubles the time.',
       },
     },
     required: ['password'],
@@ -38,7 +39,7 @@ export default defineTool({
       hash: {
         type: 'string',
         pattern: '^\\$2b\\$[01]\\d\\$[./A-Za-z0-9]{53}$',
-        description: 'BCrypt hash with embedded salt and work factor.',
+        description: 'bcrypt hash with embedded salt and work factor.',
       },
     },
     required: ['hash'],
@@ -57,12 +58,12 @@ export default defineTool({
     if (bytes > BCRYPT_PASSWORD_BYTES)
       faults.push({
         pointer: '/password',
-        message: `is ${bytes} bytes of UTF-8; bcrypt reads only ${BCRYPT_PASSWORD_BYTES}`,
+        message: `has ${bytes} bytes in UTF-8; bcrypt reads only ${BCRYPT_PASSWORD_BYTES}`,
       });
     if (password.includes('\0'))
       faults.push({
         pointer: '/password',
-        message: 'holds a NUL character, where some implementations stop',
+        message: 'contains a NUL character, at which some implementations stop',
       });
     return faults;
   },

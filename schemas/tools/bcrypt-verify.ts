@@ -5,10 +5,11 @@ export default defineTool({
   name: 'bcrypt-verify',
   title: 'Bcrypt verify',
   description:
-    'Tests a password against a stored bcrypt hash; the work factor is read from the hash, up to 16. $2a$, $2b$ and $2y$ ' +
-    'hashes are verified, and $2x$ with the sign-extension bug that it stands for. As everywhere in bcrypt only the first ' +
-    '72 bytes of the password count, so two passwords that differ after them both match; the empty password is allowed, ' +
-    'and a NUL character counts as a byte like any other. A string that is no bcrypt hash is refused, not answered with false.',
+    'Verifies a password against a stored bcrypt hash. The work factor is read from the hash and may be at most 16. ' +
+    '$2a$, $2b$ and $2y$ hashes are supported, and $2x$ hashes with the sign-extension bug that the prefix marks. As ' +
+    'in every bcrypt implementation, only the first 72 bytes of the password count, so two passwords that differ ' +
+    'after them both match. The empty password is allowed, and a NUL character is an ordinary byte. A string that is ' +
+    'not a bcrypt hash is refused as `invalid_input`.',
   price: 2,
   pool: 'cpu',
   limits: { workMs: 60_000 },
@@ -18,11 +19,11 @@ export default defineTool({
       password: {
         type: 'string',
         writeOnly: true,
-        description: 'Plaintext password to test; may be empty, and counts up to its 72nd byte.',
+        description: 'Plaintext password to verify; may be empty. Only the first 72 bytes count.',
       },
       hash: {
         type: 'string',
-        description: 'Stored BCrypt hash: $2a$, $2b$, $2x$ or $2y$, work factor 4 to 16.',
+        description: 'Stored bcrypt hash: $2a$, $2b$, $2x$ or $2y$, work factor 4 to 16.',
       },
     },
     required: ['password', 'hash'],

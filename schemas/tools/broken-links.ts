@@ -1,10 +1,10 @@
 import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
-/** Links checked in one call, at most. */
+/** Largest number of links checked per call. */
 const LINKS = 30;
 
-/** Why a link is broken, or not known to be good. */
+/** Why a link is broken or could not be verified. */
 export const LINK_REASONS = [
   'status',
   'blocked',
@@ -25,14 +25,15 @@ export default defineTool({
   name: 'broken-links',
   title: 'Broken links',
   description:
-    'Downloads a page of at most 5 MB, takes the different addresses that its `a` and `area` elements lead to (http and ' +
-    'https, fragments left out, `<base>` respected) and checks the first of them in the order of the document, five at a ' +
-    'time. Each is asked for with one GET, of which only the headers are read, and up to 5 redirects are followed. A ' +
-    'link is broken when it answers a status from 400 on or nothing in 10 s, when its host does not resolve, or when ' +
-    'connection, certificate or protocol fail. 401, 403, 429 and 999 are what servers tell programs and not visitors: ' +
-    '`broken` is false there and `reason` is `blocked`. A link to a non-public address or a port that browsers refuse is ' +
-    'not fetched; it is broken for everybody who reads the page, with the reason `refused`. The page itself has 15 s, and ' +
-    'everything together 60 s: links that have no answer by then are left out, and `checked` says how many there are.',
+    'Downloads a page of at most 5 MB, collects the distinct http and https URLs of its `a` and `area` elements ' +
+    '(without fragments, resolved against `<base>`), and checks the first of them in document order, five at a time. ' +
+    'Each link is requested once with GET; only the headers are read, and up to 5 redirects are followed. A link is ' +
+    'broken when it answers a status of 400 or above, when it does not answer within 10 s, when its host does not ' +
+    'resolve, or when the connection, the certificate or the protocol fails. Servers often answer 401, 403, 429 and ' +
+    '999 to programs only: then `broken` is false and `reason` is `blocked`. A link to a non-public address or to a ' +
+    'port that browsers block is not requested; it is broken with the reason `refused`. The page has 15 s and the ' +
+    'whole call 60 s. Links without an answer by then are left out; `checked` is the number of links that were ' +
+    'checked.',
   price: 10,
   pool: 'network',
   limits: { workMs: 60_000 },
@@ -45,7 +46,7 @@ export default defineTool({
         minimum: 1,
         maximum: LINKS,
         default: LINKS,
-        description: 'Links to check, in the order of the document.',
+        description: 'Number of links to check, in document order.',
       },
     },
     required: ['url'],
@@ -54,56 +55,56 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      url: { type: 'string', description: 'Page that was crawled: its address after redirects.' },
-      totalFound: { type: 'integer', minimum: 0, description: 'Different links on the page.' },
+      url: { type: 'string', description: 'URL of the page after redirects.' },
+      totalFound: { type: 'integer', minimum: 0, description: 'Distinct links on the page.' },
       checked: {
         type: 'integer',
         minimum: 0,
         maximum: LINKS,
-        description: 'Links that were checked.',
+        description: 'Number of links that were checked.',
       },
       links: {
         type: 'array',
         maxItems: LINKS,
-        description: 'Each link that was checked, in the order of the document.',
+        description: 'The checked links, in document order.',
         items: {
           type: 'object',
           properties: {
-            url: { type: 'string', description: 'Address of the link: absolute, without fragment.' },
+            url: { type: 'string', description: 'Absolute URL of the link, without fragment.' },
             text: {
               type: 'string',
-              description: 'Text of the first link to it that has one; empty where there is none.',
+              description: 'Text of the first such link that has text; empty if none has.',
             },
             statusCode: {
               type: ['integer', 'null'],
               minimum: 100,
               maximum: 999,
-              description: 'Status after redirects; null when there was no answer.',
+              description: 'Status after redirects; null without a response.',
             },
-            broken: { type: 'boolean', description: 'Whether a visitor gets nothing good from it.' },
+            broken: { type: 'boolean', description: 'Whether the link is broken.' },
             reason: {
               type: ['string', 'null'],
               enum: [...LINK_REASONS, null],
               description:
-                '`status` (400 or above), `blocked` (401, 403, 429, 999: not broken), `refused` (not public, or led there by a ' +
-                'redirect: not fetched), `malformed` (a host that cannot be), `dns`, `connection_refused`, `reset`, ' +
+                '`status` (400 or above), `blocked` (401, 403, 429, 999: not broken), `refused` (not public, or redirected there: ' +
+                'not requested), `malformed` (an invalid host), `dns`, `connection_refused`, `reset`, ' +
                 '`unreachable`, `timeout`, `tls`, `certificate`, `protocol` or `redirects` (more than 5); null for a good link.',
             },
             finalUrl: {
               type: ['string', 'null'],
-              description: 'Address after redirects, without fragment; null when there was no answer.',
+              description: 'URL after redirects, without fragment; null without a response.',
             },
             ms: {
               type: 'integer',
               minimum: 0,
-              description: 'Milliseconds the check took, redirects included.',
+              description: 'Duration of the check in milliseconds, including redirects.',
             },
           },
           required: ['url', 'text', 'statusCode', 'broken', 'reason', 'finalUrl', 'ms'],
           additionalProperties: false,
         },
       },
-      elapsedMs: { type: 'integer', minimum: 0, description: 'Milliseconds that everything took.' },
+      elapsedMs: { type: 'integer', minimum: 0, description: 'Duration of the whole call in milliseconds.' },
     },
     required: ['url', 'totalFound', 'checked', 'links', 'elapsedMs'],
     additionalProperties: false,

@@ -6,7 +6,7 @@ const RECORD_TYPES = ['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'SOA'] as const;
 const ttl = {
   type: 'integer',
   minimum: 0,
-  description: 'Seconds for which the record may be kept; counts down while we keep it.',
+  description: 'Remaining lifetime in seconds; it counts down while the record is cached here.',
 } as const;
 const seconds = { type: 'integer', minimum: 0, maximum: 0xffff_ffff } as const;
 const domain = (description: string) => ({ type: 'string', description }) as const;
@@ -15,16 +15,16 @@ export default defineTool({
   name: 'dns-lookup',
   title: 'DNS lookup',
   description:
-    'Resolves one type of DNS record of a domain. Internationalised names are converted (IDNA), labels may begin with ' +
-    'an underscore. A domain that does not exist is `host_not_found`; one that exists without a record of the type ' +
-    'answers `found: false`, also when it is an alias whose target has none. Aliases (CNAME) are followed for every ' +
-    'type but CNAME itself, and the records are those at their end. A name server that fails (SERVFAIL, a broken or a ' +
-    'refused answer) is `target_failed`, one that stays silent is `target_timeout`. Names of internal networks (under ' +
-    '`.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`, `.intranet`, `.lan`, ' +
-    '`.private`, `.onion`), aliases of them, and names of a single label, ' +
-    'top-level domains included, are `target_refused`. Names in records are lower case and without a trailing dot; ' +
-    'characters that are no letter of a name are written as in master files (`\\.`, `\\032`). Answers are cached for as ' +
-    'long as they allow, at most 300 s, those that something does not exist included.',
+    'Looks up one type of DNS record of a domain. Internationalised names are converted (IDNA); labels may begin ' +
+    'with an underscore. A domain that does not exist is `host_not_found`. A domain that exists without a record of ' +
+    'the type returns `found: false`, also when it is an alias whose target has no such record. Aliases (CNAME) are ' +
+    'followed for every type except CNAME, and the records are those of the last name. A name server that fails ' +
+    '(SERVFAIL, a malformed or refused answer) is `target_failed`; one that does not answer is `target_timeout`. ' +
+    'Names of internal networks (under `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, ' +
+    '`.home`, `.intranet`, `.lan`, `.private`, `.onion`), aliases of such names, and single-label names, including ' +
+    'top-level domains, are `target_refused`. Names in records are lower case without a trailing dot; special ' +
+    'characters are escaped as in zone files (`\\.`, `\\032`). Answers are cached as long as their TTL allows, at ' +
+    'most 300 s, including negative answers.',
   price: 1,
   pool: 'network',
   limits: { workMs: 10_000 },
@@ -34,10 +34,9 @@ export default defineTool({
       hostname: {
         type: 'string',
         minLength: 1,
-        // One more than a name may have, for a trailing dot.
+        // 253 characters and a trailing dot.
         maxLength: 254,
-        description:
-          'Domain to resolve, without a scheme, at most 253 characters; neither a URL nor an IP address.',
+        description: 'Domain name of at most 253 characters; not a URL or an IP address.',
       },
       recordType: {
         type: 'string',
@@ -54,10 +53,9 @@ export default defineTool({
     properties: {
       hostname: {
         type: 'string',
-        description:
-          'Name that was asked for: lower case, internationalised labels as `xn--…`, no trailing dot.',
+        description: 'The queried name: lower case, internationalised labels as `xn--…`, no trailing dot.',
       },
-      recordType: { type: 'string', enum: RECORD_TYPES, description: 'Type that was asked for.' },
+      recordType: { type: 'string', enum: RECORD_TYPES, description: 'The queried type.' },
       records: {
         type: 'array',
         description:
@@ -75,12 +73,12 @@ export default defineTool({
               title: 'MX',
               type: 'object',
               properties: {
-                exchange: domain('Mail server; `.` when the domain takes no mail (RFC 7505).'),
+                exchange: domain('Mail server; `.` when the domain does not accept mail (RFC 7505).'),
                 priority: {
                   type: 'integer',
                   minimum: 0,
                   maximum: 65_535,
-                  description: 'Lower is tried first.',
+                  description: 'Lower values are tried first.',
                 },
                 ttl,
               },
@@ -93,12 +91,12 @@ export default defineTool({
               properties: {
                 text: {
                   type: 'string',
-                  description: 'The chunks joined: as UTF-8 where they are that, else as Latin-1.',
+                  description: 'The joined chunks, decoded as UTF-8 if valid, else as Latin-1.',
                 },
                 chunks: {
                   type: 'array',
                   items: { type: 'string' },
-                  description: 'The strings of at most 255 bytes that the record is made of.',
+                  description: 'The strings of the record, of at most 255 bytes each.',
                 },
                 ttl,
               },
@@ -117,12 +115,21 @@ export default defineTool({
               type: 'object',
               properties: {
                 mname: domain('Primary name server.'),
-                rname: domain('Mailbox of who is responsible; the first dot that has no backslash is the @.'),
+                rname: domain('Mailbox of the administrator; the first unescaped dot stands for the @.'),
                 serial: { ...seconds, description: 'Version of the zone.' },
-                refresh: { ...seconds, description: 'Seconds until secondaries ask for a newer version.' },
-                retry: { ...seconds, description: 'Seconds until they ask again when that failed.' },
-                expire: { ...seconds, description: 'Seconds until they stop answering without one.' },
-                minimum: { ...seconds, description: 'Seconds that negative answers may be kept at most.' },
+                refresh: {
+                  ...seconds,
+                  description: 'Seconds until secondary servers check for a newer version.',
+                },
+                retry: { ...seconds, description: 'Seconds until they retry a failed check.' },
+                expire: {
+                  ...seconds,
+                  description: 'Seconds after which they stop answering when checks keep failing.',
+                },
+                minimum: {
+                  ...seconds,
+                  description: 'Longest time that negative answers may be cached, in seconds.',
+                },
                 ttl,
               },
               required: ['mname', 'rname', 'serial', 'refresh', 'retry', 'expire', 'minimum', 'ttl'],
@@ -158,7 +165,7 @@ export default defineTool({
   check({ hostname }) {
     const host = parseHost(hostname);
     if (host.kind === 'name') return [];
-    const message = host.kind === 'address' ? 'is an IP address; give the name of a domain' : host.message;
+    const message = host.kind === 'address' ? 'is an IP address; enter a domain name' : host.message;
     return [{ pointer: '/hostname', message }];
   },
 });

@@ -40,23 +40,23 @@ const perUnit = {
   pricePerOunce: {
     type: 'number',
     exclusiveMinimum: 0,
-    description: 'Price of a troy ounce (31.1034768 g).',
+    description: 'Price per troy ounce (31.1034768 g).',
   },
-  pricePerGram: { type: 'number', exclusiveMinimum: 0, description: 'Price of a gram.' },
-  pricePerTola: { type: 'number', exclusiveMinimum: 0, description: 'Price of a tola (11.6638 g).' },
+  pricePerGram: { type: 'number', exclusiveMinimum: 0, description: 'Price per gram.' },
+  pricePerTola: { type: 'number', exclusiveMinimum: 0, description: 'Price per tola (11.6638 g).' },
 } as const;
 
 export default defineTool({
   name: 'gold-price',
   title: 'Gold and silver price',
   description:
-    'Spot price of gold or silver in one of 32 currencies: a market quote in US dollars times an exchange rate, computed in ' +
-    'decimal arithmetic and rounded once, half up, to six decimals. Quotes are refreshed when they are a minute old. When ' +
-    'a source cannot be reached, is slow, or sends what cannot be right, the last good quote is served however old it is, ' +
-    'with `stale: true`; look at `asOfUtc`. What cannot be right is a price or rate that is not a positive number, one from ' +
-    'the future, and one more than 20 % away from the last good one, unless at least three refreshes over ten ' +
-    'minutes or more agree on it. `feed_unavailable` is only answered while there has never been a quote for that metal or ' +
-    'a rate for that currency.',
+    'Spot price of gold or silver in one of 32 currencies: a market quote in US dollars times an exchange rate, ' +
+    'computed in decimal arithmetic and rounded once, half up, to six decimals. Quotes are cached for one minute. ' +
+    'When a source is unreachable, slow, or sends an implausible value, the last good quote is returned, whatever ' +
+    'its age, with `stale: true`; see `asOfUtc`. Implausible values are prices or rates that are not positive ' +
+    'numbers, that are dated in the future, or that differ by more than 20 % from the last good one, unless at least ' +
+    'three refreshes over ten minutes or more agree. `feed_unavailable` is returned only if there has never been a ' +
+    'quote for the metal or a rate for the currency.',
   price: 1,
   pool: 'network',
   limits: { workMs: 10_000 },
@@ -82,17 +82,16 @@ export default defineTool({
       ...perUnit,
       karats: {
         type: 'array',
-        description:
-          'The same for alloys of gold, finest first: 24, 22, 21, 20, 18, 16, 14, 10. Empty for silver.',
+        description: 'Prices of gold alloys, finest first: 24, 22, 21, 20, 18, 16, 14, 10. Empty for silver.',
         items: {
           type: 'object',
           properties: {
-            karat: { type: 'integer', minimum: 1, maximum: 24, description: 'Parts of gold in 24.' },
+            karat: { type: 'integer', minimum: 1, maximum: 24, description: 'Parts of gold per 24.' },
             purity: {
               type: 'number',
               exclusiveMinimum: 0,
               maximum: 1,
-              description: 'The same as a fraction.',
+              description: 'Gold content as a fraction.',
             },
             ...perUnit,
           },
@@ -104,12 +103,12 @@ export default defineTool({
         type: 'string',
         format: 'date-time',
         description:
-          'When the quote was published, ISO 8601: of the price of the metal and the exchange rate, the older one. Rates ' +
-          'that come with a day alone count from its beginning.',
+          'Publication time of the quote, ISO 8601: the older of the metal price and the exchange rate. Rates ' +
+          'that have only a date count from the start of that day.',
       },
       stale: {
         type: 'boolean',
-        description: 'True when a cached value was served because a source could not be used.',
+        description: 'True when a cached value was returned because a source could not be used.',
       },
     },
     required: [

@@ -4,8 +4,9 @@ export default defineTool({
   name: 'hash-text',
   title: 'Hash text',
   description:
-    'Hashes a string, taken as UTF-8, and answers the digest in lowercase hexadecimal. MD5 and SHA-1 are offered for ' +
-    'checksums and legacy interoperability only; neither resists collisions, and none of the four is fit for storing passwords.',
+    'Hashes a string as UTF-8 and returns the digest in lowercase hexadecimal. MD5 and SHA-1 are offered only for ' +
+    'checksums and legacy interoperability: neither is collision-resistant. None of the four algorithms is suitable ' +
+    'for storing passwords.',
   price: 1,
   pool: 'cpu',
   limits: { workMs: 10_000 },

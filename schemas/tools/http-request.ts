@@ -9,14 +9,15 @@ export default defineTool({
   name: 'http-request',
   title: 'HTTP request',
   description:
-    'Sends one HTTP/1.1 request and answers the whole response, with the headers that a browser would hide. Whatever ' +
-    'status the target answers is a result, and redirects are not followed: you see the 3xx and its `location`. Content ' +
-    'codings (gzip, deflate, br, zstd) are undone while the headers stay as they came; a coding that we do not know leaves ' +
-    'the body as it is, in base64. At most 5 MB of body after decoding, beyond that, or when it grows more than a ' +
-    'hundredfold, the call is `source_too_large`: nothing is cut silently. Non-public addresses, internal names and ports ' +
-    'that browsers refuse are `target_refused`. A connection that fails, an invalid certificate or a response that breaks ' +
-    'HTTP or ends half way is `target_failed`; 30 s without the whole response are `target_timeout`. POST, PUT, PATCH and ' +
-    'DELETE are sent at most once, whatever happens here, and are not called off by hanging up.',
+    'Sends one HTTP/1.1 request and returns the complete response, including headers that browsers hide. Every ' +
+    'status of the target is a result. Redirects are not followed: you get the 3xx response and its `location`. ' +
+    'Content codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an unknown coding ' +
+    'the body is returned undecoded in base64. The decoded body may have at most 5 MB. A larger body, or one that ' +
+    'grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. Non-public ' +
+    'addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid ' +
+    'certificate, or a response that violates HTTP or ends early is `target_failed`; no complete response within 30 ' +
+    's is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when ' +
+    'the caller disconnects.',
   price: 2,
   pool: 'network',
   limits: { workMs: 30_000 },
@@ -28,10 +29,10 @@ export default defineTool({
       headers: {
         description:
           'Request headers as a JSON object of names and values, or the same object encoded as a string. An array of ' +
-          'values sends the header once for each. At most 100 headers and 32 KB. Other characters than ASCII are sent as ' +
-          'UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding` and ' +
-          '`Upgrade` cannot be set, and `Host` only to the host of the URL. `User-Agent`, `Accept` and ' +
-          '`Accept-Encoding` are added where you give none; a `Content-Type` is not.',
+          'values sends the header once for each value. At most 100 headers and 32 KB. Non-ASCII characters are sent ' +
+          'as UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding` ' +
+          'and `Upgrade` cannot be set, and `Host` only to the host of the URL. `User-Agent`, `Accept` and ' +
+          '`Accept-Encoding` are added unless given; `Content-Type` is not added.',
         oneOf: [
           {
             type: 'object',
@@ -44,7 +45,7 @@ export default defineTool({
       body: {
         type: 'string',
         maxLength: 1_000_000,
-        description: 'Request body, sent as it is, in UTF-8. GET and HEAD take none.',
+        description: 'Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD.',
       },
     },
     required: ['url'],
@@ -63,27 +64,27 @@ export default defineTool({
         type: 'object',
         additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
         description:
-          'Every response header, names in lower case. One that came more than once, such as `set-cookie`, is an array of ' +
-          'its values in their order.',
+          'All response headers, with names in lower case. A repeated header, such as `set-cookie`, is an array of ' +
+          'its values in order.',
       },
       body: {
         type: 'string',
         description:
           'Response body as text, decoded by its byte order mark, else by the charset of its `Content-Type`, else as UTF-8 ' +
-          'where it is that, else as windows-1252; base64 where it is no text. Empty when there is none.',
+          'if valid, else as windows-1252. Base64 if it is not text. Empty without a body.',
       },
       bodyEncoding: {
         type: 'string',
         enum: ['text', 'base64'],
         description:
-          'How `body` is written: `text`, or `base64` of the bytes for images, sound, video, fonts and whatever else does ' +
-          'not read as text.',
+          'Encoding of `body`: `text`, or `base64` for images, audio, video, fonts and other content that is ' +
+          'not text.',
       },
       elapsedMs: {
         type: 'integer',
         minimum: 0,
         description:
-          'Round-trip time, milliseconds: from the DNS look-up to the last byte of the response, TLS included.',
+          'Total time in milliseconds, from the DNS look-up to the last byte of the response, including TLS.',
       },
     },
     required: ['statusCode', 'headers', 'body', 'bodyEncoding', 'elapsedMs'],

@@ -6,18 +6,19 @@ export default defineTool({
   name: 'image-upscale',
   title: 'Upscale',
   description:
-    'Downloads a PNG, JPEG, WebP or BMP, recognised by its bytes, and makes it two or four times as wide and high. The ' +
-    'picture is enlarged by Lanczos and sharpened by a neural network of UpscalerJS (esrgan-slim) as far as that brings ' +
-    'it nearer to what it shows: how far is measured on the picture itself, and a blurred or very small one is left to ' +
-    'Lanczos. Transparency is enlarged apart: what is opaque stays opaque, and the colours of invisible pixels are left ' +
-    'out. The answer has the format of the source, a PNG for a BMP, upright as its EXIF orientation says, without ' +
-    'metadata but with its colour profile; JPEG and lossy WebP are encoded at quality 90. 16 bits and greyscale stay; a ' +
-    'palette becomes true colour, CMYK becomes sRGB. All BMPs of Windows and OS/2 are read but those of 64 bits a pixel, ' +
-    'with a JPEG or PNG within, or in Huffman or RLE24 code (`unsupported_source`); a BMP is transparent where its header ' +
-    'says how. At most 10 MB, and 4 megapixels at factor 2, 1 megapixel at factor 4, judged by the header: beyond it is ' +
-    '`source_too_large`. A result with a side of more than 65500 pixels for JPEG or 16383 for WebP, which these cannot ' +
-    'hold, is `output_too_large`. Animations and other types are `unsupported_source`, damaged files `corrupt_source`. ' +
-    '60 s in all.',
+    'Downloads a PNG, JPEG, WebP or BMP image, detected by content, and enlarges it two or four times in width and ' +
+    'height. The image is resampled with Lanczos and sharpened by a neural network of UpscalerJS (esrgan-slim) as ' +
+    'far as this improves fidelity. The degree is measured on the image itself; blurred or very small images use ' +
+    'Lanczos only. Transparency is enlarged separately: opaque areas stay opaque, and colours of invisible pixels ' +
+    'are ignored. The result has the format of the source (PNG for BMP), is rotated according to its EXIF ' +
+    'orientation, and keeps the colour profile but no other metadata. JPEG and lossy WebP are encoded at quality 90. ' +
+    '16-bit and greyscale images keep their type; palettes become true colour and CMYK becomes sRGB. All BMP ' +
+    'variants of Windows and OS/2 are supported except 64 bits per pixel, embedded JPEG or PNG, and Huffman or RLE24 ' +
+    'compression (`unsupported_source`); transparency of a BMP is read as its header defines it. Limits: 10 MB, and ' +
+    '4 megapixels at factor 2 or 1 megapixel at factor 4 according to the header; above that the image is ' +
+    '`source_too_large`. A result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP), the limits of ' +
+    'these formats, is `output_too_large`. Animations and other types are `unsupported_source`; damaged files are ' +
+    '`corrupt_source`. The call has 60 s.',
   price: 30,
   pool: 'heavy',
   limits: { workMs: 60_000, attempts: 2 },
@@ -29,7 +30,7 @@ export default defineTool({
         type: 'integer',
         enum: [2, 4],
         default: 2,
-        description: '2 or 4: how many times as wide and high.',
+        description: 'Enlargement factor of width and height: 2 or 4.',
       },
     },
     required: ['fileUrl'],
@@ -38,7 +39,7 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      ...changedImage('Output MIME type: that of the source, `image/png` for a BMP.'),
+      ...changedImage('MIME type of the output: that of the source, or `image/png` for a BMP.'),
       factor: { type: 'integer', enum: [2, 4], description: 'Factor applied.' },
     },
     required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes', 'factor'],

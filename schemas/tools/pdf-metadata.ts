@@ -1,9 +1,9 @@
 import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
-/** Of the file, after decoding of the transfer. */
+/** Size limit of the file in bytes, after content decoding. */
 export const PDF_BYTES = 50 * 1024 * 1024;
-/** UTF-16 code units of one string. */
+/** Length limit of a string, in UTF-16 code units. */
 export const TEXT_LENGTH = 10_000;
 
 const text = (description: string) =>
@@ -13,13 +13,13 @@ export default defineTool({
   name: 'pdf-metadata',
   title: 'PDF metadata',
   description:
-    'Downloads a PDF of at most 50 MB and reads its information dictionary and page count; pages are not rendered, and ' +
-    'XMP metadata is not looked at. Cross-reference tables that are damaged and headers that are lost are repaired as ' +
-    'readers repair them. A file that needs a password is a result: `encrypted` is true, the four texts are null, and the ' +
-    'page count is there where the file tells it in the clear. What is no PDF is `unsupported_source`, what is beyond ' +
-    'repair `corrupt_source`, and what is larger than 50 MB, or unpacks to far more than the outline of a document needs, ' +
-    '`source_too_large`. An address that answers another status than 2xx is `target_failed`. 15 s in all; a file whose ' +
-    'reading takes longer is `deadline_exceeded`.',
+    'Downloads a PDF of at most 50 MB and reads its information dictionary and page count. Pages are not rendered, ' +
+    'and XMP metadata is not read. Damaged cross-reference tables and missing headers are repaired, as PDF readers ' +
+    'do. A file that needs a password is a result: `encrypted` is true, the four texts are null, and the page count ' +
+    'is given if the file does not encrypt it. A file that is not a PDF is `unsupported_source`; one that cannot be ' +
+    'repaired is `corrupt_source`; one above 50 MB, or whose document structure unpacks to an unreasonable size, is ' +
+    '`source_too_large`. A status other than 2xx is `target_failed`. The call has 15 s; a file that takes longer to ' +
+    'read is `deadline_exceeded`.',
   price: 2,
   pool: 'network',
   limits: { workMs: 15_000 },
@@ -35,21 +35,21 @@ export default defineTool({
     type: 'object',
     properties: {
       title: text(
-        'Title; null when it is not set or empty. White space around it is left out, as in the other texts; beyond 10,000 characters they are cut.',
+        'Title; null when missing or empty. Like the other texts it is trimmed, and truncated to 10,000 characters.',
       ),
-      author: text('Author, or null when it is not set.'),
-      subject: text('Subject, or null when it is not set.'),
-      producer: text('Software that produced the file, or null when it is not set.'),
+      author: text('Author, or null when missing.'),
+      subject: text('Subject, or null when missing.'),
+      producer: text('Software that produced the file, or null when missing.'),
       pageCount: {
         type: ['integer', 'null'],
         minimum: 0,
-        description: 'Number of pages; null only for an encrypted file that hides it.',
+        description: 'Number of pages; null only if the file encrypts it.',
       },
       encrypted: {
         type: 'boolean',
         description:
-          'True when the file is protected by a password: one to open it, or one that only restricts printing, copying or ' +
-          'changing. The latter opens without a password, so its texts are there.',
+          'True when the file is protected by a password, either for opening it or only for printing, copying or ' +
+          'changing it. In the second case it opens without a password and its texts are given.',
       },
     },
     required: ['title', 'author', 'subject', 'producer', 'pageCount', 'encrypted'],

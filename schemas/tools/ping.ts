@@ -9,11 +9,11 @@ export default defineTool({
   name: 'ping',
   title: 'Ping',
   description:
-    'Probes a public host and reports round-trip statistics: by ICMP echo where the service may send it, else by timing ' +
-    'TCP handshakes with `port`; `method` says which. Probes start 250 ms apart, whether or not the one before was ' +
-    'answered. A TCP port that refuses the connection has replied (`refused`). A host that never replies is a result ' +
-    'with 100 % loss, not an error. Of several addresses the first is probed, IPv4 before IPv6. Private, loopback and ' +
-    'link-local addresses are `target_refused`.',
+    'Probes a public host and reports round-trip statistics, by ICMP echo where the service is permitted to send it, ' +
+    'otherwise by the time of TCP handshakes with `port`; `method` says which. Probes start 250 ms apart, whether or ' +
+    'not the previous one was answered. A TCP port that refuses the connection counts as a reply (`refused`). A host ' +
+    'that never replies is a result with 100 % loss, not an error. If the host has several addresses, the first is ' +
+    'probed, IPv4 before IPv6. Private, loopback and link-local addresses are `target_refused`.',
   price: 2,
   pool: 'network',
   limits: { workMs: 25_000 },
@@ -24,7 +24,7 @@ export default defineTool({
         type: 'string',
         minLength: 1,
         maxLength: 2048,
-        description: 'Host name or IP address; of an http or https URL the host is used.',
+        description: 'Host name, IP address, or http or https URL, of which the host is used.',
       },
       count: { type: 'integer', minimum: 1, maximum: 10, default: 4, description: 'Number of probes.' },
       port: {
@@ -32,14 +32,14 @@ export default defineTool({
         minimum: 1,
         maximum: 65_535,
         default: 443,
-        description: 'TCP port to probe when ICMP is not available; the port of a URL does not count.',
+        description: 'TCP port to probe when ICMP is not available; a port in a URL is ignored.',
       },
       timeoutMs: {
         type: 'integer',
         minimum: 100,
         maximum: 5000,
         default: 2000,
-        description: 'Time each probe has to be answered, milliseconds.',
+        description: 'Time limit for the reply to each probe, in milliseconds.',
       },
     },
     required: ['host'],
@@ -48,25 +48,25 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      resolvedIp: { type: 'string', description: 'Address the host resolved to.' },
-      method: { type: 'string', enum: ['icmp', 'tcp'], description: 'How it was probed.' },
+      resolvedIp: { type: 'string', description: 'Resolved IP address.' },
+      method: { type: 'string', enum: ['icmp', 'tcp'], description: 'Method of the probes.' },
       sent: { type: 'integer', minimum: 1, description: 'Probes sent.' },
       received: { type: 'integer', minimum: 0, description: 'Probes answered.' },
       packetLossPercent: {
         type: 'number',
         minimum: 0,
         maximum: 100,
-        description: 'Probes without a reply, percent.',
+        description: 'Percentage of probes without a reply.',
       },
       minMs: milliseconds('Fastest round trip'),
       avgMs: milliseconds('Mean round trip'),
       maxMs: milliseconds('Slowest round trip'),
       jitter: milliseconds(
-        'Mean absolute difference between consecutive replies (not the `mdev` of ping); null below two replies',
+        'Mean absolute difference between consecutive replies (not the `mdev` of ping); null with fewer than two replies',
       ),
       attempts: {
         type: 'array',
-        description: 'What became of each probe, in the order they were sent.',
+        description: 'Results of the probes in sending order.',
         items: {
           type: 'object',
           properties: {
@@ -77,7 +77,7 @@ export default defineTool({
               type: 'string',
               enum: ['ok', 'refused', 'timeout', 'unreachable'],
               description:
-                '`refused`: the TCP port is closed, which is a reply; `unreachable`: the network says it cannot get there.',
+                '`refused`: the TCP port is closed, which counts as a reply; `unreachable`: the network reported the host as unreachable.',
             },
           },
           required: ['sequence', 'success', 'latency', 'status'],

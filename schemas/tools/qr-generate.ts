@@ -5,11 +5,12 @@ export default defineTool({
   name: 'qr-generate',
   title: 'QR code',
   description:
-    'Draws a text or URL as a QR code: a black and white PNG of exactly the size asked for, the smallest code that holds ' +
-    'the text, with whole pixels to a module and at least the four light modules on each side that readers need (what ' +
-    'does not divide goes to the margin). Text beyond digits, capitals and some signs is encoded as UTF-8, without ECI: ' +
-    'most readers tell it by its bytes, but some take a text with few letters beyond ASCII for another encoding. Text too ' +
-    'long for the error correction, and a size below one pixel to a module, are refused with the limit.',
+    'Encodes a text or URL as a QR code: a black and white PNG of exactly the requested size. The smallest symbol ' +
+    'that holds the text is used, with a whole number of pixels per module and a quiet zone of at least four ' +
+    'modules; remaining pixels are added to the margin. Text other than digits, capitals and some symbols is encoded ' +
+    'as UTF-8 without ECI. Most readers detect this, but some misread text with few non-ASCII letters as another ' +
+    'encoding. Text that is too long for the error correction level, and a size below one pixel per module, are ' +
+    'refused with the limit.',
   price: 1,
   pool: 'cpu',
   limits: { workMs: 10_000 },
@@ -26,13 +27,14 @@ export default defineTool({
         minimum: 64,
         maximum: 2000,
         default: 300,
-        description: 'Image edge length, pixels.',
+        description: 'Edge length of the image in pixels.',
       },
       errorCorrection: {
         type: 'string',
         enum: QR_LEVELS,
         default: 'M',
-        description: 'Higher survives more damage but holds less data: 7, 15, 25 or 30 % of the code.',
+        description:
+          'Error correction level: L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data.',
       },
     },
     required: ['text'],
@@ -45,10 +47,10 @@ export default defineTool({
         type: 'string',
         contentEncoding: 'base64',
         contentMediaType: 'image/png',
-        description: 'PNG, base64, no data URI prefix.',
+        description: 'PNG in base64, without a data URI prefix.',
       },
       mimeType: { type: 'string', const: 'image/png', description: 'Always `image/png`.' },
-      size: { type: 'integer', description: 'Edge length of the produced image.' },
+      size: { type: 'integer', description: 'Edge length of the image in pixels.' },
     },
     required: ['imageBase64', 'mimeType', 'size'],
     additionalProperties: false,

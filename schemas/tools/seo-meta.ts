@@ -15,7 +15,7 @@ export default defineTool({
   name: 'seo-meta',
   title: 'SEO metadata',
   description:
-    'Reads what a page tells search engines and those who link to it: raw values, as the page has them, and no score. ' +
+    'Reads the metadata of a page for search engines and link previews: raw values without a score. ' +
     PAGE_TEXT,
   price: 2,
   pool: 'network',
@@ -29,13 +29,13 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      url: { type: 'string', description: 'Address of the page after redirects, without fragment.' },
+      url: { type: 'string', description: 'URL of the page after redirects, without fragment.' },
       title,
       description: metaDescription,
       canonical,
       robots: {
         type: ['string', 'null'],
-        description: 'Robots directive of the `meta` element; several are joined by `, `; null without one.',
+        description: 'Robots directives of the `meta` elements, joined by `, `; null if absent.',
       },
       openGraph,
       twitter,

@@ -4,35 +4,36 @@ import { defineTool } from '../tool.ts';
 
 const PORTS = [25, 465, 587, 2525] as const;
 
-/** The SASL mechanisms that we speak; where the caller names none, the first that the server offers over TLS. */
+/** Supported SASL mechanisms in order of preference over TLS. */
 export const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2'] as const;
 export type Mechanism = (typeof MECHANISMS)[number];
 
-/** SASLprep forbids them (RFC 4013 section 2.3), and in PLAIN and XOAUTH2 they part one field from the next. */
+/** Forbidden by SASLprep (RFC 4013 section 2.3); PLAIN and XOAUTH2 use control characters as field separators. */
 const CONTROL = /\p{Cc}/u;
 
 function credentialFaults(pointer: string, text: string | undefined, other: string | undefined): Fault[] {
   if (text === undefined)
     return other === undefined
       ? []
-      : [{ pointer, message: 'is required: username and password go together' }];
-  return CONTROL.test(text) ? [{ pointer, message: 'holds a control character' }] : [];
+      : [{ pointer, message: 'is required: username and password must be given together' }];
+  return CONTROL.test(text) ? [{ pointer, message: 'contains a control character' }] : [];
 }
 
 export default defineTool({
   name: 'smtp-test',
   title: 'SMTP server test',
   description:
-    'Talks to a mail server as far as a mail client does before it sends: connection, banner, EHLO, STARTTLS, EHLO again, ' +
-    'with credentials AUTH, then QUIT. It sends no mail. `steps` is the whole conversation with its times. Once the server ' +
-    'has greeted, whatever it says or fails to do is a result, told by the step where it happened: a banner of 421 or 554, ' +
-    'a refused STARTTLS, a failed handshake, a wrong password, a reply that never comes or breaks the protocol (a line ' +
-    'above 2 KB, more than 100 lines, replies of more than 256 KB). Before that, a refused connection, a failed handshake of implicit TLS and anything ' +
-    'but an SMTP banner are `target_failed`, and a server that is silent is `target_timeout`. Connecting and each step have ' +
-    '10 s, all of it 30 s. An invalid certificate is reported and the session goes on. Credentials go over TLS, or ' +
-    'in clear where you ask for `encryption: none`; never in clear because STARTTLS is not offered or fails, and not where ' +
-    'plaintext followed the reply to STARTTLS. AUTH is sent at most once, whatever happens here, and is not called off by ' +
-    'hanging up. Where the server repeats the credentials, plain or encoded, `***` stands in their place.',
+    'Tests a mail server up to the point where a client would send mail: connection, banner, EHLO, STARTTLS, EHLO ' +
+    'again, AUTH if credentials are given, then QUIT. No mail is sent. `steps` is the complete conversation with ' +
+    'timing. After the banner, every behaviour of the server is a result and reported in its step: a banner of 421 ' +
+    'or 554, a refused STARTTLS, a failed handshake, a wrong password, a missing reply, or a reply that violates the ' +
+    'protocol (a line above 2 KB, more than 100 lines, more than 256 KB in all). Before that, a refused connection, ' +
+    'a failed handshake of implicit TLS, and anything other than an SMTP banner are `target_failed`; a server that ' +
+    'does not answer is `target_timeout`. Connecting and each step have 10 s, the whole call 30 s. An invalid ' +
+    'certificate is reported and the session continues. Credentials are sent over TLS only, or in clear text if you ' +
+    'request `encryption: none`. They are never sent when STARTTLS is not offered or fails, nor when plaintext ' +
+    'followed the reply to STARTTLS. AUTH is sent at most once and is not cancelled when the caller disconnects. ' +
+    'Credentials that the server repeats, plain or encoded, are replaced by `***`.',
   price: 3,
   pool: 'network',
   limits: { workMs: 30_000 },
@@ -42,7 +43,7 @@ export default defineTool({
       host: {
         type: 'string',
         minLength: 1,
-        // A name of 253 characters with a trailing dot.
+        // 253 characters and a trailing dot.
         maxLength: 254,
         description: 'Mail server hostname or IP address, without a port.',
       },
@@ -52,31 +53,31 @@ export default defineTool({
         enum: ['starttls', 'ssl', 'none'],
         default: 'starttls',
         description:
-          '`starttls` upgrades the connection where the server offers it, `ssl` speaks TLS from the start, `none` does ' +
-          'neither. Port 465 always uses implicit TLS, whatever stands here.',
+          '`starttls` upgrades the connection if the server offers it, `ssl` uses TLS from the start, `none` uses ' +
+          'neither. Port 465 always uses implicit TLS, regardless of this field.',
       },
       username: {
         type: 'string',
         minLength: 1,
         maxLength: 512,
         writeOnly: true,
-        description: 'Supplying credentials adds an AUTH check; used once, never stored.',
+        description: 'Credentials add an AUTH check. Used once, never stored.',
       },
       password: {
         type: 'string',
         minLength: 1,
-        // Access tokens are long; RFC 4954 section 4 lets a base64 line have 12,288 octets.
+        // Access tokens are long; RFC 4954 section 4 allows base64 lines of 12,288 octets.
         maxLength: 8192,
         writeOnly: true,
-        description:
-          'Needed only together with username; for XOAUTH2 the access token. Used once, never stored.',
+        description: 'Required with username; for XOAUTH2 the access token. Used once, never stored.',
       },
       authMechanism: {
         type: 'string',
         enum: MECHANISMS,
         description:
-          'How to authenticate. Left out: the first of PLAIN, LOGIN, CRAM-MD5 and XOAUTH2 that the server offers; with ' +
-          '`encryption: none` CRAM-MD5 before the others, because it does not show the password. Only one is tried.',
+          'Authentication mechanism. Default: the first of PLAIN, LOGIN, CRAM-MD5 and XOAUTH2 that the server ' +
+          'offers; with `encryption: none` CRAM-MD5 is preferred, because it does not expose the password. Only one ' +
+          'is tried.',
       },
     },
     required: ['host'],
@@ -88,26 +89,26 @@ export default defineTool({
       encryption: {
         type: 'string',
         enum: ['starttls', 'implicit-tls', 'none'],
-        description: 'What the session used: `starttls`, `implicit-tls` or `none`.',
+        description: 'Encryption of the session: `starttls`, `implicit-tls` or `none`.',
       },
       authAttempted: {
         type: 'boolean',
         description:
-          'Whether credentials were supplied. They were sent where a step `auth` has a command; one without says why not, ' +
-          'and a conversation that broke off before has no such step.',
+          'Whether credentials were supplied. If they were sent, the `auth` step has a command; otherwise the step says why ' +
+          'not. It is missing if the conversation ended earlier.',
       },
       authSucceeded: {
         type: 'boolean',
-        description: 'Whether the server accepted them; false also where they were not sent.',
+        description: 'Whether the server accepted the credentials; false if they were not sent.',
       },
       certificateSubject: {
         type: ['string', 'null'],
         description:
-          'TLS certificate subject as in RFC 4514, `CN=mail.example.com`; empty when it has none, null without TLS.',
+          'TLS certificate subject as in RFC 4514, `CN=mail.example.com`; empty if the subject is empty, null without TLS.',
       },
       certificateIssuer: {
         type: ['string', 'null'],
-        description: 'TLS certificate issuer, written likewise; null without TLS.',
+        description: 'TLS certificate issuer in the same format; null without TLS.',
       },
       certificateExpiresUtc: {
         type: ['string', 'null'],
@@ -117,32 +118,32 @@ export default defineTool({
       certificateValid: {
         type: ['boolean', 'null'],
         description:
-          'Whether the certificate is in its time, leads to a trusted root and is for this host; null without TLS.',
+          'Whether the certificate is within its validity period, chains to a trusted root and matches the host; null without TLS.',
       },
       certificateError: {
         type: ['string', 'null'],
         description:
-          'Why it is not valid, by the name of the X509_V_ERR code of OpenSSL (`CERT_HAS_EXPIRED`, ' +
-          '`DEPTH_ZERO_SELF_SIGNED_CERT`, …), or `ERR_TLS_CERT_ALTNAME_INVALID` where it is for another host; else null.',
+          "Verification error of an invalid certificate: OpenSSL's X509_V_ERR name (`CERT_HAS_EXPIRED`, " +
+          '`DEPTH_ZERO_SELF_SIGNED_CERT`, …) or `ERR_TLS_CERT_ALTNAME_INVALID` for a host mismatch; otherwise null.',
       },
       extensions: {
         type: 'array',
         items: { type: 'string' },
         description:
-          'EHLO capabilities advertised, a line each with its parameters, `SIZE 35882577`: of the last EHLO, so of the one ' +
-          'after STARTTLS where that was used. Empty where EHLO was refused.',
+          'Capabilities of the last EHLO, one line each with parameters, such as `SIZE 35882577`; after STARTTLS those of the ' +
+          'encrypted session. Empty if EHLO was refused.',
       },
       authMechanisms: {
         type: 'array',
         items: { type: 'string' },
-        description: 'AUTH mechanisms offered there, in capitals. Many servers offer none before STARTTLS.',
+        description: 'Advertised AUTH mechanisms in capitals. Many servers offer none before STARTTLS.',
       },
       flags: {
         type: 'array',
         items: { type: 'string', enum: ['starttls_injection'] },
         description:
-          'Weaknesses seen. `starttls_injection`: plaintext came after the reply to STARTTLS, where TLS was due; a client ' +
-          'that reads it as part of the encrypted session can be deceived. We drop it.',
+          'Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS. A client that ' +
+          'reads it as part of the encrypted session can be deceived. It is discarded here.',
       },
       steps: {
         type: 'array',
@@ -154,29 +155,29 @@ export default defineTool({
               type: 'string',
               enum: ['connect', 'tls', 'banner', 'ehlo', 'helo', 'starttls', 'auth', 'quit'],
               description:
-                'What it was for. `helo` follows an EHLO that the server does not know; AUTH can take several.',
+                'Kind of the step. `helo` follows an EHLO that the server does not support; AUTH can take several steps.',
             },
             command: {
               type: ['string', 'null'],
               description:
-                'Line that was sent, credentials replaced by `***`; null where none was, as for `connect`, `tls` and `banner`.',
+                'The sent line, with credentials replaced by `***`; null if none was sent, as for `connect`, `tls` and `banner`.',
             },
             reply: {
               type: ['string', 'null'],
               description:
-                'Reply of the server as it came, its lines parted by line feeds, bytes that are not UTF-8 read as Latin-1, ' +
-                'control characters as U+FFFD. Where `code` is null it is in our words: what happened instead, or the ' +
+                'Reply of the server as sent, lines separated by line feeds, bytes that are not UTF-8 read as Latin-1, ' +
+                'control characters replaced by U+FFFD. If `code` is null, a description of what happened, or the ' +
                 'version and cipher of TLS.',
             },
             code: { type: ['integer', 'null'], description: 'Reply code; null without a reply.' },
             ms: {
               type: 'integer',
               minimum: 0,
-              description: 'Duration, milliseconds; the DNS look-up before `connect` is not in it.',
+              description: 'Duration in milliseconds, without the DNS look-up before `connect`.',
             },
             ok: {
               type: 'boolean',
-              description: 'Whether the step went as it should. A certificate that is not valid fails none.',
+              description: 'Whether the step succeeded. An invalid certificate does not fail a step.',
             },
           },
           required: ['step', 'command', 'reply', 'code', 'ms', 'ok'],
@@ -247,7 +248,7 @@ export default defineTool({
       ...credentialFaults('/password', password, username),
     );
     if (authMechanism !== undefined && username === undefined && password === undefined)
-      faults.push({ pointer: '/authMechanism', message: 'needs username and password' });
+      faults.push({ pointer: '/authMechanism', message: 'requires username and password' });
     return faults;
   },
   actsOnWorld: ({ username }) => username !== undefined,

@@ -10,14 +10,14 @@ const certificate = {
   },
   subject: {
     type: 'string',
-    description: 'Distinguished name of the subject, written likewise; empty when it has none.',
+    description: 'Distinguished name of the subject in the same format; may be empty.',
   },
   validFrom: { type: 'string', format: 'date-time', description: 'Start of validity, ISO 8601.' },
   validTo: { type: 'string', format: 'date-time', description: 'End of validity, ISO 8601.' },
   serialNumber: { type: 'string', description: 'Serial number, hexadecimal.' },
   fingerprint256: {
     type: 'string',
-    description: 'SHA-256 of the whole certificate, hexadecimal bytes with colons between.',
+    description: 'SHA-256 of the certificate, as hexadecimal bytes separated by colons.',
   },
 } as const;
 
@@ -44,12 +44,12 @@ export default defineTool({
   name: 'ssl-check',
   title: 'TLS certificate check',
   description:
-    'Opens a TLS connection to a public host and reports the certificate that is presented, valid or not: an expired, ' +
+    'Opens a TLS connection to a public host and reports the certificate that it presents, valid or not. An expired, ' +
     'self-signed or wrongly named certificate is a result (`chainValid`, `chainError`, `hostnameMatches`), not an ' +
-    'error. Versions from TLS 1.0 and weak ciphers are accepted, because it is the certificate that is asked about. The ' +
-    'name is sent as SNI; an IP address is not. A chain whose signatures (MD5, SHA-1) or RSA keys (below 2048 bits) are ' +
-    'too weak is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
-    '`target_failed`, one that takes longer than 10 s `target_timeout`. Nothing is sent after the handshake.',
+    'error. Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate. Host ' +
+    'names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 2048 ' +
+    'bits is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
+    '`target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake.',
   price: 2,
   pool: 'network',
   limits: { workMs: 10_000 },
@@ -59,10 +59,10 @@ export default defineTool({
       host: {
         type: 'string',
         minLength: 1,
-        // A name of 253 characters with a trailing dot, and a port.
+        // 253 characters, a trailing dot and a port.
         maxLength: 260,
         description:
-          'Host name or IP address without a scheme, `example.com`; with a port where that is not 443, ' +
+          'Host name or IP address without a scheme, such as `example.com`; with a port unless it is 443, ' +
           '`example.com:8443`, `[2001:db8::1]:8443`.',
       },
     },
@@ -74,8 +74,7 @@ export default defineTool({
     properties: {
       host: {
         type: 'string',
-        description:
-          'Host that was checked: lower case, internationalised labels as `xn--…`, without the port.',
+        description: 'The checked host: lower case, internationalised labels as `xn--…`, without the port.',
       },
       ...certificate,
       daysRemaining: {
@@ -85,29 +84,29 @@ export default defineTool({
       subjectAlternativeNames: {
         type: 'array',
         items: { type: 'string' },
-        description: 'Every DNS name and IP address the certificate covers, in its order.',
+        description: 'All DNS names and IP addresses of the certificate, in its order.',
       },
       chainValid: {
         type: 'boolean',
         description:
-          'Whether the certificate is in its time and leads to a trusted root. Says nothing about the host name.',
+          'Whether the certificate is within its validity period and chains to a trusted root. The host name is not considered.',
       },
       chainError: {
         type: ['string', 'null'],
         description:
-          'Why not, by the name of the X509_V_ERR code of OpenSSL: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, ' +
-          '`SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null when it is valid.',
+          "Verification error, as OpenSSL's X509_V_ERR name: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, " +
+          '`SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null if valid.',
       },
       hostnameMatches: {
         type: 'boolean',
-        description: 'Whether the certificate is for this host (RFC 6125).',
+        description: 'Whether the certificate matches the host (RFC 6125).',
       },
-      protocol: { type: 'string', description: 'Version that was agreed on: `TLSv1` to `TLSv1.3`.' },
+      protocol: { type: 'string', description: 'Negotiated version: `TLSv1` to `TLSv1.3`.' },
       chain: {
         type: 'array',
         description:
-          'Issuers above the certificate, each signing the one before it, as far as the server presents them; a ' +
-          'trusted root that it leaves out is added.',
+          'Issuers of the certificate, each of which signed the previous one, as presented by the server; an ' +
+          'omitted trusted root is added.',
         items: {
           type: 'object',
           properties: certificate,

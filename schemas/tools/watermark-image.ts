@@ -5,16 +5,16 @@ import { countGraphemes } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 const MAX_GRAPHEMES = 200;
-/** What 200 of the longest emoji in use need, and then some: accents can be heaped on one letter without end. */
+/** More than 200 of the longest emoji need. Without a limit, a letter could carry any number of accents. */
 const MAX_CODE_POINTS = 4000;
-/** Line breaks and tabs can be drawn. */
+/** Control characters other than line breaks and tabs. */
 const CONTROLS = /[^\P{Cc}\n\r\t]/u;
 
 function checkText(text: string): Fault[] {
   const messages: string[] = [];
   if (countGraphemes(text) > MAX_GRAPHEMES) messages.push(`must have at most ${MAX_GRAPHEMES} characters`);
-  if (CONTROLS.test(text)) messages.push('holds control characters, which cannot be drawn');
-  if (/^\s*$/u.test(text)) messages.push('has nothing in it that can be drawn');
+  if (CONTROLS.test(text)) messages.push('contains control characters, which cannot be drawn');
+  if (/^\s*$/u.test(text)) messages.push('has no visible characters');
   return messages.map((message) => ({ pointer: '/text', message }));
 }
 
@@ -22,15 +22,15 @@ export default defineTool({
   name: 'watermark-image',
   title: 'Watermark',
   description:
-    'Downloads a PNG, JPEG or WebP, recognised by its bytes, and draws a text on it: light with a dark edge, bold, in any ' +
-    'script and direction, emoji in colour. Letters are a twentieth of the shorter side high, at least 12 pixels; a text ' +
-    'that does not fit so is broken into lines at its spaces, and then made smaller until it does. Markup is drawn as it ' +
-    'stands. The answer has the format of the source, upright as its EXIF orientation says, without EXIF and other ' +
-    'metadata, but with its colour profile. In PNG and lossless WebP every pixel beside the text stays as it was; JPEG and ' +
-    'lossy WebP are encoded anew at quality 90. 16 bits, greyscale and transparency stay; a palette becomes true colour, ' +
-    'CMYK becomes sRGB. Of an animated WebP every frame is marked; an animated PNG becomes its still picture. At most ' +
-    '20 MB and 40 megapixels, all frames together, judged by the header: beyond it is `source_too_large`. Other types are ' +
-    '`unsupported_source`, damaged files `corrupt_source`.',
+    'Downloads a PNG, JPEG or WebP image, detected by content, and draws a text on it: bold and light with a dark ' +
+    'outline, in any script and direction, with colour emoji. The letter height is a twentieth of the shorter side, ' +
+    'at least 12 pixels. Text that does not fit is wrapped at spaces and then reduced in size. Markup is drawn ' +
+    'literally. The result has the format of the source and is rotated according to its EXIF orientation; the colour ' +
+    'profile is kept, other metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and ' +
+    'lossy WebP are encoded at quality 90. 16-bit, greyscale and transparent images keep their type; palettes become ' +
+    'true colour and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG becomes its still ' +
+    'image. Limits: 20 MB and 40 megapixels over all frames according to the header; above that the image is ' +
+    '`source_too_large`. Other types are `unsupported_source`; damaged files are `corrupt_source`.',
   price: 2,
   pool: 'cpu',
   thread: false,
@@ -44,21 +44,21 @@ export default defineTool({
         minLength: 1,
         maxLength: MAX_CODE_POINTS,
         description:
-          'Watermark text, at most 200 characters as people count them (a flag, or a letter with its accents, is one) and ' +
-          '4000 code points. Line breaks begin a new line.',
+          'Watermark text of at most 200 user-perceived characters (a flag, or a letter with its accents, counts as ' +
+          'one) and 4000 code points. Line breaks start a new line.',
       },
       opacity: {
         type: 'number',
         minimum: 0.05,
         maximum: 1,
         default: 0.35,
-        description: '0.05 to 1; lower is more discreet.',
+        description: 'Opacity of the text, 0.05 to 1.',
       },
       position: {
         type: 'string',
         enum: ['center', 'top-left', 'top-right', 'bottom-left', 'bottom-right', 'tile'],
         default: 'bottom-right',
-        description: 'Where the text stands; `tile` repeats it all over the picture, in rows like bricks.',
+        description: 'Position of the text; `tile` repeats it over the whole image in offset rows.',
       },
     },
     required: ['fileUrl', 'text'],
@@ -67,7 +67,7 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      ...changedImage('Output MIME type, that of the source.'),
+      ...changedImage('MIME type of the output, that of the source.'),
     },
     required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes'],
     additionalProperties: false,

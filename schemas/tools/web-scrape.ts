@@ -14,16 +14,16 @@ import {
 import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
-/** Of what matches the selector. */
+/** Largest number of selector matches. */
 export const MAX_MATCHES = 1000;
 export const MATCH_CODE_POINTS = 10_000;
-/** Of all matches together: elements inside each other hold the same text. */
+/** Limit of all matches together: nested elements contain the same text. */
 export const MATCHES_CHARACTERS = 1_000_000;
 
 export default defineTool({
   name: 'web-scrape',
   title: 'Web scrape',
-  description: `Reads one page: its title, headings, links, images and text. ${PAGE_TEXT}`,
+  description: `Extracts the title, headings, links, images and text of a page. ${PAGE_TEXT}`,
   price: 3,
   pool: 'network',
   limits: { workMs: 30_000 },
@@ -37,13 +37,13 @@ export default defineTool({
         pattern:
           '^(?:[A-Za-z][A-Za-z0-9-]*|[.#]-{0,2}(?:[A-Za-z_]|[^\\u0000-\\u007F])(?:[A-Za-z0-9_-]|[^\\u0000-\\u007F])*)$',
         description:
-          'A tag name, `.class` or `#id`; the text of every element that it matches comes in `selectorMatches`. ' +
-          'Anything else of CSS is invalid.',
+          'A tag name, `.class` or `#id`; `selectorMatches` has the text of every matching element. Other CSS ' +
+          'selectors are invalid.',
       },
       includeText: {
         type: 'boolean',
         default: true,
-        description: 'Include the text of the page; without it `text` is null.',
+        description: 'Whether to include the text of the page; if false, `text` is null.',
       },
     },
     required: ['url'],
@@ -52,12 +52,12 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      finalUrl: { type: 'string', description: 'Address of the page after redirects, without fragment.' },
+      finalUrl: { type: 'string', description: 'URL of the page after redirects, without fragment.' },
       statusCode: {
         type: 'integer',
         minimum: 100,
         maximum: 999,
-        description: 'HTTP status that the page came with.',
+        description: 'HTTP status of the page.',
       },
       title,
       metaDescription,
@@ -71,25 +71,25 @@ export default defineTool({
             url: { type: 'string', description: 'Absolute URL without fragment.' },
             text: {
               type: 'string',
-              description: `The first text of a link to it that is not empty, cut at ${PART_CODE_POINTS} characters; else empty.`,
+              description: `Text of the first such link that has text, cut at ${PART_CODE_POINTS} characters; empty if none has.`,
             },
             internal: {
               type: 'boolean',
               description:
-                'Whether it leads to the host of `finalUrl`; scheme, port and a leading `www.` do not matter.',
+                'Whether the link leads to the host of `finalUrl`, ignoring scheme, port and a leading `www.`.',
             },
             nofollow: {
               type: 'boolean',
-              description: 'Whether every link to it says `rel="nofollow"`.',
+              description: 'Whether all links to this URL have `rel="nofollow"`.',
             },
           },
           required: ['url', 'text', 'internal', 'nofollow'],
           additionalProperties: false,
         },
         description:
-          'Where the `a` and `area` elements lead, each http or https address once, in the order of the document, at most ' +
-          `${MAX_LINKS}. Relative ones are resolved against \`base\`; \`#top\` alone leads to the page itself. What is no ` +
-          'valid URL, or longer than 4096 characters, is left out.',
+          'Distinct http and https URLs of the `a` and `area` elements in document order, at most ' +
+          `${MAX_LINKS}. Relative URLs are resolved against \`base\`; \`#top\` alone is the page itself. Invalid URLs and ` +
+          'URLs of more than 4096 characters are left out.',
       },
       images: {
         type: 'array',
@@ -98,43 +98,43 @@ export default defineTool({
           properties: {
             url: {
               type: 'string',
-              description: 'Absolute URL from `src`, else of the first candidate in `srcset`.',
+              description: 'Absolute URL of `src`, else of the first candidate of `srcset`.',
             },
             alt: {
               type: ['string', 'null'],
-              description: `Alternative text, cut at ${PART_CODE_POINTS} characters; null without the attribute.`,
+              description: `Alternative text, cut at ${PART_CODE_POINTS} characters; null if absent.`,
             },
             width: {
               type: ['integer', 'null'],
               minimum: 0,
-              description: 'Declared width in pixels; null where there is none, or a percentage.',
+              description: 'Declared width in pixels; null if absent or a percentage.',
             },
             height: {
               type: ['integer', 'null'],
               minimum: 0,
-              description: 'Declared height in pixels; null where there is none, or a percentage.',
+              description: 'Declared height in pixels; null if absent or a percentage.',
             },
           },
           required: ['url', 'alt', 'width', 'height'],
           additionalProperties: false,
         },
         description:
-          `The \`img\` elements in the order of the document, at most ${MAX_IMAGES}. Those without an http or https ` +
-          'address, such as `data:` URLs, are left out.',
+          `The \`img\` elements in document order, at most ${MAX_IMAGES}. Images without an http or https URL, ` +
+          'such as `data:` URLs, are left out.',
       },
       openGraph,
       selectorMatches: {
         type: ['array', 'null'],
         items: { type: 'string' },
         description:
-          `Text of the elements that match \`selector\`, in the order of the document: at most ${MAX_MATCHES}, each cut at ` +
-          `${MATCH_CODE_POINTS} characters, and about ${MATCHES_CHARACTERS} in all. Of hidden ones, too, and of \`script\`, ` +
-          '`style` or `title` what they hold. Null when no selector was given.',
+          `Text of the elements that match \`selector\`, in document order: at most ${MAX_MATCHES}, each cut at ` +
+          `${MATCH_CODE_POINTS} characters, and about ${MATCHES_CHARACTERS} in all. Includes hidden elements, and the content of \`script\`, ` +
+          '`style` and `title`. Null without a selector.',
       },
       text: {
         type: ['string', 'null'],
         description:
-          'Text that a reader sees, a line each for blocks such as paragraphs, list items and table rows, cut between words ' +
+          'Visible text, with one line per block such as a paragraph, list item or table row, cut between words ' +
           `at ${TEXT_CODE_POINTS} characters (code points). Null when \`includeText\` is false.`,
       },
       wordCount,

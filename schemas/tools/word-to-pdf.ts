@@ -5,15 +5,15 @@ export default defineTool({
   name: 'word-to-pdf',
   title: 'Word to PDF',
   description:
-    'Downloads a document of at most 25 MB (`.docx`, `.doc` from Word 6 on, `.odt` or `.rtf`) and converts it to PDF with ' +
-    'LibreOffice. What the file is is told by its bytes, never by its name or `Content-Type`; any other file, and one that ' +
-    'needs a password, is `unsupported_source`, one that cannot be read is `corrupt_source`. Packed documents may have ' +
-    '10,000 parts and 300 MB unpacked, beyond that they are `source_too_large`. Each document gets a LibreOffice of its own ' +
-    'without a network and without other files: macros do not run, and pictures, texts, objects and templates that lie ' +
-    'outside of the document are left out. Fonts that are not installed are replaced by ones of the same widths where there ' +
-    'are such (Carlito for Calibri, Caladea for Cambria, Liberation for Arial, Times New Roman and Courier New), and by ' +
-    'DejaVu and Noto for all scripts. A PDF that makes the answer larger than 50 MB is `output_too_large`; a document that ' +
-    'is not converted within 60 s is `deadline_exceeded`.',
+    'Downloads a document of at most 25 MB (`.docx`, `.doc` from Word 6, `.odt` or `.rtf`) and converts it to PDF ' +
+    'with LibreOffice. The type is detected by content, never by name or `Content-Type`. Other files, and files that ' +
+    'need a password, are `unsupported_source`; files that cannot be read are `corrupt_source`. Packed documents may ' +
+    'have 10,000 parts and 300 MB unpacked; above that they are `source_too_large`. Each document is converted by ' +
+    'its own LibreOffice process without network or access to other files: macros do not run, and images, texts, ' +
+    'objects and templates outside the document are left out. Missing fonts are replaced by metric-compatible ones ' +
+    'where available (Carlito for Calibri, Caladea for Cambria, Liberation for Arial, Times New Roman and Courier ' +
+    'New), otherwise by DejaVu and Noto, which cover all scripts. A PDF that makes the answer larger than 50 MB is ' +
+    '`output_too_large`; a document that is not converted within 60 s is `deadline_exceeded`.',
   price: 15,
   pool: 'heavy',
   limits: { workMs: 60_000, attempts: 2 },
@@ -31,9 +31,9 @@ export default defineTool({
       fileName: {
         type: 'string',
         description:
-          'A name to save the PDF under: that of the document (by its `Content-Disposition`, else by its URL) with `.pdf`.',
+          'Suggested file name: the name of the document (from `Content-Disposition`, else from its URL) with `.pdf`.',
       },
-      sizeBytes: { type: 'integer', minimum: 1, description: 'Size of the PDF, bytes.' },
+      sizeBytes: { type: 'integer', minimum: 1, description: 'Size of the PDF in bytes.' },
     },
     required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes'],
     additionalProperties: false,

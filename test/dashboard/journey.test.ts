@@ -83,7 +83,7 @@ test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a re
   receiver.answer(() => ({ status: 500, body: 'broken' }));
   for (let failures = 1; failures <= 20; failures++) {
     await press('Send test');
-    t.regex(await text(), new RegExp(`Failures in a row ${failures} of 20`));
+    t.regex(await text(), new RegExp(`Consecutive failures ${failures} of 20`));
   }
   t.regex(await text(), /State disabled/);
   await look();
@@ -99,13 +99,13 @@ test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a re
   await look();
   await open(endpoint);
   await press('Enable');
-  t.regex(await text(), /State active Failures in a row 0 of 20/);
+  t.regex(await text(), /State active Consecutive failures 0 of 20/);
   await page.click('.confirm summary');
   await press('Rotate the secret');
   await open('/dashboard/webhooks');
   t.regex(await text(), /a new one waits until/);
   await look();
-  await press('Use it alone');
+  await press('Activate');
   t.regex(await text(), /The newest secret alone signs/);
 
   await open('/dashboard/events?state=held');

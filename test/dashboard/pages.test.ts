@@ -656,7 +656,7 @@ test('events are found by kind and by what became of their deliveries, page by p
   const [low = ''] = rowsOf(await page('?event=credits.low'));
   t.regex(
     low,
-    /credits\.low Only 24 credits are left\. http:\/\/localhost:3999\/hook failed 8 attempts Resend credits\.low an endpoint that was deleted pending 2 attempts, next 2999-12-31 01:02 UTC$/,
+    /credits\.low Only 24 credits are left\. http:\/\/localhost:3999\/hook failed 8 attempts Resend credits\.low deleted endpoint pending 2 attempts, next 2999-12-31 01:02 UTC$/,
   );
   // Neither what is too old nor a test can be resent.
   const [old = '', ...rest] = rowsOf(await page('?state=held'));

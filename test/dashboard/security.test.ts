@@ -266,7 +266,7 @@ test('markup that a receiver answers stays text, and its failure is told at once
   );
   receiver.answer(() => ({}));
   t.regex(mainText(page), /The test failed\. Your server answered 500/);
-  t.regex(mainText(page), /Failures in a row 1 of 20/);
+  t.regex(mainText(page), /Consecutive failures 1 of 20/);
   const shown = page.find(({ tagName }) => tagName === 'pre');
   t.is(shown && textOf(shown), body);
   t.false(page.some(({ tagName }) => tagName === 'img'));

@@ -1,7 +1,8 @@
-export type Json = Record<string, unknown>;
+import { isRecord } from '../../schemas/isRecord.ts';
 
-export const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export { isRecord };
+
+export type Json = Record<string, unknown>;
 
 /** The object at the end of the keys; an empty one where there is none. */
 export function recordAt(value: unknown, ...keys: string[]): Json {

@@ -3,12 +3,12 @@ import { number } from './text.ts';
 
 interface Amount {
   term: string;
-  /** A number of credits, or words. */
+  /** A number of credits, or text. */
   value: number | string;
   note: string;
 }
 
-/** The few figures that matter, large. */
+/** Key figures in large type. */
 export const amounts = (items: readonly Amount[]): Html => html`<dl class="amounts">
 ${items.map(
   ({ term, value, note }) => html`<div>

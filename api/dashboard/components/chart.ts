@@ -10,7 +10,7 @@ const HEIGHT = 100;
 const WIDTH = 10;
 const GAP = 2;
 
-/** Columns side by side; what they say stands below in words and in a table. */
+/** A column chart, with the same data below as text and as a table. */
 export function columnChart(title: string, unit: string, bars: readonly Bar[]): Html {
   const most = Math.max(1, ...bars.map(({ value }) => value));
   const rects = bars.map(({ label, value }, index) => {
@@ -30,7 +30,7 @@ ${rects}
 </figure>`;
 }
 
-/** One bar under the other, each with its name and number. */
+/** A bar chart; each bar has its name and value. */
 export function barChart(bars: readonly Bar[]): Html {
   const most = Math.max(1, ...bars.map(({ value }) => value));
   return html`<ul class="bars">

@@ -2,7 +2,7 @@ import { type Html, html } from '../../html.ts';
 import { type Failure, faultOf } from './alert.ts';
 import { prose } from './text.ts';
 
-/** Names of attributes of ours, with their values; null leaves one out, '' stands alone. */
+/** HTML attributes by name; null omits the attribute, '' writes it without a value. */
 export type Attributes = Readonly<Record<string, string | number | null>>;
 
 const attributesOf = (attributes: Attributes): Html[] =>
@@ -12,7 +12,7 @@ const attributesOf = (attributes: Attributes): Html[] =>
   });
 
 interface Field {
-  /** Also its id; a page has one field of a name. */
+  /** Also the element's id; unique on the page. */
   name: string;
   label: string;
   hint?: Html | string | null;
@@ -21,14 +21,14 @@ interface Field {
 
 const faultId = (name: string): string => `${name}-fault`;
 
-/** What is wrong with a field, beside it. */
+/** The fault of a field, shown beside it. */
 const faultLine = (name: string, fault: string | null): Html | null =>
   fault === null
     ? null
     : html`
 <small id="${faultId(name)}" class="fault">${prose(fault)}</small>`;
 
-/** What says to a reader of the screen which hint and which fault belong to a field. */
+/** Wraps a control with its label, hint and fault, linked by ARIA attributes. */
 function wrap({ name, label, hint = null, failure }: Field, control: (attributes: Html[]) => Html): Html {
   const fault = faultOf(failure, name);
   const described = [hint === null ? [] : `${name}-hint`, fault === null ? [] : faultId(name)].flat();
@@ -47,7 +47,7 @@ ${control(attributes)}${
 </div>`;
 }
 
-/** One line of text, a number, a date, a password. */
+/** A single-line input: text, number, date or password. */
 export const inputField = (field: Field & { type?: string; value?: string; attributes?: Attributes }): Html =>
   wrap(
     field,
@@ -57,7 +57,7 @@ export const inputField = (field: Field & { type?: string; value?: string; attri
       }${attributesOf(field.attributes ?? {})}${more}>`,
   );
 
-/** The line end after the tag is not part of the text, whatever the text begins with. */
+/** HTML drops the first line break after the tag, so one is always written. */
 export const textField = (field: Field & { value: string; attributes?: Attributes }): Html =>
   wrap(
     field,
@@ -86,7 +86,7 @@ interface Choice {
   label: Html | string;
   checked: boolean;
   type?: 'checkbox' | 'radio';
-  /** Where several have the same name. */
+  /** Needed when several choices share a name. */
   id?: string;
 }
 
@@ -96,7 +96,7 @@ export const choice = ({ name, value, label, checked, type = 'checkbox', id = na
 <label for="${id}">${label}</label>
 </div>`;
 
-/** Several choices under one question. */
+/** A group of choices with a legend. */
 export function choices({ name, label, failure }: Omit<Field, 'hint'>, items: readonly Html[]): Html {
   const fault = faultOf(failure, name);
   return html`<fieldset id="${name}"${fault === null ? null : html` aria-describedby="${faultId(name)}"`}>

@@ -9,44 +9,44 @@ interface PostForm {
   content: Html;
 }
 
-/** The field that every form of a session carries. */
+/** Hidden field with the session's anti-CSRF token. */
 export const FORM_TOKEN = 'formToken';
 
-/** The field in which a form carries its own name. */
+/** Hidden field with the form's idempotency reference. */
 export const REFERENCE = 'reference';
 
 /**
- * Names a form, so that one that is sent twice acts once.
+ * Identifies a form, so that sending it twice has one effect.
  *
- * @param reference a UUID, new on every page
+ * @param reference a UUID, generated for each rendering of the page
  */
 export const referenceField = (reference: string, name = REFERENCE): Html =>
   html`<input type="hidden" name="${name}" value="${reference}" autocomplete="off">`;
 
-/** A form that changes something. */
+/** A form that changes state. */
 export const postForm = ({ action, viewer, kind = 'card', content }: PostForm): Html =>
   html`<form class="${kind}" method="post" action="${action}">
 <input type="hidden" name="${FORM_TOKEN}" value="${viewer.formToken}">
 ${content}
 </form>`;
 
-/** One button that does something at once. */
+/** A form that consists of one button. */
 export const actionButton = (viewer: Viewer, action: string, label: string): Html =>
   postForm({ action, viewer, kind: 'inline', content: html`<button class="plain">${label}</button>` });
 
 interface Confirmation {
   action: string;
   viewer: Viewer;
-  /** What opens the question. */
+  /** Label of the button that opens the confirmation. */
   label: string;
-  /** The question's answer: what will happen. */
+  /** Explains the effect of the action. */
   text: string;
-  /** What the action works on, for who cannot see where the button stands. */
+  /** Name of the affected object, for screen readers. */
   of?: string;
   extra?: Html;
 }
 
-/** What cannot be undone is asked about first; this needs no script. */
+/** An irreversible action with a confirmation step; works without JavaScript. */
 export const confirmation = ({ action, viewer, label, text, of, extra }: Confirmation): Html =>
   html`<details class="confirm">
 <summary>${label}${of === undefined ? null : html` <span class="unseen">${typed(of)}</span>`}</summary>

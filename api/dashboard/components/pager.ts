@@ -2,9 +2,9 @@ import { type Html, html } from '../../html.ts';
 
 interface Place {
   path: string;
-  /** What else the address says, such as a filter. */
+  /** Other query parameters, such as filters. */
   query: Readonly<Record<string, string>>;
-  /** Of the page that is shown; undefined on the first. */
+  /** Cursor of the current page; undefined on the first. */
   cursor: string | undefined;
   nextCursor: string | null;
 }
@@ -14,7 +14,7 @@ const href = (path: string, query: Readonly<Record<string, string>>): string => 
   return search === '' ? path : `${path}?${search}`;
 };
 
-/** The way to older rows, and back to the newest; nothing where all rows are shown. */
+/** Links to older rows and back to the newest; empty when all rows are shown. */
 export function pager({ path, query, cursor, nextCursor }: Place): Html | null {
   if (cursor === undefined && nextCursor === null) return null;
   const newest = cursor === undefined ? null : html`<a href="${href(path, query)}">Newest</a>`;

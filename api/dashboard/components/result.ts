@@ -1,3 +1,4 @@
+import { isRecord } from '../../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../../html.ts';
 import { table } from './table.ts';
@@ -6,23 +7,18 @@ const PICTURES = ['image/png', 'image/jpeg', 'image/webp'];
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const LONG_TEXT = 120;
 
-type Fields = Record<string, unknown>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A value within a table. */
+/** A value in a table cell. */
 function short(value: unknown): Html {
   if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
   if (typeof value === 'object') return html`<code>${JSON.stringify(value)}</code>`;
   return html`${String(value)}`;
 }
 
-function rows(name: string, items: readonly Fields[]): Html {
+function rows(name: string, items: readonly Record<string, unknown>[]): Html {
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
-  return table<Fields>(
+  return table<Record<string, unknown>>(
     name,
-    names.map((title) => ({ title, cell: (item: Fields) => short(item[title]) })),
+    names.map((title) => ({ title, cell: (item: Record<string, unknown>) => short(item[title]) })),
     items,
     { isNamed: true },
   );
@@ -31,10 +27,10 @@ function rows(name: string, items: readonly Fields[]): Html {
 function valueView(name: string, value: unknown): Html {
   if (Array.isArray(value)) {
     if (value.length === 0) return html`<span class="quiet">none</span>`;
-    if (value.every(isFields)) return rows(name, value);
+    if (value.every(isRecord)) return rows(name, value);
     return html`<ul>${value.map((item) => html`<li>${short(item)}</li>`)}</ul>`;
   }
-  if (isFields(value)) {
+  if (isRecord(value)) {
     const pairs = Object.entries(value).map(([key, inner]) => ({ name: key, value: inner }));
     return pairs.length === 0 ? html`<span class="quiet">none</span>` : rows(name, pairs);
   }
@@ -43,8 +39,8 @@ function valueView(name: string, value: unknown): Html {
   return short(value);
 }
 
-/** A file as a picture, or as a link that saves it. */
-function fileView(tool: ToolDefinition, output: Fields): Html | null {
+/** A file as an image, or as a download link. */
+function fileView(tool: ToolDefinition, output: Record<string, unknown>): Html | null {
   if (tool.raw === undefined) return null;
   const [data, type] = [output[tool.raw.data], output[tool.raw.mimeType]];
   if (typeof data !== 'string' || typeof type !== 'string' || !BASE64.test(data)) return null;
@@ -60,8 +56,8 @@ function fileView(tool: ToolDefinition, output: Fields): Html | null {
   return html`${picture}<p><a href="${address}" download="${fileName}">Save ${fileName}</a></p>`;
 }
 
-/** What a tool answered, as its picture or file and the other fields one under the other. */
-export function resultView(tool: ToolDefinition, output: Fields): Html {
+/** The output of a tool: its image or file, then the other fields. */
+export function resultView(tool: ToolDefinition, output: Record<string, unknown>): Html {
   const file = fileView(tool, output);
   const fields = Object.entries(output).filter(([name]) => file === null || name !== tool.raw?.data);
   return html`${file}

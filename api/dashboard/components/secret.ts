@@ -3,11 +3,11 @@ import { type Html, html } from '../../html.ts';
 interface Secret {
   title: Html | string;
   value: string;
-  /** What to do with it. */
+  /** Instructions. */
   advice: Html;
 }
 
-/** What is shown this once: marked with a click, wherever it is. */
+/** A secret that is shown once; a click selects it. */
 export const secret = ({
   title,
   value,

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../../html.ts';
 
-/** A text within the single quotes of a POSIX shell. */
+/** Quotes a text for a POSIX shell. */
 const shell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** JSON as the same value in Python; texts, numbers and lists are written alike. */
+/** Writes a JSON value as a Python literal. */
 function python(value: unknown): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -19,9 +19,9 @@ function python(value: unknown): string {
 
 interface Language {
   title: string;
-  /** How a value is written in it. */
+  /** Writes a JSON value as a literal of the language. */
   literal(value: unknown): string;
-  /** With `{url}` and `{input}` where the values go. */
+  /** Source text with the placeholders `{url}` and `{input}`. */
   template: string;
 }
 
@@ -40,7 +40,7 @@ const LANGUAGES: readonly Language[] = [
   { title: 'Python', literal: python, template: template('python') },
 ];
 
-/** The call that the form makes, for programs; where a secret goes stand dots. */
+/** The form's call as source code in several languages; secrets are replaced by an ellipsis. */
 export function snippets(
   tool: ToolDefinition,
   input: Readonly<Record<string, unknown>>,
@@ -53,7 +53,7 @@ export function snippets(
   const url = `${baseUrl}/api/v1/tools/${tool.name}`;
   const fill = ({ literal, template: text }: Language) =>
     text.replaceAll(/\{(url|input)\}/g, (_, name) => literal(name === 'url' ? url : open));
-  return html`<p>With a <a href="/dashboard/keys">key</a> of yours in the environment variable <code>API_KEY</code>:</p>
+  return html`<p>Set the environment variable <code>API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
 ${LANGUAGES.map(
   (language) => html`<h3>${language.title}</h3>
 <pre tabindex="0" role="region" aria-label="${language.title}">${fill(language)}</pre>

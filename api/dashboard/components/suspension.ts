@@ -3,7 +3,7 @@ import type { Html } from '../../html.ts';
 import { alert } from './alert.ts';
 import { count } from './text.ts';
 
-/** Why no call is taken, and how much is owed; null for an account that owes nothing. */
+/** Explains the suspension of an account and its shortfall; null when the account is not suspended. */
 export const suspension = ({ shortfall }: Pick<Account, 'shortfall'>): Html | null =>
   shortfall === 0
     ? null

@@ -2,19 +2,19 @@ import { type Html, html } from '../../html.ts';
 
 export interface Column<Row> {
   title: string;
-  /** Numbers stand to the right. */
+  /** Right-aligned. */
   numeric?: true;
   cell(row: Row): Html | string | number | null;
 }
 
 interface Look {
-  /** Where the name stands beside the table already, it is only said. */
+  /** The name is visible beside the table, so the caption is only for screen readers. */
   isNamed?: boolean;
 }
 
 /**
- * Rows of a list. On a narrow screen each becomes a card, which takes from the elements what they mean: the roles give
- * it back.
+ * A table of rows. On narrow screens each row is shown as a card; CSS then removes the table semantics, and the ARIA
+ * roles restore them.
  */
 export function table<Row>(
   caption: string,

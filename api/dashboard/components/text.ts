@@ -13,23 +13,23 @@ export const count = (value: number, one: string, many = `${one}s`): string =>
 export const newest = (value: number, one: string): string =>
   value === 1 ? `The newest ${one}` : `The newest ${count(value, one)}`;
 
-/** What somebody typed, which may be long without a space and turn the direction of the text: it does not turn ours. */
+/** User-supplied text: may be long without spaces, and is isolated so that its direction does not affect the page. */
 export const typed = (text: string): Html => html`<bdi>${text}</bdi>`;
 
-/** A moment in UTC; a script of ours shows it in the viewer's zone. */
+/** A time in UTC; `times.js` shows it in the viewer's time zone. */
 export const moment = (iso: string | null, none = 'never'): Html =>
   iso === null
     ? html`<span class="quiet">${none}</span>`
     : html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 
-/** Milliseconds as people read them. */
+/** Formats milliseconds for people. */
 export const duration = (ms: number): string =>
   ms < 1000 ? `${number(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 
-/** A text of ours in which \`this\` is code. */
+/** Text in which \`backticks\` mark code. */
 export const prose = (text: string): Html =>
   html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
 
-/** A word in a frame; the colour only repeats what the word says. */
+/** A labelled badge; its colour carries no information of its own. */
 export const badge = (word: string, tone: 'good' | 'bad' | 'plain' = 'plain'): Html =>
   html`<span class="badge ${tone}">${word}</span>`;

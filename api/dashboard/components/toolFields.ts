@@ -4,13 +4,13 @@ import type { Failure, Labels } from './alert.ts';
 import { type Attributes, choice, inputField, selectField, textField } from './field.ts';
 import { prose } from './text.ts';
 
-/** Texts that may be longer than this get several lines. */
+/** Longer texts get a multi-line field. */
 const ONE_LINE = 10_000;
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 const numberOrNull = (value: unknown): number | null => (isNumber(value) ? value : null);
 
-/** Leaving the field out is one of the options where the schema allows that and names no default. */
+/** Offers an empty option when the field is optional and has no default. */
 function optionsOf({ enum: values }: PropertySchema, required: boolean, hasDefault: boolean) {
   const options = (Array.isArray(values) ? values : []).map((value) => ({
     value: String(value),
@@ -24,11 +24,11 @@ const asText = (value: unknown): string => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
-/** Programs and people call the fields of a tool alike. */
+/** The labels of a tool's form are the field names of the API. */
 export const labelsOf = ({ input }: ToolDefinition): Labels =>
   Object.fromEntries(Object.keys(input.properties).map((name) => [name, name]));
 
-/** The form of a tool, made from the schema of its input; secrets are never filled in. */
+/** The form fields of a tool, derived from its input schema. Secrets are never prefilled. */
 export function toolFields(
   { input: schema }: ToolDefinition,
   input: Readonly<Record<string, unknown>>,

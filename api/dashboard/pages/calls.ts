@@ -9,11 +9,11 @@ import { badge, duration, moment } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
-/** What the form above the calls says; empty: no matter. */
+/** Values of the filter form; empty means any. */
 export interface CallQuery {
   tool: string;
   state: string;
-  /** First day and last day, `2026-12-31`, UTC. */
+  /** First and last day in UTC, such as `2026-12-31`. */
   from: string;
   to: string;
 }
@@ -64,7 +64,7 @@ const callTable = (calls: readonly CallRow[]): Html =>
       { title: 'Outcome', cell: outcome },
       { title: 'Charged', numeric: true, cell: ({ charged }) => charged },
       {
-        title: 'Took',
+        title: 'Duration',
         numeric: true,
         cell: ({ durationMs }) => (durationMs === null ? '–' : duration(durationMs)),
       },
@@ -76,15 +76,15 @@ const callTable = (calls: readonly CallRow[]): Html =>
     calls,
   );
 
-/** Every call of an account, filtered. */
+/** The calls of an account, with a filter. */
 export function callsPage(page: CallsPage): string {
   const { viewer, calls, cursor, query } = page;
   const asked = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
   const nothing =
     Object.keys(asked).length > 0
-      ? html`<p>No call fits. <a href="${PATH}">Show all calls</a>.</p>`
+      ? html`<p>No calls match. <a href="${PATH}">Show all calls</a>.</p>`
       : html`<p>There are no calls yet. <a href="/dashboard/tools">Try a tool</a> here, or
-<a href="/dashboard/keys">make a key</a> and call one from a program.</p>`;
+<a href="/dashboard/keys">create a key</a> and call one from a program.</p>`;
   return layout({
     title: 'Calls',
     menu: { viewer, section: 'Calls' },

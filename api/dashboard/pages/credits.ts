@@ -14,14 +14,14 @@ import type { Viewer } from '../viewer.ts';
 
 export const CREDITS_PATH = '/dashboard/credits';
 
-/** How credits are sold here; null: not at all. */
+/** How credits are sold; null when they are not. */
 export type Selling = { by: 'stripe' | 'test'; packs: readonly Pack[] } | null;
 
-/** What the buyer comes back from. */
+/** Outcome of a checkout. */
 export const OUTCOMES = {
-  bought: 'The credits are on your account.',
-  paid: 'Thank you. The credits are on your account as soon as Stripe has confirmed the payment, most often within seconds: look at this page again.',
-  cancelled: 'Nothing was bought, and nothing was charged.',
+  bought: 'The credits were added to your account.',
+  paid: 'Thank you. The credits are added when Stripe confirms the payment, usually within seconds. Reload this page to see them.',
+  cancelled: 'The purchase was cancelled. You were not charged.',
 } as const;
 export type Outcome = keyof typeof OUTCOMES;
 
@@ -31,24 +31,24 @@ export interface CreditsPage {
   grants: readonly GrantDoc[];
   purchases: readonly PaymentDoc[];
   selling: Selling;
-  /** New on every page: a form that is sent twice is one purchase. */
+  /** Idempotency reference, generated for each page: sending the form twice makes one purchase. */
   reference: string;
   outcome?: Outcome;
-  /** How many credits of the newest purchase went to what the account owed. */
+  /** Credits of the newest purchase that settled the account's shortfall. */
   settled?: number;
   failure?: Failure;
 }
 
-export const testBanner = html`<p class="test"><strong>Test checkout:</strong> no money moves, and no card is asked for.</p>`;
+export const testBanner = html`<p class="test"><strong>Test checkout:</strong> no payment is made, and no card is needed.</p>`;
 
 export const packName = ({ credits }: Pick<Pack, 'credits'>): string => count(credits, 'credit');
 
 function shop({ viewer, reference }: CreditsPage, selling: NonNullable<Selling>): Html {
-  if (selling.packs.length === 0) return empty(html`<p>No credits are on sale now.</p>`);
+  if (selling.packs.length === 0) return empty(html`<p>No credits are on sale at the moment.</p>`);
   const button = (pack: Pack) =>
     html`<button name="pack" value="${pack.credits}">${packName(pack)} for ${price(pack.amount, pack.currency)}</button>
 `;
-  return html`${selling.by === 'test' ? testBanner : html`<p>You pay on a page of Stripe and come back here.</p>`}
+  return html`${selling.by === 'test' ? testBanner : html`<p>You pay on Stripe's page and then return here.</p>`}
 ${postForm({
   action: `${CREDITS_PATH}/buy`,
   viewer,
@@ -86,23 +86,23 @@ const grantTable = (grants: readonly GrantDoc[]): Html =>
     [
       { title: 'When', cell: ({ at }) => moment(at.toISOString()) },
       { title: 'Kind', cell: ({ type }) => type },
-      { title: 'Asked', numeric: true, cell: ({ requested }) => number(requested) },
+      { title: 'Requested', numeric: true, cell: ({ requested }) => number(requested) },
       { title: 'Applied', numeric: true, cell: ({ applied }) => number(applied) },
     ],
     grants,
   );
 
-/** What became of a purchase: an account that owes credits gets them last. */
+/** Describes the outcome of a purchase. Credits settle a shortfall first. */
 function said(outcome: Outcome, { purchases, settled = 0 }: CreditsPage): Html {
   const [last] = purchases;
   if (last === undefined || settled === 0) return notice(html`<p>${OUTCOMES[outcome]}</p>`);
   return notice(html`${outcome === 'paid' ? html`<p>${OUTCOMES.paid}</p>` : null}
-<p>Of the ${packName(last)} of the newest purchase, ${number(settled)} settled what the account owed${
-    settled < last.credits ? '; the others are on your account' : ''
+<p>Of the ${packName(last)} of the newest purchase, ${number(settled)} settled the account's shortfall${
+    settled < last.credits ? '; the rest was added to your account' : ''
   }.</p>`);
 }
 
-/** What the account has, packs to buy, and what was bought and granted. */
+/** The account's credits, packs on sale, purchases and grants. */
 export const creditsPage = (page: CreditsPage): string => {
   const { viewer, account, grants, purchases, selling, outcome, failure } = page;
   return layout({
@@ -112,20 +112,20 @@ export const creditsPage = (page: CreditsPage): string => {
 ${amounts([
   { term: 'Available', value: account.available, note: 'for new calls' },
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },
-  { term: 'Reserved', value: account.reserved, note: 'by calls that run now' },
+  { term: 'Reserved', value: account.reserved, note: 'by running calls' },
   { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
 ])}
 <h2>Buy credits</h2>
-${selling === null ? empty(html`<p>Credits are not sold here; ask the operator for some.</p>`) : shop(page, selling)}
+${selling === null ? empty(html`<p>Credits are not sold here. Ask the operator.</p>`) : shop(page, selling)}
 <h2>Purchases</h2>
-${purchases.length === 0 ? empty(html`<p>Nothing was bought yet.</p>`) : purchaseTable(purchases)}
+${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases)}
 <h2>Grants</h2>
 ${
   grants.length === 0
-    ? empty(html`<p>No credits were added or taken since the account was opened. The
-<a href="/dashboard/ledger">ledger</a> has every change of the balance.</p>`)
+    ? empty(html`<p>There are no grants or adjustments yet. The
+<a href="/dashboard/ledger">ledger</a> lists every change of the balance.</p>`)
     : grantTable(grants)
 }
-<p>The <a href="/dashboard/tools">tools</a> name their prices; a call that fails costs nothing.</p>`,
+<p>The <a href="/dashboard/tools">Tools</a> page lists the prices. Failed calls are not charged.</p>`,
   });
 };

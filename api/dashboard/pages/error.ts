@@ -8,7 +8,7 @@ interface Failed {
   requestId: string;
 }
 
-/** What a browser shows when a page cannot be had. */
+/** The error page. */
 export const errorPage = ({ title, failure, requestId }: Failed): string =>
   layout({
     title,

@@ -21,7 +21,7 @@ import { WEBHOOKS_PATH, webhookPath } from './webhooks.ts';
 export const EVENTS_PATH = '/dashboard/events';
 export const RESEND_PATH = `${EVENTS_PATH}/resend`;
 
-/** What the form above the events says; empty: no matter. */
+/** Values of the filter form; empty means any. */
 export interface EventQuery {
   event: string;
   state: string;
@@ -30,23 +30,23 @@ export interface EventQuery {
 interface EventsPage {
   viewer: Viewer;
   events: Page<EventRow>;
-  /** Those that the account has now. */
+  /** The account's current endpoints. */
   endpoints: readonly WebhookRow[];
   cursor: string | undefined;
   query: EventQuery;
   now: Date;
   failure?: Failure;
-  /** Deliveries that were queued again just now. */
+  /** Number of deliveries that were just queued again. */
   resent?: number | null;
 }
 
-const LABELS = { event: 'Event', state: 'With a delivery that is' };
+const LABELS = { event: 'Event', state: 'Delivery status' };
 const TONES = { delivered: 'good', failed: 'bad', held: 'bad', pending: 'plain' } as const;
 
 const asked = (query: EventQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
 
-/** The address of a page of events, or of what is done on it. */
+/** The URL of a page of events, or of an action on it. */
 export function eventsHref(path: string, query: EventQuery, more: Record<string, string> = {}): string {
   const search = new URLSearchParams({ ...asked(query), ...more }).toString();
   return search === '' ? path : `${path}?${search}`;
@@ -74,7 +74,7 @@ ${selectField({
 </form>`;
 }
 
-/** What an event says: its own words where it has some. Ids are for programs. */
+/** The details of an event: its message if it has one, else its data without ids. */
 const told = ({ data }: EventRow): Html | string =>
   typeof data.message === 'string'
     ? data.message
@@ -104,7 +104,7 @@ function deliveryItem(page: EventsPage, event: EventRow, delivery: DeliveryRow):
     page.now.getTime() - Date.parse(event.createdAt) < RESEND_WITHIN_MS;
   return html`<li>${
     endpoint === undefined
-      ? html`<span class="quiet">an endpoint that was deleted</span>`
+      ? html`<span class="quiet">deleted endpoint</span>`
       : html`<a href="${webhookPath(endpoint)}#attempts">${typed(endpoint.url)}</a>`
   }
 <span>${badge(state, TONES[state])} ${count(attempts, 'attempt')}${
@@ -115,7 +115,7 @@ ${canResend ? resendButton(page, event, delivery) : null}</li>
 }
 
 function deliveriesOf(page: EventsPage, event: EventRow): Html {
-  if (event.deliveries.length === 0) return html`<span class="quiet">no endpoint wanted it</span>`;
+  if (event.deliveries.length === 0) return html`<span class="quiet">no endpoint subscribed</span>`;
   return html`<ul class="deliveries">
 ${event.deliveries.map((delivery) => deliveryItem(page, event, delivery))}</ul>`;
 }
@@ -126,7 +126,7 @@ const eventTable = (page: EventsPage): Html =>
     [
       { title: 'When', cell: ({ createdAt }) => moment(createdAt) },
       { title: 'Event', cell: ({ event }) => html`<code>${event}</code>` },
-      { title: 'Says', cell: told },
+      { title: 'Details', cell: told },
       { title: 'Deliveries', cell: (event) => deliveriesOf(page, event) },
     ],
     page.events.items,
@@ -134,11 +134,11 @@ const eventTable = (page: EventsPage): Html =>
 
 function said(queued: number): Html {
   return queued === 0
-    ? notice(html`<p>Nothing was resent: the delivery is under way again already.</p>`)
-    : notice(html`<p>${count(queued, 'delivery is', 'deliveries are')} queued again.</p>`);
+    ? notice(html`<p>Nothing was resent: the delivery is already in progress.</p>`)
+    : notice(html`<p>${count(queued, 'delivery was', 'deliveries were')} queued again.</p>`);
 }
 
-/** What happened in an account, and where it was told. */
+/** The events of an account and their deliveries. */
 export function eventsPage(page: EventsPage): string {
   const { viewer, events, cursor, query, failure = null, resent = null } = page;
   const nothing =

@@ -11,12 +11,12 @@ import { badge, moment, typed } from '../components/text.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
-/** What the form for a new key says. */
+/** Values of the form for a new key. */
 export interface KeyDraft {
   name: string;
   scope: string;
   tools: readonly string[];
-  /** `2026-12-31`, or empty. */
+  /** A day such as `2026-12-31`, or empty. */
   expires: string;
 }
 
@@ -28,12 +28,12 @@ interface KeysPage {
   cursor: string | undefined;
   toolNames: readonly string[];
   draft: KeyDraft;
-  /** New on every page: a form that is sent twice is one key. */
+  /** Idempotency reference, generated for each page: sending the form twice creates one key. */
   reference: string;
   failure?: Failure;
-  /** Made just now: the only time that it is shown. */
+  /** The key that was just created; it is shown only this time. */
   made?: KeyRow & { key: string };
-  /** The form was sent a second time. */
+  /** The form was sent twice. */
   again?: boolean;
 }
 
@@ -41,9 +41,9 @@ export const KEYS_PATH = '/dashboard/keys';
 
 const LABELS = {
   name: 'Name',
-  scopes: 'What it may do',
-  tools: 'Tools it may call',
-  expiresAt: 'Last day (UTC)',
+  scopes: 'Access',
+  tools: 'Allowed tools',
+  expiresAt: 'Expires on (UTC)',
 };
 
 function stateOf({ revokedAt, expiresAt }: KeyRow): Html {
@@ -59,13 +59,13 @@ const madeKey = ({ name, key }: KeyRow & { key: string }): Html =>
   secret({
     title: html`Your new key “${typed(name)}”`,
     value: key,
-    advice: html`<p><strong>Copy it now:</strong> it is not shown again. Send it with each call as
-<code>Authorization: Bearer …</code>; <a href="/dashboard/tools">each tool</a> has a call ready to copy.</p>`,
+    advice: html`<p><strong>Copy it now:</strong> it will not be shown again. Send it with each call as
+<code>Authorization: Bearer …</code>; <a href="/dashboard/tools">each tool</a> has an example call to copy.</p>`,
   });
 
 const MADE_ALREADY =
-  notice(html`<p>This form has made its key already, and a key is shown once only. If you have not
-kept it, revoke it and create another.</p>`);
+  notice(html`<p>This form was sent twice; the key was created once. A key is shown only once: if you did
+not copy it, revoke it and create another.</p>`);
 
 function keyForm({ viewer, draft, toolNames, ...page }: KeysPage): Html {
   const failure = page.failure ?? null;
@@ -94,7 +94,7 @@ ${inputField({
   name: 'name',
   label: LABELS.name,
   value: draft.name,
-  hint: 'For you, to tell keys apart: where it is used.',
+  hint: 'Helps you to identify the key, for example where it is used.',
   attributes: { required: '', maxlength: 100, autocomplete: 'off' },
   failure,
 })}
@@ -103,18 +103,18 @@ ${choices({ name: 'scopes', label: LABELS.scopes, failure }, [
   scope('account', 'Manage the account: keys, webhooks, statements'),
 ])}
 <details${draft.tools.length > 0 ? html` open` : null}>
-<summary>Only some tools</summary>
-${choices({ name: 'tools', label: `${LABELS.tools}; none ticked: all`, failure }, toolNames.map(tool))}
+<summary>Restrict to some tools</summary>
+${choices({ name: 'tools', label: `${LABELS.tools} (none selected: all)`, failure }, toolNames.map(tool))}
 </details>
 ${inputField({
   name: 'expiresAt',
   label: LABELS.expiresAt,
   type: 'date',
   value: draft.expires,
-  hint: 'Leave it empty for a key that does not expire.',
+  hint: 'Leave empty for a key that does not expire.',
   failure,
 })}
-<button>Create the key</button>`,
+<button>Create key</button>`,
   });
 }
 
@@ -123,8 +123,8 @@ const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
     'Keys, newest first',
     [
       { title: 'Name', cell: ({ name }) => typed(name) },
-      { title: 'Begins with', cell: ({ prefix }) => html`<code>${prefix}</code>` },
-      { title: 'May', cell: scopeOf },
+      { title: 'Prefix', cell: ({ prefix }) => html`<code>${prefix}</code>` },
+      { title: 'Access', cell: scopeOf },
       { title: 'State', cell: stateOf },
       { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt) },
       { title: 'Expires', cell: ({ expiresAt }) => moment(expiresAt) },
@@ -138,7 +138,7 @@ const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
                 viewer,
                 label: 'Revoke',
                 of: name,
-                text: 'Calls with it are refused from now on, for good.',
+                text: 'Calls with this key will be refused. This cannot be undone.',
               })
             : moment(revokedAt),
       },
@@ -146,7 +146,7 @@ const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
     keys,
   );
 
-/** The keys of an account, and the form for one more. */
+/** The keys of an account, with a form to create one. */
 export function keysPage(page: KeysPage): string {
   const { viewer, keys, cursor, made } = page;
   return layout({
@@ -155,7 +155,7 @@ export function keysPage(page: KeysPage): string {
     main: html`${alert(page.failure ?? null, LABELS)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
 ${
   keys.items.length === 0
-    ? empty(html`<p>There is no key yet. Create one below: programs call tools with it.</p>`)
+    ? empty(html`<p>There are no keys yet. Create one below to call tools from a program.</p>`)
     : keyTable(viewer, keys.items)
 }
 ${pager({ path: KEYS_PATH, query: {}, cursor, nextCursor: keys.nextCursor })}

@@ -14,7 +14,7 @@ interface LedgerPage {
   viewer: Viewer;
   entries: Page<EntryRow>;
   cursor: string | undefined;
-  /** What the lines add up to, when that was asked for. */
+  /** Result of recomputing the balance, if requested. */
   audit?: AccountAudit;
 }
 
@@ -27,13 +27,13 @@ const reason = ({ tool, reference }: EntryRow): Html =>
   tool === null ? typed(reference ?? '') : html`<a href="/dashboard/tools/${tool}">${tool}</a>`;
 
 function verdict({ lines, balance, drift }: AccountAudit): Html {
-  const sum = `${count(lines, 'line')} add up to ${count(balance, 'credit')}.`;
+  const sum = `${count(lines, 'entry', 'entries')} add up to ${count(balance, 'credit')}.`;
   if (drift.length === 0)
     return notice(
-      html`<p>${sum} That is your balance; every running balance, every charge and its call, and every grant agree.</p>`,
+      html`<p>${sum} This equals your balance. All running balances, charges and grants match.</p>`,
     );
   return html`${alert({
-    message: `${sum} Something does not agree; please tell us this:`,
+    message: `${sum} Something does not match. Please report this to support:`,
     faults: drift.map(({ what, expected, found }) => ({
       pointer: '',
       message: `${what}: ${expected} expected, ${found} found`,
@@ -41,23 +41,23 @@ function verdict({ lines, balance, drift }: AccountAudit): Html {
   })}`;
 }
 
-/** The statement: every change of the balance. */
+/** The ledger: every change of the balance. */
 export const ledgerPage = ({ viewer, entries, cursor, audit }: LedgerPage): string =>
   layout({
     title: 'Ledger',
     menu: { viewer, section: 'Ledger' },
     main: html`${audit === undefined ? null : verdict(audit)}
-<p>Every change of your balance. The amounts of all lines add up to it.</p>
+<p>Every change of your balance. The amounts of all entries add up to it.</p>
 <div class="actions"><a class="button" href="${LEDGER_PATH}/statement.csv" download>Download all as CSV</a>
 ${actionButton(viewer, AUDIT_PATH, 'Recompute my balance')}</div>
 ${
   entries.items.length === 0
-    ? empty(html`<p>No credits have come or gone yet. Each charged call will be a line here.</p>`)
+    ? empty(html`<p>There are no entries yet. Each charged call adds one.</p>`)
     : table<EntryRow>(
-        'Lines, newest first',
+        'Entries, newest first',
         [
           { title: 'When', cell: ({ at }) => moment(at) },
-          { title: 'What', cell: ({ type }) => type },
+          { title: 'Type', cell: ({ type }) => type },
           { title: 'For', cell: reason },
           { title: 'Amount', numeric: true, cell: ({ amount }) => signed(amount) },
           { title: 'Balance', numeric: true, cell: ({ balanceAfter }) => number(balanceAfter) },

@@ -21,7 +21,7 @@ interface AccountsPage {
   accounts: Page<Account>;
   cursor: string | undefined;
   email: string;
-  /** http or https; null where the installation names none. */
+  /** http or https URL; null when not configured. */
   temporalUiUrl: string | null;
   readiness: Readiness;
 }
@@ -33,7 +33,7 @@ const readinessList = ({ status, checks }: Readiness): Html => html`<p>${
   ([name, state]) => html`<li>${name} ${badge(state, state === 'ok' ? 'good' : 'bad')}</li>`,
 )}</ul>`;
 
-/** For operators: what runs, and every account. */
+/** For operators: readiness and all accounts. */
 export const operatorPage = ({
   viewer,
   accounts,
@@ -51,12 +51,14 @@ ${readinessList(readiness)}${
 }
 <h2>Accounts</h2>
 <form class="filter" method="get" action="${OPERATOR_PATH}">
-${inputField({ name: 'email', label: 'E-mail (the whole address)', type: 'search', value: email, failure: null })}
+${inputField({ name: 'email', label: 'E-mail (full address)', type: 'search', value: email, failure: null })}
 <button class="plain">Show</button>
 </form>
 ${
   accounts.items.length === 0
-    ? empty(html`<p>No account has this e-mail. <a href="${OPERATOR_PATH}">Show all accounts</a>.</p>`)
+    ? empty(
+        html`<p>No account has this e-mail address. <a href="${OPERATOR_PATH}">Show all accounts</a>.</p>`,
+      )
     : table<Account>(
         'Accounts, newest first',
         [
@@ -74,18 +76,19 @@ ${pager({ path: OPERATOR_PATH, query: email === '' ? {} : { email }, cursor, nex
 
 const allowancePath = (id: string): string => `${accountPath(id)}/allowance`;
 
-/** What an operator did to an account. */
+/** The action that an operator just performed. */
 export const DONE = {
-  adjusted: 'The adjustment is in the books.',
-  allowance: 'The monthly allowance is set. It is granted within the hour, unless this month had one.',
-  noAllowance: 'There is no monthly allowance any more.',
+  adjusted: 'The adjustment was recorded.',
+  allowance:
+    'The monthly allowance was set. It is granted within the hour, unless one was granted this month.',
+  noAllowance: 'The monthly allowance was removed.',
 } as const;
 export type Done = keyof typeof DONE;
 
 export interface AccountPage {
   viewer: Viewer;
   account: Account;
-  /** New on every page: a form that is sent twice is one adjustment. */
+  /** Idempotency reference, generated for each page: sending the form twice makes one adjustment. */
   reference: string;
   draft: { amount: string; reason: string; monthlyAllowance: string };
   failure?: Failure;
@@ -94,7 +97,7 @@ export interface AccountPage {
 
 const LABELS = { amount: 'Credits', reason: 'Reason', monthlyAllowance: 'Credits a month' };
 
-/** For operators: one account, and the forms that change its credits. */
+/** For operators: an account, with forms that change its credits. */
 export const operatorAccountPage = (page: AccountPage): string => {
   const { viewer, account, draft, failure = null, done } = page;
   return layout({
@@ -104,8 +107,8 @@ export const operatorAccountPage = (page: AccountPage): string => {
 <p>${typed(account.email)} <code>${account._id}</code></p>
 ${amounts([
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },
-  { term: 'Reserved', value: account.reserved, note: 'by calls that run now' },
-  { term: 'Shortfall', value: account.shortfall, note: 'above 0 it is suspended' },
+  { term: 'Reserved', value: account.reserved, note: 'by running calls' },
+  { term: 'Shortfall', value: account.shortfall, note: 'above 0 the account is suspended' },
   { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
 ])}
 <h2>Adjustment</h2>
@@ -118,7 +121,7 @@ ${inputField({
   label: LABELS.amount,
   type: 'number',
   value: draft.amount,
-  hint: 'Above 0 adds. Below 0 takes, at most what is available; the rest is a shortfall, which suspends the account.',
+  hint: 'A positive number adds credits. A negative number removes at most the available credits; the rest becomes a shortfall, which suspends the account.',
   attributes: { required: '', step: 1 },
   failure,
 })}
@@ -141,7 +144,7 @@ ${postForm({
     label: LABELS.monthlyAllowance,
     type: 'number',
     value: draft.monthlyAllowance,
-    hint: 'Granted once each calendar month (UTC), at its beginning; 0 grants none.',
+    hint: 'Granted at the start of each calendar month (UTC). 0 means no allowance.',
     attributes: { required: '', min: 0, step: 1 },
     failure,
   })}

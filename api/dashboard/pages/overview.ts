@@ -13,7 +13,7 @@ import type { Viewer } from '../viewer.ts';
 interface Overview {
   viewer: Viewer;
   account: AccountRow;
-  /** Of the last `USAGE_DAYS` days. */
+  /** Usage of the last `USAGE_DAYS` days. */
   usage: readonly DayOfTool[];
   hasKey: boolean;
   now: Date;
@@ -31,16 +31,16 @@ ${barChart(tools)}`;
 function begin(hasKey: boolean): Html {
   const key = hasKey
     ? html`<li>Call a tool with your <a href="/dashboard/keys">key</a>.</li>`
-    : html`<li><a href="/dashboard/keys">Make a key</a> and call a tool from a program of yours.</li>`;
-  return empty(html`<p>No call was charged in the last ${USAGE_DAYS} days. To begin:</p>
+    : html`<li><a href="/dashboard/keys">Create a key</a> and call a tool from your program.</li>`;
+  return empty(html`<p>No call was charged in the last ${USAGE_DAYS} days. To get started:</p>
 <ul>
-<li><a href="/dashboard/tools">Try a tool</a> here, without a program.</li>
+<li><a href="/dashboard/tools">Try a tool</a> in the dashboard.</li>
 ${key}
-<li><a href="/dashboard/webhooks">Add a webhook</a> to hear when credits run low.</li>
+<li><a href="/dashboard/webhooks">Add a webhook</a> to be notified when credits run low.</li>
 </ul>`);
 }
 
-/** The first page of who is signed in: what the account has, and what it went for. */
+/** The dashboard's first page: credits and usage. */
 export function overviewPage({ viewer, account, usage, hasKey, now }: Overview): string {
   return layout({
     title: 'Overview',
@@ -50,12 +50,12 @@ export function overviewPage({ viewer, account, usage, hasKey, now }: Overview):
 ${amounts([
   { term: 'Available', value: account.available, note: 'for new calls' },
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },
-  { term: 'Reserved', value: account.reserved, note: 'by calls that run now' },
-  { term: 'Lasts', value: lasts(account.available, usage, now), note: 'at the pace of the last 7 days' },
+  { term: 'Reserved', value: account.reserved, note: 'by running calls' },
+  { term: 'Lasts', value: lasts(account.available, usage, now), note: 'at the average of the last 7 days' },
 ])}
 <p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
 <a href="/dashboard/webhooks">webhooks</a>.</p>
-<h2>Use</h2>
+<h2>Usage</h2>
 ${usage.length === 0 ? begin(hasKey) : use(usage, now)}`,
   });
 }

@@ -11,26 +11,26 @@ interface Forgot {
   mails: Pick<Mails, 'delivers' | 'reaches'>;
   email?: string;
   failure?: Failure;
-  /** The mail was asked for just now. */
+  /** Whether the mail was just requested. */
   sent?: boolean;
 }
 
 const sentTo = (email: string, delivers: boolean) =>
   notice(
     delivers
-      ? html`<p>If there is an account for <strong>${email}</strong>, a mail with a link is on its way to it. The link
-works for an hour.</p>`
-      : html`<p>This installation sends no mail. If there is an account for <strong>${email}</strong>, the link to a new
-password stands in the log of the API.</p>`,
+      ? html`<p>If there is an account for <strong>${email}</strong>, we sent a link to it. The link is
+valid for one hour.</p>`
+      : html`<p>This installation sends no mail. If there is an account for <strong>${email}</strong>, the API's log has the link
+to set a new password.</p>`,
   );
 
-/** The form that has a link sent to who has forgotten the password. */
+/** The form that requests a password reset. */
 export const forgotPage = ({ mails, email = '', failure, sent = false }: Forgot): string =>
   layout({
     title: TITLE,
     main: mails.reaches
       ? html`${alert(failure ?? null)}${sent ? sentTo(email, mails.delivers) : null}
-<p>Say which address you signed up with, and you get a link to set a new password.</p>
+<p>Enter the address that you signed up with. We will send you a link to set a new password.</p>
 <form class="card" method="post" action="${FORGOT}">
 ${emailField(email, failure ?? null)}
 <button>Send the link</button>
@@ -39,7 +39,7 @@ ${emailField(email, failure ?? null)}
       : html`<p>This installation sends no mail. Ask its operator for a new password.</p>`,
   });
 
-/** Where such a link leads. */
+/** The page of a valid reset link. */
 export const resetPage = ({ token, failure }: { token: string; failure?: Failure }): string =>
   layout({
     title: TITLE,
@@ -58,10 +58,10 @@ ${inputField({
 </form>`,
   });
 
-/** Where it leads when it was used already, or is too old. */
+/** The page of a reset link that was used or has expired. */
 export const deadLinkPage = (): string =>
   layout({
     title: 'This link no longer works',
-    main: html`<p>A link to set a new password works once, and for an hour.</p>
-<p><a href="${FORGOT}">Have another one sent</a>, or <a href="/dashboard/sign-in">sign in</a>.</p>`,
+    main: html`<p>A link to set a new password can be used once and is valid for one hour.</p>
+<p><a href="${FORGOT}">Send another link</a>, or <a href="/dashboard/sign-in">sign in</a>.</p>`,
   });

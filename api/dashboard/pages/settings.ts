@@ -10,13 +10,13 @@ import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 import { PASSWORD } from './signIn.ts';
 
-/** What was changed just now. */
+/** The change that was just made. */
 export type SettingsNews = 'password' | 'session' | 'sessions';
 
 const NEWS: Record<SettingsNews, string> = {
-  password: 'The password is changed. All other sessions have ended.',
-  session: 'The session has ended.',
-  sessions: 'All other sessions have ended.',
+  password: 'Your password was changed. All other sessions were ended.',
+  session: 'The session was ended.',
+  sessions: 'All other sessions were ended.',
 };
 
 interface Settings {
@@ -28,7 +28,7 @@ interface Settings {
 
 const sessionTable = (viewer: Viewer, sessions: readonly Session[]): Html =>
   table<Session>(
-    'Sessions, the one used last first',
+    'Sessions, most recently used first',
     [
       { title: 'Device', cell: ({ userAgent }) => typed(deviceOf(userAgent)) },
       { title: 'Address', cell: ({ address }) => address },
@@ -38,16 +38,16 @@ const sessionTable = (viewer: Viewer, sessions: readonly Session[]): Html =>
         title: 'Action',
         cell: ({ id }) =>
           id === viewer.sessionId
-            ? badge('this one', 'good')
+            ? badge('this session', 'good')
             : actionButton(viewer, `/dashboard/settings/sessions/${encodeURIComponent(id)}/end`, 'End'),
       },
     ],
     sessions,
   );
 
-/** Where somebody is signed in. */
+/** The sessions of a user. */
 const sessionsOf = (viewer: Viewer, sessions: readonly Session[]): Html => html`<h2>Sessions</h2>
-<p class="quiet">Where you are signed in. The time of the last use is right to the hour.</p>
+<p class="quiet">Devices that are signed in. Last-used times are accurate to the hour.</p>
 ${sessionTable(viewer, sessions)}
 ${
   sessions.length < 2
@@ -60,7 +60,7 @@ ${
       })
 }`;
 
-/** Who is signed in, where, and the change of their password. */
+/** Account details, change of password, and sessions. */
 export const settingsPage = ({ viewer, sessions, failure, news = null }: Settings): string =>
   layout({
     title: 'Settings',

@@ -5,7 +5,7 @@ import { inputField } from '../components/field.ts';
 import { number } from '../components/text.ts';
 import { layout } from '../layout.ts';
 
-/** What the form is shown again with. */
+/** Values for showing a refused form again. */
 interface Again {
   failure: Failure;
   email: string;
@@ -21,15 +21,15 @@ export const emailField = (email: string, failure: Failure | null) =>
     failure,
   });
 
-/** What a link in a mail has just done. */
+/** Outcome of a mail link that was just followed. */
 export type SignInNews = 'verified' | 'reset';
 
 const NEWS: Record<SignInNews, string> = {
-  verified: 'Your e-mail address is verified. Sign in to go on.',
-  reset: 'The password is changed, and all sessions have ended. Sign in with the new one.',
+  verified: 'Your e-mail address is verified. Sign in to continue.',
+  reset: 'Your password was changed and all sessions were ended. Sign in with the new password.',
 };
 
-/** The form that opens a session. */
+/** The sign-in form. */
 export const signInPage = ({ again, news }: { again: Again | null; news: SignInNews | null }): string =>
   layout({
     title: 'Sign in',
@@ -45,30 +45,30 @@ ${inputField({
 })}
 <button>Sign in</button>
 </form>
-<p><a href="${FORGOT}">Forgot the password?</a></p>
+<p><a href="${FORGOT}">Forgot your password?</a></p>
 <p>No account yet? <a href="/dashboard/sign-up">Sign up</a>.</p>`,
   });
 
-/** The shortest password that better-auth takes, and the longest. */
+/** Password length limits of better-auth. */
 export const PASSWORD = { minlength: 8, maxlength: 128 } as const;
 
 interface SignUp {
   freeCredits: number;
-  /** An account needs a verified address. */
+  /** Whether accounts need a verified address. */
   verifies: boolean;
   again: Again | null;
 }
 
-/** The form that opens an account. */
+/** The sign-up form. */
 export const signUpPage = ({ freeCredits, verifies, again }: SignUp): string =>
   layout({
     title: 'Sign up',
     main: html`${alert(again?.failure ?? null)}
 <p>${
       freeCredits === 0
-        ? 'You pay only for calls that give a result.'
-        : `A new account starts with ${number(freeCredits)} free credits. You pay only for calls that give a result.`
-    }${verifies ? ' We send you a mail first, to verify your address.' : ''}</p>
+        ? 'You pay only for calls that return a result.'
+        : `A new account starts with ${number(freeCredits)} free credits. You pay only for calls that return a result.`
+    }${verifies ? ' We first send you a mail to verify your address.' : ''}</p>
 <form class="card" method="post" action="/dashboard/sign-up">
 ${emailField(again?.email ?? '', again?.failure ?? null)}
 ${inputField({
@@ -81,5 +81,5 @@ ${inputField({
 })}
 <button>Sign up</button>
 </form>
-<p>You have an account? <a href="/dashboard/sign-in">Sign in</a>.</p>`,
+<p>Already have an account? <a href="/dashboard/sign-in">Sign in</a>.</p>`,
   });

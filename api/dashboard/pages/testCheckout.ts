@@ -11,11 +11,11 @@ export const TEST_CHECKOUT_PATH = `${CREDITS_PATH}/test-checkout`;
 interface TestCheckoutPage {
   viewer: Viewer;
   pack: Pack;
-  /** Names the purchase. */
+  /** Idempotency reference of the purchase. */
   reference: string;
 }
 
-/** Stands where the payment service's own page would. */
+/** The test checkout, shown instead of Stripe's page. */
 export const testCheckoutPage = ({ viewer, pack, reference }: TestCheckoutPage): string =>
   layout({
     title: 'Test checkout',
@@ -23,14 +23,14 @@ export const testCheckoutPage = ({ viewer, pack, reference }: TestCheckoutPage):
     main: html`${testBanner}
 <dl class="facts">
 <div><dt>You get</dt> <dd>${packName(pack)}</dd></div>
-<div><dt>It would cost</dt> <dd>${price(pack.amount, pack.currency)}</dd></div>
+<div><dt>Price</dt> <dd>${price(pack.amount, pack.currency)}</dd></div>
 </dl>
 ${postForm({
   action: TEST_CHECKOUT_PATH,
   viewer,
   content: html`<input type="hidden" name="pack" value="${pack.credits}">
 ${referenceField(reference)}
-<button>Pretend to pay</button>`,
+<button>Complete the test purchase</button>`,
 })}
 <p><a href="${CREDITS_PATH}?done=cancelled">Cancel</a></p>`,
   });

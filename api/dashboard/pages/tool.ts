@@ -10,11 +10,11 @@ import { labelsOf, toolFields } from '../components/toolFields.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
-/** What a try of the tool answered. */
+/** The result of a call from the form. */
 export interface Tried {
   output: Record<string, unknown>;
   charged: number;
-  /** The form was sent a second time: the first answer again. */
+  /** The form was sent twice; this is the first result. */
   replayed: boolean;
 }
 
@@ -22,33 +22,33 @@ interface ToolPage {
   viewer: Viewer;
   tool: ToolDefinition;
   available: number;
-  /** Where programs reach the API. */
+  /** Base URL of the API. */
   baseUrl: string;
   input: Readonly<Record<string, unknown>>;
-  /** New on every page: a form that is sent twice is one call. */
+  /** Idempotency reference, generated for each page: sending the form twice makes one call. */
   attemptId: string;
   failure?: Failure;
   tried?: Tried;
 }
 
-/** Names the form's own field, which no tool can have. */
+/** Field name of the idempotency reference; a tool's field cannot start with a dot. */
 export const ATTEMPT_ID = '.attempt';
 
 const answered = (tool: ToolDefinition, { output, charged, replayed }: Tried): Html =>
   html`${notice(
-    html`<p>${replayed ? 'The answer to this form, again: nothing was charged for it a second time.' : `${count(charged, 'credit')} charged.`}</p>`,
+    html`<p>${replayed ? 'This form was sent twice. This is the first result; the call was charged once.' : `${count(charged, 'credit')} charged.`}</p>`,
   )}
 <h2>Result</h2>
 ${resultView(tool, output)}`;
 
-/** One tool: what it does and costs, a form to try it, and how a program calls it. */
+/** A tool: description, price, a form to try it, and example code. */
 export const toolPage = (page: ToolPage): string => {
   const { viewer, tool, available, failure = null, tried, input } = page;
   return layout({
     title: tool.title,
     menu: { viewer, section: 'Tools' },
     main: html`${suspension(viewer.account) ?? alert(failure, labelsOf(tool))}
-<p class="price"><strong>${count(tool.price, 'credit')}</strong> a call; ${count(available, 'credit')} available.</p>
+<p class="price"><strong>${count(tool.price, 'credit')}</strong> per call; ${count(available, 'credit')} available.</p>
 ${tried === undefined ? null : answered(tool, tried)}
 <details class="about"${tried === undefined && failure === null ? html` open` : null}><summary>About</summary>
 <p>${prose(tool.description)}</p>
@@ -59,7 +59,7 @@ ${postForm({
   viewer,
   content: html`${referenceField(page.attemptId, ATTEMPT_ID)}
 ${toolFields(tool, input, failure)}
-<button>Call it for ${count(tool.price, 'credit')}</button>`,
+<button>Run (${count(tool.price, 'credit')})</button>`,
 })}
 <h2>From a program</h2>
 ${snippets(tool, input, page.baseUrl)}`,

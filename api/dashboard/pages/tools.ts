@@ -11,22 +11,23 @@ interface ToolsPage {
   tools: readonly ToolDefinition[];
 }
 
-/** The first sentence of a description is enough to choose by. */
+/** The first sentence of a description. */
 const brief = ({ description }: ToolDefinition): string =>
   (description.split(/(?<=[.:])\s/)[0] ?? description).replace(/:$/, '.');
 
-/** Every tool with its price. */
+/** All tools with prices. */
 export const toolsPage = ({ viewer, tools }: ToolsPage): string =>
   layout({
     title: 'Tools',
     menu: { viewer, section: 'Tools' },
     main: html`${suspension(viewer.account)}
-<p>Each has a form to try it here. A try is charged like any call: only when there is a result.</p>
+<p>Each tool has a form to try it here. A call from the form costs the same as from a program, and only if it returns a
+result.</p>
 ${table<ToolDefinition>(
   'Tools and prices',
   [
     { title: 'Tool', cell: ({ name, title }) => html`<a href="/dashboard/tools/${name}">${title}</a>` },
-    { title: 'Does', cell: (tool) => prose(brief(tool)) },
+    { title: 'Description', cell: (tool) => prose(brief(tool)) },
     { title: 'Price', numeric: true, cell: ({ price }) => count(price, 'credit') },
   ],
   tools,

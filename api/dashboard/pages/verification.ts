@@ -5,10 +5,10 @@ import { layout } from '../layout.ts';
 import { emailField } from './signIn.ts';
 
 interface CheckMail {
-  /** Where the mail goes to; '' where nobody has said. */
+  /** Address that the mail goes to; '' when unknown. */
   email: string;
   failure?: Failure;
-  /** A mail was asked for just now: by signing up, or again. */
+  /** Whether a mail was just requested, by sign-up or again. */
   sent?: 'sign-up' | 'again';
 }
 
@@ -16,19 +16,19 @@ const said = (email: string, sent: CheckMail['sent']): Html | null => {
   if (sent === undefined) return null;
   return notice(
     sent === 'sign-up'
-      ? html`<p>A mail is on its way to <strong>${email}</strong>.</p>`
-      : html`<p>If <strong>${email}</strong> is still to be verified, a mail is on its way to it.</p>`,
+      ? html`<p>We sent a mail to <strong>${email}</strong>.</p>`
+      : html`<p>If <strong>${email}</strong> is not verified yet, we sent a mail to it.</p>`,
   );
 };
 
-/** What is next for who has signed up, and the form that has the mail sent again. */
+/** The page after sign-up, with a form to send the verification mail again. */
 export const checkMailPage = ({ email, failure, sent }: CheckMail): string =>
   layout({
     title: 'Verify your e-mail address',
     main: html`${alert(failure ?? null)}${said(email, sent)}
-<p>Follow the link in our mail within an hour, then <a href="/dashboard/sign-in">sign in</a>.</p>
+<p>Open the link in our mail within one hour, then <a href="/dashboard/sign-in">sign in</a>.</p>
 <h2>No mail?</h2>
-<p>Look where your mail program keeps what it takes for unwanted, or have it sent again:</p>
+<p>Check your spam folder, or send the mail again:</p>
 <form class="card" method="post" action="${VERIFY}">
 ${emailField(email, failure ?? null)}
 <button class="plain">Send the mail again</button>

@@ -20,7 +20,7 @@ import {
   webhookSecret,
 } from './webhooks.ts';
 
-/** What was done to the endpoint just now. */
+/** The action that was just performed on the endpoint. */
 export type Done =
   | { kind: 'made' | 'rotated'; secret: string }
   | { kind: 'tested'; attempt: AttemptRow }
@@ -37,7 +37,7 @@ interface WebhookPage {
   done?: Done | null;
 }
 
-/** How far back deliveries can be sent again, in hours. */
+/** Periods that can be resent, in hours. */
 export const RESEND_HOURS = [
   { value: '1', label: 'the last hour' },
   { value: '24', label: 'the last day' },
@@ -67,10 +67,10 @@ function tested(attempt: AttemptRow): Html {
   const { statusCode, durationMs, error } = attempt;
   const answer =
     statusCode === null
-      ? (error ?? 'There was no response.')
+      ? (error ?? 'The server did not respond.')
       : `Your server answered ${statusCode} in ${duration(durationMs)}.`;
   return isSuccess(attempt)
-    ? notice(html`<p>The test arrived. ${answer}</p>`)
+    ? notice(html`<p>The test was delivered. ${answer}</p>`)
     : html`${alert({ message: `The test failed. ${answer}`, faults: [] })}`;
 }
 
@@ -83,13 +83,13 @@ function said(done: Done): Html {
     case 'tested':
       return tested(done.attempt);
     case 'resent':
-      return notice(html`<p>${count(done.queued, 'delivery is', 'deliveries are')} queued again.</p>`);
+      return notice(html`<p>${count(done.queued, 'delivery was', 'deliveries were')} queued again.</p>`);
     case 'enabled':
-      return notice(html`<p>The endpoint is enabled. What was held can be resent below.</p>`);
+      return notice(html`<p>The endpoint is enabled. You can resend held deliveries below.</p>`);
     case 'activated':
-      return notice(html`<p>The newest secret alone signs from now on.</p>`);
+      return notice(html`<p>From now on only the new secret signs deliveries.</p>`);
     case 'changed':
-      return notice(html`<p>The endpoint is changed.</p>`);
+      return notice(html`<p>The endpoint was changed.</p>`);
   }
 }
 
@@ -101,7 +101,7 @@ const attemptTable = (attempts: readonly AttemptRow[]): Html =>
       { title: 'Event', cell: ({ event }) => html`<code>${event}</code>` },
       { title: 'Attempt', numeric: true, cell: ({ attempt }) => attempt },
       { title: 'Status', cell: status },
-      { title: 'Took', numeric: true, cell: ({ durationMs }) => duration(durationMs) },
+      { title: 'Duration', numeric: true, cell: ({ durationMs }) => duration(durationMs) },
       { title: 'Response', cell: responseOf },
     ],
     attempts,
@@ -112,41 +112,41 @@ function secrets(viewer: Viewer, path: string, { rotationEndsAt }: WebhookRow): 
   const force = choice({
     name: 'force',
     value: 'true',
-    label: 'Replace the new secret that waits',
+    label: 'Replace the pending secret',
     checked: false,
   });
   return html`<h3>Signing secret</h3>
 ${
   waits
-    ? html`<p>A new secret waits: both sign until ${moment(rotationEndsAt)}, then the new one alone. Once your receiver
-has it, you need not wait.</p>`
-    : html`<p class="quiet">After a rotation both secrets sign for 24 hours, or until you say that your receiver has the
-new one.</p>`
+    ? html`<p>A new secret is pending: both secrets sign deliveries until ${moment(rotationEndsAt)}, then only the new one. Activate
+it earlier once your receiver has it.</p>`
+    : html`<p class="quiet">After a rotation both secrets sign deliveries for 24 hours, or until you activate the new
+one.</p>`
 }
-<div class="actions">${waits ? actionButton(viewer, `${path}/activate`, 'Use the new secret alone') : null}
+<div class="actions">${waits ? actionButton(viewer, `${path}/activate`, 'Activate the new secret') : null}
 ${confirmation({
   action: `${path}/rotate`,
   viewer,
   label: 'Rotate the secret',
-  text: 'A new secret is made and shown once.',
+  text: 'A new secret is created and shown once.',
   ...(waits && { extra: force }),
 })}</div>`;
 }
 
-/** Why nothing is posted, and the way back; null for an endpoint that is active. */
+/** Explains why an endpoint is disabled, with a button to enable it; null for an active endpoint. */
 function pause(viewer: Viewer, webhook: WebhookRow): Html | null {
   if (webhook.state === 'active') return null;
-  // Only failures in a row disable an endpoint by themselves.
+  // Consecutive failures are the only automatic reason; otherwise an operator disabled the endpoint.
   const why =
     webhook.consecutiveFailures < MAX_FAILURES
-      ? html`the operator has disabled the endpoint. Ask them why before you enable it again.`
-      : html`${failuresOf(webhook)} attempts in a row failed. Repair the receiver, then enable the endpoint; it starts
-from 0.`;
-  return html`<p>Nothing is posted since ${moment(webhook.disabledAt)}: ${why}</p>
+      ? html`the operator disabled the endpoint. Ask the operator before you enable it again.`
+      : html`${failuresOf(webhook)} consecutive attempts failed. Repair the receiver, then enable the endpoint; the
+count restarts at 0.`;
+  return html`<p>No deliveries since ${moment(webhook.disabledAt)}: ${why}</p>
 ${actionButton(viewer, `${webhookPath(webhook)}/enable`, 'Enable')}`;
 }
 
-/** One endpoint: its state, its attempts, and all that can be done with it. */
+/** An endpoint: state, attempts and actions. */
 export function webhookPage({
   viewer,
   webhook,
@@ -164,7 +164,7 @@ export function webhookPage({
 <dl class="facts">
 <div><dt>Address</dt> <dd>${typed(webhook.url)}</dd></div>
 <div><dt>State</dt> <dd>${stateBadge(webhook)}</dd></div>
-<div><dt>Failures in a row</dt> <dd>${failuresOf(webhook)}</dd></div>
+<div><dt>Consecutive failures</dt> <dd>${failuresOf(webhook)}</dd></div>
 <div><dt>Events</dt> <dd>${webhook.events.join(', ')}</dd></div>
 <div><dt>Created</dt> <dd>${moment(webhook.createdAt)}</dd></div>
 </dl>
@@ -177,9 +177,7 @@ ${
 <h2 id="attempts">Attempts</h2>
 ${
   attempts.items.length === 0
-    ? empty(
-        html`<p>Nothing was posted here yet. Press <em>Send test</em> to see whether your server answers.</p>`,
-      )
+    ? empty(html`<p>No deliveries yet. Select <em>Send test</em> to check that your server responds.</p>`)
     : attemptTable(attempts.items)
 }
 ${pager({ path, query: {}, cursor, nextCursor: attempts.nextCursor })}
@@ -190,7 +188,7 @@ ${postForm({
   viewer,
   content: html`${selectField({
     name: 'hours',
-    label: 'Failed and held deliveries of events of',
+    label: 'Failed and held deliveries of events from',
     value: '24',
     options: RESEND_HOURS,
     failure: failure ?? null,
@@ -210,7 +208,7 @@ ${confirmation({
   action: `${path}/delete`,
   viewer,
   label: 'Delete the endpoint',
-  text: 'Nothing is posted to it any more; what was still to be delivered has failed then.',
+  text: 'Deliveries stop; undelivered events are marked failed.',
 })}`,
   });
 }

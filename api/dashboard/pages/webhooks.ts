@@ -16,7 +16,7 @@ export const WEBHOOKS_PATH = '/dashboard/webhooks';
 export const webhookPath = ({ id }: Pick<WebhookRow, 'id'>): string =>
   `${WEBHOOKS_PATH}/${encodeURIComponent(id)}`;
 
-/** What a form for an endpoint says. */
+/** Values of an endpoint's form. */
 export interface WebhookDraft {
   url: string;
   events: readonly string[];
@@ -27,25 +27,25 @@ export const stateBadge = ({ state }: WebhookRow): Html => badge(state, state ==
 export const failuresOf = ({ consecutiveFailures }: WebhookRow): string =>
   `${consecutiveFailures} of ${MAX_FAILURES}`;
 
-/** A secret that is shown this once, and what to do with it. */
+/** A signing secret, shown once, with instructions. */
 export const webhookSecret = (title: string, value: string): Html =>
   secret({
     title,
     value,
-    advice: html`<p><strong>Copy it now:</strong> it is not shown again. Your receiver checks the signature of each
-delivery with it.</p>`,
+    advice: html`<p><strong>Copy it now:</strong> it will not be shown again. Your receiver uses it to verify the signature of each
+delivery.</p>`,
   });
 
 export const WEBHOOK_LABELS = { url: 'Address', events: 'Events' };
 
-/** Where to post, and what. */
+/** Form fields of an endpoint: URL and events. */
 export const webhookFields = (draft: WebhookDraft, failure: Failure | null): Html =>
   html`${inputField({
     name: 'url',
     label: WEBHOOK_LABELS.url,
     type: 'url',
     value: draft.url,
-    hint: 'https, or http://localhost to try it on your machine.',
+    hint: 'An https URL, or http://localhost for local testing.',
     attributes: {
       required: '',
       maxlength: 2048,
@@ -71,26 +71,26 @@ interface WebhooksPage {
   viewer: Viewer;
   webhooks: readonly WebhookRow[];
   draft: WebhookDraft;
-  /** New on every page: a form that is sent twice is one endpoint. */
+  /** Idempotency reference, generated for each page: sending the form twice adds one endpoint. */
   reference: string;
   failure?: Failure;
   news?: WebhooksNews | null;
 }
 
-/** What was done just now; `again`: the form for a new endpoint was sent a second time. */
+/** The action that was just performed; `again`: the form for a new endpoint was sent twice. */
 export const WEBHOOKS_NEWS = {
-  deleted: 'The endpoint is deleted.',
+  deleted: 'The endpoint was deleted.',
   again:
-    'This form has added its endpoint already, and a signing secret is shown once only. If you have not kept it, rotate it on the page of the endpoint.',
+    'This form was sent twice; the endpoint was added once. Its signing secret is shown only once: if you did not copy it, rotate it on the page of the endpoint.',
 } as const;
 export type WebhooksNews = keyof typeof WEBHOOKS_NEWS;
 
-/** What there is to say of the signing secret: usually nothing. */
+/** State of the signing secret. */
 const secretOf = (viewer: Viewer, row: WebhookRow): Html =>
   row.rotationEndsAt === null
     ? html`<span class="quiet">current</span>`
-    : html`${badge('a new one waits')} until ${moment(row.rotationEndsAt)}
-${actionButton(viewer, `${webhookPath(row)}/activate`, 'Use it alone')}`;
+    : html`${badge('new secret pending')} until ${moment(row.rotationEndsAt)}
+${actionButton(viewer, `${webhookPath(row)}/activate`, 'Activate')}`;
 
 const endpointTable = (viewer: Viewer, webhooks: readonly WebhookRow[]): Html =>
   table<WebhookRow>(
@@ -98,14 +98,14 @@ const endpointTable = (viewer: Viewer, webhooks: readonly WebhookRow[]): Html =>
     [
       { title: 'Address', cell: (row) => html`<a href="${webhookPath(row)}">${typed(row.url)}</a>` },
       { title: 'State', cell: stateBadge },
-      { title: 'Failures in a row', cell: failuresOf },
+      { title: 'Consecutive failures', cell: failuresOf },
       { title: 'Secret', cell: (row) => secretOf(viewer, row) },
       { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
     ],
     webhooks,
   );
 
-/** The endpoints of an account, and the form for one more. */
+/** The endpoints of an account, with a form to add one. */
 export const webhooksPage = ({
   viewer,
   webhooks,
@@ -120,8 +120,8 @@ export const webhooksPage = ({
     main: html`${alert(failure ?? null, WEBHOOK_LABELS)}${news === null ? null : notice(html`<p>${WEBHOOKS_NEWS[news]}</p>`)}
 ${
   webhooks.length === 0
-    ? empty(html`<p>Nothing is posted anywhere yet. Add an endpoint below, and a server of yours hears at once when
-credits run low or a key is made.</p>`)
+    ? empty(html`<p>There are no endpoints yet. Add one below to notify your server when credits run low or a key is
+created.</p>`)
     : endpointTable(viewer, webhooks)
 }
 <h2>New endpoint</h2>
@@ -130,6 +130,6 @@ ${postForm({
   viewer,
   content: html`${referenceField(reference)}
 ${webhookFields(draft, failure ?? null)}
-<button>Add the endpoint</button>`,
+<button>Add endpoint</button>`,
 })}`,
   });

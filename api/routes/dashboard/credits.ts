@@ -75,7 +75,7 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     return creditsPage({ viewer, account, grants, purchases, selling, reference: randomUUID(), ...more });
   }
 
-  /** How many credits of the newest purchase went to what the account owed. */
+  /** Credits of the newest purchase that settled the account's shortfall. */
   async function settledOf(accountId: string): Promise<number> {
     const [purchases, lines] = await Promise.all([
       payments.list(accountId, 1),

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../schemas/errors.ts';
+import { isRecord } from '../../../schemas/isRecord.ts';
 import type { Context } from '../../context.ts';
 import type { Failure } from '../../dashboard/components/alert.ts';
-import { isRecord } from '../../isRecord.ts';
 
 /** Shows a form again: why, and with which status. */
 export type Again = (status: number, failure: Failure) => void | Promise<void>;

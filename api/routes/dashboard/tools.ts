@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Env } from '../../../schemas/env.ts';
+import { isRecord } from '../../../schemas/isRecord.ts';
 import type { Registry } from '../../../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
 import type { Accounts } from '../../../store/accounts.ts';
@@ -7,7 +8,6 @@ import type { Context } from '../../context.ts';
 import { ATTEMPT_ID, type Tried, toolPage } from '../../dashboard/pages/tool.ts';
 import { toolsPage } from '../../dashboard/pages/tools.ts';
 import { toolInput } from '../../dashboard/toolForm.ts';
-import { isRecord } from '../../isRecord.ts';
 import { ownOrigin } from '../../middleware/origin.ts';
 import type { ToolCalls } from '../../toolCalls.ts';
 import { DEFAULT_BODY_BYTES } from '../tools.ts';

@@ -1,0 +1,33 @@
+import pMap from 'p-map';
+
+/**
+ * Ordered map with limited concurrency. The first failure aborts the signal that the other items were given.
+ *
+ * @param work its signal is aborted when `signal` is, or when the work on another item failed
+ * @throws the error of the first item to fail, after all started work has ended
+ */
+export async function mapConcurrent<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  signal: AbortSignal,
+  work: (item: T, signal: AbortSignal) => Promise<R>,
+): Promise<R[]> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const settled = await pMap(
+    items,
+    async (item) => {
+      // Rejections are collected: p-map would reject at the first one, while other items are still in progress.
+      try {
+        either.throwIfAborted();
+        return [await work(item, either)];
+      } catch (error) {
+        failed.abort(error);
+        return [];
+      }
+    },
+    { concurrency },
+  );
+  if (failed.signal.aborted) throw failed.signal.reason;
+  return settled.flat(1);
+}
