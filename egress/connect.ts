@@ -47,7 +47,8 @@ async function open(dial: Dial, address: string, port: number, { signal }: Clock
  * Opens a TCP connection to a vetted target, whose socket then is the caller's to destroy. An error on it that nobody
  * listens for is dropped.
  *
- * @throws ServiceError `target_failed` with the last address's failure, `target_timeout`; the signal's reason
+ * @throws ServiceError `target_failed` with the last address's failure, `target_timeout`, `deadline_exceeded`; the signal's
+ *   reason
  */
 export async function connect(vetted: Vetted, dial: Dial, options: ConnectOptions): Promise<Socket> {
   const { target, addresses } = vetted;
@@ -57,8 +58,7 @@ export async function connect(vetted: Vetted, dial: Dial, options: ConnectOption
   using whole = startClock(options);
   for (;;) {
     const address = left.shift() ?? '';
-    const deadline =
-      left.length === 0 ? options.deadline : Math.min(options.deadline, Date.now() + ATTEMPT_MS);
+    const deadline = left.length === 0 ? whole.deadline : Math.min(whole.deadline, Date.now() + ATTEMPT_MS);
     using attempt = startClock({ signal: whole.signal, deadline });
     try {
       return await open(dial, address, target.port, attempt);

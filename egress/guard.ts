@@ -24,7 +24,8 @@ export interface Guard {
   /**
    * Looks a target up, once, and checks every address it has.
    *
-   * @throws ServiceError `target_refused`, `host_not_found`, `target_failed`, `target_timeout`; the signal's reason
+   * @throws ServiceError `target_refused`, `host_not_found`, `target_failed`, `target_timeout`, `deadline_exceeded`; the
+   *   signal's reason
    */
   vet(target: Target, limits: Limits): Promise<Vetted>;
   /** Opens a TCP connection, which is then the caller's to destroy. @throws as `egress/connect.ts` says */
@@ -41,7 +42,7 @@ export interface Guard {
   request(target: Target, options: RequestOptions): Promise<GuardedResponse>;
   /** Sends one HTTP request and follows its redirects. @throws as `request`; `target_refused` for any hop */
   fetch(target: Target, options: FetchOptions): Promise<GuardedResponse>;
-  /** Starts an HTTP proxy that lets through what `request` would. @throws the signal's reason; `target_timeout` */
+  /** Starts an HTTP proxy that lets through what `request` would. @throws as `egress/proxy.ts` says */
   proxy(options: ProxyOptions): Promise<FilteringProxy>;
 }
 

@@ -28,6 +28,8 @@ export interface Trail {
 
 /** A response whose body is still to be read. The connection ends with the body, `close`, or the deadline. */
 export interface GuardedResponse extends Disposable {
+  /** Epoch milliseconds; the time in which nothing waited for the target does not count. */
+  readonly deadline: number;
   /** Of this response, after redirects, without fragment. */
   url: string;
   /** What came before it. */
@@ -45,9 +47,9 @@ export interface GuardedResponse extends Disposable {
   /** False when the Content-Encoding is one we do not know, and the body is as it came. */
   decoded: boolean;
   /**
-   * The decoded body, to be read once.
+   * The decoded body, to be read once. The time that the reader takes between two chunks is not the target's.
    *
-   * @throws ServiceError `target_failed`, `target_timeout`, `source_too_large`; the signal's reason
+   * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`, `source_too_large`; the signal's reason
    */
   body: AsyncIterable<Buffer>;
   /** The whole of the body. @throws as `body` */
@@ -93,6 +95,7 @@ function announcesLength({ statusCode = 0, headers }: IncomingMessage, method: s
  */
 export function readResponse(parts: ResponseParts): GuardedResponse {
   const { message, url, clock, maxBytes, overflow } = parts;
+  clock.pause();
   const elapsedMs = performance.now() - parts.trail.startedAt;
   const close = (): void => {
     clock[Symbol.dispose]();
@@ -116,9 +119,16 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
 
   async function* wire(): AsyncGenerator<Buffer> {
     try {
-      for await (const chunk of message) yield chunk;
+      clock.resume();
+      for await (const chunk of message) {
+        clock.pause();
+        yield chunk;
+        clock.resume();
+      }
     } catch (error) {
       throw readSocketError(error);
+    } finally {
+      clock.pause();
     }
   }
   async function* readBody(): AsyncGenerator<Buffer> {
@@ -144,6 +154,9 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
   const body = readBody();
 
   return {
+    get deadline() {
+      return clock.deadline;
+    },
     url: url.href,
     redirects: parts.trail.redirects,
     status: message.statusCode ?? 0,

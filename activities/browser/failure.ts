@@ -1,4 +1,4 @@
-import { type Page, TimeoutError } from 'puppeteer';
+import type { Page } from 'puppeteer';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isEmpty, isVoid } from './page/settled.ts';
 import type { Limits, Tab } from './pool.ts';
@@ -23,24 +23,27 @@ const stillAnswers = async (page: Page): Promise<boolean> =>
 
 const failed = (detail: string, cause: unknown) => new ServiceError('target_failed', { detail, cause });
 
+/** A response that is not a page, though Chromium reports no error. */
+class Refusal extends Error {}
+
 /** Chromium with windows puts pages of its own in the place of these; chromium-headless-shell shows nothing. */
 async function refusalOf(
   { page, world }: Pick<Tab, 'page' | 'world'>,
   requests: Requests,
 ): Promise<Error | null> {
-  if (page.url().startsWith('chrome-error:')) return new Error('the page left for one that failed');
+  if (page.url().startsWith('chrome-error:')) return new Refusal('the page left for one that failed');
   if (page.url().startsWith('about:')) return noPage(new Error('the page left for an empty one'));
   const failure = requests.navigation?.failure()?.errorText;
   // It broke off, and before there was anything to draw: such a tab never is.
   if (failure !== undefined && (await within(world.evaluate(isVoid), ANSWER_MS)) === true)
-    return new Error(failure);
+    return new Refusal(failure);
   const response = requests.navigation?.response();
   const status = response?.status() ?? 0;
   if (status < 400) return null;
   if (status === 401 && ASKS_USER.test(response?.headers()['www-authenticate'] ?? ''))
-    return new Error('net::ERR_INVALID_AUTH_CREDENTIALS');
+    return new Refusal('net::ERR_INVALID_AUTH_CREDENTIALS');
   const empty = await within(world.evaluate(isEmpty), ANSWER_MS);
-  return empty === true ? new Error(`status ${status} without a page`) : null;
+  return empty === true ? new Refusal(`status ${status} without a page`) : null;
 }
 
 /** @throws ServiceError when what the tab holds is not the target's page */
@@ -65,10 +68,10 @@ export async function explainNavigation(
   { egress, signal, deadline }: Limits,
 ): Promise<unknown> {
   if (cause instanceof ServiceError || cause instanceof BrowserLost) return cause;
-  if (cause instanceof TimeoutError) return new ServiceError('target_timeout', { cause });
   const text = cause instanceof Error ? cause.message : '';
-  // Not the target's doing: the pool knows what became of the browser.
-  if (!text.includes('net::') && /closed|crashed|detached/i.test(text)) return cause;
+  // Not caused by the target: the pool knows whether the browser was lost.
+  const isOwn = !(cause instanceof Refusal) && !text.includes('net::');
+  if (isOwn || text.includes('ERR_PROXY_CONNECTION_FAILED')) return cause;
   const url = requests.navigation?.url() ?? '';
   if (REFUSED.test(text) || proxy.refused.has(URL.parse(url)?.hostname ?? ''))
     return new ServiceError('target_refused', { cause });
@@ -79,14 +82,14 @@ export async function explainNavigation(
   if (text.includes('ERR_INVALID_AUTH_CREDENTIALS'))
     return failed('The target asks for a user name and a password.', cause);
   if (text.includes('ERR_ABORTED')) {
-    // A tab that is crashing aborts its navigation too, and answers nothing any more.
+    // A page that crashes aborts its navigation too, and does not answer.
     if (!(await stillAnswers(page))) return cause;
-    // What is no page has a status. A redirect to what only scripts or programs open (`javascript:`, `mailto:`) has none.
+    // A download has a status. A redirect to a scheme that only scripts or programs open (`javascript:`, `mailto:`) has none.
     const answered = (requests.navigation?.response() ?? null) !== null;
     return answered ? noPage(cause) : new ServiceError('target_refused', { cause });
   }
   try {
-    // The proxy tells the browser no more than that it failed.
+    // The proxy's answer to the browser does not name the reason.
     await egress.vet(egress.parseTarget(url, { kind: 'url', pointer: '/url' }), { signal, deadline });
   } catch (error) {
     return error instanceof ServiceError && error.code !== 'invalid_input' ? error : failed(text, cause);

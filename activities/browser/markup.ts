@@ -1,6 +1,7 @@
 import type { HTTPRequest, Page } from 'puppeteer';
 import { type Decision, intercept } from './intercept.ts';
 import { stay } from './page/stay.ts';
+import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
 /**
@@ -20,7 +21,12 @@ export const isMarkup = (page: Page): boolean => page.url().startsWith(ADDRESS);
  *
  * @param timeout milliseconds
  */
-export async function loadMarkup(page: Page, html: string, timeout: number): Promise<void> {
+export async function loadMarkup(
+  page: Page,
+  requests: Requests,
+  html: string,
+  timeout: number,
+): Promise<void> {
   let put = false;
   const decide = (request: HTTPRequest): Decision => {
     const isPage = request.isNavigationRequest() && request.frame() === page.mainFrame();
@@ -35,5 +41,10 @@ export async function loadMarkup(page: Page, html: string, timeout: number): Pro
     };
   };
   await Promise.all([intercept(page, decide), page.evaluateOnNewDocument(stay)]);
-  await within(page.goto(ADDRESS, { timeout }), timeout);
+  const loaded = new AbortController();
+  await within(
+    Promise.race([page.goto(ADDRESS, { timeout }), requests.fontsAreSlow(loaded.signal)]),
+    timeout,
+  );
+  loaded.abort();
 }

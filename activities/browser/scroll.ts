@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findScroller, SCROLLER, scrollTo, unfold } from './page/scrollers.ts';
 import { drawn, wakeLazy } from './page/settled.ts';
-import type { Requests } from './requests.ts';
+import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
 import type { World } from './world.ts';
 
@@ -35,5 +35,6 @@ export async function scrollThrough(
   await requests.quiet(QUIET_MS, until);
   await within(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
   await within(world.evaluate(unfold, SCROLLER), ANSWER_MS);
-  await within(world.evaluate(drawn), Math.max(ANSWER_MS, until - Date.now()));
+  const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
+  await within(world.evaluate(drawn, fontsMs), Math.max(ANSWER_MS, until - Date.now()));
 }

@@ -1,5 +1,5 @@
 import { drawn, isAlive } from './page/settled.ts';
-import type { Requests } from './requests.ts';
+import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
 import type { World } from './world.ts';
 
@@ -8,7 +8,9 @@ const QUIET_MS = 500;
 /** Of a page without scripts and frames, where what is loaded is all. */
 const STILL_MS = 40;
 const SETTLE_MS = 5_000;
-const FONTS_MS = 3_000;
+const ANSWER_MS = 3_000;
+/** For images, transitions and frames after the fonts. */
+const DRAW_MS = 2_000;
 
 /**
  * Waits until a loaded page has all it asks for and has drawn it, or until the time for that is up.
@@ -16,8 +18,9 @@ const FONTS_MS = 3_000;
  * @returns whether it has drawn it, and so still answers
  */
 export async function settle(world: World, requests: Requests): Promise<boolean> {
-  const alive = await within(world.evaluate(isAlive), FONTS_MS);
+  const alive = await within(world.evaluate(isAlive), ANSWER_MS);
   await requests.quiet(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
-  const done = world.evaluate(drawn).then(() => true);
-  return (await within(done, FONTS_MS)) === true;
+  const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
+  const done = world.evaluate(drawn, fontsMs).then(() => true);
+  return (await within(done, fontsMs + DRAW_MS)) === true;
 }

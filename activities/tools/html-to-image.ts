@@ -32,7 +32,7 @@ export async function run(
   const limits = limitWork(context, definition.limits.workMs);
   return render(limits, {
     shot: input,
-    load: ({ page }) => loadMarkup(page, wrapFragment(input.html), loadTime(limits)),
+    load: ({ page }, requests) => loadMarkup(page, requests, wrapFragment(input.html), loadTime(limits)),
     async finish({ page }) {
       if (!isMarkup(page)) throw invalidInput([{ pointer: '/html', message: 'leaves its own page' }]);
       return {};

@@ -1,9 +1,8 @@
-import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/website-screenshot.ts';
 import { assertPage } from '../browser/failure.ts';
 import { intercept } from '../browser/intercept.ts';
-import { navigate } from '../browser/navigate.ts';
+import { loadTime, navigate } from '../browser/navigate.ts';
 import { hideOverlays } from '../browser/overlays.ts';
 import { countRefused } from '../browser/refused.ts';
 import { limitWork, type RenderContext, render } from '../browser/render.ts';
@@ -22,6 +21,7 @@ export async function run(
   // Most of what cannot be had is known before a browser is.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
+  const loadMs = loadTime(limits);
   let dropped = 0;
   return render(limits, {
     shot: input,
@@ -35,7 +35,7 @@ export async function run(
           return wanted;
         });
       }
-      await navigate(tab, requests, target.url?.href ?? input.url, limits);
+      await navigate(tab, requests, target.url?.href ?? input.url, { ...limits, loadMs });
     },
     ...(input.hideOverlays && { prepare: hideOverlays }),
     async finish(tab, requests) {
@@ -48,10 +48,5 @@ export async function run(
         blockedRequestCount: dropped + countRefused(proxy.refused, requests),
       };
     },
-  }).catch((error: unknown) => {
-    // There is a target to blame.
-    if (error instanceof ServiceError && error.code === 'deadline_exceeded')
-      throw new ServiceError('target_timeout', { cause: error });
-    throw error;
   });
 }

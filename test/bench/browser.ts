@@ -75,7 +75,7 @@ async function startBare(program: string) {
       await page.setViewport({ width: 1440, height: 900 });
       await page.goto(url, { waitUntil: 'load' });
       await page.waitForNetworkIdle({ idleTime: quietMs });
-      await page.evaluate(drawn);
+      await page.evaluate(drawn, 3_000);
       await page.screenshot();
       await page.close();
     },

@@ -158,7 +158,7 @@ test.serial('a browser that stands still in the middle of a job costs that job, 
     for (const pid of struck) process.kill(pid, 'SIGSTOP');
   };
   const deadline = Date.now() + 8_000;
-  await t.throwsAsync(shoot(resource, '/struck', deadline), { code: 'target_timeout' });
+  await t.throwsAsync(shoot(resource, '/struck', deadline), { code: 'deadline_exceeded' });
   t.true(Date.now() < deadline + 1_000);
   t.true(struck.length > 0);
   t.is((await shoot(resource)).pageTitle, 'T');

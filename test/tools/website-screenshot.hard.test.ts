@@ -198,7 +198,7 @@ test.serial('a page that replaces itself for ever ends in time', async (t) => {
       ({ pageTitle }) => pageTitle,
       ({ code }: ServiceError) => code,
     );
-  t.true(ended === 'T' || ended === 'target_timeout', `${ended}`);
+  t.true(ended === 'T' || ended === 'deadline_exceeded', `${ended}`);
   t.true(Date.now() < deadline);
   t.is(await outcome('/ok'), 'T');
 });

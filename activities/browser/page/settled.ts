@@ -18,12 +18,14 @@ export function isEmpty(): boolean {
  * Fonts are loaded and pictures decoded, what they changed is drawn, and what was fading or sliding in is there: parts of a
  * picture that are drawn one after the other would show it at different times. What goes on for long, or follows the scroll
  * bar, is left as it is.
+ *
+ * @param fontsMs how long fonts are waited for
  */
-export async function drawn(): Promise<void> {
+export async function drawn(fontsMs: number): Promise<void> {
   const LONG_MS = 5_000;
   // The end of one may be the beginning of the next, but not for ever.
   const ROUNDS = 3;
-  await document.fonts.ready;
+  await Promise.race([document.fonts.ready, new Promise((resolve) => setTimeout(resolve, fontsMs))]);
   const pictures = [...document.images].filter((image) => image.complete && image.naturalWidth > 0);
   await Promise.allSettled(pictures.map((image) => image.decode()));
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
