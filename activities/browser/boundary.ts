@@ -45,12 +45,12 @@ export const isRoot = process.getuid?.() === 0;
 const owner = isRoot ? BROWSER_UID : (process.getuid?.() ?? 0);
 
 /** Ends with us, even when we are killed. */
-const TETHER = ['setpriv', '--pdeathsig', 'KILL'];
+const DIE_WITH_PARENT = ['setpriv', '--pdeathsig', 'KILL'];
 /** What pages hold gets to no disk when Chromium crashes. */
 const WITHOUT_CORE = ['prlimit', '--core=0:0', '--'];
 /** As the same user in a user namespace; the capabilities there are for loopback and mounts alone and dropped below. */
 const UNSHARE = ['unshare', ...(isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']), '--net'];
-const DEMOTE = isRoot
+const DROP_PRIVILEGES = isRoot
   ? ['setpriv', `--reuid=${BROWSER_UID}`, `--regid=${BROWSER_UID}`, '--clear-groups', '--']
   : ['setpriv', '--inh-caps=-all', '--ambient-caps=-all', '--'];
 
@@ -59,7 +59,7 @@ const RAISE_LOOPBACK = 'ip link set lo up && shift';
 /** Over the empty folder: what the browser writes is gone with the namespace, whoever is killed when. */
 const MOUNT_PROFILE = `mount -t tmpfs -o size=${PROFILE_BYTES},mode=0700,uid=${owner},gid=${owner} tmpfs "$1"`;
 
-function shutIn(namespace: Boundary['namespace'], profile: string): string[] {
+function namespaceCommand(namespace: Boundary['namespace'], profile: string): string[] {
   if (namespace === 'none') return [];
   const shell = (...steps: string[]) => ['--', 'sh', '-c', steps.join(' && '), 'sh', profile];
   if (namespace === 'network') return [...UNSHARE, ...shell(RAISE_LOOPBACK, 'exec "$@"')];
@@ -68,7 +68,7 @@ function shutIn(namespace: Boundary['namespace'], profile: string): string[] {
   return [...UNSHARE, ...tree, ...shell(MOUNT_PROFILE, RAISE_LOOPBACK, '"$@"; exit $?')];
 }
 
-export interface Confined {
+export interface ChromiumCommand {
   /** Unix socket of the proxy; the way out in every boundary. */
   socket: string;
   /** Of `makeProfile`. */
@@ -78,11 +78,11 @@ export interface Confined {
 }
 
 /** Chromium's command line behind a boundary. */
-export function confine(boundary: Boundary, { socket, profile, chromium, flags }: Confined): string[] {
+export function confine(boundary: Boundary, { socket, profile, chromium, flags }: ChromiumCommand): string[] {
   const sandbox = boundary.sandbox ? [] : ['--no-sandbox'];
-  const browser = [...DEMOTE, chromium, ...flags, ...sandbox];
+  const browser = [...DROP_PRIVILEGES, chromium, ...flags, ...sandbox];
   const relayed = [process.execPath, RELAY, socket, ...browser];
-  return [...TETHER, ...WITHOUT_CORE, ...shutIn(boundary.namespace, profile), ...relayed];
+  return [...DIE_WITH_PARENT, ...WITHOUT_CORE, ...namespaceCommand(boundary.namespace, profile), ...relayed];
 }
 
 /** A folder that the browser alone uses. */

@@ -1,7 +1,7 @@
 import type { CDPSession } from 'puppeteer';
 import sharp from 'sharp';
 
-export interface Shot {
+export interface CaptureOptions {
   /** CSS pixels. */
   width: number;
   height: number;
@@ -11,7 +11,7 @@ export interface Shot {
   quality: number;
 }
 
-export interface Picture {
+export interface Capture {
   file: Buffer;
   width: number;
   height: number;
@@ -55,26 +55,35 @@ function clipHeight(wanted: number, width: number, scale: number): number {
   );
 }
 
-async function captureTile(client: CDPSession, shot: Shot, tile: Tile, only: boolean): Promise<Buffer> {
+async function captureTile(
+  client: CDPSession,
+  options: CaptureOptions,
+  tile: Tile,
+  only: boolean,
+): Promise<Buffer> {
   // What is joined is encoded once more anyway, and only then in the caller's format. For speed: PNG in a third of the time,
   // and half as large again; who wants it small takes JPEG.
   const encoding =
-    only && shot.format === 'jpeg'
-      ? { format: 'jpeg' as const, quality: shot.quality }
+    only && options.format === 'jpeg'
+      ? { format: 'jpeg' as const, quality: options.quality }
       : { format: 'png' as const, optimizeForSpeed: true };
   // What the window shows is there: anything else is drawn anew.
   const part =
-    only && !shot.fullPage
+    only && !options.fullPage
       ? {}
       : {
-          clip: { ...tile, width: shot.width, scale: 1 },
+          clip: { ...tile, width: options.width, scale: 1 },
           captureBeyondViewport: true,
         };
   const { data } = await client.send('Page.captureScreenshot', { ...encoding, ...part });
   return Buffer.from(data, 'base64');
 }
 
-async function join(tiles: readonly Buffer[], height: number, { format, quality }: Shot): Promise<Buffer> {
+async function join(
+  tiles: readonly Buffer[],
+  height: number,
+  { format, quality }: CaptureOptions,
+): Promise<Buffer> {
   // libvips reads the tiles from top to bottom and decodes none as a whole.
   const joined = sharp([...tiles], { join: { across: 1 }, limitInputPixels: false });
   const { width } = await sharp(tiles[0]).metadata();
@@ -86,27 +95,27 @@ async function join(tiles: readonly Buffer[], height: number, { format, quality 
 }
 
 /** Takes the picture of a page at the size that its viewport was set to. */
-export async function capture(client: CDPSession, shot: Shot): Promise<Picture> {
+export async function capture(client: CDPSession, options: CaptureOptions): Promise<Capture> {
   const metrics = await client.send('Page.getLayoutMetrics');
   const { cssContentSize, cssLayoutViewport, cssVisualViewport } = metrics;
-  const wanted = shot.fullPage ? Math.max(1, Math.ceil(cssContentSize.height)) : shot.height;
-  const height = clipHeight(wanted, shot.width, shot.deviceScaleFactor);
+  const wanted = options.fullPage ? Math.max(1, Math.ceil(cssContentSize.height)) : options.height;
+  const height = clipHeight(wanted, options.width, options.deviceScaleFactor);
   // The one counts from the left of all there is, the other from where the page begins: to the right of that where it is
   // written from right to left and is wider than the window.
   const start = Math.round(cssLayoutViewport.pageX - cssVisualViewport.pageX);
-  const left = shot.fullPage ? start : cssLayoutViewport.pageX;
-  const top = shot.fullPage ? 0 : cssLayoutViewport.pageY;
+  const left = options.fullPage ? start : cssLayoutViewport.pageX;
+  const top = options.fullPage ? 0 : cssLayoutViewport.pageY;
   // Of such a page Chromium draws another part when the clip is as large as its window.
-  const avoided = shot.fullPage && start > 0 ? cssLayoutViewport.clientHeight : null;
-  const tiles = cutTiles(shot.width, height, shot.deviceScaleFactor, avoided);
+  const avoided = options.fullPage && start > 0 ? cssLayoutViewport.clientHeight : null;
+  const tiles = cutTiles(options.width, height, options.deviceScaleFactor, avoided);
   const parts: Buffer[] = [];
   for (const tile of tiles)
-    parts.push(await captureTile(client, shot, { ...tile, x: left, y: top + tile.y }, tiles.length === 1));
+    parts.push(await captureTile(client, options, { ...tile, x: left, y: top + tile.y }, tiles.length === 1));
   const [first] = parts;
   const file =
     first !== undefined && parts.length === 1
       ? first
-      : await join(parts, height * shot.deviceScaleFactor, shot);
+      : await join(parts, height * options.deviceScaleFactor, options);
   const metadata = await sharp(file).metadata();
   return { file, width: metadata.width, height: metadata.height, truncated: wanted > height };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import puppeteer, { type Browser } from 'puppeteer';
 import { type Boundary, confine, makeProfile } from './boundary.ts';
 import { chromiumFlags, type Renderer } from './flags.ts';
-import { memoryOf, processTree, untilGone } from './processes.ts';
+import { killAll, memoryOf, processTree } from './processes.ts';
 
 /** How a browser is started. */
 export interface ChromiumOptions {
@@ -106,7 +106,7 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
   });
   const gone = exited.then(async () => {
     clearInterval(watch);
-    await untilGone(members);
+    await killAll(members);
     await cleanUp();
   });
   return {

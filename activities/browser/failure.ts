@@ -1,7 +1,7 @@
 import type { Page } from 'puppeteer';
 import { ServiceError } from '../../schemas/errors.ts';
-import { isEmpty, isVoid } from './page/settled.ts';
-import type { Limits, Tab } from './pool.ts';
+import { hasEmptyBody, hasNoDocument } from './page/settled.ts';
+import type { Limits, RenderPage } from './pool.ts';
 import { BrowserLost } from './pool.ts';
 import type { Requests } from './requests.ts';
 import { within } from './within.ts';
@@ -28,32 +28,32 @@ class Refusal extends Error {}
 
 /** Chromium with windows puts pages of its own in the place of these; chromium-headless-shell shows nothing. */
 async function refusalOf(
-  { page, world }: Pick<Tab, 'page' | 'world'>,
+  { page, world }: Pick<RenderPage, 'page' | 'world'>,
   requests: Requests,
 ): Promise<Error | null> {
   if (page.url().startsWith('chrome-error:')) return new Refusal('the page left for one that failed');
   if (page.url().startsWith('about:')) return noPage(new Error('the page left for an empty one'));
   const failure = requests.navigation?.failure()?.errorText;
   // It broke off, and before there was anything to draw: such a tab never is.
-  if (failure !== undefined && (await within(world.evaluate(isVoid), ANSWER_MS)) === true)
+  if (failure !== undefined && (await within(world.evaluate(hasNoDocument), ANSWER_MS)) === true)
     return new Refusal(failure);
   const response = requests.navigation?.response();
   const status = response?.status() ?? 0;
   if (status < 400) return null;
   if (status === 401 && ASKS_USER.test(response?.headers()['www-authenticate'] ?? ''))
     return new Refusal('net::ERR_INVALID_AUTH_CREDENTIALS');
-  const empty = await within(world.evaluate(isEmpty), ANSWER_MS);
+  const empty = await within(world.evaluate(hasEmptyBody), ANSWER_MS);
   return empty === true ? new Refusal(`status ${status} without a page`) : null;
 }
 
 /** @throws ServiceError when what the tab holds is not the target's page */
 export async function assertPage(
-  tab: Pick<Tab, 'page' | 'world' | 'proxy'>,
+  renderPage: Pick<RenderPage, 'page' | 'world' | 'proxy'>,
   requests: Requests,
   limits: Limits,
 ): Promise<void> {
-  const refusal = await refusalOf(tab, requests);
-  if (refusal !== null) throw await explainNavigation(refusal, tab, requests, limits);
+  const refusal = await refusalOf(renderPage, requests);
+  if (refusal !== null) throw await explainNavigation(refusal, renderPage, requests, limits);
 }
 
 /**
@@ -63,7 +63,7 @@ export async function assertPage(
  */
 export async function explainNavigation(
   cause: unknown,
-  { page, proxy }: Pick<Tab, 'page' | 'proxy'>,
+  { page, proxy }: Pick<RenderPage, 'page' | 'proxy'>,
   requests: Requests,
   { egress, signal, deadline }: Limits,
 ): Promise<unknown> {

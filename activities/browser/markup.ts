@@ -1,6 +1,6 @@
 import type { HTTPRequest, Page } from 'puppeteer';
 import { type Decision, intercept } from './intercept.ts';
-import { stay } from './page/stay.ts';
+import { preventLeaving } from './page/preventLeaving.ts';
 import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
@@ -40,7 +40,7 @@ export async function loadMarkup(
       body: html,
     };
   };
-  await Promise.all([intercept(page, decide), page.evaluateOnNewDocument(stay)]);
+  await Promise.all([intercept(page, decide), page.evaluateOnNewDocument(preventLeaving)]);
   const loaded = new AbortController();
   await within(
     Promise.race([page.goto(ADDRESS, { timeout }), requests.fontsAreSlow(loaded.signal)]),

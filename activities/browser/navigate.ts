@@ -1,8 +1,8 @@
 import { startCountdown } from '../../egress/countdown.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { assertPage, explainNavigation, noPage } from './failure.ts';
-import { isVoid } from './page/settled.ts';
-import type { Limits, Tab } from './pool.ts';
+import { hasNoDocument } from './page/settled.ts';
+import type { Limits, RenderPage } from './pool.ts';
 import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
@@ -29,7 +29,11 @@ class LoadTimeout extends Error {
 }
 
 /** Rejects with LoadTimeout. The time starts with Chromium's first connection: until then the target cannot answer. */
-async function loadTimeout({ proxy }: Pick<Tab, 'proxy'>, ms: number, signal: AbortSignal): Promise<never> {
+async function loadTimeout(
+  { proxy }: Pick<RenderPage, 'proxy'>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<never> {
   await proxy.contacted;
   const { promise, reject } = Promise.withResolvers<never>();
   signal.throwIfAborted();
@@ -46,26 +50,26 @@ async function loadTimeout({ proxy }: Pick<Tab, 'proxy'>, ms: number, signal: Ab
  *   this service used it up; as `explainNavigation`
  */
 export async function navigate(
-  tab: Tab,
+  renderPage: RenderPage,
   requests: Requests,
   url: string,
   { loadMs, ...limits }: Limits & { loadMs: number },
 ): Promise<void> {
-  const { page, world, proxy } = tab;
+  const { page, world, proxy } = renderPage;
   const ended = new AbortController();
   const grantedMs = Math.min(loadMs, loadTime(limits));
   const loading = page.goto(url, { timeout: 0, waitUntil: 'load' });
-  const late = loadTimeout(tab, grantedMs, AbortSignal.any([limits.signal, ended.signal]));
+  const late = loadTimeout(renderPage, grantedMs, AbortSignal.any([limits.signal, ended.signal]));
   // The promises that lose the race below may still reject.
   for (const promise of [loading, late]) promise.catch(() => undefined);
   try {
     const response = await Promise.race([loading, late, requests.fontsAreSlow(ended.signal)]);
     if (NO_PAGE.test(response?.headers()['content-type'] ?? '')) throw noPage();
-    await assertPage(tab, requests, limits);
+    await assertPage(renderPage, requests, limits);
   } catch (error) {
-    if (!(error instanceof LoadTimeout)) throw await explainNavigation(error, tab, requests, limits);
+    if (!(error instanceof LoadTimeout)) throw await explainNavigation(error, renderPage, requests, limits);
     const begun = /^https?:/.test(page.url());
-    const empty = begun && (await within(world.evaluate(isVoid), ANSWER_MS)) === true;
+    const empty = begun && (await within(world.evaluate(hasNoDocument), ANSWER_MS)) === true;
     if (begun && !empty) return;
     // Chromium shows a page once its body begins. The proxy sees that, except under TLS, where the headers have to do.
     const { navigation } = requests;

@@ -6,17 +6,17 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { NetworkContext } from '../context.ts';
 import type { Ads } from './ads.ts';
 import type { Boundary } from './boundary.ts';
-import type { Desk } from './desk.ts';
+import { BrowserSlot, type BrowserSlotOptions } from './browserSlot.ts';
+import type { IsolatedWorld } from './isolatedWorld.ts';
 import { type BrowserMetrics, createMetrics } from './metrics.ts';
-import { Seat, type SeatOptions } from './seat.ts';
+import type { PageSession } from './pageSession.ts';
 import { within } from './within.ts';
-import type { World } from './world.ts';
 
 /** What a job works with: a page of its own whose only way out is a proxy of its own. */
-export interface Tab {
+export interface RenderPage {
   page: Page;
   client: CDPSession;
-  world: World;
+  world: IsolatedWorld;
   proxy: FilteringProxy;
   metrics: BrowserMetrics;
 }
@@ -35,7 +35,7 @@ export interface Browsers extends AsyncDisposable {
    * @throws BrowserLost; the signal's reason; TimeoutError at the deadline; ServiceError tool_unavailable when no browser
    *   was free until then; what the work throws
    */
-  run<T>(limits: Limits, work: (tab: Tab) => Promise<T>): Promise<T>;
+  run<T>(limits: Limits, work: (renderPage: RenderPage) => Promise<T>): Promise<T>;
 }
 
 /** The page took its tab or its whole browser down. */
@@ -59,19 +59,19 @@ const NEVER_MS = 2 ** 31 - 1;
 const LOST_MS = 3_000;
 const NO_BROWSER = 'No browser could be had in time.';
 
-export interface BrowsersOptions extends Omit<SeatOptions, 'metrics'> {
+export interface BrowsersOptions extends Omit<BrowserSlotOptions, 'metrics'> {
   /** Browsers, and so jobs at once. */
-  seats: number;
+  slots: number;
   ads: Ads | null;
 }
 
 export async function createBrowsers(options: BrowsersOptions): Promise<Browsers> {
   const metrics = createMetrics();
-  const seats = Array.from({ length: options.seats }, () => new Seat({ ...options, metrics }));
-  const free = [...seats];
-  const desks = new WeakMap<Page, Desk>();
+  const slots = Array.from({ length: options.slots }, () => new BrowserSlot({ ...options, metrics }));
+  const free = [...slots];
+  const sessions = new WeakMap<Page, PageSession>();
   /** Jobs that ended while their page was still at work, and so must not be followed on the same browser. */
-  const unsound = new WeakSet<Desk>();
+  const discarded = new WeakSet<PageSession>();
 
   /** How the cluster gets its pages: its own ways know neither warm browsers nor their replacement. */
   class WarmBrowsers extends concurrency.default {
@@ -82,15 +82,15 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
         jobInstance: async () => {
           // As many seats as workers. Of those that are not ready the one that was given back first will be next.
           const ready = free.findIndex(({ isReady }) => isReady);
-          const [seat] = free.splice(Math.max(0, ready), 1);
-          if (seat === undefined) throw new Error('more workers than seats');
-          const desk = await seat.take();
-          desks.set(desk.page, desk);
+          const [slot] = free.splice(Math.max(0, ready), 1);
+          if (slot === undefined) throw new Error('more workers than slots');
+          const session = await slot.acquire();
+          sessions.set(session.page, session);
           return {
-            resources: { page: desk.page },
+            resources: { page: session.page },
             close: async () => {
-              seat.giveBack(desk, !unsound.has(desk));
-              free.push(seat);
+              slot.release(session, !discarded.has(session));
+              free.push(slot);
             },
           };
         },
@@ -101,17 +101,21 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
   }
   const cluster: Cluster<undefined, void> = await Cluster.launch({
     concurrency: WarmBrowsers,
-    maxConcurrency: options.seats,
+    maxConcurrency: options.slots,
     timeout: NEVER_MS,
   });
 
-  async function work<T>(desk: Desk, limits: Limits, job: (tab: Tab) => Promise<T>): Promise<T> {
-    const { page, client, world, chromium } = desk;
+  async function work<T>(
+    session: PageSession,
+    limits: Limits,
+    job: (renderPage: RenderPage) => Promise<T>,
+  ): Promise<T> {
+    const { page, client, world, chromium } = session;
     const { egress, signal, deadline } = limits;
     const ended = new Promise<never>((_, reject) => {
       const onEnd = () => reject(signal.reason);
       signal.addEventListener('abort', onEnd, { once: true });
-      void desk.lost.then(() => {
+      void session.lost.then(() => {
         signal.removeEventListener('abort', onEnd);
         reject(new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed'));
       });
@@ -133,7 +137,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
       if (error instanceof ServiceError || signal.aborted) throw error;
       // It may be the first to hear of a crash.
       const lost = await within(
-        desk.lost.then(() => true),
+        session.lost.then(() => true),
         Math.min(LOST_MS, deadline - Date.now()),
       );
       throw lost === true ? new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed') : error;
@@ -144,7 +148,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     boundary: options.boundary,
     ads: options.ads,
     metrics,
-    run: <T>({ egress, signal, deadline }: Limits, job: (tab: Tab) => Promise<T>) =>
+    run: <T>({ egress, signal, deadline }: Limits, job: (renderPage: RenderPage) => Promise<T>) =>
       new Promise<T>((resolve, reject) => {
         const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, deadline - Date.now()))]);
         const queuedAt = performance.now();
@@ -164,17 +168,17 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
         if (ended.aborted) onEnd();
         cluster
           .execute(async ({ page }) => {
-            const desk = desks.get(page);
-            if (ended.aborted || desk === undefined) return;
+            const session = sessions.get(page);
+            if (ended.aborted || session === undefined) return;
             leaveQueue();
             metrics.phases.queue.count += 1;
             metrics.phases.queue.totalMs += performance.now() - queuedAt;
             metrics.jobs += 1;
             metrics.running += 1;
             try {
-              resolve(await work(desk, { egress, signal: ended, deadline }, job));
+              resolve(await work(session, { egress, signal: ended, deadline }, job));
             } catch (error) {
-              if (ended.aborted || error instanceof BrowserLost) unsound.add(desk);
+              if (ended.aborted || error instanceof BrowserLost) discarded.add(session);
               reject(error);
             } finally {
               metrics.running -= 1;
@@ -185,7 +189,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
       }),
     async [Symbol.asyncDispose]() {
       await cluster.close();
-      await Promise.all(seats.map((seat) => seat[Symbol.asyncDispose]()));
+      await Promise.all(slots.map((slot) => slot[Symbol.asyncDispose]()));
     },
   };
 }

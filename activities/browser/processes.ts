@@ -49,7 +49,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** Kills processes, and waits until the kernel has done it: with much memory that takes a while. */
-export async function untilGone(pids: readonly number[]): Promise<void> {
+export async function killAll(pids: readonly number[]): Promise<void> {
   const patience = Date.now() + GONE_MS;
   for (let left = pids; left.length > 0 && Date.now() < patience; ) {
     left = left.filter(isAlive);

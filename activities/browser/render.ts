@@ -1,8 +1,8 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import { CEILING_CSS_PIXELS, capture, type Picture, type Shot } from './capture.ts';
+import { type Capture, type CaptureOptions, CEILING_CSS_PIXELS, capture } from './capture.ts';
 import { drawFrames } from './frames.ts';
 import { timed } from './metrics.ts';
-import { BrowserLost, type Browsers, type Limits, type Tab } from './pool.ts';
+import { BrowserLost, type Browsers, type Limits, type RenderPage } from './pool.ts';
 import { followRequests, type Requests } from './requests.ts';
 import { ensureResponsive } from './responsive.ts';
 import { scrollThrough } from './scroll.ts';
@@ -19,26 +19,26 @@ const RETRY_MS = 10_000;
 
 /** What is special about a page. */
 export interface Script<T> {
-  shot: Shot;
+  options: CaptureOptions;
   /** Brings the page into the tab. */
-  load(tab: Tab, requests: Requests): Promise<void>;
+  load(renderPage: RenderPage, requests: Requests): Promise<void>;
   /** What is to be done when it is loaded and quiet. */
-  prepare?(tab: Tab): Promise<void>;
+  prepare?(renderPage: RenderPage): Promise<void>;
   /** What is to be known of it beside its picture. */
-  finish(tab: Tab, requests: Requests): Promise<T>;
+  finish(renderPage: RenderPage, requests: Requests): Promise<T>;
 }
 
-async function makeResponsive({ page, client }: Tab): Promise<void> {
+async function makeResponsive({ page, client }: RenderPage): Promise<void> {
   if (!(await ensureResponsive(page, client))) throw new ServiceError('deadline_exceeded');
 }
 
 async function perform<T>(
-  tab: Tab,
-  { shot, load, prepare, finish }: Script<T>,
-): Promise<Picture & { rest: T }> {
-  const { page, world, client, metrics } = tab;
-  const { width, deviceScaleFactor, fullPage } = shot;
-  const height = fullPage ? FULL_PAGE_WINDOW : shot.height;
+  renderPage: RenderPage,
+  { options, load, prepare, finish }: Script<T>,
+): Promise<Capture & { rest: T }> {
+  const { page, world, client, metrics } = renderPage;
+  const { width, deviceScaleFactor, fullPage } = options;
+  const height = fullPage ? FULL_PAGE_WINDOW : options.height;
   const requests = followRequests(page);
   // In the session that captures: another one would not know of the density.
   await client.send('Emulation.setDeviceMetricsOverride', {
@@ -50,19 +50,19 @@ async function perform<T>(
     screenWidth: width,
     screenHeight: height,
   });
-  await timed(metrics, 'navigate', () => load(tab, requests));
-  await makeResponsive(tab);
+  await timed(metrics, 'navigate', () => load(renderPage, requests));
+  await makeResponsive(renderPage);
   const settled = await timed(metrics, 'settle', () => settle(world, requests));
-  if (!settled) await makeResponsive(tab);
-  if (prepare) await timed(metrics, 'overlays', () => prepare(tab));
+  if (!settled) await makeResponsive(renderPage);
+  if (prepare) await timed(metrics, 'overlays', () => prepare(renderPage));
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
       await scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS });
-      await drawFrames(tab);
+      await drawFrames(renderPage);
     });
-  if (prepare || fullPage) await makeResponsive(tab);
-  const rest = await finish(tab, requests);
-  const picture = await timed(metrics, 'capture', () => capture(client, shot));
+  if (prepare || fullPage) await makeResponsive(renderPage);
+  const rest = await finish(renderPage, requests);
+  const picture = await timed(metrics, 'capture', () => capture(client, options));
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');
   return { ...picture, rest };
 }
@@ -79,7 +79,7 @@ export const limitWork = (context: RenderContext, ms: number): RenderContext => 
 });
 
 /** The picture as both tools answer it. */
-export interface Drawn {
+export interface RenderedImage {
   fileBase64: string;
   mimeType: 'image/jpeg' | 'image/png';
   width: number;
@@ -96,9 +96,9 @@ export interface Drawn {
 export async function render<T extends object>(
   { resource: browsers, egress, signal, deadline }: RenderContext,
   script: Script<T>,
-): Promise<Drawn & T> {
+): Promise<RenderedImage & T> {
   const limits = { egress, signal, deadline: deadline - MARGIN_MS };
-  const attempt = () => browsers.run(limits, (tab) => perform(tab, script));
+  const attempt = () => browsers.run(limits, (renderPage) => perform(renderPage, script));
   try {
     // A browser may also die of what is not this page's doing.
     const { file, rest, ...size } = await attempt().catch((error: unknown) => {
@@ -106,7 +106,7 @@ export async function render<T extends object>(
       if (!again || Date.now() + RETRY_MS > limits.deadline) throw error;
       return attempt();
     });
-    const mimeType = script.shot.format === 'jpeg' ? 'image/jpeg' : 'image/png';
+    const mimeType = script.options.format === 'jpeg' ? 'image/jpeg' : 'image/png';
     return { fileBase64: file.toString('base64'), mimeType, ...size, ...rest };
   } catch (error) {
     signal.throwIfAborted();

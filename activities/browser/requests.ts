@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HTTPRequest, Page } from 'puppeteer';
 
 /** These stay open, or say nothing about whether the page is complete. */
-const ENDLESS: ReadonlySet<string> = new Set([
+const NOT_AWAITED: ReadonlySet<string> = new Set([
   'cspviolationreport',
   'eventsource',
   'media',
@@ -29,7 +29,7 @@ export interface Requests {
   /** Resolves when the document is parsed and nothing but slow fonts is loading. Pending once the signal has aborted. */
   fontsAreSlow(signal: AbortSignal): Promise<null>;
   /** Waits until nothing but slow fonts has been loading for `quietMs`, at most until `until` (epoch milliseconds). */
-  quiet(quietMs: number, until: number): Promise<void>;
+  waitForIdle(quietMs: number, until: number): Promise<void>;
 }
 
 export function followRequests(page: Page): Requests {
@@ -57,7 +57,7 @@ export function followRequests(page: Page): Requests {
       if (request.redirectChain().length === 0) navigationAt = performance.now();
       parsed = false;
     }
-    if (ENDLESS.has(request.resourceType())) return;
+    if (NOT_AWAITED.has(request.resourceType())) return;
     // A redirect is a request of its own, and the one before it never finishes.
     for (const before of request.redirectChain()) open.delete(before);
     changedAt = Date.now();
@@ -87,7 +87,7 @@ export function followRequests(page: Page): Requests {
         if (parsed && open.size > 0 && slowFonts() === open.size) return null;
       }
     },
-    async quiet(quietMs, until) {
+    async waitForIdle(quietMs, until) {
       const startedAt = Date.now();
       for (let now = startedAt; now < until; now = Date.now()) {
         const rest = open.size === slowFonts() ? Math.max(changedAt, startedAt) + quietMs - now : POLL_MS;

@@ -72,7 +72,7 @@ async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Bro
       ...chromium,
       boundary,
       ads,
-      seats: BROWSERS,
+      slots: BROWSERS,
       jobs: JOBS,
     });
     observeBrowsers?.(browsers.metrics);

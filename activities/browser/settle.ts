@@ -1,7 +1,7 @@
-import { drawn, isAlive } from './page/settled.ts';
+import type { IsolatedWorld } from './isolatedWorld.ts';
+import { canLoadMore, waitUntilPainted } from './page/settled.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
-import type { World } from './world.ts';
 
 /** As puppeteer's `networkidle0`. */
 const QUIET_MS = 500;
@@ -17,10 +17,10 @@ const DRAW_MS = 2_000;
  *
  * @returns whether it has drawn it, and so still answers
  */
-export async function settle(world: World, requests: Requests): Promise<boolean> {
-  const alive = await within(world.evaluate(isAlive), ANSWER_MS);
-  await requests.quiet(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
+export async function settle(world: IsolatedWorld, requests: Requests): Promise<boolean> {
+  const alive = await within(world.evaluate(canLoadMore), ANSWER_MS);
+  await requests.waitForIdle(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
-  const done = world.evaluate(drawn, fontsMs).then(() => true);
+  const done = world.evaluate(waitUntilPainted, fontsMs).then(() => true);
   return (await within(done, fontsMs + DRAW_MS)) === true;
 }

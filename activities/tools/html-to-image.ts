@@ -31,7 +31,7 @@ export async function run(
 ): Promise<ToolOutput<typeof definition>> {
   const limits = limitWork(context, definition.limits.workMs);
   return render(limits, {
-    shot: input,
+    options: input,
     load: ({ page }, requests) => loadMarkup(page, requests, wrapFragment(input.html), loadTime(limits)),
     async finish({ page }) {
       if (!isMarkup(page)) throw invalidInput([{ pointer: '/html', message: 'leaves its own page' }]);

@@ -24,23 +24,23 @@ export async function run(
   const loadMs = loadTime(limits);
   let dropped = 0;
   return render(limits, {
-    shot: input,
-    async load(tab, requests) {
+    options: input,
+    async load(renderPage, requests) {
       dropped = 0;
       if (input.blockAds && browsers.ads !== null) {
         const { ads } = browsers;
-        await intercept(tab.page, (request) => {
+        await intercept(renderPage.page, (request) => {
           const wanted = !ads.isAd(request);
           if (!wanted) dropped += 1;
           return wanted;
         });
       }
-      await navigate(tab, requests, target.url?.href ?? input.url, { ...limits, loadMs });
+      await navigate(renderPage, requests, target.url?.href ?? input.url, { ...limits, loadMs });
     },
     ...(input.hideOverlays && { prepare: hideOverlays }),
-    async finish(tab, requests) {
-      const { page, proxy } = tab;
-      await assertPage(tab, requests, limits);
+    async finish(renderPage, requests) {
+      const { page, proxy } = renderPage;
+      await assertPage(renderPage, requests, limits);
       const title: unknown = await page.title();
       return {
         pageTitle: [...String(title)].slice(0, TITLE_CHARACTERS).join('').toWellFormed(),

@@ -61,7 +61,7 @@ test.serial(
 );
 
 for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
-  test.serial(`the seat of a browser that gets ${signal} comes back`, async (t) => {
+  test.serial(`the slot of a browser that gets ${signal} comes back`, async (t) => {
     await using resource = await openBrowsers();
     await shoot(resource);
     const pids = await browserPids(resource);
@@ -75,7 +75,7 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
     t.true(resource.metrics.browsers[signal === 'SIGKILL' ? 'crashed' : 'hung'] >= 1);
   });
 
-test.serial('a job that is out of time or called off gives its seat back at once', async (t) => {
+test.serial('a job that is out of time or called off gives its slot back at once', async (t) => {
   await using resource = await openBrowsers();
   await shoot(resource);
   /** How a job without end ends, with so little time that this is soon and so much that it begins. */
@@ -135,7 +135,7 @@ for (const [name, matches] of [
   });
 
 test.serial('a browser that is lost while nobody uses it keeps nobody waiting', async (t) => {
-  await using resource = await openBrowsers({ seats: 2 });
+  await using resource = await openBrowsers({ slots: 2 });
   const first = await browserPids(resource);
   await shoot(resource);
   // Of no number but its own: 0 would be all of ours.
@@ -165,8 +165,8 @@ test.serial('a browser that stands still in the middle of a job costs that job, 
   t.deepEqual(await stillAlive(struck, 10_000), []);
 });
 
-test.serial('as many jobs at once as there are seats', async (t) => {
-  await using resource = await openBrowsers({ seats: 2 });
+test.serial('as many jobs at once as there are slots', async (t) => {
+  await using resource = await openBrowsers({ slots: 2 });
   let most = 0;
   const both = Promise.withResolvers<void>();
   const job = () =>

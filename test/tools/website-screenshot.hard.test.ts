@@ -13,14 +13,14 @@ const tool = await loadTool('website-screenshot');
 const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 const page = (body: string) => `<!doctype html><title>T</title>${body}`;
 
-const SEATS = 2;
+const SLOTS = 2;
 /** So that the time of a call begins when there is a browser for it. */
-const gate = createGate(SEATS);
+const gate = createGate(SLOTS);
 let site: Site;
 let resource: Awaited<ReturnType<typeof openBrowsers>>;
 
 test.before(async () => {
-  resource = await openBrowsers({ seats: SEATS, memoryBytes: 1_000_000_000 });
+  resource = await openBrowsers({ slots: SLOTS, memoryBytes: 1_000_000_000 });
   site = await startSite({
     '/ok': page('<h1>ok</h1>'),
     '/alert': page('<script>alert(1);confirm(2);prompt(3);print()</script><h1>after</h1>'),

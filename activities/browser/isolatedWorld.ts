@@ -11,7 +11,7 @@ type Argument = string | number;
  * made of it: libraries replace what `document` and `Element` bring along. And callbacks come in it even where the page's
  * own scripts may not run (`Content-Security-Policy: sandbox`).
  */
-export interface World {
+export interface IsolatedWorld {
   /**
    * @param fn runs in the page, so it holds all that it uses, or was given that by `bring`
    * @throws what it throws there; when the page is left meanwhile
@@ -21,10 +21,10 @@ export interface World {
     ...args: Arguments
   ): Promise<Awaited<Result>>;
   /** Makes functions known, by their names, to what is evaluated in the same document from then on. */
-  bring(functions: readonly ((...args: never[]) => unknown)[]): Promise<void>;
+  define(functions: readonly ((...args: never[]) => unknown)[]): Promise<void>;
 }
 
-export async function openWorld(client: CDPSession): Promise<World> {
+export async function openIsolatedWorld(client: CDPSession): Promise<IsolatedWorld> {
   // A page's main frame goes by the name of its target.
   const { targetInfo } = await client.send('Target.getTargetInfo');
   /** For a document that has the world already this only finds it. */
@@ -36,7 +36,7 @@ export async function openWorld(client: CDPSession): Promise<World> {
     return executionContextId;
   };
   return {
-    async bring(functions) {
+    async define(functions) {
       await client.send('Runtime.evaluate', {
         expression: functions.map(String).join('\n'),
         contextId: await context(),

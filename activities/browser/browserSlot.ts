@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Chromium, type ChromiumOptions, startChromium } from './chromium.ts';
-import { type Desk, openDesk } from './desk.ts';
 import type { BrowserMetrics } from './metrics.ts';
+import { openPageSession, type PageSession } from './pageSession.ts';
 import { within } from './within.ts';
 
-export interface SeatOptions extends ChromiumOptions {
+export interface BrowserSlotOptions extends ChromiumOptions {
   /** A browser is replaced after so many jobs, from … to. */
   jobs: readonly [least: number, most: number];
   metrics: BrowserMetrics;
@@ -13,25 +13,25 @@ export interface SeatOptions extends ChromiumOptions {
 
 const ENDING_MS = 1_000;
 const RETRY_MS = 500;
-const RETRY_MOST_MS = 30_000;
+const RETRY_MAX_MS = 30_000;
 
 /** One browser that is always there: warm, replaced in good time, and started again when it is lost. */
-export class Seat implements AsyncDisposable {
-  readonly #options: SeatOptions;
+export class BrowserSlot implements AsyncDisposable {
+  readonly #options: BrowserSlotOptions;
   #current: Promise<Chromium>;
   #spare: Promise<Chromium> | null = null;
-  #desk: Promise<Desk>;
-  #ready: Desk | null = null;
+  #session: Promise<PageSession>;
+  #ready: PageSession | null = null;
   #jobsLeft: number;
   #closed = false;
   #starting: Promise<Chromium> | null = null;
   readonly #alive = new Set<Chromium>();
 
-  constructor(options: SeatOptions) {
+  constructor(options: BrowserSlotOptions) {
     this.#options = options;
     this.#jobsLeft = this.#lifetime();
     this.#current = this.#start();
-    this.#desk = this.#prepare();
+    this.#session = this.#prepare();
   }
 
   #lifetime(): number {
@@ -42,7 +42,7 @@ export class Seat implements AsyncDisposable {
   /** Tries until it is closed: who waits has a deadline of its own. */
   async #start(): Promise<Chromium> {
     const { metrics, log } = this.#options;
-    for (let wait = RETRY_MS; !this.#closed; wait = Math.min(2 * wait, RETRY_MOST_MS)) {
+    for (let wait = RETRY_MS; !this.#closed; wait = Math.min(2 * wait, RETRY_MAX_MS)) {
       try {
         this.#starting = startChromium(this.#options);
         const chromium = await this.#starting;
@@ -59,12 +59,12 @@ export class Seat implements AsyncDisposable {
     return new Promise(() => undefined);
   }
 
-  async #prepare(): Promise<Desk> {
+  async #prepare(): Promise<PageSession> {
     for (;;) {
       const chromium = await this.#current;
       try {
         if (chromium.ended === null) {
-          this.#ready = await openDesk(chromium);
+          this.#ready = await openPageSession(chromium);
           return this.#ready;
         }
       } catch {
@@ -89,14 +89,14 @@ export class Seat implements AsyncDisposable {
   }
 
   /** A page that no job has used. Never rejects; pending for as long as no browser starts. */
-  async take(): Promise<Desk> {
+  async acquire(): Promise<PageSession> {
     for (;;) {
-      const desk = await this.#desk;
+      const session = await this.#session;
       this.#ready = null;
-      if (desk.chromium.ended === null && (await desk.answers())) return desk;
-      await this.#count(desk.chromium);
-      this.#replace(desk.chromium);
-      this.#desk = this.#prepare();
+      if (session.chromium.ended === null && (await session.answers())) return session;
+      await this.#count(session.chromium);
+      this.#replace(session.chromium);
+      this.#session = this.#prepare();
     }
   }
 
@@ -115,17 +115,17 @@ export class Seat implements AsyncDisposable {
    *
    * @param sound false when its browser is not to be trusted any more
    */
-  giveBack(desk: Desk, sound: boolean): void {
-    this.#desk = this.#follow(desk, sound);
+  release(session: PageSession, reusable: boolean): void {
+    this.#session = this.#follow(session, reusable);
   }
 
-  async #follow(desk: Desk, sound: boolean): Promise<Desk> {
-    const { chromium } = desk;
+  async #follow(session: PageSession, reusable: boolean): Promise<PageSession> {
+    const { chromium } = session;
     const { browsers } = this.#options.metrics;
     this.#jobsLeft -= 1;
-    const closed = sound && chromium.ended === null && (await desk.close());
+    const closed = reusable && chromium.ended === null && (await session.close());
     if (!closed) {
-      if (sound || chromium.ended !== null) await this.#count(chromium);
+      if (reusable || chromium.ended !== null) await this.#count(chromium);
       else browsers.discarded += 1;
       this.#replace(chromium);
     } else if (this.#jobsLeft <= 0 && (await this.#spareIsReady())) {

@@ -1,15 +1,15 @@
 import type { BrowserContext, CDPSession, Page } from 'puppeteer';
 import type { Chromium } from './chromium.ts';
+import { type IsolatedWorld, openIsolatedWorld } from './isolatedWorld.ts';
 import { refuseServiceWorkers } from './page/serviceWorkers.ts';
 import { within } from './within.ts';
-import { openWorld, type World } from './world.ts';
 
 /** An empty page in a context of its own, ready before its job comes. Nothing outlives the context. */
-export interface Desk {
+export interface PageSession {
   chromium: Chromium;
   page: Page;
   client: CDPSession;
-  world: World;
+  world: IsolatedWorld;
   /** Resolves when the page has crashed or the browser has ended. */
   lost: Promise<void>;
   /** Resolves with whether its browser still does what it is asked. */
@@ -41,7 +41,7 @@ function closePopups(context: BrowserContext, own: Page): void {
   });
 }
 
-async function open(chromium: Chromium): Promise<Desk> {
+async function open(chromium: Chromium): Promise<PageSession> {
   const context = await chromium.browser.createBrowserContext({ downloadBehavior: { policy: 'deny' } });
   const page = await context.newPage();
   closePopups(context, page);
@@ -57,7 +57,7 @@ async function open(chromium: Chromium): Promise<Desk> {
     chromium,
     page,
     client,
-    world: await openWorld(client),
+    world: await openIsolatedWorld(client),
     lost: Promise.race([crashed, chromium.exited]),
     answers: async () => (await within(client.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined,
     close: async () =>
@@ -69,8 +69,8 @@ async function open(chromium: Chromium): Promise<Desk> {
 }
 
 /** Prepares a desk. @throws when the browser does not manage to */
-export async function openDesk(chromium: Chromium): Promise<Desk> {
-  const desk = await within(open(chromium), PREPARE_MS);
-  if (desk === undefined) throw new Error('Chromium opens no page');
-  return desk;
+export async function openPageSession(chromium: Chromium): Promise<PageSession> {
+  const session = await within(open(chromium), PREPARE_MS);
+  if (session === undefined) throw new Error('Chromium opens no page');
+  return session;
 }
