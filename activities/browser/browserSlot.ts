@@ -6,7 +6,7 @@ import { openPageSession, type PageSession } from './pageSession.ts';
 import { within } from './within.ts';
 
 export interface BrowserSlotOptions extends ChromiumOptions {
-  /** A browser is replaced after so many jobs, from … to. */
+  /** A browser is replaced after a random number of calls in this range. */
   jobs: readonly [least: number, most: number];
   metrics: BrowserMetrics;
 }
@@ -15,7 +15,7 @@ const ENDING_MS = 1_000;
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 30_000;
 
-/** One browser that is always there: warm, replaced in good time, and started again when it is lost. */
+/** The exclusive use of one warm browser, which is replaced after a number of calls or when it is lost. */
 export class BrowserSlot implements AsyncDisposable {
   readonly #options: BrowserSlotOptions;
   #current: Promise<Chromium>;
@@ -39,7 +39,7 @@ export class BrowserSlot implements AsyncDisposable {
     return randomInt(least, most + 1);
   }
 
-  /** Tries until it is closed: who waits has a deadline of its own. */
+  /** Retries until the slot is closed; callers have their own deadlines. */
   async #start(): Promise<Chromium> {
     const { metrics, log } = this.#options;
     for (let wait = RETRY_MS; !this.#closed; wait = Math.min(2 * wait, RETRY_MAX_MS)) {
@@ -75,7 +75,7 @@ export class BrowserSlot implements AsyncDisposable {
     }
   }
 
-  /** The next browser takes over: the spare one where there is one. */
+  /** Switches to the spare browser, or starts a new one. */
   #replace(old: Chromium): void {
     void old.kill();
     this.#current = this.#spare ?? this.#start();
@@ -83,12 +83,12 @@ export class BrowserSlot implements AsyncDisposable {
     this.#jobsLeft = this.#lifetime();
   }
 
-  /** A page can be had without waiting. */
+  /** A session is available without waiting. */
   get isReady(): boolean {
     return this.#ready?.chromium.ended === null;
   }
 
-  /** A page that no job has used. Never rejects; pending for as long as no browser starts. */
+  /** Resolves with an unused session. Never rejects; pending while no browser starts. */
   async acquire(): Promise<PageSession> {
     for (;;) {
       const session = await this.#session;
@@ -100,10 +100,10 @@ export class BrowserSlot implements AsyncDisposable {
     }
   }
 
-  /** Of a browser that answers no more. */
+  /** Counts the loss of a browser by its reason. */
   async #count(chromium: Chromium): Promise<void> {
     const { browsers } = this.#options.metrics;
-    // It may be about to end: its processes do so one after the other.
+    // Its processes end one after the other: the main process may be about to exit.
     await within(chromium.exited, ENDING_MS);
     if (chromium.ended === 'crashed') browsers.crashed += 1;
     else if (chromium.ended === 'memory') browsers.overMemory += 1;
@@ -111,9 +111,9 @@ export class BrowserSlot implements AsyncDisposable {
   }
 
   /**
-   * Takes the page back. Whoever comes while it is being cleared away waits for the next one.
+   * Returns a session. The next `acquire` waits until its context is closed and a new one prepared.
    *
-   * @param sound false when its browser is not to be trusted any more
+   * @param reusable false to replace the browser
    */
   release(session: PageSession, reusable: boolean): void {
     this.#session = this.#follow(session, reusable);
@@ -135,7 +135,7 @@ export class BrowserSlot implements AsyncDisposable {
     return this.#prepare();
   }
 
-  /** The old browser works until the new one is there, so that nobody waits. */
+  /** The old browser stays in use until the spare one has started. */
   async #spareIsReady(): Promise<boolean> {
     this.#spare ??= this.#start();
     const notYet = Symbol('not yet');

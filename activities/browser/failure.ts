@@ -6,10 +6,10 @@ import { BrowserLost } from './pool.ts';
 import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
-/** Where Chromium itself will not go, as its `net_error_list.h` names it. */
+/** Targets that Chromium itself refuses (names of its `net_error_list.h`). */
 const REFUSED =
   /ERR_(UNSAFE_REDIRECT|UNSAFE_PORT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME|BLOCKED_BY_CLIENT|ACCESS_DENIED)\b/;
-/** Challenges (RFC 9110 section 11.6.1) that a browser asks its user about; of any other it shows the page. */
+/** Challenges (RFC 9110 section 11.6.1) for which a browser prompts the user; for others it shows the page. */
 const ASKS_USER = /(?:^|[,\n])\s*(?:basic|digest|negotiate|ntlm)\b/i;
 const TLS = /ERR_(CERT_\w+|SSL_\w+|BAD_SSL\w*|TLS\w*)/;
 
@@ -26,7 +26,7 @@ const failed = (detail: string, cause: unknown) => new ServiceError('target_fail
 /** A response that is not a page, though Chromium reports no error. */
 class Refusal extends Error {}
 
-/** Chromium with windows puts pages of its own in the place of these; chromium-headless-shell shows nothing. */
+/** Full Chromium shows its own error pages in these cases; chromium-headless-shell shows nothing. */
 async function refusalOf(
   { page, world }: Pick<RenderPage, 'page' | 'world'>,
   requests: Requests,
@@ -34,7 +34,7 @@ async function refusalOf(
   if (page.url().startsWith('chrome-error:')) return new Refusal('the page left for one that failed');
   if (page.url().startsWith('about:')) return noPage(new Error('the page left for an empty one'));
   const failure = requests.navigation?.failure()?.errorText;
-  // It broke off, and before there was anything to draw: such a tab never is.
+  // The response ended before the first byte of the document: Chromium never paints such a page.
   if (failure !== undefined && (await within(world.evaluate(hasNoDocument), ANSWER_MS)) === true)
     return new Refusal(failure);
   const response = requests.navigation?.response();
@@ -46,7 +46,7 @@ async function refusalOf(
   return empty === true ? new Refusal(`status ${status} without a page`) : null;
 }
 
-/** @throws ServiceError when what the tab holds is not the target's page */
+/** @throws ServiceError when the document is not the target's page */
 export async function assertPage(
   renderPage: Pick<RenderPage, 'page' | 'world' | 'proxy'>,
   requests: Requests,
@@ -57,9 +57,9 @@ export async function assertPage(
 }
 
 /**
- * What the caller is told of a page that did not come.
+ * Returns the error for a page that could not be loaded.
  *
- * @param cause what the browser said
+ * @param cause the browser's error
  */
 export async function explainNavigation(
   cause: unknown,
@@ -78,9 +78,9 @@ export async function explainNavigation(
   if (proxy.exhausted)
     return new ServiceError('source_too_large', { detail: 'The page loads more than 200 MB.', cause });
   if (TLS.test(text)) return failed(`TLS with the target failed (${TLS.exec(text)?.[0]}).`, cause);
-  if (text.includes('ERR_TOO_MANY_REDIRECTS')) return failed('The target redirects without end.', cause);
+  if (text.includes('ERR_TOO_MANY_REDIRECTS')) return failed('The target redirects endlessly.', cause);
   if (text.includes('ERR_INVALID_AUTH_CREDENTIALS'))
-    return failed('The target asks for a user name and a password.', cause);
+    return failed('The target requires a user name and a password.', cause);
   if (text.includes('ERR_ABORTED')) {
     // A page that crashes aborts its navigation too, and does not answer.
     if (!(await stillAnswers(page))) return cause;
@@ -98,14 +98,14 @@ export async function explainNavigation(
   if (status === 504 || /ERR_(CONNECTION_)?TIMED_OUT/.test(text))
     return new ServiceError('target_timeout', { cause });
   if (status !== undefined && status >= 400 && status !== 502)
-    return failed(`The target answers status ${status} and no page.`, cause);
+    return failed(`The target answered with status ${status} and no page.`, cause);
   return new ServiceError('target_failed', { cause });
 }
 
-/** The address gives something that is no page: nothing at all, or a file to save. */
+/** The response has no content or is a download. */
 export const noPage = (cause?: unknown): ServiceError =>
   new ServiceError('unsupported_source', {
     detail:
-      'The target answers no page: nothing at all (status 204, or a script that empties it), or a file to download.',
+      'The target sent no page: no content (status 204, or a script that empties the page), or a file to download.',
     cause,
   });

@@ -4,7 +4,7 @@ import type { RenderPage } from './pool.ts';
 import { within } from './within.ts';
 
 const MAX_FRAMES = 20;
-/** CSS pixels of a picture that travels as one message, also in the double density. */
+/** CSS pixels of a capture that fits into one message, also at scale factor 2. */
 const MAX_HEIGHT = 4_000;
 const MAX_PIXELS = 3_000_000;
 const FRAMES_MS = 3_000;
@@ -29,8 +29,8 @@ async function drawFrame(
 }
 
 /**
- * Draws the frames of other origins that lie below the window, each where it can be seen, and puts its picture in its place:
- * Chromium draws nothing of them while they are out of the window, also when it captures beyond that. Returns to the top.
+ * Replaces each cross-origin frame below the viewport with a screenshot of it: Chromium does not paint such frames outside
+ * the viewport, also with `captureBeyondViewport`. Scrolls back to the top.
  */
 export async function drawFrames(renderPage: Pick<RenderPage, 'page' | 'world' | 'client'>): Promise<void> {
   if (renderPage.page.frames().length === 1) return;

@@ -12,7 +12,7 @@ import { type BrowserMetrics, createMetrics } from './metrics.ts';
 import type { PageSession } from './pageSession.ts';
 import { within } from './within.ts';
 
-/** What a job works with: a page of its own whose only way out is a proxy of its own. */
+/** The page of one call. All its connections go through the proxy of the call. */
 export interface RenderPage {
   page: Page;
   client: CDPSession;
@@ -23,14 +23,14 @@ export interface RenderPage {
 
 export type Limits = Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>;
 
-/** Warm browsers, one job at a time each. */
+/** Warm browsers; each runs one call at a time. */
 export interface Browsers extends AsyncDisposable {
   readonly boundary: Boundary;
-  /** null where there are no lists to know them by. */
+  /** null without filter lists. */
   readonly ads: Ads | null;
   readonly metrics: BrowserMetrics;
   /**
-   * Runs a job on a page that nothing has touched, in the next browser that is free.
+   * Runs work on an unused page in the next free browser.
    *
    * @throws BrowserLost; the signal's reason; TimeoutError at the deadline; ServiceError tool_unavailable when no browser
    *   was free until then; what the work throws
@@ -38,7 +38,7 @@ export interface Browsers extends AsyncDisposable {
   run<T>(limits: Limits, work: (renderPage: RenderPage) => Promise<T>): Promise<T>;
 }
 
-/** The page took its tab or its whole browser down. */
+/** The page crashed, or its browser ended. */
 export class BrowserLost extends Error {
   override readonly name = 'BrowserLost';
   readonly reason: 'memory' | 'crashed';
@@ -48,19 +48,19 @@ export class BrowserLost extends Error {
   }
 }
 
-/** Of one job. */
+/** Limits of the proxy of one call. */
 const TUNNELS = 256;
 const BYTES = 200_000_000;
 const IDLE_MS = 30_000;
-/** The cluster's own time-out: jobs have deadlines of their own. */
+/** Disables the cluster's timeout: calls have their own deadlines. */
 const NEVER_MS = 2 ** 31 - 1;
 
-/** How long after its last word a browser may still be thought alive: its processes end one after the other. */
+/** How long after an error the exit of a crashed browser may be noticed: its processes end one after the other. */
 const LOST_MS = 3_000;
 const NO_BROWSER = 'No browser could be had in time.';
 
 export interface BrowsersOptions extends Omit<BrowserSlotOptions, 'metrics'> {
-  /** Browsers, and so jobs at once. */
+  /** Number of browsers, and so of concurrent calls. */
   slots: number;
   ads: Ads | null;
 }
@@ -70,17 +70,17 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
   const slots = Array.from({ length: options.slots }, () => new BrowserSlot({ ...options, metrics }));
   const free = [...slots];
   const sessions = new WeakMap<Page, PageSession>();
-  /** Jobs that ended while their page was still at work, and so must not be followed on the same browser. */
+  /** Sessions whose work was cut off: their browser may still be busy with the page and is replaced. */
   const discarded = new WeakSet<PageSession>();
 
-  /** How the cluster gets its pages: its own ways know neither warm browsers nor their replacement. */
+  /** The cluster's own implementations neither keep browsers warm nor replace them. */
   class WarmBrowsers extends concurrency.default {
     async init(): Promise<void> {}
     async close(): Promise<void> {}
     async workerInstance() {
       return {
         jobInstance: async () => {
-          // As many seats as workers. Of those that are not ready the one that was given back first will be next.
+          // There are as many slots as workers. If no slot is ready, takes the one that was released first.
           const ready = free.findIndex(({ isReady }) => isReady);
           const [slot] = free.splice(Math.max(0, ready), 1);
           if (slot === undefined) throw new Error('more workers than slots');
@@ -120,7 +120,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
         reject(new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed'));
       });
     });
-    // It may be over before it is raced with, and is then nobody's to hear of.
+    // May reject before anything awaits it; this prevents an unhandled rejection.
     ended.catch(() => undefined);
     using proxy = await egress.proxy({
       signal,
@@ -135,7 +135,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
       return await Promise.race([running, ended]);
     } catch (error) {
       if (error instanceof ServiceError || signal.aborted) throw error;
-      // It may be the first to hear of a crash.
+      // The error may be the first sign of a crash.
       const lost = await within(
         session.lost.then(() => true),
         Math.min(LOST_MS, deadline - Date.now()),
@@ -159,7 +159,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
           queued = false;
         };
         const onEnd = () => {
-          // As many may come as there are browsers: who still waits waits for one that does not start.
+          // Callers never outnumber browsers; one that is still queued waits for a browser that failed to start.
           const unavailable = queued && !signal.aborted;
           leaveQueue();
           reject(unavailable ? new ServiceError('tool_unavailable', { detail: NO_BROWSER }) : ended.reason);

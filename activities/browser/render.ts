@@ -8,23 +8,23 @@ import { ensureResponsive } from './responsive.ts';
 import { scrollThrough } from './scroll.ts';
 import { settle } from './settle.ts';
 
-/** "Ignored when fullPage is true", so one and the same then: parts of a page may be as high as its window. */
+/** Viewport height for `fullPage`, where the requested height is ignored. */
 const FULL_PAGE_WINDOW = 900;
-/** An answer holds the file in base64. */
+/** Below the output limit of 50 MB after base64. */
 const FILE_BYTES = 37_000_000;
-/** So that the attempt is over before its time is. */
+/** Left of the deadline to return the result or the error. */
 const MARGIN_MS = 1_500;
-/** What a second try after a crash needs at least. */
+/** Time that a second attempt after a crash needs at least. */
 const RETRY_MS = 10_000;
 
-/** What is special about a page. */
+/** The parts of a render that differ between tools. */
 export interface Script<T> {
   options: CaptureOptions;
-  /** Brings the page into the tab. */
+  /** Loads the document. */
   load(renderPage: RenderPage, requests: Requests): Promise<void>;
-  /** What is to be done when it is loaded and quiet. */
+  /** Runs when the page is loaded and idle. */
   prepare?(renderPage: RenderPage): Promise<void>;
-  /** What is to be known of it beside its picture. */
+  /** Returns the output fields beside the capture. */
   finish(renderPage: RenderPage, requests: Requests): Promise<T>;
 }
 
@@ -40,13 +40,13 @@ async function perform<T>(
   const { width, deviceScaleFactor, fullPage } = options;
   const height = fullPage ? FULL_PAGE_WINDOW : options.height;
   const requests = followRequests(page);
-  // In the session that captures: another one would not know of the density.
+  // Set in the session that captures: the scale factor applies to that session only.
   await client.send('Emulation.setDeviceMetricsOverride', {
     width,
     height,
     deviceScaleFactor,
     mobile: false,
-    // Old style sheets ask for the width of the device.
+    // Old style sheets query `device-width`.
     screenWidth: width,
     screenHeight: height,
   });
@@ -67,18 +67,18 @@ async function perform<T>(
   return { ...picture, rest };
 }
 
-/** What both tools that draw get. */
+/** Context of the tools that render pages. */
 export interface RenderContext extends Limits {
   resource: Browsers;
 }
 
-/** Of which the work may use so many milliseconds. */
+/** Limits the deadline of a context to some milliseconds from now. */
 export const limitWork = (context: RenderContext, ms: number): RenderContext => ({
   ...context,
   deadline: Math.min(context.deadline, Date.now() + ms),
 });
 
-/** The picture as both tools answer it. */
+/** The capture as part of a tool's output. */
 export interface RenderedImage {
   fileBase64: string;
   mimeType: 'image/jpeg' | 'image/png';
@@ -88,7 +88,7 @@ export interface RenderedImage {
 }
 
 /**
- * Renders a page in a browser of its own for the time.
+ * Renders a page with exclusive use of a browser.
  *
  * @throws ServiceError what the script throws; `source_too_large` when the page takes more memory than a browser may
  *   have; `target_failed` when it crashes two browsers; `deadline_exceeded`
@@ -100,7 +100,7 @@ export async function render<T extends object>(
   const limits = { egress, signal, deadline: deadline - MARGIN_MS };
   const attempt = () => browsers.run(limits, (renderPage) => perform(renderPage, script));
   try {
-    // A browser may also die of what is not this page's doing.
+    // A browser may also crash for a reason other than this page.
     const { file, rest, ...size } = await attempt().catch((error: unknown) => {
       const again = error instanceof BrowserLost && error.reason === 'crashed';
       if (!again || Date.now() + RETRY_MS > limits.deadline) throw error;

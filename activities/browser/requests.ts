@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HTTPRequest, Page } from 'puppeteer';
 
-/** These stay open, or say nothing about whether the page is complete. */
+/** Request types that stay open or do not affect whether the page is complete. */
 const NOT_AWAITED: ReadonlySet<string> = new Set([
   'cspviolationreport',
   'eventsource',

@@ -6,16 +6,16 @@ import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
 
 const SCROLL_MS = 8_000;
-/** For what a page does when a part of it comes into view. */
+/** Pause after each step, for content that loads when it becomes visible. */
 const STEP_MS = 80;
-/** Of the time for scrolling, at least this is left for what it has set going. */
+/** Part of the time that is reserved for requests that the scrolling started. */
 const REST_MS = 3_000;
 const QUIET_MS = 400;
 const ANSWER_MS = 2_000;
 
 /**
- * Goes through a page window by window as a visitor does, so that it loads what it loads only then; waits for that; and
- * returns to the top. An endless page is left when the time is up or the ceiling reached.
+ * Scrolls through a page viewport by viewport so that lazy content loads, waits for it, and scrolls back to the top. Stops
+ * when the time is over or the ceiling is reached.
  */
 export async function scrollThrough(
   world: IsolatedWorld,

@@ -5,7 +5,7 @@ import { within } from './within.ts';
 
 /** As puppeteer's `networkidle0`. */
 const QUIET_MS = 500;
-/** Of a page without scripts and frames, where what is loaded is all. */
+/** For a page without scripts and frames, which requests nothing after it has loaded. */
 const STILL_MS = 40;
 const SETTLE_MS = 5_000;
 const ANSWER_MS = 3_000;
@@ -13,9 +13,9 @@ const ANSWER_MS = 3_000;
 const DRAW_MS = 2_000;
 
 /**
- * Waits until a loaded page has all it asks for and has drawn it, or until the time for that is up.
+ * Waits until the requests of a loaded page are complete and painted, or until the time is over.
  *
- * @returns whether it has drawn it, and so still answers
+ * @returns whether the page was painted in time, which means that it responds
  */
 export async function settle(world: IsolatedWorld, requests: Requests): Promise<boolean> {
   const alive = await within(world.evaluate(canLoadMore), ANSWER_MS);

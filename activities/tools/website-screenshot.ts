@@ -11,14 +11,14 @@ export { browsers as resource } from '../browser/resource.ts';
 
 const TITLE_CHARACTERS = 1_000;
 
-/** Loads the page and draws it. */
+/** Loads a page and captures it. */
 export async function run(
   input: ToolInput<typeof definition>,
   context: RenderContext,
 ): Promise<ToolOutput<typeof definition>> {
   const limits = limitWork(context, definition.limits.workMs);
   const { egress, resource: browsers } = limits;
-  // Most of what cannot be had is known before a browser is.
+  // Refuses most invalid targets before a browser is needed.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
   const loadMs = loadTime(limits);
