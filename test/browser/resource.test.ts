@@ -77,7 +77,7 @@ test.serial('what a killed worker has left is removed; where it cannot be, the l
   const lines: unknown = JSON.parse(stdout);
   if (!Array.isArray(lines)) throw new Error(stdout);
   t.is(lines.length, 1, stdout);
-  t.regex(String(lines[0]), new RegExp(`${busy} is left of a worker that was killed: EBUSY`));
+  t.regex(String(lines[0]), new RegExp(`the folder ${busy} of a killed worker could not be removed: EBUSY`));
   t.deepEqual(
     [empty, busy, living].map((path) => existsSync(path)),
     [false, true, true],

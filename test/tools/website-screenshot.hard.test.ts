@@ -231,7 +231,7 @@ test.serial('with windows it is all the same', async (t) => {
 
 test.serial('a file and a page that ask for a password say so', async (t) => {
   await t.throwsAsync(shoot('/pdf'), { message: /no page: .* a file to download/ });
-  await t.throwsAsync(shoot('/basic-auth'), { message: 'The target asks for a user name and a password.' });
+  await t.throwsAsync(shoot('/basic-auth'), { message: 'The target requires a user name and a password.' });
 });
 
 test.serial('a certificate that nobody vouches for', async (t) => {
