@@ -18,7 +18,7 @@ const site = await startSite(
 );
 const SLOTS = 2;
 const resource = await openBrowsers({ slots: SLOTS });
-/** So that the time of a page begins when there is a browser for it. */
+/** Limits concurrency, so that the time of a page begins when a browser is free. */
 const gate = createGate(SLOTS);
 test.after.always(async () => {
   await resource[Symbol.asyncDispose]();
@@ -39,7 +39,7 @@ async function picture(page: Page, name: string, moment: string): Promise<void> 
   keepPicture('overlays', `${name} ${moment}`, await page.screenshot({ optimizeForSpeed: true }));
 }
 
-/** Those of the selectors, `host >>> inner` within a shadow, that are still to be seen. */
+/** Selectors whose elements are visible; `host >>> inner` selects within a shadow root. */
 const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
   page.evaluate(
     (all) =>
@@ -52,7 +52,7 @@ const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
     [...selectors],
   );
 
-/** Every text of the page that is to be seen, with those of its frames. */
+/** Visible texts of the page and its frames. */
 const texts = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const shown = [...document.querySelectorAll('iframe')].filter((frame) => frame.checkVisibility());
@@ -69,13 +69,13 @@ const texts = (page: Page): Promise<string[]> =>
     });
   });
 
-test('there are enough of them', (t) => {
+test('there are at least 50 pages with overlays and 50 without', (t) => {
   t.true(OVERLAYS.length >= 50, `${OVERLAYS.length}`);
   t.true(CLEAN.length >= 50, `${CLEAN.length}`);
 });
 
 for (const { name, gone } of OVERLAYS)
-  test(`gone: ${name}`, async (t) => {
+  test(`hidden: ${name}`, async (t) => {
     await onPage(name, async (renderPage) => {
       const { page } = renderPage;
       t.deepEqual(await visible(page, gone), [...gone], 'is there at first');
@@ -94,7 +94,7 @@ for (const { name, gone } of OVERLAYS)
   });
 
 for (const { name } of CLEAN)
-  test(`stays: ${name}`, async (t) => {
+  test(`kept: ${name}`, async (t) => {
     await onPage(name, async (renderPage) => {
       const { page } = renderPage;
       const before = await texts(page);
