@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs';
-import { readOrEmpty, untilGone } from './browser/processes.ts';
+import { killAll, readOrEmpty } from './browser/processes.ts';
 
 /** Of one numbering of processes: those of a container, say, have a number there and another one here. */
 const namespace = (): string => readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
@@ -27,7 +27,7 @@ function descends(pid: number, from: number): boolean {
  * @param what as their owner gave it to `ownerMark`
  */
 export async function endAbandoned(what: string): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) await untilGone(abandoned(what));
+  for (let round = 0; round < ROUNDS; round++) await killAll(abandoned(what));
 }
 
 function abandoned(what: string): number[] {

@@ -1,4 +1,5 @@
 import { ServiceError } from '../schemas/errors.ts';
+import { startCountdown } from './countdown.ts';
 
 /** Time limits of outbound work. */
 export interface Limits {
@@ -7,28 +8,33 @@ export interface Limits {
   deadline: number;
 }
 
-/** A running deadline; disposing of it stops its timer. */
+/** Running limits; disposing of them stops their timer. */
 export interface Clock extends Limits, Disposable {
-  /** Registers a callback for when a limit fires before the clock is disposed of. */
+  /** Later than the deadline that was asked for by the time that does not count (`countdown.ts`). */
+  readonly deadline: number;
+  /** Stops counting while the work is not waiting for the target. */
+  pause(): void;
+  resume(): void;
+  /** Runs when a limit is hit before the clock is disposed of. */
   onEnd(stop: () => void): void;
-  /** Returns the abort reason when a limit fired, else the error. */
+  /** Returns the abort reason when a limit was hit, else the error. */
   explain(error: unknown): unknown;
 }
 
 /**
- * Starts a clock whose signal is aborted at the deadline with `target_timeout`, or with the outer signal and its reason.
- * It is one timer for all of the work: a timer that restarts with every byte would never end a slow drip.
+ * Starts a clock whose signal aborts at the deadline, or with the outer signal and its reason. The deadline's reason is
+ * `target_timeout` when the target had all of the time, and `deadline_exceeded` when this process used it up.
+ * One timer covers all of the work: a timeout that restarts with every byte never ends a slow drip.
  */
 export function startClock({ signal: outer, deadline }: Limits): Clock {
   const controller = new AbortController();
   const { signal } = controller;
   const stop = (): void => controller.abort(outer.reason);
-  const timer = setTimeout(
-    () => controller.abort(new ServiceError('target_timeout')),
-    Math.max(0, deadline - Date.now()),
+  const countdown = startCountdown(deadline - Date.now(), (end) =>
+    controller.abort(new ServiceError(end === 'elapsed' ? 'target_timeout' : 'deadline_exceeded')),
   );
   const dispose = (): void => {
-    clearTimeout(timer);
+    countdown[Symbol.dispose]();
     outer.removeEventListener('abort', stop);
   };
   signal.addEventListener('abort', dispose, { once: true });
@@ -36,7 +42,11 @@ export function startClock({ signal: outer, deadline }: Limits): Clock {
   else outer.addEventListener('abort', stop, { once: true });
   return {
     signal,
-    deadline,
+    get deadline() {
+      return Date.now() + countdown.left;
+    },
+    pause: () => countdown.pause(),
+    resume: () => countdown.resume(),
     onEnd: (end) => {
       if (signal.aborted) end();
       else signal.addEventListener('abort', end, { once: true });
@@ -46,7 +56,7 @@ export function startClock({ signal: outer, deadline }: Limits): Clock {
   };
 }
 
-/** Awaits work until the signal aborts; the work itself goes on. @throws the signal's reason */
+/** Settles as the work does, or rejects as soon as the signal aborts. @throws the signal's reason */
 export function untilAborted<O>(work: Promise<O>, signal: AbortSignal): Promise<O> {
   const { promise, resolve, reject } = Promise.withResolvers<O>();
   const onAbort = () => reject(signal.reason);

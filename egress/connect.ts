@@ -46,7 +46,8 @@ async function open(dial: Dial, address: string, port: number, { signal }: Clock
 /**
  * Opens a TCP connection to a vetted target. The caller must destroy the socket. Errors without a listener are dropped.
  *
- * @throws ServiceError `target_failed` with the failure of the last address, `target_timeout`; the signal's reason
+ * @throws ServiceError `target_failed` with the last address's failure, `target_timeout`, `deadline_exceeded`; the signal's
+ *   reason
  */
 export async function connect(vetted: Vetted, dial: Dial, options: ConnectOptions): Promise<Socket> {
   const { target, addresses } = vetted;
@@ -56,8 +57,7 @@ export async function connect(vetted: Vetted, dial: Dial, options: ConnectOption
   using whole = startClock(options);
   for (;;) {
     const address = left.shift() ?? '';
-    const deadline =
-      left.length === 0 ? options.deadline : Math.min(options.deadline, Date.now() + ATTEMPT_MS);
+    const deadline = left.length === 0 ? whole.deadline : Math.min(whole.deadline, Date.now() + ATTEMPT_MS);
     using attempt = startClock({ signal: whole.signal, deadline });
     try {
       return await open(dial, address, target.port, attempt);

@@ -24,7 +24,8 @@ export interface Guard {
   /**
    * Looks a target up once and checks every address.
    *
-   * @throws ServiceError `target_refused`, `host_not_found`, `target_failed`, `target_timeout`; the signal's reason
+   * @throws ServiceError `target_refused`, `host_not_found`, `target_failed`, `target_timeout`, `deadline_exceeded`; the
+   *   signal's reason
    */
   vet(target: Target, limits: Limits): Promise<Vetted>;
   /** Opens a TCP connection, which the caller must destroy. @throws as `connect` of `egress/connect.ts` */
@@ -41,7 +42,7 @@ export interface Guard {
   request(target: Target, options: RequestOptions): Promise<GuardedResponse>;
   /** Sends one HTTP request and follows its redirects. @throws as `request`; `target_refused` for any hop */
   fetch(target: Target, options: FetchOptions): Promise<GuardedResponse>;
-  /** Starts an HTTP proxy with the same rules as `request`. @throws the signal's reason; `target_timeout` */
+  /** Starts an HTTP proxy with the same rules as `request`. @throws as `startProxy` of `egress/proxy.ts` */
   proxy(options: ProxyOptions): Promise<FilteringProxy>;
 }
 

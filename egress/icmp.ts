@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { ServiceError } from '../schemas/errors.ts';
 import type { Vetted } from './vet.ts';
 
 export interface EchoOptions {
@@ -40,7 +41,8 @@ export function createEcho(program: string): Echo {
           const ms = Number(time);
           return resolve(ms <= timeoutMs ? { status: 'ok', ms } : { status: 'timeout' });
         }
-        if (error?.killed) return resolve({ status: 'timeout' });
+        // The program ends by itself when its wait is over; until now it was starting or ending.
+        if (error?.killed) return reject(new ServiceError('deadline_exceeded', { cause: error }));
         if (error?.code !== NO_REPLY) return resolve(null);
         resolve({ status: /unreachable|prohibited|filtered/i.test(stdout) ? 'unreachable' : 'timeout' });
       },

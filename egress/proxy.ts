@@ -23,6 +23,10 @@ export interface ProxyOptions extends Limits {
 export interface FilteringProxy extends Disposable {
   /** 0 for a Unix socket. */
   port: number;
+  /** Resolves when the program has asked for its first connection. */
+  contacted: Promise<void>;
+  /** A target has not begun the body of a plain response, or a tunnel is open: its content is not visible. */
+  readonly isWaiting: boolean;
   /** Refused requests by host, in the order of the first refusal. */
   refused: ReadonlyMap<string, number>;
   /** True when the byte limit was reached. */
@@ -60,14 +64,20 @@ const statusOf = (error: unknown): number => {
   return error instanceof ServiceError && error.code === 'target_timeout' ? 504 : 502;
 };
 
-/** Starts the proxy. TLS stays end to end: the proxy sees only the host and port of a tunnel. */
+/**
+ * Starts the proxy. TLS goes through it end to end: of such a tunnel it sees only host and port.
+ *
+ * @throws ServiceError `deadline_exceeded`; the signal's reason
+ */
 export async function startProxy(open: Open, options: ProxyOptions): Promise<FilteringProxy> {
   const clock = startClock(options);
   const closing = new AbortController();
   const refused = new Map<string, number>();
+  const contacted = Promise.withResolvers<void>();
   const sockets = new Set<Duplex>();
   const server = createServer({ maxHeaderSize: HEADER_BYTES });
   let tunnels = 0;
+  let waiting = 0;
   let left = options.bytes;
 
   const close = (): void => {
@@ -75,6 +85,14 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
     closing.abort();
     server.close();
     for (const socket of sockets) socket.destroy();
+  };
+  const startWaiting = (): (() => void) => {
+    let over = false;
+    waiting += 1;
+    return () => {
+      if (!over) waiting -= 1;
+      over = true;
+    };
   };
   const own = <T extends Duplex>(socket: T): T => {
     sockets.add(socket);
@@ -86,6 +104,7 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
 
   /** Opens an outbound connection, counts the received bytes, and closes the connection when it is idle. */
   async function connect(url: string): Promise<Socket> {
+    contacted.resolve();
     if (tunnels >= options.tunnels) throw new ServiceError('target_failed');
     tunnels += 1;
     try {
@@ -115,6 +134,7 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
   async function tunnel(request: IncomingMessage, near: Duplex, first: Buffer): Promise<void> {
     own(near);
     let far: Socket | undefined;
+    const stopWaiting = startWaiting();
     try {
       // Anything else than host and port would be read as another part of a URL.
       if (!/^[^/?#@\\\s]+:\d{1,5}$/.test(request.url ?? '')) throw new ServiceError('target_refused');
@@ -123,15 +143,24 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
       far.write(first);
     } catch (error) {
       near.end(`HTTP/1.1 ${statusOf(error)} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      stopWaiting();
       return;
     }
     await Promise.allSettled([pipeline(near, far), pipeline(far, counted, near)]);
+    stopWaiting();
     far.destroy();
     near.destroy();
   }
 
   async function forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const url = incoming.url ?? '';
+    const stopWaiting = startWaiting();
+    async function* body(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      for await (const chunk of source) {
+        stopWaiting();
+        yield chunk;
+      }
+    }
     try {
       if (!url.startsWith('http://')) throw new ServiceError('target_refused');
       const socket = await connect(url);
@@ -149,8 +178,10 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
       pipeline(incoming, request).catch(() => socket.destroy());
       const message = await response;
       outgoing.writeHead(message.statusCode ?? 502, endToEnd(message.rawHeaders));
-      await pipeline(message, counted, outgoing);
+      await pipeline(message, counted, body, outgoing);
+      stopWaiting();
     } catch (error) {
+      stopWaiting();
       if (outgoing.headersSent) outgoing.destroy();
       else outgoing.writeHead(statusOf(error), { Connection: 'close' }).end();
     }
@@ -165,12 +196,17 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
     await once(server, 'listening', { signal: clock.signal });
   } catch (error) {
     close();
-    throw clock.explain(error);
+    options.signal.throwIfAborted();
+    throw clock.signal.aborted ? new ServiceError('deadline_exceeded', { cause: error }) : error;
   }
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
+    contacted: contacted.promise,
     refused,
+    get isWaiting() {
+      return waiting > 0;
+    },
     get exhausted() {
       return left < 0;
     },

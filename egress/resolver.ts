@@ -1,5 +1,6 @@
 import type { DnsServer } from '../schemas/envValues.ts';
 import { ServiceError } from '../schemas/errors.ts';
+import { startCountdown } from './countdown.ts';
 import { ask } from './dns/ask.ts';
 import { createCache } from './dns/cache.ts';
 import { createInFlight } from './dns/inFlight.ts';
@@ -34,7 +35,8 @@ export interface Resolver {
    *
    * @param name lower-case A-labels without a trailing dot, as `parseHost` gives them
    * @throws ServiceError `target_failed` when no server gives a usable answer, `target_timeout` when none answers by
-   *   the deadline or within 5 s; the signal's reason when it is aborted
+   *   the deadline or within 5 s, `deadline_exceeded` when this process used up that time; the signal's reason when it is
+   *   aborted
    */
   lookup(name: string, type: RecordType, options: LookupOptions): Promise<Lookup>;
   /**
@@ -58,20 +60,23 @@ class TryTimeout extends Error {
   override readonly name = 'TryTimeout';
 }
 
-/** Runs work with a signal that is aborted after so many milliseconds. */
+/**
+ * Runs work and aborts its signal after some milliseconds: with TryTimeout, or with `deadline_exceeded` when this process
+ * was too busy to read an answer.
+ */
 async function within<T>(
   ms: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new TryTimeout()), ms);
+  using _ = startCountdown(ms, (end) =>
+    limit.abort(end === 'elapsed' ? new TryTimeout() : new ServiceError('deadline_exceeded')),
+  );
   try {
     return await work(AbortSignal.any([signal, limit.signal]));
   } catch (error) {
     throw limit.signal.aborted ? limit.signal.reason : error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -85,21 +90,23 @@ export function createResolver(options: ResolverOptions): Resolver {
   let first = 0;
 
   async function askInTurn(name: string, type: RecordType, signal: AbortSignal): Promise<Reply> {
-    const end = performance.now() + TRIES * TRY_MS;
+    using whole = startCountdown(TRIES * TRY_MS, () => undefined);
     const start = first;
     let failure: unknown;
     for (let index = 0; index < Math.max(TRIES, servers.length); index++) {
       const position = (start + index) % servers.length;
       const server = servers[position];
-      const left = end - performance.now();
-      if (server === undefined || left <= 0) break;
+      if (server === undefined || whole.left <= 0) break;
       try {
-        const reply = await within(Math.min(TRY_MS, left), signal, (limit) => ask(server, name, type, limit));
+        const reply = await within(Math.min(TRY_MS, whole.left), signal, (limit) =>
+          ask(server, name, type, limit),
+        );
         first = position;
         return reply;
       } catch (error) {
         signal.throwIfAborted();
-        // An error answer about the name is more informative than a time-out of another server.
+        if (error instanceof ServiceError) throw error;
+        // A server's answer about the name says more than another server's silence.
         if (!(error instanceof TryTimeout)) failure = error;
       }
     }

@@ -28,6 +28,8 @@ export interface Trail {
 
 /** A response whose body has not been read. The connection closes after the body, on `close`, or at the deadline. */
 export interface GuardedResponse extends Disposable {
+  /** Epoch milliseconds; the time in which nothing waited for the target does not count. */
+  readonly deadline: number;
   /** URL of this response, after redirects, without fragment. */
   url: string;
   /** The redirects that led to this response. */
@@ -45,9 +47,9 @@ export interface GuardedResponse extends Disposable {
   /** False when the Content-Encoding is unknown and the body is therefore not decoded. */
   decoded: boolean;
   /**
-   * The decoded body; it can be read once.
+   * The decoded body; it can be read once. The time that the reader takes between two chunks is not the target's.
    *
-   * @throws ServiceError `target_failed`, `target_timeout`, `source_too_large`; the signal's reason
+   * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`, `source_too_large`; the signal's reason
    */
   body: AsyncIterable<Buffer>;
   /** Reads the whole body. @throws as `body` */
@@ -93,6 +95,7 @@ function announcesLength({ statusCode = 0, headers }: IncomingMessage, method: s
  */
 export function readResponse(parts: ResponseParts): GuardedResponse {
   const { message, url, clock, maxBytes, overflow } = parts;
+  clock.pause();
   const elapsedMs = performance.now() - parts.trail.startedAt;
   const close = (): void => {
     clock[Symbol.dispose]();
@@ -116,9 +119,16 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
 
   async function* wire(): AsyncGenerator<Buffer> {
     try {
-      for await (const chunk of message) yield chunk;
+      clock.resume();
+      for await (const chunk of message) {
+        clock.pause();
+        yield chunk;
+        clock.resume();
+      }
     } catch (error) {
       throw readSocketError(error);
+    } finally {
+      clock.pause();
     }
   }
   async function* readBody(): AsyncGenerator<Buffer> {
@@ -144,6 +154,9 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
   const body = readBody();
 
   return {
+    get deadline() {
+      return clock.deadline;
+    },
     url: url.href,
     redirects: parts.trail.redirects,
     status: message.statusCode ?? 0,

@@ -48,7 +48,8 @@ export function certificateFaults(
  * (RFC 6066 section 3).
  *
  * @param ca certificates to trust instead of the default ones
- * @throws ServiceError `target_failed`, `target_timeout`; the signal's reason. The socket is destroyed then
+ * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`; the signal's reason. The socket is destroyed
+ *   then
  */
 export async function startTls(
   socket: Socket,

@@ -4,16 +4,16 @@ import { dirname, join } from 'node:path';
 import { ENGINE_VERSION, FiltersEngine, Request } from '@ghostery/adblocker';
 import type { HTTPRequest } from 'puppeteer';
 
-/** Knows advertising and tracking by published lists. */
+/** Detects advertising and tracking requests by published filter lists. */
 export interface Ads {
   isAd(request: HTTPRequest): boolean;
-  /** @param type as the DevTools protocol names it, in lower case */
+  /** @param type resource type of the DevTools protocol, in lower case */
   matches(request: { url: string; sourceUrl: string; type: string }): boolean;
 }
 
-/** Where Debian's `webext-ublock-origin-chromium` keeps its lists; there is EasyList, EasyPrivacy and uBlock's own. */
+/** Filter lists of Debian's `webext-ublock-origin-chromium`: EasyList, EasyPrivacy and uBlock's own. */
 export const DEBIAN_LISTS = '/usr/share/chromium/extensions/ublock-origin/assets';
-/** Of the package's lists, those that name no hosts of ads and trackers. */
+/** Files of the package that are not lists of ads and trackers. */
 const OTHER_LISTS = /effective_tld_names|badlists|README|resources/;
 
 const TYPES: Readonly<Record<string, Parameters<typeof Request.fromRawDetails>[0]['type']>> = {
@@ -39,7 +39,7 @@ async function listFiles(folder: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
-/** Reads the engine that was built from these lists before, or builds it: that takes a second, reading it 10 ms. */
+/** Reads the cached engine for these lists (10 ms), or builds and caches it (1 s). */
 async function openEngine(files: readonly string[], cache: string): Promise<FiltersEngine> {
   const key = createHash('sha256').update(`${ENGINE_VERSION}`);
   for (const file of files) {
@@ -56,7 +56,7 @@ async function openEngine(files: readonly string[], cache: string): Promise<Filt
       enableCompression: false,
     });
     await mkdir(dirname(path), { recursive: true });
-    // Another worker may be writing it as well: whoever comes last leaves a whole file.
+    // Another worker may write the same file: the rename replaces it atomically.
     await writeFile(`${path}.${process.pid}`, engine.serialize());
     await rename(`${path}.${process.pid}`, path);
     return engine;

@@ -1,11 +1,11 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** How a browser is shut in. */
+/** How a browser is isolated. */
 export interface Boundary {
   /**
-   * `tree`: a network of its own whose only way out is the proxy, and processes and files of its own that end as one.
-   * `network`: only the network. `none`: nothing but what Chromium's flags ask of it.
+   * `tree`: network, PID and mount namespaces; the only way out of the network is the proxy, and all processes end together.
+   * `network`: a network namespace alone. `none`: only Chromium's flags.
    */
   namespace: 'tree' | 'network' | 'none';
   /** Chromium's own sandbox around its renderers. */
@@ -22,7 +22,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   { namespace: 'none', sandbox: false },
 ];
 
-/** What is missing of the strongest, for the operator; null when nothing that matters is. */
+/** What a boundary lacks, for the log of the operator; null when it lacks nothing important. */
 export function weaknessOf({ namespace, sandbox }: Boundary): string | null {
   const missing = [
     ...(namespace === 'none' ? ['a network namespace'] : []),
@@ -32,60 +32,60 @@ export function weaknessOf({ namespace, sandbox }: Boundary): string | null {
 }
 
 /**
- * Whom Chromium runs as where we are root: nobody else's number, in the range that systemd keeps for users that come and
- * go (`DynamicUser=`, 61184 to 65519).
+ * User of Chromium when the worker is root: an unused id of the range that systemd reserves for dynamic users
+ * (`DynamicUser=`, 61184 to 65519).
  */
 const BROWSER_UID = 61_321;
-/** Of a browser's own files, which lie in memory. */
+/** Size of a browser's profile, which is a tmpfs. */
 const PROFILE_BYTES = 1_000_000_000;
 
 const RELAY = fileURLToPath(new URL('../../egress/relay.ts', import.meta.url));
-/** Chromium runs as another user then. */
+/** As root, Chromium runs as another user. */
 export const isRoot = process.getuid?.() === 0;
 const owner = isRoot ? BROWSER_UID : (process.getuid?.() ?? 0);
 
-/** Ends with us, even when we are killed. */
-const TETHER = ['setpriv', '--pdeathsig', 'KILL'];
-/** What pages hold gets to no disk when Chromium crashes. */
+/** The kernel kills Chromium when the worker ends, also after a SIGKILL. */
+const DIE_WITH_PARENT = ['setpriv', '--pdeathsig', 'KILL'];
+/** A crash writes no page content to the disk. */
 const WITHOUT_CORE = ['prlimit', '--core=0:0', '--'];
-/** As the same user in a user namespace; the capabilities there are for loopback and mounts alone and dropped below. */
+/** Without root: the same user in a user namespace, whose capabilities serve loopback and mounts and are dropped below. */
 const UNSHARE = ['unshare', ...(isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']), '--net'];
-const DEMOTE = isRoot
+const DROP_PRIVILEGES = isRoot
   ? ['setpriv', `--reuid=${BROWSER_UID}`, `--regid=${BROWSER_UID}`, '--clear-groups', '--']
   : ['setpriv', '--inh-caps=-all', '--ambient-caps=-all', '--'];
 
-/** Loopback is down in a new network. */
+/** Loopback is down in a new network namespace. */
 const RAISE_LOOPBACK = 'ip link set lo up && shift';
-/** Over the empty folder: what the browser writes is gone with the namespace, whoever is killed when. */
+/** Mounted over the empty folder: the files of the browser disappear with the namespace, whichever process is killed. */
 const MOUNT_PROFILE = `mount -t tmpfs -o size=${PROFILE_BYTES},mode=0700,uid=${owner},gid=${owner} tmpfs "$1"`;
 
-function shutIn(namespace: Boundary['namespace'], profile: string): string[] {
+function namespaceCommand(namespace: Boundary['namespace'], profile: string): string[] {
   if (namespace === 'none') return [];
   const shell = (...steps: string[]) => ['--', 'sh', '-c', steps.join(' && '), 'sh', profile];
   if (namespace === 'network') return [...UNSHARE, ...shell(RAISE_LOOPBACK, 'exec "$@"')];
   const tree = ['--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
-  // The shell stays as the first process of the tree, because a process that changes its user is no longer tethered.
+  // The shell stays the first process of the namespace: a process that changes its user loses its parent-death signal.
   return [...UNSHARE, ...tree, ...shell(MOUNT_PROFILE, RAISE_LOOPBACK, '"$@"; exit $?')];
 }
 
-export interface Confined {
-  /** Unix socket of the proxy; the way out in every boundary. */
+export interface ChromiumCommand {
+  /** Unix socket of the proxy, the only way out in every boundary. */
   socket: string;
-  /** Of `makeProfile`. */
+  /** Folder of `makeProfile`. */
   profile: string;
   chromium: string;
   flags: readonly string[];
 }
 
-/** Chromium's command line behind a boundary. */
-export function confine(boundary: Boundary, { socket, profile, chromium, flags }: Confined): string[] {
+/** Command line that starts Chromium inside a boundary. */
+export function confine(boundary: Boundary, { socket, profile, chromium, flags }: ChromiumCommand): string[] {
   const sandbox = boundary.sandbox ? [] : ['--no-sandbox'];
-  const browser = [...DEMOTE, chromium, ...flags, ...sandbox];
+  const browser = [...DROP_PRIVILEGES, chromium, ...flags, ...sandbox];
   const relayed = [process.execPath, RELAY, socket, ...browser];
-  return [...TETHER, ...WITHOUT_CORE, ...shutIn(boundary.namespace, profile), ...relayed];
+  return [...DIE_WITH_PARENT, ...WITHOUT_CORE, ...namespaceCommand(boundary.namespace, profile), ...relayed];
 }
 
-/** A folder that the browser alone uses. */
+/** Creates a folder that only the browser can read. */
 export async function makeProfile(path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
   if (isRoot) await chown(path, owner, owner);

@@ -3,41 +3,41 @@ import { join } from 'node:path';
 import puppeteer, { type Browser } from 'puppeteer';
 import { type Boundary, confine, makeProfile } from './boundary.ts';
 import { chromiumFlags, type Renderer } from './flags.ts';
-import { memoryOf, processTree, untilGone } from './processes.ts';
+import { killAll, memoryOf, processTree } from './processes.ts';
 
-/** How a browser is started. */
+/** Options of a browser process. */
 export interface ChromiumOptions {
   /** Path of the program. */
   program: string;
   boundary: Boundary;
-  /** Where it makes its folder; other users must be able to pass through. */
+  /** Parent of its folder; other users must be able to traverse it. */
   folder: string;
-  /** Bytes that all its processes together may hold. */
+  /** Memory limit of all its processes together, in bytes. */
   memoryBytes: number;
   renderer?: Renderer;
   log(line: string): void;
 }
 
-/** One running browser; all of it, processes and files, ends with `kill`. */
+/** A running browser. `kill` ends its processes and removes its files. */
 export interface Chromium {
   browser: Browser;
-  /** Where the proxy of the job that runs must listen. */
+  /** Unix socket on which the proxy of the current call listens. */
   socket: string;
-  /** The process that everything else is under. */
+  /** Root of its process tree. */
   pid: number;
-  /** Why it ended, once it has. */
+  /** Why it ended; null while it runs. */
   readonly ended: 'memory' | 'killed' | 'crashed' | null;
-  /** Resolves when it has ended, whatever the reason. */
+  /** Resolves when its main process has ended. */
   exited: Promise<void>;
-  /** Resolves when nothing of it is left either. */
+  /** Resolves when all its processes have ended and its files are removed. */
   gone: Promise<void>;
-  /** Ends it, at once, however it hangs. */
+  /** Kills it, also when it does not respond. */
   kill(): Promise<void>;
 }
 
 const START_MS = 30_000;
 const WATCH_EVERY_MS = 500;
-/** The environment holds no more than a program needs: nothing of ours is Chromium's business. */
+/** Environment of Chromium, without the variables of the worker. */
 const environment = (profile: string) => ({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: profile,
@@ -46,13 +46,15 @@ const environment = (profile: string) => ({
   TZ: 'UTC',
 });
 
-/** Starts a browser behind its boundary. @throws when it does not start; nothing of it is left then */
+/** Starts a browser inside its boundary. @throws when it does not start, after its files are removed */
 export async function startChromium(options: ChromiumOptions): Promise<Chromium> {
   const { program, boundary, memoryBytes, renderer, log } = options;
   const folder = await mkdtemp(join(options.folder, 'b'));
   const cleanUp = () =>
     rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch((error: unknown) =>
-      log(`${folder} is left of a browser: ${error instanceof Error ? error.message : error}`),
+      log(
+        `the folder ${folder} of a browser could not be removed: ${error instanceof Error ? error.message : error}`,
+      ),
     );
   const socket = join(folder, 'proxy.sock');
   const profile = join(folder, 'profile');
@@ -62,7 +64,7 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
     await makeProfile(profile);
     const flags = chromiumFlags(profile, renderer);
     browser = await puppeteer.launch({
-      // Finds what follows on PATH.
+      // `env` looks the program up on PATH.
       executablePath: '/usr/bin/env',
       ignoreDefaultArgs: true,
       args: confine(boundary, { socket, profile, chromium: program, flags }),
@@ -106,7 +108,7 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
   });
   const gone = exited.then(async () => {
     clearInterval(watch);
-    await untilGone(members);
+    await killAll(members);
     await cleanUp();
   });
   return {

@@ -1,8 +1,8 @@
-/** What keeps Chromium's own connections at the proxy, whether or not it also has a network of its own. */
+/** Keep all connections of Chromium on the proxy, with or without a network namespace. */
 const EGRESS = [
-  // Loopback would go direct otherwise.
+  // By default loopback bypasses the proxy.
   '--proxy-bypass-list=<-loopback>',
-  // Only the proxy looks names up.
+  // Only the proxy resolves names.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -11,7 +11,7 @@ const EGRESS = [
   '--no-pings',
 ];
 
-/** What Chromium does for somebody who sits before it, and what it tells its makers. */
+/** Turn off features for interactive users, background traffic and telemetry. */
 const QUIET = [
   '--disable-auto-reload',
   '--disable-background-networking',
@@ -34,12 +34,12 @@ const QUIET = [
   '--no-first-run',
   '--no-service-autorun',
   '--password-store=basic',
-  // WebUI…: parts of its own interface that are pages, made anew with each context, and more work than the page that is
-  // wanted. SpareRenderer…: the next context could not use it.
+  // WebUI…: pages of the browser's interface, created again for each context at more cost than the captured page.
+  // SpareRenderer…: the next context cannot use it.
   '--disable-features=AcceptCHFrame,AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,DnsOverHttpsUpgrade,GlobalMediaControls,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,SpareRendererForSitePerProcess,Translate,WebUIOmniboxAimPopup,WebUIOmniboxPopup,WebUIReloadButton',
 ];
 
-/** The same picture every time, and no waiting for a window that nobody sees. */
+/** Make captures reproducible, and render although no window is visible. */
 const PICTURE = [
   '--headless',
   '--hide-scrollbars',
@@ -47,24 +47,24 @@ const PICTURE = [
   '--force-color-profile=srgb',
   '--lang=en-US',
   '--accept-lang=en-US,en',
-  // A desktop has a mouse; without, pages show what is for fingers (types of Blink's web_preferences).
+  // A mouse: without one pages choose their touch layout (types of Blink's web_preferences).
   '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
-  // In its profile, which ends with it; /dev/shm is everybody's, and in a container small.
+  // Shared memory is kept in the profile: /dev/shm is shared with other programs, and small in a container.
   '--disable-dev-shm-usage',
   '--disable-hang-monitor',
 ];
 
-/** Software only: what graphics card a machine has must not show. */
+/** Software rendering only, so that captures do not depend on the graphics card. */
 const RENDERERS = {
   software: ['--disable-gpu'],
   swiftshader: ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
 } as const;
 export type Renderer = keyof typeof RENDERERS;
 
-/** Chromium's command line, without proxy and sandbox, which `boundary.ts` decides on. */
+/** Chromium's flags, without those of proxy and sandbox, which `boundary.ts` adds. */
 export const chromiumFlags = (profile: string, renderer: Renderer = 'software'): string[] => [
   ...EGRESS,
   ...QUIET,

@@ -5,27 +5,27 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { isRoot } from './boundary.ts';
 
 const PREFIX = 'ut-browsers-';
-/** Of the path of a Unix socket (unix(7): 108 with the zero at its end). */
+/** Longest path of a Unix socket (unix(7): 108 with the terminating zero). */
 const SOCKET_PATH_BYTES = 107;
-/** The longest that comes under our parent: by this socket Chromium sees whether it runs already. It crashes where it is too long. */
+/** Longest path below the parent folder: Chromium's singleton socket. Chromium crashes when that path is too long. */
 const LONGEST = `/${PREFIX}4194304-XXXXXX/bXXXXXX/profile/org.chromium.Chromium.XXXXXX/SingletonSocket`;
 const PARENT_BYTES = SOCKET_PATH_BYTES - LONGEST.length;
 
-/** Whether any user may pass through a folder and all above it. */
+/** Whether any user may traverse a folder and its ancestors. */
 async function isPassable(folder: string): Promise<boolean> {
   const { mode } = await stat(folder);
   if ((mode & 0o001) === 0) return false;
   return dirname(folder) === folder || isPassable(dirname(folder));
 }
 
-/** Whether we can make our folder in this one, and Chromium, which is another user where we are root, can reach it. */
+/** Whether the worker can create a folder here that Chromium can reach. When the worker is root, Chromium is another user. */
 async function isUsable(folder: string): Promise<boolean> {
   if (Buffer.byteLength(folder) > PARENT_BYTES) return false;
   try {
     await access(folder, constants.W_OK | constants.X_OK);
     return !isRoot || (await isPassable(folder));
   } catch {
-    return false; // Not there, or not ours to use.
+    return false; // It does not exist, or access is denied.
   }
 }
 
@@ -45,7 +45,7 @@ const isRunning = (pid: number): Promise<boolean> =>
     () => false,
   );
 
-/** What workers that were killed have left: sockets and empty folders. */
+/** Removes the folders of killed workers, with sockets and empty folders inside. */
 async function removeAbandoned(parent: string, log: (line: string) => void): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = Number(/^ut-browsers-(\d+)-/.exec(name)?.[1]);
@@ -54,15 +54,17 @@ async function removeAbandoned(parent: string, log: (line: string) => void): Pro
     try {
       await rm(path, { recursive: true, force: true });
     } catch (error) {
-      log(`${path} is left of a worker that was killed: ${error instanceof Error ? error.message : error}`);
+      log(
+        `the folder ${path} of a killed worker could not be removed: ${error instanceof Error ? error.message : error}`,
+      );
     }
   }
 }
 
 /**
- * A folder for the sockets and profiles of this process's browsers; gone when it is disposed of.
+ * Creates a folder for the sockets and profiles of this process's browsers. Disposing of it removes it.
  *
- * @throws ServiceError tool_unavailable when there is no place for one
+ * @throws ServiceError tool_unavailable when no parent folder is usable
  */
 export async function makeBrowserFolder(
   log: (line: string) => void,

@@ -1,19 +1,22 @@
 import { FRAME, findFrames, replaceFrame, showFrame } from './page/frames.ts';
 import { SCROLLER, scrollTo } from './page/scrollers.ts';
-import type { Tab } from './pool.ts';
+import type { RenderPage } from './pool.ts';
 import { within } from './within.ts';
 
-const MOST_FRAMES = 20;
-/** CSS pixels of a picture that travels as one message, also in the double density. */
-const MOST_HEIGHT = 4_000;
-const MOST_PIXELS = 3_000_000;
+const MAX_FRAMES = 20;
+/** CSS pixels of a capture that fits into one message, also at scale factor 2. */
+const MAX_HEIGHT = 4_000;
+const MAX_PIXELS = 3_000_000;
 const FRAMES_MS = 3_000;
 const ANSWER_MS = 2_000;
 
-async function drawFrame({ world, client }: Pick<Tab, 'world' | 'client'>, index: number): Promise<void> {
+async function drawFrame(
+  { world, client }: Pick<RenderPage, 'world' | 'client'>,
+  index: number,
+): Promise<void> {
   const box = await world.evaluate(showFrame, FRAME, index);
   if (box === null || box.width < 1 || box.height < 1) return;
-  if (box.height > MOST_HEIGHT || box.width * box.height > MOST_PIXELS) return;
+  if (box.height > MAX_HEIGHT || box.width * box.height > MAX_PIXELS) return;
   const { cssLayoutViewport, cssVisualViewport } = await client.send('Page.getLayoutMetrics');
   const x = box.x + cssLayoutViewport.pageX - cssVisualViewport.pageX;
   const { data } = await client.send('Page.captureScreenshot', {
@@ -26,14 +29,14 @@ async function drawFrame({ world, client }: Pick<Tab, 'world' | 'client'>, index
 }
 
 /**
- * Draws the frames of other origins that lie below the window, each where it can be seen, and puts its picture in its place:
- * Chromium draws nothing of them while they are out of the window, also when it captures beyond that. Returns to the top.
+ * Replaces each cross-origin frame below the viewport with a screenshot of it: Chromium does not paint such frames outside
+ * the viewport, also with `captureBeyondViewport`. Scrolls back to the top.
  */
-export async function drawFrames(tab: Pick<Tab, 'page' | 'world' | 'client'>): Promise<void> {
-  if (tab.page.frames().length === 1) return;
+export async function drawFrames(renderPage: Pick<RenderPage, 'page' | 'world' | 'client'>): Promise<void> {
+  if (renderPage.page.frames().length === 1) return;
   const until = Date.now() + FRAMES_MS;
-  const count = (await within(tab.world.evaluate(findFrames, FRAME, MOST_FRAMES), ANSWER_MS)) ?? 0;
+  const count = (await within(renderPage.world.evaluate(findFrames, FRAME, MAX_FRAMES), ANSWER_MS)) ?? 0;
   for (let index = 0; index < count && Date.now() < until; index++)
-    await within(drawFrame(tab, index), until - Date.now());
-  if (count > 0) await within(tab.world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
+    await within(drawFrame(renderPage, index), until - Date.now());
+  if (count > 0) await within(renderPage.world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
 }

@@ -1,26 +1,32 @@
 import type { HTTPRequest, Page } from 'puppeteer';
 import { type Decision, intercept } from './intercept.ts';
-import { stay } from './page/stay.ts';
+import { preventLeaving } from './page/preventLeaving.ts';
+import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
 /**
- * Where markup is put. What a relative address names is then not to be had: the scheme is not for subresources, and the name
- * is one that the filter refuses unasked. (Of a page at `https:` Chromium asks for `http:` pictures as if they were `https:`.)
+ * Address of the document. Relative URLs do not load: `http:` is not allowed for subresources, and the proxy refuses the
+ * name. (On an `https:` page Chromium would upgrade `http:` images to `https:`.)
  */
 const ADDRESS = 'http://markup.internal/';
-/** Of what the markup may name. A `blob:` holds what its own scripts have made. */
+/** Allowed schemes of subresources. A `blob:` is created by the markup's own scripts. */
 const SUBRESOURCES = ['https:', 'data:', 'blob:'];
 
-/** Whether a tab still holds what was put into it. */
+/** Whether the page still shows the supplied document. */
 export const isMarkup = (page: Page): boolean => page.url().startsWith(ADDRESS);
 
 /**
- * Puts a document into a tab, which asks for what it names over TLS and cannot be left. What has not loaded in time is left
- * out.
+ * Loads a supplied document into a page that cannot navigate away and requests files over TLS only. Files that have not
+ * loaded in time are left out.
  *
  * @param timeout milliseconds
  */
-export async function loadMarkup(page: Page, html: string, timeout: number): Promise<void> {
+export async function loadMarkup(
+  page: Page,
+  requests: Requests,
+  html: string,
+  timeout: number,
+): Promise<void> {
   let put = false;
   const decide = (request: HTTPRequest): Decision => {
     const isPage = request.isNavigationRequest() && request.frame() === page.mainFrame();
@@ -29,11 +35,16 @@ export async function loadMarkup(page: Page, html: string, timeout: number): Pro
     put = true;
     return {
       contentType: 'text/html; charset=utf-8',
-      // Where it lies is nobody's business.
+      // The address is internal.
       headers: { 'Referrer-Policy': 'no-referrer' },
       body: html,
     };
   };
-  await Promise.all([intercept(page, decide), page.evaluateOnNewDocument(stay)]);
-  await within(page.goto(ADDRESS, { timeout }), timeout);
+  await Promise.all([intercept(page, decide), page.evaluateOnNewDocument(preventLeaving)]);
+  const loaded = new AbortController();
+  await within(
+    Promise.race([page.goto(ADDRESS, { timeout }), requests.fontsAreSlow(loaded.signal)]),
+    timeout,
+  );
+  loaded.abort();
 }

@@ -1,17 +1,17 @@
-/** What a render spends its time on. */
+/** Phases of a render. */
 export const PHASES = ['queue', 'navigate', 'settle', 'overlays', 'scroll', 'capture'] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** Of one pool of browsers, since its start. */
+/** Counters of one browser pool since its start. */
 export interface BrowserMetrics {
-  /** Jobs that wait for a browser, and that have one. */
+  /** Calls that wait for a browser. */
   queued: number;
   running: number;
   jobs: number;
   phases: Record<Phase, { count: number; totalMs: number }>;
   /**
-   * Browsers that were started; replaced after their number of jobs, or after a job that did not end or crashed its tab;
-   * that ended by themselves; were ended for their memory; did not answer any more; did not start.
+   * `recycled`: replaced after their number of calls. `discarded`: replaced after a call that timed out or crashed its page.
+   * `overMemory`: killed above the memory limit. `hung`: did not respond. `failed`: did not start.
    */
   browsers: {
     started: number;
@@ -42,7 +42,7 @@ export const createMetrics = (): BrowserMetrics => {
   };
 };
 
-/** Runs a phase and adds its time. */
+/** Runs a phase and records its duration. */
 export async function timed<T>(metrics: BrowserMetrics, phase: Phase, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {

@@ -1,14 +1,14 @@
 import { LANGUAGES, type OverlayWords } from './overlayWords.ts';
-import { plain } from './page/overlays/text.ts';
+import { normalizeText } from './page/overlays/text.ts';
 
-/** Sources of regular expressions, for texts that `plain` has been at. */
+/** Sources of regular expressions for texts that `normalizeText` has normalized. */
 export type OverlayPatterns = Readonly<Record<keyof OverlayWords, string>>;
 
-/** Letters of what is written with spaces between words; the other scripts have none, or put small words onto others. */
+/** Letters of scripts that separate words by spaces. Other scripts have no spaces or attach particles to words. */
 const LETTER = String.raw`[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_]`;
 
 const source = (phrase: string): string =>
-  plain(phrase.replace(/\*$/, ''))
+  normalizeText(phrase.replace(/\*$/, ''))
     .replaceAll(/[.+?^${}()[\]\\]/g, String.raw`\$&`)
     .replaceAll('*', String.raw`\p{L}*`);
 
@@ -23,7 +23,7 @@ function of(kind: keyof OverlayWords): string {
   ].join('|');
 }
 
-/** All languages at once: a page's own, where it says it, is often not that of what was put over it. */
+/** All languages at once: an overlay is often in another language than its page declares. */
 export const OVERLAY_PATTERNS: OverlayPatterns = {
   cookie: of('cookie'),
   uses: of('uses'),

@@ -1,16 +1,16 @@
-/** What consent banners and promotions say, by language: words and phrases between bars, of which `*` leaves the end open. */
+/** Words and phrases of consent banners and promotions, by language, separated by `|`; `*` stands for any ending. */
 export interface OverlayWords {
   cookie: string;
-  /** What is done with cookies; with them in one sentence it is told, and not sold or explained. */
+  /** Words that mark a cookie notice when they share a sentence with "cookie". */
   uses: string;
   privacy: string;
   accept: string;
   reject: string;
   manage: string;
-  /** To go on without an answer. */
+  /** Continue without an answer. */
   proceed: string;
   close: string;
-  /** What is asked or offered unasked: newsletters, discounts, apps, surveys. */
+  /** Newsletters, discounts, apps, surveys. */
   promotion: string;
 }
 

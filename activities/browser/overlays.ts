@@ -5,24 +5,24 @@ import { filterCompactRules, type IndexedCMPRuleset } from '@duckduckgo/autocons
 import type { Frame } from 'puppeteer';
 import { OVERLAY_PATTERNS } from './overlayPatterns.ts';
 import { answerConsent, listenToConsent } from './page/consent.ts';
+import * as candidate from './page/overlays/candidate.ts';
+import * as classification from './page/overlays/classify.ts';
 import * as consent from './page/overlays/consent.ts';
 import * as controls from './page/overlays/controls.ts';
-import * as hiding from './page/overlays/hide.ts';
-import * as judging from './page/overlays/judge.ts';
-import * as part from './page/overlays/part.ts';
+import * as hiding from './page/overlays/hideOverlayElements.ts';
+import * as part from './page/overlays/pageParts.ts';
 import * as promotion from './page/overlays/promotion.ts';
-import * as sight from './page/overlays/sight.ts';
 import * as text from './page/overlays/text.ts';
-import { unlockPage } from './page/overlays/unlock.ts';
-import type { Tab } from './pool.ts';
+import { unlockPage } from './page/overlays/unlockPage.ts';
+import type { RenderPage } from './pool.ts';
 import { within } from './within.ts';
 
-/** Rules for the consent dialogs that are known by name: looked for, and answered, in so much time. */
+/** Time to find and answer a consent dialog by the rules of autoconsent. */
 const CONSENT_MS = 4_000;
 const HIDE_MS = 3_000;
 
 const { resolve } = createRequire(import.meta.url);
-/** The content script of the package, as it runs in a page without an extension around it. */
+/** The content script of the package for pages without an extension. */
 const SCRIPT = readFileSync(
   join(dirname(resolve('@duckduckgo/autoconsent')), 'autoconsent.playwright.js'),
   'utf8',
@@ -31,15 +31,15 @@ const RULES: IndexedCMPRuleset = JSON.parse(
   readFileSync(resolve('@duckduckgo/autoconsent/rules/compact-rules.json'), 'utf8'),
 );
 
-/** All that `hideOverlayElements` uses in a page. */
-const FUNCTIONS = [text, controls, sight, part, consent, promotion, judging, hiding].flatMap((module) =>
-  Object.values(module),
+/** All functions that `hideOverlayElements` calls in a page. */
+const FUNCTIONS = [text, controls, candidate, part, consent, promotion, classification, hiding].flatMap(
+  (module) => Object.values(module),
 );
 const PATTERNS = JSON.stringify(OVERLAY_PATTERNS);
 
-/** @returns how many elements were hidden */
-async function hideByLooks(world: Tab['world']): Promise<number> {
-  await world.bring(FUNCTIONS);
+/** @returns the number of hidden elements */
+async function hideByHeuristics(world: RenderPage['world']): Promise<number> {
+  await world.define(FUNCTIONS);
   return world.evaluate(hiding.hideOverlayElements, PATTERNS);
 }
 
@@ -52,12 +52,12 @@ async function answer(frame: Frame, mainFrame: boolean): Promise<boolean> {
   return frame.evaluate(answerConsent, JSON.stringify({ compact }), CONSENT_MS);
 }
 
-/** Removes what lies over a page: known consent dialogs by declining them, everything else by its looks. */
-export async function hideOverlays({ page, world }: Pick<Tab, 'page' | 'world'>): Promise<void> {
+/** Removes overlays: declines known consent dialogs, and hides the others by heuristics. */
+export async function hideOverlays({ page, world }: Pick<RenderPage, 'page' | 'world'>): Promise<void> {
   const main = page.mainFrame();
   const answered = await Promise.all(
     page.frames().map((frame) => within(answer(frame, frame === main), CONSENT_MS + HIDE_MS)),
   );
-  const hidden = await within(hideByLooks(world), HIDE_MS);
+  const hidden = await within(hideByHeuristics(world), HIDE_MS);
   if (answered.includes(true) || (hidden ?? 0) > 0) await within(world.evaluate(unlockPage), HIDE_MS);
 }

@@ -6,39 +6,39 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { NetworkContext } from '../context.ts';
 import type { Ads } from './ads.ts';
 import type { Boundary } from './boundary.ts';
-import type { Desk } from './desk.ts';
+import { BrowserSlot, type BrowserSlotOptions } from './browserSlot.ts';
+import type { IsolatedWorld } from './isolatedWorld.ts';
 import { type BrowserMetrics, createMetrics } from './metrics.ts';
-import { Seat, type SeatOptions } from './seat.ts';
+import type { PageSession } from './pageSession.ts';
 import { within } from './within.ts';
-import type { World } from './world.ts';
 
-/** What a job works with: a page of its own whose only way out is a proxy of its own. */
-export interface Tab {
+/** The page of one call. All its connections go through the proxy of the call. */
+export interface RenderPage {
   page: Page;
   client: CDPSession;
-  world: World;
+  world: IsolatedWorld;
   proxy: FilteringProxy;
   metrics: BrowserMetrics;
 }
 
 export type Limits = Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>;
 
-/** Warm browsers, one job at a time each. */
+/** Warm browsers; each runs one call at a time. */
 export interface Browsers extends AsyncDisposable {
   readonly boundary: Boundary;
-  /** null where there are no lists to know them by. */
+  /** null without filter lists. */
   readonly ads: Ads | null;
   readonly metrics: BrowserMetrics;
   /**
-   * Runs a job on a page that nothing has touched, in the next browser that is free.
+   * Runs work on an unused page in the next free browser.
    *
    * @throws BrowserLost; the signal's reason; TimeoutError at the deadline; ServiceError tool_unavailable when no browser
    *   was free until then; what the work throws
    */
-  run<T>(limits: Limits, work: (tab: Tab) => Promise<T>): Promise<T>;
+  run<T>(limits: Limits, work: (renderPage: RenderPage) => Promise<T>): Promise<T>;
 }
 
-/** The page took its tab or its whole browser down. */
+/** The page crashed, or its browser ended. */
 export class BrowserLost extends Error {
   override readonly name = 'BrowserLost';
   readonly reason: 'memory' | 'crashed';
@@ -48,49 +48,49 @@ export class BrowserLost extends Error {
   }
 }
 
-/** Of one job. */
+/** Limits of the proxy of one call. */
 const TUNNELS = 256;
 const BYTES = 200_000_000;
 const IDLE_MS = 30_000;
-/** The cluster's own time-out: jobs have deadlines of their own. */
+/** Disables the cluster's timeout: calls have their own deadlines. */
 const NEVER_MS = 2 ** 31 - 1;
 
-/** How long after its last word a browser may still be thought alive: its processes end one after the other. */
+/** How long after an error the exit of a crashed browser may be noticed: its processes end one after the other. */
 const LOST_MS = 3_000;
 const NO_BROWSER = 'No browser could be had in time.';
 
-export interface BrowsersOptions extends Omit<SeatOptions, 'metrics'> {
-  /** Browsers, and so jobs at once. */
-  seats: number;
+export interface BrowsersOptions extends Omit<BrowserSlotOptions, 'metrics'> {
+  /** Number of browsers, and so of concurrent calls. */
+  slots: number;
   ads: Ads | null;
 }
 
 export async function createBrowsers(options: BrowsersOptions): Promise<Browsers> {
   const metrics = createMetrics();
-  const seats = Array.from({ length: options.seats }, () => new Seat({ ...options, metrics }));
-  const free = [...seats];
-  const desks = new WeakMap<Page, Desk>();
-  /** Jobs that ended while their page was still at work, and so must not be followed on the same browser. */
-  const unsound = new WeakSet<Desk>();
+  const slots = Array.from({ length: options.slots }, () => new BrowserSlot({ ...options, metrics }));
+  const free = [...slots];
+  const sessions = new WeakMap<Page, PageSession>();
+  /** Sessions whose work was cut off: their browser may still be busy with the page and is replaced. */
+  const discarded = new WeakSet<PageSession>();
 
-  /** How the cluster gets its pages: its own ways know neither warm browsers nor their replacement. */
+  /** The cluster's own implementations neither keep browsers warm nor replace them. */
   class WarmBrowsers extends concurrency.default {
     async init(): Promise<void> {}
     async close(): Promise<void> {}
     async workerInstance() {
       return {
         jobInstance: async () => {
-          // As many seats as workers. Of those that are not ready the one that was given back first will be next.
+          // There are as many slots as workers. If no slot is ready, takes the one that was released first.
           const ready = free.findIndex(({ isReady }) => isReady);
-          const [seat] = free.splice(Math.max(0, ready), 1);
-          if (seat === undefined) throw new Error('more workers than seats');
-          const desk = await seat.take();
-          desks.set(desk.page, desk);
+          const [slot] = free.splice(Math.max(0, ready), 1);
+          if (slot === undefined) throw new Error('more workers than slots');
+          const session = await slot.acquire();
+          sessions.set(session.page, session);
           return {
-            resources: { page: desk.page },
+            resources: { page: session.page },
             close: async () => {
-              seat.giveBack(desk, !unsound.has(desk));
-              free.push(seat);
+              slot.release(session, !discarded.has(session));
+              free.push(slot);
             },
           };
         },
@@ -101,22 +101,26 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
   }
   const cluster: Cluster<undefined, void> = await Cluster.launch({
     concurrency: WarmBrowsers,
-    maxConcurrency: options.seats,
+    maxConcurrency: options.slots,
     timeout: NEVER_MS,
   });
 
-  async function work<T>(desk: Desk, limits: Limits, job: (tab: Tab) => Promise<T>): Promise<T> {
-    const { page, client, world, chromium } = desk;
+  async function work<T>(
+    session: PageSession,
+    limits: Limits,
+    job: (renderPage: RenderPage) => Promise<T>,
+  ): Promise<T> {
+    const { page, client, world, chromium } = session;
     const { egress, signal, deadline } = limits;
     const ended = new Promise<never>((_, reject) => {
       const onEnd = () => reject(signal.reason);
       signal.addEventListener('abort', onEnd, { once: true });
-      void desk.lost.then(() => {
+      void session.lost.then(() => {
         signal.removeEventListener('abort', onEnd);
         reject(new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed'));
       });
     });
-    // It may be over before it is raced with, and is then nobody's to hear of.
+    // May reject before anything awaits it; this prevents an unhandled rejection.
     ended.catch(() => undefined);
     using proxy = await egress.proxy({
       signal,
@@ -131,9 +135,9 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
       return await Promise.race([running, ended]);
     } catch (error) {
       if (error instanceof ServiceError || signal.aborted) throw error;
-      // It may be the first to hear of a crash.
+      // The error may be the first sign of a crash.
       const lost = await within(
-        desk.lost.then(() => true),
+        session.lost.then(() => true),
         Math.min(LOST_MS, deadline - Date.now()),
       );
       throw lost === true ? new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed') : error;
@@ -144,7 +148,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     boundary: options.boundary,
     ads: options.ads,
     metrics,
-    run: <T>({ egress, signal, deadline }: Limits, job: (tab: Tab) => Promise<T>) =>
+    run: <T>({ egress, signal, deadline }: Limits, job: (renderPage: RenderPage) => Promise<T>) =>
       new Promise<T>((resolve, reject) => {
         const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, deadline - Date.now()))]);
         const queuedAt = performance.now();
@@ -155,7 +159,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
           queued = false;
         };
         const onEnd = () => {
-          // As many may come as there are browsers: who still waits waits for one that does not start.
+          // Callers never outnumber browsers; one that is still queued waits for a browser that failed to start.
           const unavailable = queued && !signal.aborted;
           leaveQueue();
           reject(unavailable ? new ServiceError('tool_unavailable', { detail: NO_BROWSER }) : ended.reason);
@@ -164,17 +168,17 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
         if (ended.aborted) onEnd();
         cluster
           .execute(async ({ page }) => {
-            const desk = desks.get(page);
-            if (ended.aborted || desk === undefined) return;
+            const session = sessions.get(page);
+            if (ended.aborted || session === undefined) return;
             leaveQueue();
             metrics.phases.queue.count += 1;
             metrics.phases.queue.totalMs += performance.now() - queuedAt;
             metrics.jobs += 1;
             metrics.running += 1;
             try {
-              resolve(await work(desk, { egress, signal: ended, deadline }, job));
+              resolve(await work(session, { egress, signal: ended, deadline }, job));
             } catch (error) {
-              if (ended.aborted || error instanceof BrowserLost) unsound.add(desk);
+              if (ended.aborted || error instanceof BrowserLost) discarded.add(session);
               reject(error);
             } finally {
               metrics.running -= 1;
@@ -185,7 +189,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
       }),
     async [Symbol.asyncDispose]() {
       await cluster.close();
-      await Promise.all(seats.map((seat) => seat[Symbol.asyncDispose]()));
+      await Promise.all(slots.map((slot) => slot[Symbol.asyncDispose]()));
     },
   };
 }

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-// Synchronous: /proc is memory, and hundreds of small reads cost a tenth of what they do through the thread pool.
+// Synchronous: /proc is in memory, and hundreds of small reads cost a tenth of their price in the thread pool.
 
-/** A file of /proc; nothing where the process has ended. */
+/** Content of a file of /proc; empty when the process has ended. */
 export function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // It has ended meanwhile.
+    return ''; // The process has ended.
   }
 }
 
@@ -16,11 +16,11 @@ function tasksOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`);
   } catch {
-    return []; // It has ended meanwhile.
+    return []; // The process has ended.
   }
 }
 
-/** A process and all that came of it, as far as they are still under it. */
+/** Ids of a process and its descendants, without those that were reparented. */
 export function processTree(pid: number): number[] {
   const children = tasksOf(pid).flatMap((task) =>
     readOrEmpty(`/proc/${pid}/task/${task}/children`)
@@ -32,7 +32,7 @@ export function processTree(pid: number): number[] {
 
 const KILOBYTES = /^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm;
 
-/** Bytes of memory that processes hold and that no file stands behind (proc_pid_status(5)). */
+/** Anonymous and shared memory of processes in bytes (proc_pid_status(5)). */
 export function memoryOf(pids: readonly number[]): number {
   const sizes = pids.flatMap((pid) =>
     [...readOrEmpty(`/proc/${pid}/status`).matchAll(KILOBYTES)].map(([, size]) => Number(size)),
@@ -48,8 +48,8 @@ function isAlive(pid: number): boolean {
   return status !== '' && !/^State:\s+Z/m.test(status);
 }
 
-/** Kills processes, and waits until the kernel has done it: with much memory that takes a while. */
-export async function untilGone(pids: readonly number[]): Promise<void> {
+/** Kills processes and waits until they have ended, which takes the kernel a while for much memory. */
+export async function killAll(pids: readonly number[]): Promise<void> {
   const patience = Date.now() + GONE_MS;
   for (let left = pids; left.length > 0 && Date.now() < patience; ) {
     left = left.filter(isAlive);
@@ -57,7 +57,7 @@ export async function untilGone(pids: readonly number[]): Promise<void> {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It has ended meanwhile, or is not ours to kill: whether it lives is asked again, until patience ends.
+        // It has ended, or belongs to another user; the loop checks again until its time is over.
       }
     }
     if (left.length > 0) await sleep(POLL_MS);

@@ -1,9 +1,9 @@
 import type { Requests } from './requests.ts';
 
-/** Where Chromium goes on its own account, whatever is left of that after its flags. */
+/** Hosts that Chromium itself still contacts in spite of its flags. */
 const OWN_HOSTS = /(^|\.)(google|googleapis|gstatic|gvt1|googleusercontent)\.com$/;
 
-/** How many requests of a page the proxy refused. */
+/** Number of requests of a page that the proxy refused. */
 export function countRefused(
   refused: ReadonlyMap<string, number>,
   { hosts, secureFrames }: Pick<Requests, 'hosts' | 'secureFrames'>,
@@ -11,7 +11,7 @@ export function countRefused(
   const counts = [...refused]
     .filter(([host]) => hosts.has(host) || !OWN_HOSTS.test(host))
     .map(([host, count]) => {
-      // For what fills a frame Chromium tries a tunnel twice, for anything else once.
+      // Chromium tries a tunnel twice for the document of a frame, and once for any other request.
       const frames = secureFrames.get(host) ?? 0;
       return Math.max(count - frames, frames);
     });

@@ -1,85 +1,85 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import { CEILING_CSS_PIXELS, capture, type Picture, type Shot } from './capture.ts';
+import { type Capture, type CaptureOptions, CEILING_CSS_PIXELS, capture } from './capture.ts';
 import { drawFrames } from './frames.ts';
 import { timed } from './metrics.ts';
-import { BrowserLost, type Browsers, type Limits, type Tab } from './pool.ts';
+import { BrowserLost, type Browsers, type Limits, type RenderPage } from './pool.ts';
 import { followRequests, type Requests } from './requests.ts';
 import { ensureResponsive } from './responsive.ts';
 import { scrollThrough } from './scroll.ts';
 import { settle } from './settle.ts';
 
-/** "Ignored when fullPage is true", so one and the same then: parts of a page may be as high as its window. */
+/** Viewport height for `fullPage`, where the requested height is ignored. */
 const FULL_PAGE_WINDOW = 900;
-/** An answer holds the file in base64. */
+/** Below the output limit of 50 MB after base64. */
 const FILE_BYTES = 37_000_000;
-/** So that the attempt is over before its time is. */
+/** Left of the deadline to return the result or the error. */
 const MARGIN_MS = 1_500;
-/** What a second try after a crash needs at least. */
+/** Time that a second attempt after a crash needs at least. */
 const RETRY_MS = 10_000;
 
-/** What is special about a page. */
+/** The parts of a render that differ between tools. */
 export interface Script<T> {
-  shot: Shot;
-  /** Brings the page into the tab. */
-  load(tab: Tab, requests: Requests): Promise<void>;
-  /** What is to be done when it is loaded and quiet. */
-  prepare?(tab: Tab): Promise<void>;
-  /** What is to be known of it beside its picture. */
-  finish(tab: Tab, requests: Requests): Promise<T>;
+  options: CaptureOptions;
+  /** Loads the document. */
+  load(renderPage: RenderPage, requests: Requests): Promise<void>;
+  /** Runs when the page is loaded and idle. */
+  prepare?(renderPage: RenderPage): Promise<void>;
+  /** Returns the output fields beside the capture. */
+  finish(renderPage: RenderPage, requests: Requests): Promise<T>;
 }
 
-async function makeResponsive({ page, client }: Tab): Promise<void> {
+async function makeResponsive({ page, client }: RenderPage): Promise<void> {
   if (!(await ensureResponsive(page, client))) throw new ServiceError('deadline_exceeded');
 }
 
 async function perform<T>(
-  tab: Tab,
-  { shot, load, prepare, finish }: Script<T>,
-): Promise<Picture & { rest: T }> {
-  const { page, world, client, metrics } = tab;
-  const { width, deviceScaleFactor, fullPage } = shot;
-  const height = fullPage ? FULL_PAGE_WINDOW : shot.height;
+  renderPage: RenderPage,
+  { options, load, prepare, finish }: Script<T>,
+): Promise<Capture & { rest: T }> {
+  const { page, world, client, metrics } = renderPage;
+  const { width, deviceScaleFactor, fullPage } = options;
+  const height = fullPage ? FULL_PAGE_WINDOW : options.height;
   const requests = followRequests(page);
-  // In the session that captures: another one would not know of the density.
+  // Set in the session that captures: the scale factor applies to that session only.
   await client.send('Emulation.setDeviceMetricsOverride', {
     width,
     height,
     deviceScaleFactor,
     mobile: false,
-    // Old style sheets ask for the width of the device.
+    // Old style sheets query `device-width`.
     screenWidth: width,
     screenHeight: height,
   });
-  await timed(metrics, 'navigate', () => load(tab, requests));
-  await makeResponsive(tab);
+  await timed(metrics, 'navigate', () => load(renderPage, requests));
+  await makeResponsive(renderPage);
   const settled = await timed(metrics, 'settle', () => settle(world, requests));
-  if (!settled) await makeResponsive(tab);
-  if (prepare) await timed(metrics, 'overlays', () => prepare(tab));
+  if (!settled) await makeResponsive(renderPage);
+  if (prepare) await timed(metrics, 'overlays', () => prepare(renderPage));
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
       await scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS });
-      await drawFrames(tab);
+      await drawFrames(renderPage);
     });
-  if (prepare || fullPage) await makeResponsive(tab);
-  const rest = await finish(tab, requests);
-  const picture = await timed(metrics, 'capture', () => capture(client, shot));
+  if (prepare || fullPage) await makeResponsive(renderPage);
+  const rest = await finish(renderPage, requests);
+  const picture = await timed(metrics, 'capture', () => capture(client, options));
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');
   return { ...picture, rest };
 }
 
-/** What both tools that draw get. */
+/** Context of the tools that render pages. */
 export interface RenderContext extends Limits {
   resource: Browsers;
 }
 
-/** Of which the work may use so many milliseconds. */
+/** Limits the deadline of a context to some milliseconds from now. */
 export const limitWork = (context: RenderContext, ms: number): RenderContext => ({
   ...context,
   deadline: Math.min(context.deadline, Date.now() + ms),
 });
 
-/** The picture as both tools answer it. */
-export interface Drawn {
+/** The capture as part of a tool's output. */
+export interface RenderedImage {
   fileBase64: string;
   mimeType: 'image/jpeg' | 'image/png';
   width: number;
@@ -88,7 +88,7 @@ export interface Drawn {
 }
 
 /**
- * Renders a page in a browser of its own for the time.
+ * Renders a page with exclusive use of a browser.
  *
  * @throws ServiceError what the script throws; `source_too_large` when the page takes more memory than a browser may
  *   have; `target_failed` when it crashes two browsers; `deadline_exceeded`
@@ -96,17 +96,17 @@ export interface Drawn {
 export async function render<T extends object>(
   { resource: browsers, egress, signal, deadline }: RenderContext,
   script: Script<T>,
-): Promise<Drawn & T> {
+): Promise<RenderedImage & T> {
   const limits = { egress, signal, deadline: deadline - MARGIN_MS };
-  const attempt = () => browsers.run(limits, (tab) => perform(tab, script));
+  const attempt = () => browsers.run(limits, (renderPage) => perform(renderPage, script));
   try {
-    // A browser may also die of what is not this page's doing.
+    // A browser may also crash for a reason other than this page.
     const { file, rest, ...size } = await attempt().catch((error: unknown) => {
       const again = error instanceof BrowserLost && error.reason === 'crashed';
       if (!again || Date.now() + RETRY_MS > limits.deadline) throw error;
       return attempt();
     });
-    const mimeType = script.shot.format === 'jpeg' ? 'image/jpeg' : 'image/png';
+    const mimeType = script.options.format === 'jpeg' ? 'image/jpeg' : 'image/png';
     return { fileBase64: file.toString('base64'), mimeType, ...size, ...rest };
   } catch (error) {
     signal.throwIfAborted();

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HTTPRequest, Page } from 'puppeteer';
 
-/** These stay open, or say nothing about whether the page is complete. */
-const ENDLESS: ReadonlySet<string> = new Set([
+/** Request types that stay open or do not affect whether the page is complete. */
+const NOT_AWAITED: ReadonlySet<string> = new Set([
   'cspviolationreport',
   'eventsource',
   'media',
@@ -11,25 +11,39 @@ const ENDLESS: ReadonlySet<string> = new Set([
   'websocket',
 ]);
 const POLL_MS = 20;
+/** A font that takes longer is not waited for. */
+export const FONTS_MS = 3_000;
 
-/** Follows what a page asks for. */
+/** The requests of a page. */
 export interface Requests {
-  /** The newest request for the page itself, redirects included. */
+  /** The newest request for the page's document, redirects included. */
   readonly navigation: HTTPRequest | null;
-  /** Hosts that were asked for. */
+  /** When that request began, before its redirects (`performance.now()`). */
+  readonly navigationAt: number;
+  /** Requested hosts. */
   readonly hosts: ReadonlySet<string>;
-  /** How many frames were to be filled from each host over TLS. */
+  /** Number of frames loaded from each host over TLS. */
   readonly secureFrames: ReadonlyMap<string, number>;
-  /** Waits until nothing has been under way for `quietMs`, at most until `until` (epoch milliseconds). */
-  quiet(quietMs: number, until: number): Promise<void>;
+  /** A font has been loading for FONTS_MS or longer. */
+  readonly hasSlowFonts: boolean;
+  /** Resolves when the document is parsed and nothing but slow fonts is loading. Pending once the signal has aborted. */
+  fontsAreSlow(signal: AbortSignal): Promise<null>;
+  /** Waits until nothing but slow fonts has been loading for `quietMs`, at most until `until` (epoch milliseconds). */
+  waitForIdle(quietMs: number, until: number): Promise<void>;
 }
 
 export function followRequests(page: Page): Requests {
-  const open = new Set<HTTPRequest>();
+  /** Pending requests and when they began, in epoch milliseconds. */
+  const open = new Map<HTTPRequest, number>();
   const hosts = new Set<string>();
   const secureFrames = new Map<string, number>();
   let navigation: HTTPRequest | null = null;
+  let navigationAt = performance.now();
+  let parsed = false;
   let changedAt = Date.now();
+  const isSlowFont = ([request, since]: [HTTPRequest, number]): boolean =>
+    request.resourceType() === 'font' && Date.now() - since >= FONTS_MS;
+  const slowFonts = (): number => [...open].filter(isSlowFont).length;
   const finish = (request: HTTPRequest): void => {
     if (open.delete(request)) changedAt = Date.now();
   };
@@ -38,12 +52,19 @@ export function followRequests(page: Page): Requests {
     hosts.add(hostname);
     if (request.isNavigationRequest() && protocol === 'https:')
       secureFrames.set(hostname, (secureFrames.get(hostname) ?? 0) + 1);
-    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) navigation = request;
-    if (ENDLESS.has(request.resourceType())) return;
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
+      navigation = request;
+      if (request.redirectChain().length === 0) navigationAt = performance.now();
+      parsed = false;
+    }
+    if (NOT_AWAITED.has(request.resourceType())) return;
     // A redirect is a request of its own, and the one before it never finishes.
     for (const before of request.redirectChain()) open.delete(before);
-    open.add(request);
     changedAt = Date.now();
+    open.set(request, changedAt);
+  });
+  page.on('domcontentloaded', () => {
+    parsed = true;
   });
   page.on('requestfinished', finish);
   page.on('requestfailed', finish);
@@ -51,12 +72,25 @@ export function followRequests(page: Page): Requests {
     get navigation() {
       return navigation;
     },
+    get navigationAt() {
+      return navigationAt;
+    },
     hosts,
     secureFrames,
-    async quiet(quietMs, until) {
+    get hasSlowFonts() {
+      return slowFonts() > 0;
+    },
+    async fontsAreSlow(signal) {
+      for (;;) {
+        await sleep(POLL_MS);
+        if (signal.aborted) return new Promise(() => undefined);
+        if (parsed && open.size > 0 && slowFonts() === open.size) return null;
+      }
+    },
+    async waitForIdle(quietMs, until) {
       const startedAt = Date.now();
       for (let now = startedAt; now < until; now = Date.now()) {
-        const rest = open.size === 0 ? Math.max(changedAt, startedAt) + quietMs - now : POLL_MS;
+        const rest = open.size === slowFonts() ? Math.max(changedAt, startedAt) + quietMs - now : POLL_MS;
         if (rest <= 0) return;
         await sleep(Math.min(rest, until - now));
       }

@@ -9,11 +9,11 @@ import { type ChromiumOptions, startChromium } from './chromium.ts';
 import { makeBrowserFolder } from './folder.ts';
 import { type Browsers, createBrowsers } from './pool.ts';
 
-/** Browsers of a worker, and so the pool's slots: a page waits for half of its time, and two keep a core busy. */
+/** Browsers of a worker, which are the pool's slots. A page is idle for about half of its time: two of them use one core. */
 export const BROWSERS = 2 * Math.min(4, availableParallelism());
 const MEMORY_BYTES = 2_000_000_000;
 const JOBS = [50, 100] as const;
-/** The best first: without windows that nobody sees a job takes less than half of the CPU time. */
+/** Best first: the headless shell takes less than half of the CPU time. */
 const PROGRAMS = [
   'chromium-headless-shell',
   'chromium',
@@ -33,7 +33,7 @@ async function findChromium(given: string | null): Promise<string> {
   });
 }
 
-/** The strongest boundary in which Chromium starts. */
+/** Finds the strongest boundary in which Chromium starts. @throws ServiceError tool_unavailable */
 async function chooseBoundary(options: Omit<ChromiumOptions, 'boundary'>): Promise<Boundary> {
   let cause: unknown;
   for (const boundary of BOUNDARIES) {
@@ -72,7 +72,7 @@ async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Bro
       ...chromium,
       boundary,
       ads,
-      seats: BROWSERS,
+      slots: BROWSERS,
       jobs: JOBS,
     });
     observeBrowsers?.(browsers.metrics);

@@ -9,7 +9,7 @@ const answers = async (page: Page): Promise<boolean> =>
     ANSWER_MS,
   )) === true;
 
-/** Ends the scripts of a page that is too busy to be drawn. Resolves with whether it can be. */
+/** Stops the scripts of a page that does not respond. Resolves with whether the page responds. */
 export async function ensureResponsive(page: Page, client: CDPSession): Promise<boolean> {
   if (await answers(page)) return true;
   void within(client.send('Emulation.setScriptExecutionDisabled', { value: true }), ANSWER_MS);

@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findScroller, SCROLLER, scrollTo, unfold } from './page/scrollers.ts';
-import { drawn, wakeLazy } from './page/settled.ts';
-import type { Requests } from './requests.ts';
+import type { IsolatedWorld } from './isolatedWorld.ts';
+import { expandScroller, findScroller, SCROLLER, scrollTo } from './page/scrollers.ts';
+import { loadLazyContent, waitUntilPainted } from './page/settled.ts';
+import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
-import type { World } from './world.ts';
 
 const SCROLL_MS = 8_000;
-/** For what a page does when a part of it comes into view. */
+/** Pause after each step, for content that loads when it becomes visible. */
 const STEP_MS = 80;
-/** Of the time for scrolling, at least this is left for what it has set going. */
+/** Part of the time that is reserved for requests that the scrolling started. */
 const REST_MS = 3_000;
 const QUIET_MS = 400;
 const ANSWER_MS = 2_000;
 
 /**
- * Goes through a page window by window as a visitor does, so that it loads what it loads only then; waits for that; and
- * returns to the top. An endless page is left when the time is up or the ceiling reached.
+ * Scrolls through a page viewport by viewport so that lazy content loads, waits for it, and scrolls back to the top. Stops
+ * when the time is over or the ceiling is reached.
  */
 export async function scrollThrough(
-  world: World,
+  world: IsolatedWorld,
   requests: Requests,
   { step, ceiling }: { step: number; ceiling: number },
 ): Promise<void> {
   const until = Date.now() + SCROLL_MS;
-  await within(world.evaluate(wakeLazy), ANSWER_MS);
+  await within(world.evaluate(loadLazyContent), ANSWER_MS);
   let height = (await within(world.evaluate(findScroller, SCROLLER), ANSWER_MS)) ?? 0;
   for (let top = step; top < Math.min(height, ceiling) && Date.now() < until - REST_MS; top += step) {
     const now = await within(world.evaluate(scrollTo, SCROLLER, top), ANSWER_MS);
@@ -31,9 +31,10 @@ export async function scrollThrough(
     height = now;
     await sleep(STEP_MS);
   }
-  await within(world.evaluate(wakeLazy), ANSWER_MS);
-  await requests.quiet(QUIET_MS, until);
+  await within(world.evaluate(loadLazyContent), ANSWER_MS);
+  await requests.waitForIdle(QUIET_MS, until);
   await within(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
-  await within(world.evaluate(unfold, SCROLLER), ANSWER_MS);
-  await within(world.evaluate(drawn), Math.max(ANSWER_MS, until - Date.now()));
+  await within(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
+  const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
+  await within(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, until - Date.now()));
 }

@@ -1,23 +1,26 @@
-import { drawn, isAlive } from './page/settled.ts';
-import type { Requests } from './requests.ts';
+import type { IsolatedWorld } from './isolatedWorld.ts';
+import { canLoadMore, waitUntilPainted } from './page/settled.ts';
+import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
-import type { World } from './world.ts';
 
 /** As puppeteer's `networkidle0`. */
 const QUIET_MS = 500;
-/** Of a page without scripts and frames, where what is loaded is all. */
+/** For a page without scripts and frames, which requests nothing after it has loaded. */
 const STILL_MS = 40;
 const SETTLE_MS = 5_000;
-const FONTS_MS = 3_000;
+const ANSWER_MS = 3_000;
+/** For images, transitions and frames after the fonts. */
+const DRAW_MS = 2_000;
 
 /**
- * Waits until a loaded page has all it asks for and has drawn it, or until the time for that is up.
+ * Waits until the requests of a loaded page are complete and painted, or until the time is over.
  *
- * @returns whether it has drawn it, and so still answers
+ * @returns whether the page was painted in time, which means that it responds
  */
-export async function settle(world: World, requests: Requests): Promise<boolean> {
-  const alive = await within(world.evaluate(isAlive), FONTS_MS);
-  await requests.quiet(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
-  const done = world.evaluate(drawn).then(() => true);
-  return (await within(done, FONTS_MS)) === true;
+export async function settle(world: IsolatedWorld, requests: Requests): Promise<boolean> {
+  const alive = await within(world.evaluate(canLoadMore), ANSWER_MS);
+  await requests.waitForIdle(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
+  const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
+  const done = world.evaluate(waitUntilPainted, fontsMs).then(() => true);
+  return (await within(done, fontsMs + DRAW_MS)) === true;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a piece of work gives, or undefined when it fails or takes longer: for steps that a picture can do without. */
+/** Resolves with the result of the work, or with undefined when it fails or takes longer: for optional steps of a render. */
 export async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   const timer = new AbortController();
   const late = sleep(Math.max(0, ms), undefined, { signal: timer.signal }).catch(() => undefined);

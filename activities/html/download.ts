@@ -24,8 +24,8 @@ const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 /**
  * Downloads a page, redirects followed.
  *
- * @throws ServiceError unsupported_source for anything but HTML; source_too_large above 5 MB; target_timeout after 15 s; what the guard throws,
- *   with the pointer `/url`
+ * @throws ServiceError unsupported_source for anything but HTML; source_too_large above 5 MB; target_timeout when the target
+ *   takes more than 15 s; what the guard throws, with the pointer `/url`
  */
 export async function downloadPage(
   url: string,

@@ -34,7 +34,7 @@ function judge(statusCode: number, finalUrl: string): Verdict {
   return { statusCode, finalUrl, broken, reason: blocked ? 'blocked' : broken ? 'status' : null };
 }
 
-/** null for an error that says nothing about the link. */
+/** null for an error that the link did not cause. */
 function reasonOf(error: unknown): Reason | null {
   if (!(error instanceof ServiceError)) return null;
   if (error.code !== 'target_failed') return REASONS[error.code] ?? null;
@@ -66,7 +66,7 @@ async function ask(href: string, { egress, signal, deadline }: CheckOptions): Pr
   }
 }
 
-/** Asks for what a link leads to. @throws the signal's reason; what is no fault of the link */
+/** Requests a link. @throws the signal's reason; errors that the link did not cause, `deadline_exceeded` among them */
 export async function checkLink({ url, text }: Link, options: CheckOptions): Promise<LinkReport> {
   const startedAt = performance.now();
   const verdict = await ask(url, options);

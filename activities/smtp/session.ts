@@ -20,7 +20,7 @@ export interface Session extends Disposable {
    *
    * @param wanted the code with which all is well, or several
    * @param shown what stands on record for the line
-   * @throws ServiceError target_failed, target_timeout; the signal's reason
+   * @throws ServiceError target_failed, target_timeout, deadline_exceeded; the signal's reason
    */
   ask(step: StepName, line: string | null, wanted: number | number[], shown?: string): Promise<Reply>;
   /** Upgrades the connection. What the server sent before it is dropped. @throws as `ask` */
@@ -38,7 +38,7 @@ const INJECTION_MS = 50;
 /**
  * Opens the connection.
  *
- * @throws ServiceError target_failed, target_timeout; the signal's reason
+ * @throws ServiceError target_failed, target_timeout, deadline_exceeded; the signal's reason
  */
 export async function openSession(
   egress: Pick<Guard, 'connect' | 'startTls' | 'rootOf'>,
@@ -46,6 +46,7 @@ export async function openSession(
   { signal, deadline }: { signal: AbortSignal; deadline: number },
 ): Promise<Session> {
   const steps: Step[] = [];
+  const whole = startClock({ signal, deadline });
 
   async function record<T>(
     step: Pick<Step, 'step' | 'command'>,
@@ -54,7 +55,7 @@ export async function openSession(
   ): Promise<T> {
     const startedAt = performance.now();
     const duration = () => Math.round(performance.now() - startedAt);
-    using clock = startClock({ signal, deadline: Math.min(deadline, Date.now() + STEP_MS) });
+    using clock = startClock({ signal, deadline: Math.min(whole.deadline, Date.now() + STEP_MS) });
     try {
       const result = await work(clock);
       steps.push({ ...step, ...tell(result), ms: duration() });
@@ -72,7 +73,10 @@ export async function openSession(
     { step: 'connect', command: null },
     (limits) => egress.connect(vetted, limits),
     () => ({ reply: null, code: null, ok: true }),
-  );
+  ).catch((error: unknown) => {
+    whole[Symbol.dispose]();
+    throw error;
+  });
   let reader: ReplyReader = createReplyReader(socket);
 
   return {
@@ -105,11 +109,12 @@ export async function openSession(
       steps.push({ step, command: null, reply: why, code: null, ms: 0, ok: false });
     },
     [Symbol.dispose]() {
+      whole[Symbol.dispose]();
       socket.destroy();
     },
   };
 }
 
-/** The failure of a server that is there and does not do as it should. */
+/** A failure that the server caused. */
 export const isServerFault = (error: unknown): boolean =>
   error instanceof ServiceError && (error.code === 'target_failed' || error.code === 'target_timeout');

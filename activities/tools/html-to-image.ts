@@ -10,7 +10,7 @@ export { browsers as resource } from '../browser/resource.ts';
 const COMMENT = /\s*<!--[\s\S]*?-->/y;
 const BEGINNING = /\s*<(?:!doctype|html|head|body)\b/iy;
 
-/** Comments are skipped one by one: a pattern that repeats them can be made to try all ways to divide them up. */
+/** Skips leading comments one by one: a single pattern with repetition would backtrack exponentially. */
 function isDocument(html: string): boolean {
   let at = 0;
   for (COMMENT.lastIndex = 0; COMMENT.test(html); ) at = COMMENT.lastIndex;
@@ -18,21 +18,21 @@ function isDocument(html: string): boolean {
   return BEGINNING.test(html);
 }
 
-/** A document: what it is, or the fragment in the body of one. */
+/** Wraps a fragment into a document; returns a document as it is. */
 const wrapFragment = (html: string): string =>
   isDocument(html)
     ? html
     : `<!doctype html><html><head><meta charset="utf-8"></head><body>${html}</body></html>`;
 
-/** Draws the markup. */
+/** Renders the markup. */
 export async function run(
   input: ToolInput<typeof definition>,
   context: RenderContext,
 ): Promise<ToolOutput<typeof definition>> {
   const limits = limitWork(context, definition.limits.workMs);
   return render(limits, {
-    shot: input,
-    load: ({ page }) => loadMarkup(page, wrapFragment(input.html), loadTime(limits)),
+    options: input,
+    load: ({ page }, requests) => loadMarkup(page, requests, wrapFragment(input.html), loadTime(limits)),
     async finish({ page }) {
       if (!isMarkup(page)) throw invalidInput([{ pointer: '/html', message: 'leaves its own page' }]);
       return {};

@@ -1,9 +1,8 @@
-import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/website-screenshot.ts';
 import { assertPage } from '../browser/failure.ts';
 import { intercept } from '../browser/intercept.ts';
-import { navigate } from '../browser/navigate.ts';
+import { loadTime, navigate } from '../browser/navigate.ts';
 import { hideOverlays } from '../browser/overlays.ts';
 import { countRefused } from '../browser/refused.ts';
 import { limitWork, type RenderContext, render } from '../browser/render.ts';
@@ -12,35 +11,36 @@ export { browsers as resource } from '../browser/resource.ts';
 
 const TITLE_CHARACTERS = 1_000;
 
-/** Loads the page and draws it. */
+/** Loads a page and captures it. */
 export async function run(
   input: ToolInput<typeof definition>,
   context: RenderContext,
 ): Promise<ToolOutput<typeof definition>> {
   const limits = limitWork(context, definition.limits.workMs);
   const { egress, resource: browsers } = limits;
-  // Most of what cannot be had is known before a browser is.
+  // Refuses most invalid targets before a browser is needed.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
+  const loadMs = loadTime(limits);
   let dropped = 0;
   return render(limits, {
-    shot: input,
-    async load(tab, requests) {
+    options: input,
+    async load(renderPage, requests) {
       dropped = 0;
       if (input.blockAds && browsers.ads !== null) {
         const { ads } = browsers;
-        await intercept(tab.page, (request) => {
+        await intercept(renderPage.page, (request) => {
           const wanted = !ads.isAd(request);
           if (!wanted) dropped += 1;
           return wanted;
         });
       }
-      await navigate(tab, requests, target.url?.href ?? input.url, limits);
+      await navigate(renderPage, requests, target.url?.href ?? input.url, { ...limits, loadMs });
     },
     ...(input.hideOverlays && { prepare: hideOverlays }),
-    async finish(tab, requests) {
-      const { page, proxy } = tab;
-      await assertPage(tab, requests, limits);
+    async finish(renderPage, requests) {
+      const { page, proxy } = renderPage;
+      await assertPage(renderPage, requests, limits);
       const title: unknown = await page.title();
       return {
         pageTitle: [...String(title)].slice(0, TITLE_CHARACTERS).join('').toWellFormed(),
@@ -48,10 +48,5 @@ export async function run(
         blockedRequestCount: dropped + countRefused(proxy.refused, requests),
       };
     },
-  }).catch((error: unknown) => {
-    // There is a target to blame.
-    if (error instanceof ServiceError && error.code === 'deadline_exceeded')
-      throw new ServiceError('target_timeout', { cause: error });
-    throw error;
   });
 }

@@ -12,12 +12,12 @@ export default defineTool({
   title: 'HTML to image',
   description:
     'Renders supplied markup with the same browser engine as website-screenshot, scripts included. A fragment is wrapped ' +
-    'into a document in standards mode; what begins with a doctype, `<html>`, `<head>` or `<body>` is taken as it is. The ' +
-    'markup has no base URL, so images, fonts and styles must use absolute https addresses or data URIs: everything else, ' +
-    'and what does not load, is left out without an error. The page cannot be left; markup that finds a way is ' +
-    '`invalid_input`. Waits until network (at most 5 s) and fonts (3 s) have settled, and with `fullPage` scrolls through ' +
-    'the document first. Markup that takes more than 2 GB of memory or loads more than 200 MB is `source_too_large`; scripts ' +
-    'that cannot be ended in 60 s are `deadline_exceeded`.',
+    'into a document in standards mode; markup that begins with a doctype, `<html>`, `<head>` or `<body>` is used as it is. ' +
+    'The markup has no base URL, so images, fonts and styles must use absolute https URLs or data URIs: other references, and ' +
+    'files that do not load, are left out without an error. The page cannot navigate away; markup that still does is ' +
+    '`invalid_input`. Waits for the network (at most 5 s) and fonts (at most 3 s), and with `fullPage` scrolls through the ' +
+    'document first. Markup that takes more than 2 GB of memory or loads more than 200 MB is `source_too_large`; markup that ' +
+    'cannot be rendered in 60 s is `deadline_exceeded`.',
   price: 25,
   pool: 'browser',
   limits: { workMs: 60_000, bodyBytes: 5_242_880 },
@@ -31,7 +31,7 @@ export default defineTool({
       },
       width: widthField('Canvas width, CSS pixels.'),
       height: heightField(
-        'Canvas height, CSS pixels. Ignored when fullPage is true: the window is 900 high then.',
+        'Canvas height, CSS pixels. Ignored when fullPage is true: the canvas is then 900 high.',
       ),
       fullPage: {
         type: 'boolean',

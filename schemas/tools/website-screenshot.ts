@@ -12,17 +12,18 @@ export default defineTool({
   name: 'website-screenshot',
   title: 'Website screenshot',
   description:
-    'Loads a public URL in a headless Chromium of its own, waits until network (at most 5 s) and web fonts (3 s) have ' +
-    'settled, and captures the window or the whole scrolling page. With `fullPage` the page is scrolled through first, for ' +
-    'at most 8 s, so that lazy images load; where an element scrolls in place of the page, all of it is shown. A page that ' +
-    'never settles is captured as it is, also one whose `load` has not come after 30 s, and a script that never ends is ' +
-    'ended. Whatever status the page has is captured. Everything the browser asks for goes through a filter: non-public ' +
-    'addresses, internal names and ports that browsers refuse are dropped, and as the page itself, also after a redirect, ' +
-    'they are `target_refused`. Dialogs are dismissed, new windows closed, service workers refused. A file to download, a ' +
-    'PDF, an answer without content (204) or a page that leaves for `about:blank` is `unsupported_source`; a connection that ' +
-    'fails, an invalid certificate, endless redirects, an error without a page or a page that asks for a user name and a ' +
-    'password is `target_failed`; no answer within 30 s is `target_timeout`. A page that takes more than 2 GB of memory or ' +
-    'loads more than 200 MB is `source_too_large`. 60 s in all.',
+    'Loads a public URL in a headless Chromium, waits for the network (at most 5 s) and web fonts (at most 3 s), and captures ' +
+    'the viewport or the whole scrolling page. With `fullPage` the page is first scrolled through, for at most 8 s, so that ' +
+    'lazy images load; if an element scrolls instead of the page, its whole content is shown. A page that never becomes idle ' +
+    'is captured as it is, also when `load` has not fired after 30 s, and a script that never ends is stopped. Pages are ' +
+    'captured whatever their status code. All requests of the browser are filtered: non-public addresses, internal names and ' +
+    'ports that browsers refuse are blocked; for the page itself, also after a redirect, the result is `target_refused`. ' +
+    'Dialogs are dismissed, new windows closed, service workers refused. A download, a PDF, a response without content (204) ' +
+    'or a page that navigates to `about:blank` is `unsupported_source`; a failed connection, an invalid certificate, endless ' +
+    'redirects, an error status without a page or a page that requires a user name and a password is `target_failed`. A ' +
+    'target that sends no page within 30 s is `target_timeout`; a page that our browser cannot render in time is ' +
+    '`deadline_exceeded`. A page that takes more than 2 GB of memory or loads more than 200 MB is `source_too_large`. The ' +
+    'limit is 60 s in total.',
   price: 25,
   pool: 'browser',
   limits: { workMs: 60_000 },
@@ -32,7 +33,7 @@ export default defineTool({
       url: sourceUrl('the page'),
       width: widthField('Viewport width, CSS pixels; responsive breakpoints apply.'),
       height: heightField(
-        'Viewport height, CSS pixels. Ignored when fullPage is true: the window is 900 high then.',
+        'Viewport height, CSS pixels. Ignored when fullPage is true: the viewport is then 900 high.',
       ),
       fullPage: {
         type: 'boolean',

@@ -1,4 +1,4 @@
-import { drawn } from '../../activities/browser/page/settled.ts';
+import { waitUntilPainted } from '../../activities/browser/page/settled.ts';
 import { BROWSERS } from '../../activities/browser/resource.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { CHROMIUM, isBrowser, launchChromium, SHELL, type Site, startSite } from '../helpers/browser.ts';
@@ -75,7 +75,7 @@ async function startBare(program: string) {
       await page.setViewport({ width: 1440, height: 900 });
       await page.goto(url, { waitUntil: 'load' });
       await page.waitForNetworkIdle({ idleTime: quietMs });
-      await page.evaluate(drawn);
+      await page.evaluate(waitUntilPainted, 3_000);
       await page.screenshot();
       await page.close();
     },

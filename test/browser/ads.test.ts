@@ -14,7 +14,7 @@ await writeFile(
 );
 test.after.always(() => rm(folder, { recursive: true }));
 
-test('requests for ads, trackers and private targets are dropped, and counted one by one', async (t) => {
+test('requests for ads, trackers and private targets are blocked and counted', async (t) => {
   const ads = await openAds(folder, join(folder, 'cache'));
   const site = await startSite({
     '/': (request, response) => {
@@ -59,7 +59,7 @@ test('requests for ads, trackers and private targets are dropped, and counted on
   t.true(site.requests.includes('GET /own-fetch') && site.requests.includes('GET /own.css'));
 });
 
-test('the engine is built once, and again for other lists', async (t) => {
+test('the filter engine is built once for each set of lists', async (t) => {
   const cache = join(folder, 'built');
   t.not(await openAds(folder, cache), null);
   const [first] = await readdir(cache);
@@ -68,14 +68,14 @@ test('the engine is built once, and again for other lists', async (t) => {
   await writeFile(join(folder, 'more.txt'), '||other.example.com^\n');
   await openAds(folder, cache);
   t.is((await readdir(cache)).length, 2);
-  // A damaged one is built anew.
+  // A damaged cache file is rebuilt.
   await writeFile(join(cache, first ?? ''), 'damaged');
   await rm(join(folder, 'more.txt'));
   t.not(await openAds(folder, cache), null);
   t.is(await openAds(cache, cache), null);
 });
 
-test("Debian's lists are found and hold the well-known names", async (t) => {
+test("Debian's lists are found and match well-known hosts", async (t) => {
   const ads = await openAds(DEBIAN_LISTS, join(folder, 'debian'));
   const isAd = (url: string, type: string) =>
     ads?.matches({ url, type, sourceUrl: 'https://news.example.com/' }) ?? null;

@@ -68,54 +68,57 @@ async function visit(t: ExecutionContext, boundary: Boundary): Promise<string[]>
   );
   t.is(result.pageTitle, 'Hostile');
   t.true(Number(result.blockedRequestCount) >= 30, `${result.blockedRequestCount}`);
-  // What the page has begun may come late.
+  // Connections of the page may arrive late.
   await sleep(1_000);
   return reached(canaries);
 }
 
-test.serial('Chromium is a normal user in its own sandbox, whose network is loopback alone', async (t) => {
-  await using resource = await openBrowsers();
-  const site = await startSite({});
-  t.teardown(() => site.close());
-  const found = await resource.run({ egress: site.guard(), ...soon() }, async () =>
-    processesWith(resource.folder)
-      .filter((line) => isBrowser(line) || isRenderer(line))
-      .map((line) => {
-        const read = (file: string) => readFileSync(`/proc/${Number.parseInt(line, 10)}/${file}`, 'utf8');
-        return {
-          line,
-          status: read('status'),
-          limits: read('limits'),
-          networks: read('net/dev').match(/^ *[^ |:]+(?=:)/gm),
-        };
-      }),
-  );
-  t.true(found.some(({ line }) => isBrowser(line)) && found.some(({ line }) => isRenderer(line)));
-  for (const { line, status, limits, networks } of found) {
-    t.false(line.includes('--no-sandbox'), line);
-    t.notRegex(status, /^Uid:\s+0\b/m, line);
-    // No capability, in whatever namespace.
-    t.regex(status, /^CapEff:\s+0+$/m, line);
-    t.regex(limits, /^Max core file size +0 +0 /m, line);
-    t.deepEqual(
-      networks?.map((name) => name.trim()),
-      ['lo'],
-      line,
+test.serial(
+  'Chromium runs as an unprivileged user in its own sandbox, with loopback as its only network',
+  async (t) => {
+    await using resource = await openBrowsers();
+    const site = await startSite({});
+    t.teardown(() => site.close());
+    const found = await resource.run({ egress: site.guard(), ...soon() }, async () =>
+      processesWith(resource.folder)
+        .filter((line) => isBrowser(line) || isRenderer(line))
+        .map((line) => {
+          const read = (file: string) => readFileSync(`/proc/${Number.parseInt(line, 10)}/${file}`, 'utf8');
+          return {
+            line,
+            status: read('status'),
+            limits: read('limits'),
+            networks: read('net/dev').match(/^ *[^ |:]+(?=:)/gm),
+          };
+        }),
     );
-    // Filtered by system call (proc_pid_status(5)).
-    if (isRenderer(line)) t.regex(status, /^Seccomp:\s+2$/m, line);
-  }
-});
+    t.true(found.some(({ line }) => isBrowser(line)) && found.some(({ line }) => isRenderer(line)));
+    for (const { line, status, limits, networks } of found) {
+      t.false(line.includes('--no-sandbox'), line);
+      t.notRegex(status, /^Uid:\s+0\b/m, line);
+      // No capability in any namespace.
+      t.regex(status, /^CapEff:\s+0+$/m, line);
+      t.regex(limits, /^Max core file size +0 +0 /m, line);
+      t.deepEqual(
+        networks?.map((name) => name.trim()),
+        ['lo'],
+        line,
+      );
+      // Filtered by system call (proc_pid_status(5)).
+      if (isRenderer(line)) t.regex(status, /^Seccomp:\s+2$/m, line);
+    }
+  },
+);
 
-test.serial('with a network of its own nothing gets out', async (t) => {
+test.serial('with a network namespace no connection leaves', async (t) => {
   t.deepEqual(await visit(t, { namespace: 'tree', sandbox: true }), []);
 });
 
-test.serial('with nothing but its flags nothing gets out', async (t) => {
+test.serial('with its flags alone no connection leaves', async (t) => {
   t.deepEqual(await visit(t, { namespace: 'none', sandbox: true }), []);
 });
 
-test.serial('with neither at least forty ways lead out', async (t) => {
+test.serial('without namespace and flags at least forty kinds of connection leave', async (t) => {
   const { site, canaries } = await startHostile(t);
   const flags = [
     '--disable-popup-blocking',

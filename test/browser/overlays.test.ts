@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Page } from 'puppeteer';
 import { hideOverlays } from '../../activities/browser/overlays.ts';
-import type { Tab } from '../../activities/browser/pool.ts';
+import type { RenderPage } from '../../activities/browser/pool.ts';
 import { keepPicture } from '../helpers/artefacts.ts';
 import { openBrowsers, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
@@ -16,22 +16,22 @@ const CLEAN = [...CLEAN_PAGES, ...MORE_CLEAN_PAGES];
 const site = await startSite(
   Object.fromEntries([...OVERLAYS, ...CLEAN].map(({ name, html }) => [`/${encodeURIComponent(name)}`, html])),
 );
-const SEATS = 2;
-const resource = await openBrowsers({ seats: SEATS });
-/** So that the time of a page begins when there is a browser for it. */
-const gate = createGate(SEATS);
+const SLOTS = 2;
+const resource = await openBrowsers({ slots: SLOTS });
+/** Limits concurrency, so that the time of a page begins when a browser is free. */
+const gate = createGate(SLOTS);
 test.after.always(async () => {
   await resource[Symbol.asyncDispose]();
   site.close();
 });
 
-async function onPage<T>(name: string, work: (tab: Tab) => Promise<T>): Promise<T> {
+async function onPage<T>(name: string, work: (renderPage: RenderPage) => Promise<T>): Promise<T> {
   return gate(() =>
-    resource.run({ egress: site.guard(), ...soon() }, async (tab) => {
-      const { page } = tab;
+    resource.run({ egress: site.guard(), ...soon() }, async (renderPage) => {
+      const { page } = renderPage;
       await page.setViewport({ width: 1200, height: 800 });
       await page.goto(`${site.origin}/${encodeURIComponent(name)}`, { waitUntil: 'load' });
-      return work(tab);
+      return work(renderPage);
     }),
   );
 }
@@ -39,7 +39,7 @@ async function picture(page: Page, name: string, moment: string): Promise<void> 
   keepPicture('overlays', `${name} ${moment}`, await page.screenshot({ optimizeForSpeed: true }));
 }
 
-/** Those of the selectors, `host >>> inner` within a shadow, that are still to be seen. */
+/** Selectors whose elements are visible; `host >>> inner` selects within a shadow root. */
 const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
   page.evaluate(
     (all) =>
@@ -52,7 +52,7 @@ const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
     [...selectors],
   );
 
-/** Every text of the page that is to be seen, with those of its frames. */
+/** Visible texts of the page and its frames. */
 const texts = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const shown = [...document.querySelectorAll('iframe')].filter((frame) => frame.checkVisibility());
@@ -69,18 +69,18 @@ const texts = (page: Page): Promise<string[]> =>
     });
   });
 
-test('there are enough of them', (t) => {
+test('there are at least 50 pages with overlays and 50 without', (t) => {
   t.true(OVERLAYS.length >= 50, `${OVERLAYS.length}`);
   t.true(CLEAN.length >= 50, `${CLEAN.length}`);
 });
 
 for (const { name, gone } of OVERLAYS)
-  test(`gone: ${name}`, async (t) => {
-    await onPage(name, async (tab) => {
-      const { page } = tab;
+  test(`hidden: ${name}`, async (t) => {
+    await onPage(name, async (renderPage) => {
+      const { page } = renderPage;
       t.deepEqual(await visible(page, gone), [...gone], 'is there at first');
       await picture(page, name, 'before');
-      await hideOverlays(tab);
+      await hideOverlays(renderPage);
       await picture(page, name, 'after');
       t.deepEqual(await visible(page, gone), []);
       t.true((await texts(page)).includes('The last ferry'));
@@ -94,13 +94,13 @@ for (const { name, gone } of OVERLAYS)
   });
 
 for (const { name } of CLEAN)
-  test(`stays: ${name}`, async (t) => {
-    await onPage(name, async (tab) => {
-      const { page } = tab;
+  test(`kept: ${name}`, async (t) => {
+    await onPage(name, async (renderPage) => {
+      const { page } = renderPage;
       const before = await texts(page);
       t.true(before.length > 0);
       await picture(page, name, 'before');
-      await hideOverlays(tab);
+      await hideOverlays(renderPage);
       await picture(page, name, 'after');
       t.deepEqual(await texts(page), before);
     });

@@ -12,7 +12,7 @@ import { loadTool } from '../helpers/tool.ts';
 const tool = await loadTool('website-screenshot');
 const PAGE = '<!doctype html><title>T</title><h1>hello</h1>';
 let site: Site;
-/** Done to a browser while it waits for the page at `/struck`. */
+/** Runs while the browser waits for the page at `/struck`. */
 let strike: () => void = () => undefined;
 
 test.before(async () => {
@@ -32,20 +32,20 @@ const shoot = (resource: Pool, path = '/', deadline = Date.now() + 60_000) =>
     { url: site.origin + path, width: 200, height: 200 },
     { egress: site.guard(), resource, deadline },
   );
-/** Of all that a pool has started, those that match. */
+/** Ids of the pool's processes whose command line matches. */
 const pidsOf = ({ folder }: Pool, matches = (_: string) => true): number[] =>
   processesWith(folder)
     .filter(matches)
     .map((line) => Number.parseInt(line, 10));
 
-/** All processes of a pool of one, what holds Chromium first. */
+/** Process tree of a pool with one browser, root first. */
 const browserPids = (resource: Pool): Promise<number[]> =>
   resource.run({ egress: site.guard(), ...soon() }, async ({ page }) =>
     processTree(page.browser().process()?.pid ?? 0),
   );
 
 test.serial(
-  'browsers are replaced after their jobs, without a gap, and nothing of them is left',
+  'browsers are replaced after a number of calls without a gap, and leave no process or file',
   async (t) => {
     const resource = await openBrowsers({ jobs: [3, 3] });
     const { folder, metrics } = resource;
@@ -61,7 +61,7 @@ test.serial(
 );
 
 for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
-  test.serial(`the seat of a browser that gets ${signal} comes back`, async (t) => {
+  test.serial(`the slot is available again after its browser receives ${signal}`, async (t) => {
     await using resource = await openBrowsers();
     await shoot(resource);
     const pids = await browserPids(resource);
@@ -75,7 +75,7 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
     t.true(resource.metrics.browsers[signal === 'SIGKILL' ? 'crashed' : 'hung'] >= 1);
   });
 
-test.serial('a job that is out of time or called off gives its seat back at once', async (t) => {
+test.serial('a call that times out or is cancelled frees its slot at once', async (t) => {
   await using resource = await openBrowsers();
   await shoot(resource);
   /** How a job without end ends, with so little time that this is soon and so much that it begins. */
@@ -115,7 +115,7 @@ for (const [name, matches] of [
   ['browser', isBrowser],
   ['tab', isRenderer],
 ] as const)
-  test.serial(`a page whose ${name} crashes is tried on a second browser, then told`, async (t) => {
+  test.serial(`a page whose ${name} crashes is retried in a second browser, then reported`, async (t) => {
     await using resource = await openBrowsers();
     await shoot(resource);
     let crashes = 1;
@@ -134,39 +134,42 @@ for (const [name, matches] of [
     t.is(resource.metrics.browsers[name === 'browser' ? 'crashed' : 'discarded'], 3);
   });
 
-test.serial('a browser that is lost while nobody uses it keeps nobody waiting', async (t) => {
-  await using resource = await openBrowsers({ seats: 2 });
+test.serial('an idle browser that is lost delays no call', async (t) => {
+  await using resource = await openBrowsers({ slots: 2 });
   const first = await browserPids(resource);
   await shoot(resource);
-  // Of no number but its own: 0 would be all of ours.
+  // Process id 0 would signal this process group.
   t.true((first[0] ?? 0) > 0);
   process.kill(first[0] ?? Number.NaN, 'SIGKILL');
   t.deepEqual(await stillAlive(first, 10_000), []);
   // The other one gets ready again.
   await sleep(2_000);
   await shoot(resource);
-  // None had to be started first.
+  // No call had to wait for a browser to start.
   t.is(resource.metrics.browsers.started, 2);
 });
 
-test.serial('a browser that stands still in the middle of a job costs that job, and no time', async (t) => {
-  await using resource = await openBrowsers();
-  await shoot(resource);
-  let struck: number[] = [];
-  strike = () => {
-    struck = pidsOf(resource);
-    for (const pid of struck) process.kill(pid, 'SIGSTOP');
-  };
-  const deadline = Date.now() + 8_000;
-  await t.throwsAsync(shoot(resource, '/struck', deadline), { code: 'target_timeout' });
-  t.true(Date.now() < deadline + 1_000);
-  t.true(struck.length > 0);
-  t.is((await shoot(resource)).pageTitle, 'T');
-  t.deepEqual(await stillAlive(struck, 10_000), []);
-});
+test.serial(
+  'a browser that freezes during a call fails that call in time with deadline_exceeded',
+  async (t) => {
+    await using resource = await openBrowsers();
+    await shoot(resource);
+    let struck: number[] = [];
+    strike = () => {
+      struck = pidsOf(resource);
+      for (const pid of struck) process.kill(pid, 'SIGSTOP');
+    };
+    const deadline = Date.now() + 8_000;
+    await t.throwsAsync(shoot(resource, '/struck', deadline), { code: 'deadline_exceeded' });
+    t.true(Date.now() < deadline + 1_000);
+    t.true(struck.length > 0);
+    t.is((await shoot(resource)).pageTitle, 'T');
+    t.deepEqual(await stillAlive(struck, 10_000), []);
+  },
+);
 
-test.serial('as many jobs at once as there are seats', async (t) => {
-  await using resource = await openBrowsers({ seats: 2 });
+test.serial('as many calls run at once as there are slots', async (t) => {
+  await using resource = await openBrowsers({ slots: 2 });
   let most = 0;
   const both = Promise.withResolvers<void>();
   const job = () =>
@@ -180,7 +183,7 @@ test.serial('as many jobs at once as there are seats', async (t) => {
   t.is(most, 2);
 });
 
-test.serial('browsers end with a worker that is killed', async (t) => {
+test.serial('browsers end when their worker is killed', async (t) => {
   const script = `
     import { openBrowsers } from '${new URL('../helpers/browser.ts', import.meta.url).href}';
     import { soon } from '${new URL('../helpers/egress.ts', import.meta.url).href}';
@@ -197,7 +200,7 @@ test.serial('browsers end with a worker that is killed', async (t) => {
   const folder = child.stdout.trim();
   t.regex(folder, /browsers-\d+-/);
   t.deepEqual(await remaining(folder, 5_000), []);
-  // What is left of its folder holds no profile, and the next pool removes it.
+  // The remaining folder has no profile, and the next pool removes it.
   await using next = await openBrowsers();
   t.false(existsSync(folder));
   t.true(existsSync(next.folder));

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 const module = (path: string) => new URL(`../../${path}`, import.meta.url).href;
 
-/** A folder for temporary files, at a path that is as long as asked for. */
+/** Creates a temporary folder whose path has a given length. */
 async function makeTmpdir(mode: number, length: number): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(`/tmp/${'t'.repeat(length - '/tmp/XXXXXX'.length)}`);
   await chmod(path, mode);
@@ -30,7 +30,7 @@ async function withTmpdir<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-test.serial('browsers start whatever TMPDIR is: in it where it can be used, else elsewhere', async (t) => {
+test.serial('browsers start with any TMPDIR: in it if it is usable, else in another folder', async (t) => {
   const tool = await loadTool('website-screenshot');
   const site = await startSite({ '/': '<title>T</title>' });
   t.teardown(() => site.close());
@@ -56,7 +56,7 @@ test.serial('browsers start whatever TMPDIR is: in it where it can be used, else
   }
 });
 
-test.serial('what a killed worker has left is removed; where it cannot be, the log says so', async (t) => {
+test.serial('the folder of a killed worker is removed, or its removal failure is logged', async (t) => {
   await using folder = await makeTmpdir(0o711, 19);
   const dead = spawnSync('true').pid;
   const empty = join(folder.path, `ut-browsers-${dead}-empty`);
@@ -68,7 +68,7 @@ test.serial('what a killed worker has left is removed; where it cannot be, the l
     const lines = [];
     await using made = await makeBrowserFolder((line) => lines.push(line));
     console.log(JSON.stringify(lines));`;
-  // Nobody can remove what something is mounted on.
+  // A mount point cannot be removed.
   const mount = `mount -t tmpfs tmpfs '${busy}/mounted' && exec "$0" --input-type=module --eval "$1"`;
   const namespace = isRoot ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
   const { stdout } = await run('unshare', [...namespace, 'sh', '-c', mount, process.execPath, script], {
@@ -77,19 +77,19 @@ test.serial('what a killed worker has left is removed; where it cannot be, the l
   const lines: unknown = JSON.parse(stdout);
   if (!Array.isArray(lines)) throw new Error(stdout);
   t.is(lines.length, 1, stdout);
-  t.regex(String(lines[0]), new RegExp(`${busy} is left of a worker that was killed: EBUSY`));
+  t.regex(String(lines[0]), new RegExp(`the folder ${busy} of a killed worker could not be removed: EBUSY`));
   t.deepEqual(
     [empty, busy, living].map((path) => existsSync(path)),
     [false, true, true],
   );
-  // It can be by now.
+  // The mount is gone now.
   await withTmpdir(folder.path, async () => {
     await using _made = await makeBrowserFolder((line) => t.fail(line));
   });
   t.false(existsSync(busy));
 });
 
-test.serial('where Chromium cannot be shut in, production has none unless told to', async (t) => {
+test.serial('in production an unconfined Chromium needs CHROMIUM_UNCONFINED', async (t) => {
   await using folder = await makeTmpdir(0o711, 19);
   const script = `
     import { browsers } from '${module('activities/browser/resource.ts')}';

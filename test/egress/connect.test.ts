@@ -74,7 +74,7 @@ test('who never answers is a time-out, who refuses a failure, and an abort is it
   const { dial } = await network(t, { '9.9.9.9': 'hangs' });
   const hanging = guardOf(['9.9.9.9'], { dial });
   t.is(await codeOf(async () => hanging.connect(await vet(hanging), soon(200))), 'target_timeout');
-  t.is(await codeOf(async () => hanging.connect(await vet(hanging), soon(-1))), 'target_timeout');
+  t.is(await codeOf(async () => hanging.connect(await vet(hanging), soon(-1))), 'deadline_exceeded');
   const refusing = guardOf(['8.8.8.8', '2a00::1'], { dial });
   const error = await t.throwsAsync(async () => refusing.connect(await vet(refusing), soon()));
   t.is(failureKind(error), 'refused');

@@ -349,7 +349,7 @@ test('a connection ends with its response, read or not, and with every failure',
   await t.notThrowsAsync(async () => {
     while (server.open() > 0) await sleep(20);
   });
-  t.is(await codeOf(() => forgotten.bytes()), 'target_timeout');
+  t.is(await codeOf(() => forgotten.bytes()), 'deadline_exceeded');
 });
 
 test("an abort ends a download with the abort's own reason", async (t) => {

@@ -37,7 +37,7 @@ export async function openBrowsers(
     folder: folder.path,
     memoryBytes: 2_000_000_000,
     jobs: [50, 100],
-    seats: 1,
+    slots: 1,
     ads: null,
     log,
     ...options,

@@ -18,6 +18,11 @@ export const soon = (ms = 60_000): { signal: AbortSignal; deadline: number } => 
   deadline: Date.now() + ms,
 });
 
+/** Keeps this process from reading anything. */
+export function blockEventLoop(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
 /** The code of the ServiceError that the work ends with; `ok` when it ends well. */
 export async function codeOf(work: () => unknown): Promise<string> {
   try {

@@ -46,7 +46,7 @@ function pixel(file: Buffer, x: number, y: number): Colour {
 }
 const FILL = 'position:absolute;inset:0';
 
-test.serial('ten pictures of the same markup are equal to the byte', async (t) => {
+test.serial('ten captures of the same markup are byte-identical', async (t) => {
   const html = `<style>body{font:20px serif;background:linear-gradient(45deg,#123,#fed)}</style>
     <h1>Fine print</h1><p style="transform:rotate(3deg)">The quick brown fox <i>jumps</i> — ψ ∑ 日本</p>
     <canvas id="c"></canvas><script>c.getContext('2d').fillText('canvas',9,9)</script>`;
@@ -54,7 +54,7 @@ test.serial('ten pictures of the same markup are equal to the byte', async (t) =
   for (let again = 1; again < 10; again++) t.true(file.equals((await draw(html)).file));
 });
 
-test.serial('a fragment becomes a document in standards mode, a document stays what it is', async (t) => {
+test.serial('a fragment is wrapped in standards mode, a document is used as it is', async (t) => {
   const mode = `<div id="d" style="${FILL}"></div><script>d.style.background=document.compatMode==='CSS1Compat'?'#0f0':'#f00'</script>`;
   const comments = '<!-- a --> \n<!-- b -->'.repeat(10_000);
   for (const html of [mode, comments + mode, `${comments}<!DOCTYPE html>${mode}`, `<p>é${mode}`])
@@ -63,7 +63,7 @@ test.serial('a fragment becomes a document in standards mode, a document stays w
     t.deepEqual(pixel((await draw(html)).file, 5, 50), [255, 0, 0], html);
 });
 
-test.serial('only https and data are loaded; what is not loaded leaves no trace', async (t) => {
+test.serial('only https and data URLs are loaded, other references are left out', async (t) => {
   const certificate = await makeCertificate(['IP:127.0.0.1']);
   const asked: string[] = [];
   const secure = createServer(certificate, (request, response) => response.end(request.url));
@@ -86,7 +86,7 @@ test.serial('only https and data are loaded; what is not loaded leaves no trace'
   t.deepEqual(site.requests, []);
 });
 
-test.serial('the page cannot be left', async (t) => {
+test.serial('the page cannot navigate away', async (t) => {
   for (const leave of [
     `<meta http-equiv="refresh" content="0;url=${site.origin}/dot.svg">`,
     `<script>location='${site.origin}/dot.svg'</script>`,
@@ -112,14 +112,14 @@ test.serial('the page cannot be left', async (t) => {
   }
 });
 
-test.serial('a page that is left all the same is not drawn', async (t) => {
+test.serial('a page that still navigates away is not captured', async (t) => {
   const leave =
     '<iframe id="f"></iframe><script>onload=()=>f.contentWindow.History.prototype.go.call(history,-1)</script>';
   const { members } = await t.throwsAsync<ServiceError>(draw(leave), { code: 'invalid_input' });
   t.deepEqual(members.errors, [{ pointer: '/html', message: 'leaves its own page' }]);
 });
 
-test.serial('what a relative address names, and http, is not even looked up', async (t) => {
+test.serial('relative and http references are not even resolved', async (t) => {
   const asked: string[] = [];
   const guard = createGuard({
     resolver: {
@@ -138,7 +138,7 @@ test.serial('what a relative address names, and http, is not even looked up', as
   t.deepEqual([...new Set(asked)], ['asked.example']);
 });
 
-test.serial('five megabytes of text in any language', async (t) => {
+test.serial('five megabytes of text in any language are rendered', async (t) => {
   const text = 'ψ∑日本 '.repeat(400_000).slice(0, 1_900_000);
   const html = `<p id="p" hidden>${text}</p><div id="d" style="${FILL}"></div><script>d.style.background=p.textContent.length===${text.length}&&document.characterSet==='UTF-8'&&!/[^ψ∑日本 ]/.test(p.textContent)?'#0f0':'#f00'</script>`;
   t.deepEqual(pixel((await draw(html)).file, 5, 50), [0, 255, 0]);
@@ -179,13 +179,13 @@ test.serial('JPEG quality is honoured, for one tile and for many', async (t) => 
   }
 });
 
-test.serial('a picture that is too large for an answer is refused', async (t) => {
+test.serial('a capture above the output limit is refused', async (t) => {
   const noise =
     '<body style="margin:0"><canvas id="c" width="3800" height="4000"></canvas><script>const x=c.getContext("2d"),d=x.createImageData(3800,4000);for(let i=0;i<d.data.length;i+=65536)crypto.getRandomValues(d.data.subarray(i,i+65536));for(let i=3;i<d.data.length;i+=4)d.data[i]=255;x.putImageData(d,0,0)</script>';
   await t.throwsAsync(draw(noise, { width: 3800, height: 4000 }), { code: 'output_too_large' });
 });
 
-test.serial('a script without end is ended, and what is there by then is drawn', async (t) => {
+test.serial('an endless script is stopped and the page captured as it is', async (t) => {
   const html = `<div style="${FILL};background:#0f0"></div><script>for(;;);</script>`;
   const drawBy = async (deadline: number) => {
     const { fileBase64 } = await tool.call(
@@ -202,7 +202,7 @@ test.serial('a script without end is ended, and what is there by then is drawn',
   t.deepEqual(pixel((await draw(`<div style="${FILL};background:#00f">`)).file, 5, 50), [0, 0, 255]);
 });
 
-test.serial('markup of a million nodes is drawn or refused, and the next is drawn', async (t) => {
+test.serial('markup of a million nodes is captured or refused, and the next call works', async (t) => {
   await using small = await openBrowsers({ memoryBytes: 800_000_000 });
   const drawIn = async (html: string) => {
     const input = { html, width: 200, height: 100, fullPage: html.length > 1000 };
@@ -215,7 +215,7 @@ test.serial('markup of a million nodes is drawn or refused, and the next is draw
   t.deepEqual(pixel(await drawIn(`<div style="${FILL};background:#00f">`), 5, 50), [0, 0, 255]);
 });
 
-test('what is no input is refused', async (t) => {
+test('invalid input is refused', async (t) => {
   for (const body of [
     { html: '' },
     { html: 'a\ud800' },

@@ -13,14 +13,14 @@ const tool = await loadTool('website-screenshot');
 const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 const page = (body: string) => `<!doctype html><title>T</title>${body}`;
 
-const SEATS = 2;
-/** So that the time of a call begins when there is a browser for it. */
-const gate = createGate(SEATS);
+const SLOTS = 2;
+/** Limits concurrency, so that the time of a call begins when a browser is free. */
+const gate = createGate(SLOTS);
 let site: Site;
 let resource: Awaited<ReturnType<typeof openBrowsers>>;
 
 test.before(async () => {
-  resource = await openBrowsers({ seats: SEATS, memoryBytes: 1_000_000_000 });
+  resource = await openBrowsers({ slots: SLOTS, memoryBytes: 1_000_000_000 });
   site = await startSite({
     '/ok': page('<h1>ok</h1>'),
     '/alert': page('<script>alert(1);confirm(2);prompt(3);print()</script><h1>after</h1>'),
@@ -119,7 +119,7 @@ const shoot = (path: string, body: object = {}, browsers: Browsers = resource) =
     { url: path.startsWith('/') ? site.origin + path : path, width: 200, height: 200, ...body },
     { egress: site.guard(), resource: browsers },
   );
-/** The code of a refusal, or the title of what came. */
+/** The error code, or the title of the captured page. */
 const outcome = (path: string, body: object = {}, browsers: Browsers = resource) =>
   shoot(path, body, browsers).then(
     ({ pageTitle }) => String(pageTitle),
@@ -179,7 +179,7 @@ for (const [path, expected] of Object.entries(OUTCOMES))
     t.is(await gate(() => outcome(path)), expected);
   });
 
-test.serial('a page that eats memory takes its browser, and no more', async (t) => {
+test.serial('a page that exhausts its memory ends only its own browser', async (t) => {
   await t.throwsAsync(shoot('/memory'), {
     code: 'source_too_large',
     message: 'The page takes more memory than a browser may have.',
@@ -188,17 +188,17 @@ test.serial('a page that eats memory takes its browser, and no more', async (t) 
   t.is(await outcome('/ok'), 'T');
 });
 
-test.serial('a page that replaces itself for ever ends in time', async (t) => {
+test.serial('a page that replaces itself endlessly ends in time', async (t) => {
   t.is(await outcome('/js-loop-slow'), 'T');
   const deadline = Date.now() + 20_000;
-  // What is there between two of its loads may be drawn.
+  // The page may be captured between two loads.
   const ended = await tool
     .call({ url: `${site.origin}/js-loop` }, { egress: site.guard(), resource, deadline })
     .then(
       ({ pageTitle }) => pageTitle,
       ({ code }: ServiceError) => code,
     );
-  t.true(ended === 'T' || ended === 'target_timeout', `${ended}`);
+  t.true(ended === 'T' || ended === 'deadline_exceeded', `${ended}`);
   t.true(Date.now() < deadline);
   t.is(await outcome('/ok'), 'T');
 });
@@ -209,7 +209,7 @@ test.serial('all 500 files of a page are loaded', async (t) => {
   t.is(new Set(asked).size, 500);
 });
 
-/** Chromium with windows has pages of its own, or a viewer, for these. */
+/** Full Chromium shows its own page or viewer for these. */
 const OWN_PAGES = [
   '/download',
   '/pdf',
@@ -224,17 +224,17 @@ const OWN_PAGES = [
   '/to-metadata',
   '/hangs-up',
 ];
-test.serial('with windows it is all the same', async (t) => {
+test.serial('full Chromium gives the same outcomes as the headless shell', async (t) => {
   await using windows = await openBrowsers({ program: CHROMIUM });
   for (const path of OWN_PAGES) t.is(await outcome(path, {}, windows), OUTCOMES[path] ?? '', path);
 });
 
-test.serial('a file and a page that ask for a password say so', async (t) => {
+test.serial('a download and a page that requires a password have their own messages', async (t) => {
   await t.throwsAsync(shoot('/pdf'), { message: /no page: .* a file to download/ });
-  await t.throwsAsync(shoot('/basic-auth'), { message: 'The target asks for a user name and a password.' });
+  await t.throwsAsync(shoot('/basic-auth'), { message: 'The target requires a user name and a password.' });
 });
 
-test.serial('a certificate that nobody vouches for', async (t) => {
+test.serial('a certificate from an unknown authority is refused', async (t) => {
   const server = createTlsServer(await makeCertificate(['IP:127.0.0.1']), (_, response) => response.end('x'));
   const port = await listen(server);
   t.teardown(() => server.close());
@@ -245,7 +245,7 @@ test.serial('a certificate that nobody vouches for', async (t) => {
   await t.throwsAsync(call, { message: /TLS .*ERR_CERT_AUTHORITY_INVALID/ });
 });
 
-test.serial('nothing passes from one job to the next', async (t) => {
+test.serial('no state passes from one call to the next', async (t) => {
   // One browser, so that the second job follows the first in it.
   await using single = await openBrowsers();
   const titles: unknown[] = [];

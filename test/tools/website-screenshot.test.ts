@@ -135,7 +135,7 @@ async function pixels(
   };
 }
 
-test.serial('the window, its title and its address', async (t) => {
+test.serial('the viewport is captured, with title and final URL', async (t) => {
   const result = await shoot('/redirect', { width: 640, height: 480 });
   t.like(result, {
     width: 640,
@@ -149,35 +149,42 @@ test.serial('the window, its title and its address', async (t) => {
   t.like(await sharp(result.file).metadata(), { format: 'png', width: 640, height: 480 });
 });
 
-test.serial('pages are asked for in English', async (t) => {
+test.serial('pages are requested in English', async (t) => {
   t.regex(String((await shoot('/language')).pageTitle), /^en-US,en\b.* en-US,en$/);
 });
 
-test.serial('pages see a desktop as large as the picture', async (t) => {
+test.serial('the screen has the size of the viewport', async (t) => {
   const { pageTitle } = await shoot('/desktop', { width: 1234, height: 567 });
   t.is(pageTitle, '(hover: hover)(pointer: fine)(device-width: 1234px)(device-height: 567px)');
 });
 
 for (const renderer of ['software', 'swiftshader'] as const)
-  test.serial(`every row of a page up to the ceiling, in both densities: ${renderer}`, async (t) => {
-    await using own = await openBrowsers({ renderer });
-    for (const deviceScaleFactor of [1, 2]) {
-      const { file, ...result } = await shoot(
-        '/rows',
-        { width: 100, fullPage: true, deviceScaleFactor },
-        own,
-      );
-      t.like(result, { width: 100 * deviceScaleFactor, height: 16_384 * deviceScaleFactor, truncated: true });
-      const { at, height } = await pixels(file);
-      const wrong: number[] = [];
-      for (let y = 0; y < height; y++) {
-        const row = Math.floor(y / deviceScaleFactor);
-        const expected = [(row >> 14) * 2, ((row >> 7) & 127) * 2, (row & 127) * 2];
-        if (`${at(50, y)}` !== `${expected}`) wrong.push(y);
+  test.serial(
+    `every row of a page up to the ceiling is captured at both scale factors: ${renderer}`,
+    async (t) => {
+      await using own = await openBrowsers({ renderer });
+      for (const deviceScaleFactor of [1, 2]) {
+        const { file, ...result } = await shoot(
+          '/rows',
+          { width: 100, fullPage: true, deviceScaleFactor },
+          own,
+        );
+        t.like(result, {
+          width: 100 * deviceScaleFactor,
+          height: 16_384 * deviceScaleFactor,
+          truncated: true,
+        });
+        const { at, height } = await pixels(file);
+        const wrong: number[] = [];
+        for (let y = 0; y < height; y++) {
+          const row = Math.floor(y / deviceScaleFactor);
+          const expected = [(row >> 14) * 2, ((row >> 7) & 127) * 2, (row & 127) * 2];
+          if (`${at(50, y)}` !== `${expected}`) wrong.push(y);
+        }
+        t.deepEqual(wrong.slice(0, 10), []);
       }
-      t.deepEqual(wrong.slice(0, 10), []);
-    }
-  });
+    },
+  );
 
 test.serial('more than 100 million pixels are clipped', async (t) => {
   const result = await shoot('/rows', { width: 3840, fullPage: true, deviceScaleFactor: 2, format: 'jpeg' });
@@ -194,14 +201,14 @@ for (const path of ['/lazy', '/native'])
     t.deepEqual(missing, []);
   });
 
-test.serial('an endless feed comes to an end', async (t) => {
+test.serial('an endless feed is captured up to the ceiling', async (t) => {
   const startedAt = Date.now();
   const { height } = await shoot('/feed', { width: 300, fullPage: true, format: 'jpeg' });
   t.true(Number(height) > 5_000 && Number(height) <= 16_384, `${height}`);
   t.log(`${Date.now() - startedAt} ms`);
 });
 
-test.serial('a hero as high as the window keeps its height', async (t) => {
+test.serial('an element as high as the viewport keeps its height', async (t) => {
   const { file, height } = await shoot('/hero', { width: 100, height: 2000, fullPage: true });
   t.is(height, 5900);
   const { at } = await pixels(file);
@@ -216,7 +223,7 @@ test.serial('a hero as high as the window keeps its height', async (t) => {
 });
 
 for (const path of ['/inner', '/replaced'])
-  test.serial(`what scrolls within the page is shown whole: ${path}`, async (t) => {
+  test.serial(`the content of a scroll container is shown in full: ${path}`, async (t) => {
     const { file, height } = await shoot(path, { width: 200, fullPage: true });
     t.is(height, 3100);
     const { at } = await pixels(file);
@@ -229,7 +236,7 @@ for (const path of ['/inner', '/replaced'])
     );
   });
 
-test.serial('parts of a page that are drawn only when they are near are all there', async (t) => {
+test.serial('sections with content-visibility are all painted', async (t) => {
   const { file, height } = await shoot('/sections', { width: 100, fullPage: true });
   t.is(height, 42 * 200);
   const { at } = await pixels(file);
@@ -238,7 +245,7 @@ test.serial('parts of a page that are drawn only when they are near are all ther
 });
 
 for (const fullPage of [true, false])
-  test.serial(`what fades in is there${fullPage ? ', all of it' : ''}`, async (t) => {
+  test.serial(`content that fades in is complete${fullPage ? ' on the full page' : ''}`, async (t) => {
     const { file } = await shoot('/reveals', { width: 100, height: 3000, fullPage });
     const { at, height } = await pixels(file);
     t.is(height, fullPage ? 6000 : 3000);
@@ -247,7 +254,7 @@ for (const fullPage of [true, false])
   });
 
 for (const deviceScaleFactor of [1, 2])
-  test.serial(`frames of other origins are all drawn: ${deviceScaleFactor}`, async (t) => {
+  test.serial(`cross-origin frames are all painted: ${deviceScaleFactor}`, async (t) => {
     const { fileBase64 } = await tool.call(
       { url: `${site.origin}/frames`, width: 200, fullPage: true, deviceScaleFactor },
       { egress: site.guard(`other.example.com:${site.port}`), resource },
@@ -269,15 +276,18 @@ for (const [path, height] of [
   ['/vertical', 900],
 ] as const)
   for (const deviceScaleFactor of [1, 2])
-    test.serial(`a page begins where it is read from: ${path} ${deviceScaleFactor}`, async (t) => {
-      const { file, ...size } = await shoot(path, { width: 400, fullPage: true, deviceScaleFactor });
-      t.like(size, { width: 400 * deviceScaleFactor, height: height * deviceScaleFactor });
-      const { at, ...drawn } = await pixels(file);
-      for (const x of [2, drawn.width - 3])
-        for (const y of [2, drawn.height - 3]) t.deepEqual(at(x, y), [0, 0, 255], `${x} ${y}`);
-    });
+    test.serial(
+      `a right-to-left page is captured from its start: ${path} ${deviceScaleFactor}`,
+      async (t) => {
+        const { file, ...size } = await shoot(path, { width: 400, fullPage: true, deviceScaleFactor });
+        t.like(size, { width: 400 * deviceScaleFactor, height: height * deviceScaleFactor });
+        const { at, ...drawn } = await pixels(file);
+        for (const x of [2, drawn.width - 3])
+          for (const y of [2, drawn.height - 3]) t.deepEqual(at(x, y), [0, 0, 255], `${x} ${y}`);
+      },
+    );
 
-test.serial('a window of several tiles shows what it was scrolled to', async (t) => {
+test.serial('a viewport of several tiles keeps its scroll position', async (t) => {
   const { file } = await shoot('/rtl-scrolled', { width: 400, height: 4100 });
   const { at } = await pixels(file);
   for (const y of [5, 4095])
@@ -290,7 +300,7 @@ test.serial('a window of several tiles shows what it was scrolled to', async (t)
     );
 });
 
-test.serial('a font that comes late is waited for', async (t) => {
+test.serial('a late font is waited for', async (t) => {
   // Eight narrow letters are about four times as wide in a font whose letters all have one width.
   const inkWidth = async (path: string) => {
     const { file } = await shoot(path, { width: 600, height: 200 });
@@ -306,7 +316,7 @@ test.serial('requests to private targets are counted', async (t) => {
   t.is((await shoot('/private')).blockedRequestCount, 14);
 });
 
-test('what is no input is refused', async (t) => {
+test('invalid input is refused', async (t) => {
   const url = 'http://example.com/';
   for (const body of [
     { url: 'http://u:p@example.com/' },

@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
 
 /**
- * Runs in a frame before autoconsent's content script: what that says is kept for `answerConsent`.
+ * Runs in a frame before autoconsent's content script: collects that script's messages for `answerConsent`.
  *
- * @returns whether there is any use in it: it needs a body to look at, and leave to be called back, which a frame has not
- *   whose scripts may not run
+ * @returns whether the content script can work here: it needs a body and event listeners, which do not run in a frame
+ *   whose scripts are disabled
  */
 export function listenToConsent(): boolean {
   let called = false;
@@ -14,24 +14,24 @@ export function listenToConsent(): boolean {
   });
   target.dispatchEvent(new Event('call'));
   if (!called || document.body === null) return false;
-  const said: unknown[] = [];
-  Reflect.set(globalThis, 'autoconsentSaid', said);
+  const messages: unknown[] = [];
+  Reflect.set(globalThis, 'autoconsentMessages', messages);
   Reflect.set(globalThis, 'autoconsentSendMessage', async (message: unknown) => {
-    said.push(message);
+    messages.push(message);
   });
   return true;
 }
 
 /**
- * Runs in a frame after autoconsent's content script: has it look, once, and decline what it finds.
+ * Runs in a frame after autoconsent's content script: starts one detection that declines the dialog it finds.
  *
  * @param rules a `RuleBundle` of the package, as JSON
- * @returns whether it has declined something, or hidden it
+ * @returns whether a dialog was declined or hidden
  */
 export async function answerConsent(rules: string, ms: number): Promise<boolean> {
-  const said: unknown = Reflect.get(globalThis, 'autoconsentSaid');
+  const messages: unknown = Reflect.get(globalThis, 'autoconsentMessages');
   const receive: unknown = Reflect.get(globalThis, 'autoconsentReceiveMessage');
-  if (!Array.isArray(said) || typeof receive !== 'function') return false;
+  if (!Array.isArray(messages) || typeof receive !== 'function') return false;
   const config = {
     enabled: true,
     autoAction: 'optOut',
@@ -45,9 +45,9 @@ export async function answerConsent(rules: string, ms: number): Promise<boolean>
   void receive({ type: 'initResp', config, rules: JSON.parse(rules) });
   const until = performance.now() + ms;
   while (performance.now() < until) {
-    if (said.some(({ type }) => type === 'autoconsentDone')) return true;
-    if (said.some(({ state }) => state?.lifecycle === 'nothingDetected')) return false;
+    if (messages.some(({ type }) => type === 'autoconsentDone')) return true;
+    if (messages.some(({ state }) => state?.lifecycle === 'nothingDetected')) return false;
     await new Promise((resolve) => setTimeout(resolve, 30));
   }
-  return said.some(({ type }) => type === 'optOutResult');
+  return messages.some(({ type }) => type === 'optOutResult');
 }

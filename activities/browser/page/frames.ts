@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
 
-// Each of these runs in the page, so it holds all that it uses.
+// Each function runs in the page by itself, so it contains everything it uses.
 
-/** Attribute of the frames that are to be drawn, with the number of each. */
+/** Attribute that numbers the frames to capture. */
 export const FRAME = 'data-capture-frame';
 
-/** Marks the frames of other origins below the window, the first `most` of them. Tells how many they are. */
+/** Marks the first `most` cross-origin frames below the viewport. @returns their number */
 export function findFrames(mark: string, most: number): number {
   const frames = [...document.querySelectorAll('iframe')].filter(
     (frame) =>
@@ -19,7 +19,7 @@ export function findFrames(mark: string, most: number): number {
   return Math.min(most, frames.length);
 }
 
-/** Brings a frame into the window. Tells where what it shows lies, in CSS pixels from where the page begins, when it is drawn. */
+/** Scrolls a frame into the viewport. @returns its content box once it is painted, in CSS pixels from the start of the page */
 export async function showFrame(
   mark: string,
   index: number,
@@ -27,7 +27,7 @@ export async function showFrame(
   const frame = document.querySelector(`[${mark}="${index}"]`);
   if (!(frame instanceof HTMLIFrameElement)) return null;
   frame.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
-  // The frame hears of it, and draws.
+  // Gives the frame time to paint.
   for (let count = 0; count < 3; count++) await new Promise((resolve) => requestAnimationFrame(resolve));
   const { left, top } = frame.getBoundingClientRect();
   const { paddingLeft, paddingTop, paddingRight, paddingBottom } = getComputedStyle(frame);
@@ -40,7 +40,7 @@ export async function showFrame(
   };
 }
 
-/** Puts a picture of a frame (PNG in base64) in its place: a canvas, which no security policy of the page forbids. */
+/** Replaces a frame with its screenshot (PNG in base64) on a canvas, which a content security policy does not block. */
 export async function replaceFrame(mark: string, index: number, picture: string): Promise<void> {
   const frame = document.querySelector(`[${mark}="${index}"]`);
   const bytes = Uint8Array.from(atob(picture), (character) => character.charCodeAt(0));
@@ -53,7 +53,7 @@ export async function replaceFrame(mark: string, index: number, picture: string)
   const style = getComputedStyle(frame);
   for (const property of style)
     canvas.style.setProperty(property, style.getPropertyValue(property), 'important');
-  // What brought the frame in would begin again.
+  // An animation of the frame would start again on the canvas.
   for (const property of ['animation', 'transition']) canvas.style.setProperty(property, 'none', 'important');
   frame.replaceWith(canvas);
 }

@@ -1,13 +1,15 @@
 /// <reference lib="dom" />
 
-// Each of these runs in the page, so it holds all that it uses.
+// Each function runs in the page by itself, so it contains everything it uses.
 
-/** Attribute of the element that scrolls in place of the page, where there is one. */
+/** Attribute that marks the element that scrolls instead of the page. */
 export const SCROLLER = 'data-capture-scroller';
 
 /**
- * Finds what a visitor would scroll: the page, or, where that fits the window, the element over most of the window that
- * does not show all it holds. Marks it, and tells how far it can be scrolled.
+ * Finds the scroll container: the page, or, if that fits the viewport, the largest overflowing element that covers at least
+ * half of the viewport. Marks that element.
+ *
+ * @returns the scroll height
  */
 export function findScroller(mark: string): number {
   const page = document.scrollingElement ?? document.documentElement;
@@ -26,7 +28,7 @@ export function findScroller(mark: string): number {
   return best.scrollHeight;
 }
 
-/** Scrolls to a height, at once, and tells how high the whole is by now. */
+/** Scrolls without animation. @returns the current scroll height */
 export function scrollTo(mark: string, top: number): number {
   const scroller =
     document.querySelector(`[${mark}]`) ?? document.scrollingElement ?? document.documentElement;
@@ -34,8 +36,8 @@ export function scrollTo(mark: string, top: number): number {
   return scroller.scrollHeight;
 }
 
-/** Lets the marked element, and what it lies in, be as high as what it holds, so that the page shows all of it. */
-export function unfold(mark: string): void {
+/** Expands the marked element and its ancestors to the height of its content, so that the page shows all of it. */
+export function expandScroller(mark: string): void {
   const scroller = document.querySelector<HTMLElement>(`[${mark}]`);
   if (scroller === null) return;
   const height = scroller.scrollHeight;
@@ -46,7 +48,7 @@ export function unfold(mark: string): void {
         { height: 'auto', 'max-height': 'none', overflow: 'visible', contain: 'none' }[property] ?? '',
         'important',
       );
-    // Out of the flow it would not make the page any higher.
+    // An element out of the flow does not add to the height of the page.
     if (['fixed', 'absolute'].includes(getComputedStyle(element).position))
       element.style.setProperty('position', 'relative', 'important');
   }

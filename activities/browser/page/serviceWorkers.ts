@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 
 /**
- * Runs in the page, before its own scripts. A service worker would be gone with the page, and what it fetches is seen by
- * nobody: pages are told what they are told in a private window.
+ * Runs in the page, before its own scripts. Refuses service workers with the error of a private window: their requests
+ * bypass request interception, and none outlives the page.
  */
 export function refuseServiceWorkers(): void {
   if (!('ServiceWorkerContainer' in globalThis)) return;

@@ -1,29 +1,31 @@
 /// <reference lib="dom" />
 
-// Each of these runs in the page, so it holds all that it uses.
+// Each function runs in the page by itself, so it contains everything it uses.
 
-/** Whether anything on the page can still ask for more once it is loaded. */
-export const isAlive = (): boolean => document.querySelector('script, iframe, frame, object, embed') !== null;
+/** Whether a loaded page can still request files. */
+export const canLoadMore = (): boolean =>
+  document.querySelector('script, iframe, frame, object, embed') !== null;
 
-/** Whether there is no document at all, not even an empty one. */
-export const isVoid = (): boolean => document.documentElement === null;
+/** Whether the parser has received no byte of the document. */
+export const hasNoDocument = (): boolean => document.documentElement === null;
 
-/** Whether what was asked for came without a body. */
-export function isEmpty(): boolean {
+/** Whether the response had no body. */
+export function hasEmptyBody(): boolean {
   const [navigation] = performance.getEntriesByType('navigation');
   return navigation instanceof PerformanceNavigationTiming && navigation.decodedBodySize === 0;
 }
 
 /**
- * Fonts are loaded and pictures decoded, what they changed is drawn, and what was fading or sliding in is there: parts of a
- * picture that are drawn one after the other would show it at different times. What goes on for long, or follows the scroll
- * bar, is left as it is.
+ * Waits until fonts are loaded, images decoded and the page painted, then finishes short animations: tiles of a screenshot
+ * are captured one after the other and would show different frames. Long and scroll-driven animations are left alone.
+ *
+ * @param fontsMs the longest wait for fonts
  */
-export async function drawn(): Promise<void> {
+export async function waitUntilPainted(fontsMs: number): Promise<void> {
   const LONG_MS = 5_000;
-  // The end of one may be the beginning of the next, but not for ever.
+  // The end of an animation may start another one; the number of rounds is limited.
   const ROUNDS = 3;
-  await document.fonts.ready;
+  await Promise.race([document.fonts.ready, new Promise((resolve) => setTimeout(resolve, fontsMs))]);
   const pictures = [...document.images].filter((image) => image.complete && image.naturalWidth > 0);
   await Promise.allSettled(pictures.map((image) => image.decode()));
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -44,11 +46,11 @@ export async function drawn(): Promise<void> {
 }
 
 /**
- * Pictures, frames and parts of the page that wait until they are seen need not wait any more: beyond some windows' height
- * a picture of the page would show nothing of what `content-visibility: auto` leaves out. Set on each element itself, which
- * no security policy of the page forbids; `hidden` stays hidden.
+ * Loads lazy images and frames, and renders elements with `content-visibility: auto`: a capture far below the viewport would
+ * show them empty. Sets the property on each element, which a content security policy does not block;
+ * `content-visibility: hidden` is kept.
  */
-export function wakeLazy(): void {
+export function loadLazyContent(): void {
   const wake = (root: Document | ShadowRoot): void => {
     for (const element of root.querySelectorAll<HTMLElement>('*')) {
       const waits = element instanceof HTMLImageElement || element instanceof HTMLIFrameElement;

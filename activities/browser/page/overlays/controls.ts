@@ -1,32 +1,32 @@
 /// <reference lib="dom" />
-import { everythingIn, ownText, plain, textOf, type Words } from './text.ts';
+import { elementsIn, normalizeText, ownText, visibleTextOf, type Words } from './text.ts';
 
-// These run in the page, where they know each other by their names.
+// These functions run in the page. They call each other by name, so names are unique across this folder.
 
-/** What a visitor can do with an element. */
+/** Controls of an element, by purpose. */
 export interface Controls {
   accepts: boolean;
   rejects: boolean;
   manages: boolean;
   proceeds: boolean;
-  /** It can be sent away. */
+  /** It can be closed. */
   closes: boolean;
-  /** There is something to press or to fill in. */
-  any: boolean;
-  /** Links that answer nothing. */
+  /** It has a button, a link or a text field. */
+  hasControls: boolean;
+  /** Links that neither accept, reject nor close. */
   links: number;
-  /** It asks for one line of text, or for an e-mail address. */
-  asksLine: boolean;
-  asksAddress: boolean;
-  /** There are several boxes to tick. */
-  ticks: boolean;
-  /** More is to be filled in than a promotion asks for: it is there to be worked with. */
-  work: boolean;
+  /** It has one to three text fields. */
+  hasTextField: boolean;
+  hasEmailField: boolean;
+  /** It has several checkboxes or radio buttons. */
+  hasCheckboxes: boolean;
+  /** It has more fields than a promotion asks for. */
+  isForm: boolean;
 }
 
-/** Tells what can be pressed, followed and filled in within an element, by what is to be read there. */
+/** Finds the controls of an element and their purpose, by their labels. */
 export function controlsOf(root: Element, words: Words): Controls {
-  const inside = [root, ...everythingIn(root)].filter((each) => each.checkVisibility());
+  const inside = [root, ...elementsIn(root)].filter((each) => each.checkVisibility());
   const having = (selector: string): Element[] => inside.filter((each) => each.matches(selector));
   const pressed = inside.filter(
     (each) =>
@@ -36,12 +36,12 @@ export function controlsOf(root: Element, words: Words): Controls {
       (each !== root && ownText(each) !== '' && getComputedStyle(each).cursor === 'pointer'),
   );
   const named = (element: Element): string =>
-    plain(element.getAttribute('aria-label') ?? element.getAttribute('title') ?? '');
+    normalizeText(element.getAttribute('aria-label') ?? element.getAttribute('title') ?? '');
   const labels = pressed.map((element) => ({
     link: element.closest('a') !== null,
-    label: plain(textOf(element) || (element.getAttribute('value') ?? '')) || named(element),
+    label: normalizeText(visibleTextOf(element) || (element.getAttribute('value') ?? '')) || named(element),
   }));
-  // A link is an answer when it says nothing else.
+  // A short link counts as an answer; a long one is part of a text.
   const answers = labels.filter(
     ({ label, link }) => label.length <= (link ? 30 : 50) && (!link || label.split(' ').length <= 4),
   );
@@ -51,25 +51,25 @@ export function controlsOf(root: Element, words: Words): Controls {
   const SIGN = /^[×✕✖✗✘⨯╳🗙❌]$/u;
   const OTHER = /menu|nav|search|side ?bar|filter|cart|basket|panel|directions|tab\b/;
   const isCloser = (element: Element): boolean => {
-    if (SIGN.test(textOf(element))) return !OTHER.test(named(element));
-    const word = plain(textOf(element)) || named(element);
-    const said =
+    if (SIGN.test(visibleTextOf(element))) return !OTHER.test(named(element));
+    const word = normalizeText(visibleTextOf(element)) || named(element);
+    const isCloseLabel =
       pressed.includes(element) &&
       (word.search(words.close) === 0 || word === 'x' || named(element).search(words.close) === 0);
-    if (said) return word.length <= 40 && !OTHER.test(word) && !OTHER.test(named(element));
+    if (isCloseLabel) return word.length <= 40 && !OTHER.test(word) && !OTHER.test(named(element));
     const names = `${element.id} ${element.getAttribute('class') ?? ''}`;
     return (
       element !== root &&
-      textOf(element).length <= 20 &&
+      visibleTextOf(element).length <= 20 &&
       /(?<![a-z])close(?!d|st)|Close(?!d|st)/.test(names) &&
-      !OTHER.test(plain(names)) &&
+      !OTHER.test(normalizeText(names)) &&
       !OTHER.test(named(element))
     );
   };
   const lines = having(
     'input:not([type]), input[type="text" i], input[type="email" i], input[type="tel" i], input[type="" i]',
   );
-  const asksAddress =
+  const hasEmailField =
     having(
       'input[type="email" i], input[name*="mail" i], input[id*="mail" i], input[placeholder*="mail" i], input[autocomplete="email"]',
     ).length > 0;
@@ -78,16 +78,16 @@ export function controlsOf(root: Element, words: Words): Controls {
     rejects: some('reject'),
     manages: some('manage'),
     proceeds: some('proceed'),
-    // Several signs belong to what is listed.
+    // Several close signs belong to the items of a list.
     closes: inside.some(isCloser) && inside.filter((each) => SIGN.test(ownText(each))).length < 2,
-    any: pressed.length > 0 || lines.length > 0,
-    links: having('a').filter((link) => !isAnswer(plain(textOf(link)))).length,
-    asksLine: lines.length > 0 && lines.length <= 3,
-    asksAddress,
-    work:
+    hasControls: pressed.length > 0 || lines.length > 0,
+    links: having('a').filter((link) => !isAnswer(normalizeText(visibleTextOf(link)))).length,
+    hasTextField: lines.length > 0 && lines.length <= 3,
+    hasEmailField,
+    isForm:
       having(
         'textarea, select, [contenteditable=""], [contenteditable="true"], input[type="password" i], input[type="file" i], input[type="number" i], input[type="range" i], input[type="date" i], input[type="search" i], [role="searchbox"], [role="combobox"]',
       ).length > 0 || lines.length > 3,
-    ticks: having('input[type="checkbox" i], input[type="radio" i]').length > 1,
+    hasCheckboxes: having('input[type="checkbox" i], input[type="radio" i]').length > 1,
   };
 }

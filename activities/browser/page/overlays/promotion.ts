@@ -1,66 +1,87 @@
 /// <reference lib="dom" />
-import { isDialog, liesOverPage } from './part.ts';
-import type { Sight } from './sight.ts';
-import { everythingIn, nameOf, type Words } from './text.ts';
 
-// These run in the page, where they know each other by their names.
+import type { Candidate } from './candidate.ts';
+import { hasContentBeside, isDialog } from './pageParts.ts';
+import { elementsIn, nameOf, type Words } from './text.ts';
 
-/** How many prices an element shows: one that shows some sells something. */
-export function pricesIn({ text }: Sight): number {
+// These functions run in the page. They call each other by name, so names are unique across this folder.
+
+/** Number of prices in an element: one with several is an offer of the page itself. */
+export function pricesIn({ text }: Candidate): number {
   return text.match(/[€$£¥₹₽₩₺]\s?\d|\d\s?(?:€|£|¥|₽|zł|kr\b|Kč|Ft\b|lei\b|USD|EUR)/gu)?.length ?? 0;
 }
 
-/** A newsletter, an offer, an app, asked or offered in a box or a bar that can be left. */
-export function advertises(sight: Sight, words: Words): boolean {
-  if (sight.work || sight.ticks || sight.atSide || sight.links > 3 || sight.text.length > 1_500) return false;
-  if (pricesIn(sight) > 1 || !words.promotion.test(sight.titled)) return false;
-  if (sight.closes) return true;
-  const over = isDialog(sight) || sight.veil || (sight.central && sight.blocked);
-  const loose = sight.style.position === 'fixed' && !sight.atTop;
-  return over ? sight.asksLine || sight.any : loose && sight.asksAddress;
-}
-
-/** A box over the middle of a page that is held up until it is left, whatever it says. */
-export function interrupts(sight: Sight): boolean {
-  if (sight.work || sight.atSide || pricesIn(sight) > 0 || sight.text.length > 1_500) return false;
-  if (!liesOverPage(sight)) return false;
-  if (sight.text === '' || sight.share < 0.03 || (sight.share > 0.8 && !sight.covers)) return false;
-  // A picture, and hardly a word: somebody is looking at it.
-  if (sight.pictures > 0 && sight.text.length < 60 && !sight.asksLine) return false;
-  if (isDialog(sight)) return sight.any;
-  if (sight.veil || (sight.blocked && sight.central)) return sight.closes || sight.asksLine;
-  const said = sight.element.matches('[role="dialog"], [role="alertdialog"]');
-  return said && sight.central && sight.style.position === 'fixed' && sight.closes;
-}
-
-/** A large panel at the upper or lower end of the window that can be sent away. */
-export function looms(sight: Sight): boolean {
-  if (sight.work || sight.ticks || sight.links > 3 || pricesIn(sight) > 0 || sight.covers) return false;
-  if (sight.style.position !== 'fixed' && !(sight.style.position === 'sticky' && sight.atBottom))
+/** A newsletter form, an offer or an app advertisement in a dialog or banner that can be closed or answered. */
+export function isPromotion(candidate: Candidate, words: Words): boolean {
+  if (
+    candidate.isForm ||
+    candidate.hasCheckboxes ||
+    candidate.atSide ||
+    candidate.links > 3 ||
+    candidate.text.length > 1_500
+  )
     return false;
-  const atOneEnd = sight.wide && sight.atTop !== sight.atBottom;
-  return sight.closes && atOneEnd && sight.share >= 0.15 && sight.share < 0.7;
+  if (pricesIn(candidate) > 1 || !words.promotion.test(candidate.proseWithHeadings)) return false;
+  if (candidate.closes) return true;
+  const over = isDialog(candidate) || candidate.backdrop || (candidate.central && candidate.blocked);
+  const loose = candidate.style.position === 'fixed' && !candidate.atTop;
+  return over ? candidate.hasTextField || candidate.hasControls : loose && candidate.hasEmailField;
 }
 
-/** What is put into pages under a name of its own, and says what it is by nothing else. */
-export function isKnown(sight: Sight): boolean {
+/** A dialog over the middle of the page that blocks it until it is closed, whatever its text. */
+export function isInterstitial(candidate: Candidate): boolean {
+  if (candidate.isForm || candidate.atSide || pricesIn(candidate) > 0 || candidate.text.length > 1_500)
+    return false;
+  if (!hasContentBeside(candidate)) return false;
+  if (candidate.text === '' || candidate.share < 0.03 || (candidate.share > 0.8 && !candidate.covers))
+    return false;
+  // An image with little text is a lightbox.
+  if (candidate.images > 0 && candidate.text.length < 60 && !candidate.hasTextField) return false;
+  if (isDialog(candidate)) return candidate.hasControls;
+  if (candidate.backdrop || (candidate.blocked && candidate.central))
+    return candidate.closes || candidate.hasTextField;
+  const isMarkedDialog = candidate.element.matches('[role="dialog"], [role="alertdialog"]');
+  return isMarkedDialog && candidate.central && candidate.style.position === 'fixed' && candidate.closes;
+}
+
+/** A large banner at the top or bottom of the viewport that can be closed. */
+export function isLargeBanner(candidate: Candidate): boolean {
+  if (
+    candidate.isForm ||
+    candidate.hasCheckboxes ||
+    candidate.links > 3 ||
+    pricesIn(candidate) > 0 ||
+    candidate.covers
+  )
+    return false;
+  if (candidate.style.position !== 'fixed' && !(candidate.style.position === 'sticky' && candidate.atBottom))
+    return false;
+  const atOneEnd = candidate.wide && candidate.atTop !== candidate.atBottom;
+  return candidate.closes && atOneEnd && candidate.share >= 0.15 && candidate.share < 0.7;
+}
+
+/** A fixed element whose id or class is that of a known consent, chat or advertising product. */
+export function hasOverlayName(candidate: Candidate): boolean {
   const NAMES =
     /cookie|consent|gdpr|onetrust|didomi|usercentrics|trustarc|quantcast|sp_message|newsletter|subscribe-|popup|pop-up|interstitial|paywall|promo|adhesion|sticky-?ads?(?![a-z])|chat-?widget|intercom|drift-|smart-?app/i;
-  if (sight.style.position !== 'fixed' || sight.atSide || sight.share > 0.6) return false;
-  if (!NAMES.test(nameOf(sight.element))) return false;
-  return sight.closes || (sight.atBottom && sight.wide && (sight.any || sight.share > 0.2));
+  if (candidate.style.position !== 'fixed' || candidate.atSide || candidate.share > 0.6) return false;
+  if (!NAMES.test(nameOf(candidate.element))) return false;
+  return (
+    candidate.closes ||
+    (candidate.atBottom && candidate.wide && (candidate.hasControls || candidate.share > 0.2))
+  );
 }
 
-/** A frame of somebody else's, into which nobody can look, over a page. */
-export function isStrangeFrame(sight: Sight): boolean {
+/** A cross-origin frame over the page. */
+export function isForeignFrame(candidate: Candidate): boolean {
   const NAMES =
     /cookie|consent|gdpr|privacy|cmp|truste|sp_message|newsletter|popup|pop-up|promo|modal|overlay/i;
-  if (sight.text !== '' || !liesOverPage(sight)) return false;
-  const frame = [sight.element, ...everythingIn(sight.element)].find((each) => each.matches('iframe'));
+  if (candidate.text !== '' || !hasContentBeside(candidate)) return false;
+  const frame = [candidate.element, ...elementsIn(candidate.element)].find((each) => each.matches('iframe'));
   if (!(frame instanceof HTMLIFrameElement) || (frame.contentDocument?.body?.childElementCount ?? 0) > 0)
     return false;
-  return sight.covers
-    ? Number(sight.style.zIndex) > 0
-    : sight.share > 0.02 &&
-        NAMES.test(`${nameOf(sight.element)} ${frame.id} ${frame.className} ${frame.title}`);
+  return candidate.covers
+    ? Number(candidate.style.zIndex) > 0
+    : candidate.share > 0.02 &&
+        NAMES.test(`${nameOf(candidate.element)} ${frame.id} ${frame.className} ${frame.title}`);
 }

@@ -1,13 +1,13 @@
 /// <reference lib="dom" />
 import type { OverlayPatterns } from '../../overlayPatterns.ts';
 
-// These run in the page, where they know each other by their names.
+// These functions run in the page. They call each other by name, so names are unique across this folder.
 
-/** What to look for in texts that `plain` has been at. */
+/** Patterns for texts that `normalizeText` has normalized. */
 export type Words = Readonly<Record<keyof OverlayPatterns, RegExp>>;
 
-/** A text as words are looked for in it: small letters without marks, however they are written. */
-export function plain(text: string): string {
+/** Lower case without diacritics and repeated spaces, for matching words. */
+export function normalizeText(text: string): string {
   return text
     .toLowerCase()
     .normalize('NFKD')
@@ -17,7 +17,7 @@ export function plain(text: string): string {
     .trim();
 }
 
-/** Everything under a root in the order of the document, with open shadows and frames that can be looked into. */
+/** All descendants in document order, those in open shadow roots and same-origin frames included. */
 export function nodesIn(root: Node): Node[] {
   const found: Node[] = [];
   const waiting: Node[] = [];
@@ -33,22 +33,22 @@ export function nodesIn(root: Node): Node[] {
   return found;
 }
 
-/** Of another frame none is an instance of this one's `Element`. */
+/** By node type: elements of another frame are not instances of this frame's `Element`. */
 export function isElement(node: Node): node is Element {
   return node.nodeType === Node.ELEMENT_NODE;
 }
 
-export function everythingIn(root: Node): Element[] {
+export function elementsIn(root: Node): Element[] {
   return nodesIn(root).filter(isElement);
 }
 
-/** What an element lies in, out of its shadow too. */
+/** Parent element, or the host of its shadow root. */
 export function parentOf(element: Element): Element | null {
   const root = element.getRootNode();
   return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
 }
 
-/** The text that lies in an element itself, and in nothing within it. */
+/** Text of an element without that of its descendants. */
 export function ownText(element: Element): string {
   return [...element.childNodes]
     .filter((node) => node.nodeType === Node.TEXT_NODE)
@@ -57,48 +57,48 @@ export function ownText(element: Element): string {
     .trim();
 }
 
-/** The element in which a piece of text is to be seen, or null where it is not. */
-export function placeOf(node: Node): Element | null {
+/** Parent of a visible text node; null for any other node. */
+export function visibleParentOf(node: Node): Element | null {
   if (node.nodeType !== Node.TEXT_NODE || (node.textContent ?? '').trim() === '') return null;
   const root = node.getRootNode();
   const place = node.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
   return place?.matches('textarea, option') || !place?.checkVisibility() ? null : place;
 }
 
-/** The pieces of text that are to be seen in an element, each with where it lies. */
-export function textsOf(root: Element): { text: string; of: Element }[] {
+/** Visible text nodes of an element, each with its parent. */
+export function visibleTextsOf(root: Element): { text: string; of: Element }[] {
   return nodesIn(root).flatMap((node) => {
-    const of = placeOf(node);
+    const of = visibleParentOf(node);
     return of === null ? [] : { text: (node.textContent ?? '').replace(/\s+/g, ' ').trim(), of };
   });
 }
 
-/** All that is to be read in an element. */
-export function textOf(root: Element): string {
-  return textsOf(root)
+/** Visible text of an element. */
+export function visibleTextOf(root: Element): string {
+  return visibleTextsOf(root)
     .map(({ text }) => text)
     .join(' ');
 }
 
 /**
- * The sentences of an element: what is neither to be pressed nor followed nor filled in nor listed. A link amid a sentence
- * is part of it.
+ * Normalized sentences of an element, without controls, form fields, lists and tables. A link within a sentence is
+ * included.
  *
- * @param titles whether headings count as well
+ * @param titles whether headings are included
  */
-export function saidIn(root: Element, titles: boolean): string {
+export function proseOf(root: Element, titles: boolean): string {
   const APART = 'button, [role="button"], [role="tab"], label, li, nav, th, td, select, summary';
-  const spoken = textsOf(root).filter(({ of }) => {
+  const shown = visibleTextsOf(root).filter(({ of }) => {
     const apart = of.closest(titles ? APART : `${APART}, h1, h2, h3, h4, h5, h6, [role="heading"]`);
     if (apart !== null && !apart.contains(root)) return false;
     const link = of.closest('a');
     if (link === null || link.contains(root)) return true;
     return link.parentElement !== null && ownText(link.parentElement).length >= 12;
   });
-  return plain(spoken.map(({ text }) => text).join(' '));
+  return normalizeText(shown.map(({ text }) => text).join(' '));
 }
 
-/** The names of an element and of what lies right within it. */
+/** Ids and classes of an element and its children. */
 export function nameOf(element: Element): string {
   return [element, ...element.children]
     .map((each) => `${each.id} ${each.getAttribute('class') ?? ''}`)

@@ -1,33 +1,33 @@
 import type { CDPSession } from 'puppeteer';
 
-/** Only the developer tools would show it. */
+/** Visible in developer tools only. */
 const NAME = 'capture';
 
-/** What may be handed into a page. */
+/** An argument of a function that runs in the page. */
 type Argument = string | number;
 
 /**
- * A JavaScript world of our own in whatever a tab holds. It shares the page's DOM and nothing that the page's scripts have
- * made of it: libraries replace what `document` and `Element` bring along. And callbacks come in it even where the page's
- * own scripts may not run (`Content-Security-Policy: sandbox`).
+ * An isolated JavaScript world in the current document. It shares the DOM, but not the page's changes to built-in objects
+ * such as `document` and `Element.prototype`. Its callbacks run even where the page's scripts are disabled
+ * (`Content-Security-Policy: sandbox`).
  */
-export interface World {
+export interface IsolatedWorld {
   /**
-   * @param fn runs in the page, so it holds all that it uses, or was given that by `bring`
-   * @throws what it throws there; when the page is left meanwhile
+   * @param fn runs in the page: it uses only its own code and functions passed to `define`
+   * @throws the error of the function; when the page navigates meanwhile
    */
   evaluate<Arguments extends Argument[], Result>(
     fn: (...args: Arguments) => Result,
     ...args: Arguments
   ): Promise<Awaited<Result>>;
-  /** Makes functions known, by their names, to what is evaluated in the same document from then on. */
-  bring(functions: readonly ((...args: never[]) => unknown)[]): Promise<void>;
+  /** Defines functions by name for later evaluations in the same document. */
+  define(functions: readonly ((...args: never[]) => unknown)[]): Promise<void>;
 }
 
-export async function openWorld(client: CDPSession): Promise<World> {
-  // A page's main frame goes by the name of its target.
+export async function openIsolatedWorld(client: CDPSession): Promise<IsolatedWorld> {
+  // The id of a page's main frame equals that of its target.
   const { targetInfo } = await client.send('Target.getTargetInfo');
-  /** For a document that has the world already this only finds it. */
+  /** Returns the existing world when the document already has one. */
   const context = async (): Promise<number> => {
     const { executionContextId } = await client.send('Page.createIsolatedWorld', {
       frameId: targetInfo.targetId,
@@ -36,7 +36,7 @@ export async function openWorld(client: CDPSession): Promise<World> {
     return executionContextId;
   };
   return {
-    async bring(functions) {
+    async define(functions) {
       await client.send('Runtime.evaluate', {
         expression: functions.map(String).join('\n'),
         contextId: await context(),

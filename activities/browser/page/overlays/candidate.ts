@@ -1,45 +1,46 @@
 /// <reference lib="dom" />
 import { type Controls, controlsOf } from './controls.ts';
-import { everythingIn, saidIn, textOf, type Words } from './text.ts';
+import { elementsIn, proseOf, visibleTextOf, type Words } from './text.ts';
 
-// These run in the page, where they know each other by their names.
+// These functions run in the page. They call each other by name, so names are unique across this folder.
 
-/** What a document shows before anything is hidden. */
-export interface Whole {
+/** Content of a document before anything is hidden. */
+export interface PageContent {
+  /** Characters of visible text. */
   length: number;
-  pictures: number;
-  /** Something empty lies over all of it: what is above that is an interruption. */
+  images: number;
+  /** An empty backdrop covers the page: elements above it interrupt the visitor. */
   blocked: boolean;
 }
 
-/** What a visitor sees of an element that stays in the window. */
-export interface Sight extends Controls {
+/** An element that may be an overlay: its size, place, texts and controls. */
+export interface Candidate extends Controls {
   element: Element;
   style: CSSStyleDeclaration;
   text: string;
-  /** Its sentences, and those with its headings. */
-  said: string;
-  titled: string;
-  /** Length of what there is to read beside it, and the number of pictures there. */
-  rest: number;
-  picturesBeside: number;
-  /** Of the window. */
+  /** Its sentences without headings. */
+  prose: string;
+  proseWithHeadings: string;
+  /** Characters of text and number of images in the rest of the page. */
+  textBeside: number;
+  imagesBeside: number;
+  /** Share of the viewport, 0 to 1. */
   share: number;
   covers: boolean;
   central: boolean;
   atTop: boolean;
   atBottom: boolean;
   wide: boolean;
-  /** As high as the window and at one side of it: a menu, a cart, filters. */
+  /** As high as the viewport and at one side of it, such as a menu, a cart or filters. */
   atSide: boolean;
-  /** It covers the window and what lies beneath shines through. */
-  veil: boolean;
-  /** There is an empty veil over the page. */
+  /** It covers the viewport and is translucent. */
+  backdrop: boolean;
+  /** An empty backdrop covers the page. */
   blocked: boolean;
-  pictures: number;
+  images: number;
 }
 
-/** Whether what lies beneath shines through. */
+/** Whether the content beneath shows through. */
 export function isTranslucent({ backgroundColor, backdropFilter, opacity }: CSSStyleDeclaration): boolean {
   const numbers = backgroundColor.match(/[\d.]+/g)?.map(Number) ?? [];
   const alpha = backgroundColor.includes('/') || numbers.length === 4 ? (numbers.at(-1) ?? 1) : 1;
@@ -47,7 +48,7 @@ export function isTranslucent({ backgroundColor, backdropFilter, opacity }: CSSS
   return backdropFilter !== 'none' || (seen > 0 && seen < 1);
 }
 
-/** Where in its window an element is, and how much of it. */
+/** Place and size of an element in its viewport. */
 export function boxOf(element: Element) {
   const view = element.ownerDocument.defaultView ?? window;
   const { left, top, right, bottom } = element.getBoundingClientRect();
@@ -67,9 +68,9 @@ export function boxOf(element: Element) {
   };
 }
 
-/** How much of pictures, films and drawings is to be seen in an element. */
-export function picturesIn(root: Element): number {
-  return everythingIn(root).filter(
+/** Number of visible images, videos and canvases in an element that are larger than icons. */
+export function countImages(root: Element): number {
+  return elementsIn(root).filter(
     (each) =>
       each.matches('img, video, canvas, picture, object, embed') &&
       each.checkVisibility() &&
@@ -77,41 +78,41 @@ export function picturesIn(root: Element): number {
   ).length;
 }
 
-/** Whether an element dims the page and does nothing else. */
-export function isVeil(element: Element): boolean {
+/** Whether an element only dims the page. */
+export function isBackdrop(element: Element): boolean {
   const style = getComputedStyle(element);
   if (style.position !== 'fixed' && style.position !== 'absolute') return false;
   if (Number(style.zIndex) < 0 || !boxOf(element).covers || !isTranslucent(style)) return false;
-  return element.checkVisibility() && textOf(element) === '' && picturesIn(element) === 0;
+  return element.checkVisibility() && visibleTextOf(element) === '' && countImages(element) === 0;
 }
 
 /** @param body of the document, before anything is hidden */
-export function wholeOf(body: Element): Whole {
+export function measureContent(body: Element): PageContent {
   return {
-    length: textOf(body).length,
-    pictures: picturesIn(body),
-    blocked: everythingIn(body).some((each) => isVeil(each)),
+    length: visibleTextOf(body).length,
+    images: countImages(body),
+    blocked: elementsIn(body).some((each) => isBackdrop(each)),
   };
 }
 
-/** Looks at an element. */
-export function sightOf(element: Element, whole: Whole, words: Words): Sight {
+/** Measures an element. */
+export function describeCandidate(element: Element, content: PageContent, words: Words): Candidate {
   const style = getComputedStyle(element);
-  const text = textOf(element);
+  const text = visibleTextOf(element);
   const box = boxOf(element);
-  const pictures = picturesIn(element);
+  const images = countImages(element);
   return {
     ...controlsOf(element, words),
     ...box,
     element,
     style,
     text,
-    said: saidIn(element, false),
-    titled: saidIn(element, true),
-    rest: whole.length - text.length,
-    picturesBeside: whole.pictures - pictures,
-    blocked: whole.blocked,
-    veil: box.covers && isTranslucent(style) && style.position !== 'sticky',
-    pictures,
+    prose: proseOf(element, false),
+    proseWithHeadings: proseOf(element, true),
+    textBeside: content.length - text.length,
+    imagesBeside: content.images - images,
+    blocked: content.blocked,
+    backdrop: box.covers && isTranslucent(style) && style.position !== 'sticky',
+    images,
   };
 }

@@ -1,37 +1,37 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Chromium, type ChromiumOptions, startChromium } from './chromium.ts';
-import { type Desk, openDesk } from './desk.ts';
 import type { BrowserMetrics } from './metrics.ts';
+import { openPageSession, type PageSession } from './pageSession.ts';
 import { within } from './within.ts';
 
-export interface SeatOptions extends ChromiumOptions {
-  /** A browser is replaced after so many jobs, from … to. */
+export interface BrowserSlotOptions extends ChromiumOptions {
+  /** A browser is replaced after a random number of calls in this range. */
   jobs: readonly [least: number, most: number];
   metrics: BrowserMetrics;
 }
 
 const ENDING_MS = 1_000;
 const RETRY_MS = 500;
-const RETRY_MOST_MS = 30_000;
+const RETRY_MAX_MS = 30_000;
 
-/** One browser that is always there: warm, replaced in good time, and started again when it is lost. */
-export class Seat implements AsyncDisposable {
-  readonly #options: SeatOptions;
+/** The exclusive use of one warm browser, which is replaced after a number of calls or when it is lost. */
+export class BrowserSlot implements AsyncDisposable {
+  readonly #options: BrowserSlotOptions;
   #current: Promise<Chromium>;
   #spare: Promise<Chromium> | null = null;
-  #desk: Promise<Desk>;
-  #ready: Desk | null = null;
+  #session: Promise<PageSession>;
+  #ready: PageSession | null = null;
   #jobsLeft: number;
   #closed = false;
   #starting: Promise<Chromium> | null = null;
   readonly #alive = new Set<Chromium>();
 
-  constructor(options: SeatOptions) {
+  constructor(options: BrowserSlotOptions) {
     this.#options = options;
     this.#jobsLeft = this.#lifetime();
     this.#current = this.#start();
-    this.#desk = this.#prepare();
+    this.#session = this.#prepare();
   }
 
   #lifetime(): number {
@@ -39,10 +39,10 @@ export class Seat implements AsyncDisposable {
     return randomInt(least, most + 1);
   }
 
-  /** Tries until it is closed: who waits has a deadline of its own. */
+  /** Retries until the slot is closed; callers have their own deadlines. */
   async #start(): Promise<Chromium> {
     const { metrics, log } = this.#options;
-    for (let wait = RETRY_MS; !this.#closed; wait = Math.min(2 * wait, RETRY_MOST_MS)) {
+    for (let wait = RETRY_MS; !this.#closed; wait = Math.min(2 * wait, RETRY_MAX_MS)) {
       try {
         this.#starting = startChromium(this.#options);
         const chromium = await this.#starting;
@@ -59,12 +59,12 @@ export class Seat implements AsyncDisposable {
     return new Promise(() => undefined);
   }
 
-  async #prepare(): Promise<Desk> {
+  async #prepare(): Promise<PageSession> {
     for (;;) {
       const chromium = await this.#current;
       try {
         if (chromium.ended === null) {
-          this.#ready = await openDesk(chromium);
+          this.#ready = await openPageSession(chromium);
           return this.#ready;
         }
       } catch {
@@ -75,7 +75,7 @@ export class Seat implements AsyncDisposable {
     }
   }
 
-  /** The next browser takes over: the spare one where there is one. */
+  /** Switches to the spare browser, or starts a new one. */
   #replace(old: Chromium): void {
     void old.kill();
     this.#current = this.#spare ?? this.#start();
@@ -83,27 +83,27 @@ export class Seat implements AsyncDisposable {
     this.#jobsLeft = this.#lifetime();
   }
 
-  /** A page can be had without waiting. */
+  /** A session is available without waiting. */
   get isReady(): boolean {
     return this.#ready?.chromium.ended === null;
   }
 
-  /** A page that no job has used. Never rejects; pending for as long as no browser starts. */
-  async take(): Promise<Desk> {
+  /** Resolves with an unused session. Never rejects; pending while no browser starts. */
+  async acquire(): Promise<PageSession> {
     for (;;) {
-      const desk = await this.#desk;
+      const session = await this.#session;
       this.#ready = null;
-      if (desk.chromium.ended === null && (await desk.answers())) return desk;
-      await this.#count(desk.chromium);
-      this.#replace(desk.chromium);
-      this.#desk = this.#prepare();
+      if (session.chromium.ended === null && (await session.answers())) return session;
+      await this.#count(session.chromium);
+      this.#replace(session.chromium);
+      this.#session = this.#prepare();
     }
   }
 
-  /** Of a browser that answers no more. */
+  /** Counts the loss of a browser by its reason. */
   async #count(chromium: Chromium): Promise<void> {
     const { browsers } = this.#options.metrics;
-    // It may be about to end: its processes do so one after the other.
+    // Its processes end one after the other: the main process may be about to exit.
     await within(chromium.exited, ENDING_MS);
     if (chromium.ended === 'crashed') browsers.crashed += 1;
     else if (chromium.ended === 'memory') browsers.overMemory += 1;
@@ -111,21 +111,21 @@ export class Seat implements AsyncDisposable {
   }
 
   /**
-   * Takes the page back. Whoever comes while it is being cleared away waits for the next one.
+   * Returns a session. The next `acquire` waits until its context is closed and a new one prepared.
    *
-   * @param sound false when its browser is not to be trusted any more
+   * @param reusable false to replace the browser
    */
-  giveBack(desk: Desk, sound: boolean): void {
-    this.#desk = this.#follow(desk, sound);
+  release(session: PageSession, reusable: boolean): void {
+    this.#session = this.#follow(session, reusable);
   }
 
-  async #follow(desk: Desk, sound: boolean): Promise<Desk> {
-    const { chromium } = desk;
+  async #follow(session: PageSession, reusable: boolean): Promise<PageSession> {
+    const { chromium } = session;
     const { browsers } = this.#options.metrics;
     this.#jobsLeft -= 1;
-    const closed = sound && chromium.ended === null && (await desk.close());
+    const closed = reusable && chromium.ended === null && (await session.close());
     if (!closed) {
-      if (sound || chromium.ended !== null) await this.#count(chromium);
+      if (reusable || chromium.ended !== null) await this.#count(chromium);
       else browsers.discarded += 1;
       this.#replace(chromium);
     } else if (this.#jobsLeft <= 0 && (await this.#spareIsReady())) {
@@ -135,7 +135,7 @@ export class Seat implements AsyncDisposable {
     return this.#prepare();
   }
 
-  /** The old browser works until the new one is there, so that nobody waits. */
+  /** The old browser stays in use until the spare one has started. */
   async #spareIsReady(): Promise<boolean> {
     this.#spare ??= this.#start();
     const notYet = Symbol('not yet');

@@ -1,38 +1,38 @@
 import type { BrowserContext, CDPSession, Page } from 'puppeteer';
 import type { Chromium } from './chromium.ts';
+import { type IsolatedWorld, openIsolatedWorld } from './isolatedWorld.ts';
 import { refuseServiceWorkers } from './page/serviceWorkers.ts';
 import { within } from './within.ts';
-import { openWorld, type World } from './world.ts';
 
-/** An empty page in a context of its own, ready before its job comes. Nothing outlives the context. */
-export interface Desk {
+/** A browser context with an empty page, prepared before its call arrives. Its data ends with the context. */
+export interface PageSession {
   chromium: Chromium;
   page: Page;
   client: CDPSession;
-  world: World;
+  world: IsolatedWorld;
   /** Resolves when the page has crashed or the browser has ended. */
   lost: Promise<void>;
-  /** Resolves with whether its browser still does what it is asked. */
+  /** Resolves with whether the page still responds. */
   answers(): Promise<boolean>;
-  /** Resolves with whether it could be closed. */
+  /** Resolves with whether the context was closed in time. */
   close(): Promise<boolean>;
 }
 
-/** On a machine that has too much to do, what is late is not lost: a new browser would come later still. */
+/** Generous: on an overloaded machine a new browser would be slower still. */
 const PREPARE_MS = 20_000;
 const CLOSE_MS = 5_000;
 const ANSWER_MS = 10_000;
 
-/** A dialog holds the page up until it is answered. Leaving a page is never asked about; anything else is declined. */
+/** Answers dialogs, which block the page: accepts `beforeunload` and dismisses all others. */
 function answerDialogs(page: Page): void {
   page.on('dialog', (dialog) => {
     const answer = dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss();
-    // Its page may be gone by then, and the dialog with it.
+    // The page may be closed by then.
     answer.catch(() => undefined);
   });
 }
 
-/** Windows that a page opens are nobody's to see. */
+/** Closes windows that a page opens. */
 function closePopups(context: BrowserContext, own: Page): void {
   context.on('targetcreated', async (target) => {
     if (target.type() !== 'page') return;
@@ -41,7 +41,7 @@ function closePopups(context: BrowserContext, own: Page): void {
   });
 }
 
-async function open(chromium: Chromium): Promise<Desk> {
+async function open(chromium: Chromium): Promise<PageSession> {
   const context = await chromium.browser.createBrowserContext({ downloadBehavior: { policy: 'deny' } });
   const page = await context.newPage();
   closePopups(context, page);
@@ -57,7 +57,7 @@ async function open(chromium: Chromium): Promise<Desk> {
     chromium,
     page,
     client,
-    world: await openWorld(client),
+    world: await openIsolatedWorld(client),
     lost: Promise.race([crashed, chromium.exited]),
     answers: async () => (await within(client.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined,
     close: async () =>
@@ -68,9 +68,9 @@ async function open(chromium: Chromium): Promise<Desk> {
   };
 }
 
-/** Prepares a desk. @throws when the browser does not manage to */
-export async function openDesk(chromium: Chromium): Promise<Desk> {
-  const desk = await within(open(chromium), PREPARE_MS);
-  if (desk === undefined) throw new Error('Chromium opens no page');
-  return desk;
+/** Prepares a session. @throws when the browser does not open a page in time */
+export async function openPageSession(chromium: Chromium): Promise<PageSession> {
+  const session = await within(open(chromium), PREPARE_MS);
+  if (session === undefined) throw new Error('Chromium opens no page');
+  return session;
 }

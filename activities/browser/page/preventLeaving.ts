@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
 
 /**
- * Runs in the page, before its own scripts. Keeps it from leaving for what need not be asked for: an empty page, one of its
- * own making, the one before. (Anything else is refused where it is asked for: were a form stopped here, the page would
- * never be loaded.)
+ * Runs in the page, before its own scripts. Blocks navigations that send no request: to `about:blank`, `blob:` and `data:`
+ * URLs, and through the history. Request interception refuses the others: a form blocked here would keep the page from
+ * loading.
  */
-export function stay(): void {
+export function preventLeaving(): void {
   if (window !== window.top) return;
   navigation.addEventListener('navigate', (event) => {
     if (!event.destination.url.startsWith('http') && event.cancelable) event.preventDefault();

@@ -1,0 +1,71 @@
+/// <reference lib="dom" />
+import type { OverlayPatterns } from '../../overlayPatterns.ts';
+import { boxOf, countImages, measureContent } from './candidate.ts';
+import { isPositionedOver, isVisibleOverlay } from './classify.ts';
+import { elementsIn, parentOf, visibleTextOf, type Words } from './text.ts';
+
+// These functions run in the page. They call each other by name, so names are unique across this folder.
+
+/** Hides an element; closes it first if it is a dialog. */
+export function hide(element: HTMLElement): void {
+  if (element instanceof HTMLDialogElement) element.close();
+  element.style.setProperty('display', 'none', 'important');
+}
+
+/** Hides the floating ancestors of a hidden element that have no content left, such as the box around a dialog. */
+export function hideEmptied(element: Element): void {
+  for (let above = parentOf(element); above instanceof HTMLElement; above = parentOf(above)) {
+    if (
+      above === document.body ||
+      !isPositionedOver(above) ||
+      visibleTextOf(above) !== '' ||
+      countImages(above) > 0
+    )
+      return;
+    if (above.querySelector('iframe') !== null) return;
+    hide(above);
+  }
+}
+
+/**
+ * Hides overlays by heuristics that do not depend on their vendor. Consent walls, newsletter and promotion dialogs, and
+ * fixed banners ask or advertise something, can be closed or answered, and leave a complete page behind. Fixed headers,
+ * side bars, menus and whole applications do not, and are kept.
+ *
+ * @param json an `OverlayPatterns`
+ * @returns the number of hidden elements
+ */
+export function hideOverlayElements(json: string): number {
+  const patterns: OverlayPatterns = JSON.parse(json);
+  const compile = (source: string) => new RegExp(source, 'u');
+  const words: Words = {
+    cookie: compile(patterns.cookie),
+    uses: compile(patterns.uses),
+    privacy: compile(patterns.privacy),
+    accept: compile(patterns.accept),
+    reject: compile(patterns.reject),
+    manage: compile(patterns.manage),
+    proceed: compile(patterns.proceed),
+    close: compile(patterns.close),
+    promotion: compile(patterns.promotion),
+  };
+  const frames = elementsIn(document).flatMap((each) =>
+    each instanceof HTMLIFrameElement && boxOf(each).share > 0.5 ? (each.contentDocument ?? []) : [],
+  );
+  let hidden = 0;
+  for (const { body } of [document, ...frames]) {
+    if (body === null) continue;
+    let content = measureContent(body);
+    // Descendants are classified first: an element is not an overlay because it contains one.
+    for (const element of elementsIn(body).reverse()) {
+      const view = element.ownerDocument.defaultView;
+      if (view === null || element.ownerDocument !== body.ownerDocument) continue;
+      if (!(element instanceof view.HTMLElement) || !isVisibleOverlay(element, content, words)) continue;
+      content = { ...content, length: content.length - visibleTextOf(element).length };
+      hide(element);
+      hideEmptied(element);
+      hidden += 1;
+    }
+  }
+  return hidden;
+}
