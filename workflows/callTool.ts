@@ -120,6 +120,10 @@ const asFailure = ({ code, detail, members, retryAfter, available }: Refusal): A
     details: [{ members, retryAfter, available } satisfies CallFailure],
   });
 
+/**
+ * Runs the tool on a worker of its pool. The pool's queue serves accounts in turn; a call counts by its price, so that an
+ * account with expensive calls gets fewer of them per round.
+ */
 async function runTool({ policy, ...call }: CallRequest, leftMs: number): Promise<ToolResult> {
   const tool = proxyActivities<ToolActivities>({
     taskQueue: `tools-${policy.pool}`,
@@ -128,6 +132,7 @@ async function runTool({ policy, ...call }: CallRequest, leftMs: number): Promis
     scheduleToCloseTimeout: leftMs,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: 'TRY_CANCEL',
+    priority: { fairnessKey: call.accountId, fairnessWeight: 1 / policy.price },
     retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
   })[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
