@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
-import { createInterface } from 'node:readline';
 import { createReadStream } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
@@ -147,8 +147,12 @@ export async function benchFairness(
   only = process.env.BENCH_FAIRNESS?.split(',') ?? [],
 ): Promise<FairnessRow[]> {
   await using open = new AsyncDisposableStack();
-  const picture = await sharp({ create: { width: 16, height: 16, channels: 3, background: '#c43' } }).png().toBuffer();
-  const big = await sharp({ create: { width: 256, height: 256, channels: 3, background: '#c43' } }).png().toBuffer();
+  const picture = await sharp({ create: { width: 16, height: 16, channels: 3, background: '#c43' } })
+    .png()
+    .toBuffer();
+  const big = await sharp({ create: { width: 256, height: 256, channels: 3, background: '#c43' } })
+    .png()
+    .toBuffer();
   const target = createServer(({ url = '' }, response) => {
     const answer = () => {
       response.setHeader('Content-Type', 'image/png');
