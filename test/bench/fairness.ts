@@ -11,8 +11,12 @@ import { type Stack, type StackOptions, startStack } from '../helpers/stack.ts';
 
 /** Calls that a flooding account keeps open: as many as an account may have running in one pool. */
 const AT_ONCE = 64;
-/** Flooding accounts, by row. */
+/** Flooding accounts of each row. */
 const FLOODERS = (process.env.BENCH_FLOODERS ?? '1,4,10').split(',').map(Number);
+/** Pools or flooding tools to measure. Default: all. */
+const ONLY = process.env.BENCH_FAIRNESS?.split(',') ?? [];
+/** Several flooders may delay others by this many times what one may. */
+const SEVERAL = 4;
 /** Calls of the other account, one after another. */
 const CALLS = Number(process.env.BENCH_FAIRNESS_CALLS ?? 60);
 /** A row ends after this many seconds even when fewer calls were made; p95 is then of those. */
@@ -132,20 +136,15 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
     idle: idle.p95,
     longestJob,
     ...beside,
-    limit: (idle.p95 + longestJob) * (flooders === 1 ? 1 : 4),
+    limit: (idle.p95 + longestJob) * (flooders === 1 ? 1 : SEVERAL),
     floodPerSecond: done / seconds,
   };
 }
 
 /**
  * How long an account's cheapest call takes while others flood its pool, at the default limits, on a stack of its own.
- *
- * @param only pools; default all
  */
-export async function benchFairness(
-  servers: StackOptions['servers'],
-  only = process.env.BENCH_FAIRNESS?.split(',') ?? [],
-): Promise<FairnessRow[]> {
+export async function benchFairness(servers: StackOptions['servers']): Promise<FairnessRow[]> {
   await using open = new AsyncDisposableStack();
   const picture = await sharp({ create: { width: 16, height: 16, channels: 3, background: '#c43' } })
     .png()
@@ -190,7 +189,7 @@ export async function benchFairness(
       flood: { tool: 'html-to-image', body: { html: '<h1>Flood</h1>' } },
       other: { tool: 'html-to-image', body: { html: '<h1>Hi</h1>' } },
     },
-  ].filter(({ pool, flood: { tool } }) => only.length === 0 || only.includes(pool) || only.includes(tool));
+  ].filter(({ pool, flood: { tool } }) => ONLY.length === 0 || ONLY.includes(pool) || ONLY.includes(tool));
   const rows: FairnessRow[] = [];
   for (const scenario of scenarios)
     for (const flooders of FLOODERS) {

@@ -4,6 +4,9 @@ import test from 'ava';
 import { until } from '../helpers/books.ts';
 import { type Call, NONCE, type Orchestra, OUTPUT, startOrchestra } from './orchestra.ts';
 
+const QUEUED_WITHIN_MS = 120_000;
+const TEST_MS = 300_000;
+
 let orchestra: Orchestra;
 
 test.before(async () => {
@@ -14,18 +17,22 @@ test.after.always(async () => {
   await orchestra?.[Symbol.asyncDispose]();
 });
 
-/** A pool of its own whose worker has one slot and ends a job when told. */
+/** A pool of its own, whose worker has one slot and ends a job when told. */
 async function startPool(pool: 'network' | 'heavy' | 'browser') {
   const worker = await orchestra.play(pool, 1);
   /** Account of each job, in the order in which they began. */
   const begun: string[] = [];
+  const calls: Call[] = [];
   const ends: (() => void)[] = [];
-  const queue = `tools-${pool}`;
   let released = false;
+  const release = () => {
+    released = true;
+    for (const end of ends.splice(0)) end();
+  };
   return {
     begun,
     /** @param running calls that the account has in the pool by then */
-    start(accountId: string, running: number): Promise<Call> {
+    async start(accountId: string, running: number): Promise<void> {
       const part = {
         reserve: async () => ({ status: 'held', nonce: NONCE, available: 93, running }) as const,
         async tool() {
@@ -34,68 +41,73 @@ async function startPool(pool: 'network' | 'heavy' | 'browser') {
           return OUTPUT;
         },
       };
-      return orchestra.call(part, { pool }, 'orchestrator', accountId);
+      calls.push(await orchestra.call(part, { pool }, 'orchestrator', accountId));
     },
-    untilQueued: (count: number) =>
-      until(`${count} calls wait`, async () => (await orchestra.queued(queue)) === count, 60_000),
+    /** Waits until one call runs and all others are in the queue. */
+    queued: () =>
+      until(
+        `${calls.length} calls have come to the pool`,
+        async () =>
+          begun.length > 0 && (await orchestra.queued(`tools-${pool}`)) === calls.length - begun.length,
+        QUEUED_WITHIN_MS,
+      ),
     /** Ends the running job, and waits until the next one has begun. */
     async next(): Promise<void> {
       const count = begun.length;
       ends.shift()?.();
       while (begun.length === count) await sleep(10);
     },
+    /** Ends all jobs, as they come, and waits for the calls. */
+    async finish(): Promise<void> {
+      release();
+      await Promise.all(calls.map(({ handle }) => handle.result()));
+    },
     async [Symbol.asyncDispose]() {
-      released = true;
-      for (const end of ends.splice(0)) end();
+      release();
       await worker[Symbol.asyncDispose]();
     },
   };
 }
 
-test('a call waits for one job, not for the queue of another account', async (t) => {
-  t.timeout(180_000);
+test.serial('a call waits for one job, not for the queue of another account', async (t) => {
+  t.timeout(TEST_MS);
   await using pool = await startPool('network');
-  const long: Call[] = [];
-  for (let i = 1; i <= 8; i++) long.push(await pool.start('flooder', i));
-  await pool.untilQueued(7);
-  const short = await pool.start('other', 1);
-  await pool.untilQueued(8);
+  for (let running = 1; running <= 8; running++) await pool.start('flooder', running);
+  await pool.queued();
+  await pool.start('other', 1);
+  await pool.queued();
   await pool.next();
   t.deepEqual(pool.begun, ['flooder', 'other']);
-  while (pool.begun.length < 9) await pool.next();
-  t.is(pool.begun.filter((accountId) => accountId === 'flooder').length, 8);
-  await pool[Symbol.asyncDispose]();
-  await Promise.all([...long, short].map(({ handle }) => handle.result()));
+  await pool.finish();
+  t.is(pool.begun.length, 9);
 });
 
-test('an account with one call at a time does not wait for a round of ten with many', async (t) => {
-  t.timeout(180_000);
+test.serial('an account with one call at a time goes before ten with many', async (t) => {
+  t.timeout(TEST_MS);
   await using pool = await startPool('heavy');
-  const calls: Call[] = [];
-  for (let i = 1; i <= 5; i++)
-    for (let account = 0; account < 10; account++) calls.push(await pool.start(`flooder ${account}`, i));
-  await pool.untilQueued(49);
-  for (let i = 0; i < 3; i++) {
-    calls.push(await pool.start('other', 1));
-    await pool.untilQueued(49 - pool.begun.length + 1 + 1 + i);
-    const before = pool.begun.length;
-    while (pool.begun.at(-1) !== 'other') await pool.next();
-    t.true(pool.begun.length - before <= 3, `call ${i} was number ${pool.begun.length - before}`);
+  for (let i = 0; i < 20; i++) await pool.start(`flooder ${i % 10}`, 64);
+  await pool.queued();
+  for (let i = 1; i <= 3; i++) {
+    await pool.start('other', 1);
+    await pool.queued();
+    await pool.next();
+    t.is(pool.begun.at(-1), 'other', pool.begun.join());
   }
-  await pool[Symbol.asyncDispose]();
+  await pool.finish();
+  t.is(pool.begun.length, 23);
 });
 
-test('accounts with as many calls each get as many slots', async (t) => {
-  t.timeout(180_000);
+test.serial('accounts with as many calls each get as many slots', async (t) => {
+  t.timeout(TEST_MS);
   await using pool = await startPool('browser');
-  const calls: Call[] = [];
-  for (const accountId of ['first', 'second', 'third'])
-    for (let i = 1; i <= 6; i++) calls.push(await pool.start(accountId, i));
-  await pool.untilQueued(17);
+  const accounts = ['first', 'second', 'third'];
+  for (const accountId of accounts) for (let i = 1; i <= 6; i++) await pool.start(accountId, i);
+  await pool.queued();
   while (pool.begun.length < 10) await pool.next();
-  for (const accountId of ['first', 'second', 'third']) {
+  for (const accountId of accounts) {
     const share = pool.begun.filter((each) => each === accountId).length;
     t.true(share >= 2 && share <= 5, `${accountId} had ${share} of ${pool.begun.length}`);
   }
-  await pool[Symbol.asyncDispose]();
+  await pool.finish();
+  t.is(pool.begun.length, 18);
 });
