@@ -14,6 +14,7 @@ export const createChannel = (client: Client, localhost: boolean): Channel => ({
       workflowId: workflowIdOf(endpointId),
       taskQueue: 'orchestrator',
       args: [endpointId],
+      priority: { fairnessKey: endpointId },
       signal: 'wake',
       signalArgs: [],
     });

@@ -29,6 +29,8 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
         workflowId: request.callId,
         taskQueue: 'orchestrator',
         args: [request],
+        // The workers of workflows serve accounts in turn.
+        priority: { fairnessKey: request.accountId },
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         workflowIdConflictPolicy: 'USE_EXISTING',
         typedSearchAttributes: [

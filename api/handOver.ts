@@ -16,6 +16,7 @@ export async function startHandOver(client: Client, accountId: string): Promise<
       workflowId: `hand-over-${accountId}`,
       taskQueue: 'orchestrator',
       args: [accountId],
+      priority: { fairnessKey: accountId },
       signal: 'moreEvents',
       signalArgs: [],
     });

@@ -48,6 +48,7 @@ export function createWebhookWorkflow(client: Client): WebhookWorkflow {
     workflowId: `webhook-${endpointId}`,
     taskQueue: 'orchestrator',
     args: [endpointId],
+    priority: { fairnessKey: endpointId },
   });
 
   /** Asks for an update, and again when the run that was asked ended in that moment. */

@@ -47,6 +47,8 @@ export interface DueDelivery {
 }
 
 export interface TurnAnswer {
+  /** Owner of the endpoint; answers in older workflow histories do not have it. */
+  accountId?: string | undefined;
   turn: number;
   health: KeptHealth;
   due: DueDelivery[];
@@ -151,6 +153,7 @@ export async function takeTurn(store: Store, turn: Turn): Promise<TurnAnswer | n
   const now = new Date(Math.max(turn.now, Date.now()));
   const due = waiting.slice(0, take).filter(({ nextAt }) => nextAt !== null && nextAt <= now);
   return {
+    accountId: endpoint.accountId,
     turn: endpoint.turn,
     health: healthOf(endpoint),
     due: due.map(({ _id: deliveryId, attempts, tries }) => ({ deliveryId, attempts, tries })),

@@ -18,9 +18,12 @@ export interface Reservation {
   maxRunning: number | null;
 }
 
-/** `held` is the only answer that lets the tool run; its nonce is what a charge must show. */
+/**
+ * `held` is the only answer that lets the tool run. `nonce`: what a charge must show. `running`: calls of the account
+ * that hold credits in this pool, this one included; results in older workflow histories do not have it.
+ */
 export type ReserveResult =
-  | { status: 'held'; nonce: string; available: number }
+  | { status: 'held'; nonce: string; available: number; running?: number | undefined }
   | { status: 'insufficient' | 'busy' | 'suspended'; available: number }
   /** The call was ended before it began, with this code. */
   | { status: 'closed'; code: string | null; available: number };
@@ -227,7 +230,8 @@ export function createLedger(
     });
     if (account === null) return { status: 'closed', code: null, available: 0 };
     const available = account.balance - account.reserved;
-    if (account.hold !== undefined) return { status: 'held', nonce: account.hold.nonce, available };
+    if (account.hold !== undefined)
+      return { status: 'held', nonce: account.hold.nonce, available, running: account.running[pool] };
     if (account.entry !== undefined) return { status: 'closed', code: account.entry.code, available };
     if (account.shortfall > 0) return { status: 'suspended', available };
     if (available < price) return { status: 'insufficient', available };

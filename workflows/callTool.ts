@@ -1,5 +1,6 @@
 import {
   ActivityFailure,
+  type ActivityOptions,
   ApplicationFailure,
   CancellationScope,
   isCancellation,
@@ -120,7 +121,31 @@ const asFailure = ({ code, detail, members, retryAfter, available }: Refusal): A
     details: [{ members, retryAfter, available } satisfies CallFailure],
   });
 
-async function runTool({ policy, ...call }: CallRequest, leftMs: number): Promise<ToolResult> {
+type ToolPriority = NonNullable<ActivityOptions['priority']>;
+
+/**
+ * Weight of the cheapest call of an account that has no other in the pool. Keeps the weights of all others well above
+ * 0.001, the smallest that the server tells apart.
+ */
+const LONE_CALL_WEIGHT = 100;
+
+/**
+ * A pool's queue shares its worker slots among accounts. A call costs its account a part of its share that grows with
+ * the price and with the calls the account has running in the pool: a single call of one account waits for the next
+ * free slot, not for a round of all accounts with long queues. An idle pool gives every slot to one account.
+ *
+ * @param running calls of the account in the pool, this one included
+ */
+const priorityOf = (accountId: string, price: number, running = 1): ToolPriority => ({
+  fairnessKey: accountId,
+  fairnessWeight: LONE_CALL_WEIGHT / (price * Math.max(1, running)),
+});
+
+async function runTool(
+  { policy, ...call }: CallRequest,
+  leftMs: number,
+  priority: ToolPriority,
+): Promise<ToolResult> {
   const tool = proxyActivities<ToolActivities>({
     taskQueue: `tools-${policy.pool}`,
     scheduleToStartTimeout: policy.queueMs,
@@ -128,6 +153,7 @@ async function runTool({ policy, ...call }: CallRequest, leftMs: number): Promis
     scheduleToCloseTimeout: leftMs,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: 'TRY_CANCEL',
+    priority,
     retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
   })[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
@@ -194,7 +220,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
 
   let result: ToolResult;
   try {
-    result = await runTool(call, leftMs);
+    result = await runTool(call, leftMs, priorityOf(accountId, price, held.running));
   } catch (error) {
     throw await refund(explain(error));
   }

@@ -40,16 +40,10 @@ const books = proxyLocalActivities<EndpointActivities>({
 });
 /** 10 s for the receiver, and something for the books. */
 const ATTEMPT = { taskQueue: 'delivery', startToCloseTimeout: '30s', heartbeatTimeout: '8s' } as const;
-// A worker that dies, or cannot reach the books, is no fault of the receiver: its attempt is made again.
-const { deliver } = proxyActivities<DeliveryActivities>({
-  ...ATTEMPT,
-  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '10s' },
-});
-const { deliver: deliverOnce } = proxyActivities<DeliveryActivities>({
-  ...ATTEMPT,
-  scheduleToStartTimeout: '10s',
-  retry: { maximumAttempts: 1 },
-});
+/** A worker that dies, or cannot reach MongoDB, is no fault of the receiver: its attempt is made again. */
+const ATTEMPT_RETRY = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '10s' } as const;
+/** The caller of a test waits for its one attempt. */
+const TEST_ATTEMPT = { ...ATTEMPT, scheduleToStartTimeout: '10s', retry: { maximumAttempts: 1 } } as const;
 
 /** With nothing to do for so long the workflow ends; the next event starts it again from what the books say. */
 const IDLE_MS = 60_000;
@@ -77,6 +71,8 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
   let kept = 0;
   const outcomes: Outcome[] = [];
   const running = new Set<string>();
+  /** The delivery queue shares its worker slots among accounts. */
+  let fairnessKey = endpointId;
 
   /** Resolves when everything up to now is in the books. */
   async function settled(): Promise<void> {
@@ -118,6 +114,11 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     const { deliveryId, attempts, tries } = due;
     running.add(deliveryId);
     const { epoch } = health;
+    const { deliver } = proxyActivities<DeliveryActivities>({
+      ...ATTEMPT,
+      retry: ATTEMPT_RETRY,
+      priority: { fairnessKey },
+    });
     const result = await deliver({ endpointId, deliveryId, attempt: attempts + 1 });
     count(result, epoch);
     if (result.kind === 'unsent') {
@@ -139,8 +140,9 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     const { epoch } = health;
     const test = { deliveryId, attempts: 0, tries: 0 };
     let result: DeliveryResult;
+    const { deliver } = proxyActivities<DeliveryActivities>({ ...TEST_ATTEMPT, priority: { fairnessKey } });
     try {
-      result = await deliverOnce({ endpointId, deliveryId, attempt: 1 });
+      result = await deliver({ endpointId, deliveryId, attempt: 1 });
     } catch (error) {
       if (!(error instanceof ActivityFailure)) throw error;
       conclude(test, { state: 'failed', nextAt: null });
@@ -208,7 +210,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
       known = true;
     }
     kept = upTo;
-    ({ scheduleMs } = answer);
+    ({ scheduleMs, accountId: fairnessKey = endpointId } = answer);
 
     const isUnwritten = () => outcomes.length > 0 || changes > kept;
     const isStirred = () => woken || isUnwritten();

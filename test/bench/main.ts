@@ -2,6 +2,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { benchBrowser, startPages } from './browser.ts';
 import { benchCalls } from './calls.ts';
+import { benchFairness } from './fairness.ts';
 import { benchHashes } from './hashes.ts';
 import { benchHistory } from './history.ts';
 import { benchImages } from './images.ts';
@@ -53,6 +54,20 @@ const sections: Record<string, () => Promise<object>> = {
       'bare /s': bare.perSecond,
       'hash-text /s': call.perSecond,
       '/s ratio': throughput,
+    })),
+  fairness: async () =>
+    (await benchFairness(servers)).map(({ pool, flood, flooders, idle, longestJob, limit, ...row }) => ({
+      pool,
+      flood: `${flood}, ${flooders} x 64 at once`,
+      'idle p95 ms': idle,
+      'longest job ms': longestJob,
+      'p50 ms': row.p50,
+      'p95 ms': row.p95,
+      'max ms': row.max,
+      'allowed p95 ms': limit,
+      calls: row.calls,
+      refused: row.refused,
+      'flood /s': row.floodPerSecond,
     })),
   start: async () => {
     const { first, second } = await benchStart(ROUNDS);

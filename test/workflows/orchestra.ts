@@ -9,6 +9,7 @@ import { parseMasterKeys } from '../../schemas/envValues.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
+import { queueLength } from '../../workers/health.ts';
 import { connectClient, dataConverter } from '../../workers/temporal.ts';
 import type {
   CallPolicy,
@@ -61,13 +62,15 @@ export interface Call {
 
 export interface Orchestra extends AsyncDisposable {
   /** Starts a call with these activities. On a queue of its own it waits for a worker. */
-  call(part: Part, policy?: Partial<CallPolicy>, queue?: string): Promise<Call>;
+  call(part: Part, policy?: Partial<CallPolicy>, queue?: string, accountId?: string): Promise<Call>;
+  /** Tasks that wait on a queue for a worker. */
+  queued(queue: string): Promise<number>;
   /** Accounts whose events were handed over, in order. */
   handedOver: string[];
   /** The workflows' and the ledger's worker for one more queue. */
   conduct(queue: string): Promise<AsyncDisposable>;
-  /** A worker of tools for a pool. */
-  play(pool: string): Promise<AsyncDisposable>;
+  /** A worker of tools for a pool. Default slots: those of the SDK. */
+  play(pool: string, slots?: number): Promise<AsyncDisposable>;
 }
 
 /** Workflow code as it is, a real Temporal server, and activities that do what the test says. */
@@ -145,7 +148,12 @@ export async function startOrchestra(): Promise<Orchestra> {
         },
       },
     });
-  const play = (pool: string) => work({ taskQueue: `tools-${pool}`, activities: tools });
+  const play = (pool: string, slots?: number) =>
+    work({
+      taskQueue: `tools-${pool}`,
+      activities: tools,
+      ...(slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: slots }),
+    });
   open.use(await conduct('orchestrator'));
   open.use(await play('cpu'));
 
@@ -154,14 +162,15 @@ export async function startOrchestra(): Promise<Orchestra> {
     handedOver,
     conduct,
     play,
+    queued: (queue) => queueLength(client, queue),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
-    async call(part, policy = {}, taskQueue = 'orchestrator') {
+    async call(part, policy = {}, taskQueue = 'orchestrator', accountId = 'acc_1') {
       const callId = randomUUID();
       const record = { part, money: [], runs: 0 };
       parts.set(callId, record);
       const request: CallRequest = {
         callId,
-        accountId: 'acc_1',
+        accountId,
         requestId: 'req_1',
         policy: { ...POLICY, ...policy },
         input: { text: 'made up' },

@@ -1,0 +1,208 @@
+import { createReadStream } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import sharp from 'sharp';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { listen } from '../helpers/egress.ts';
+import { isRecord } from '../helpers/json.ts';
+import { type Stack, type StackOptions, startStack } from '../helpers/stack.ts';
+
+/** Calls that a flooding account keeps open: as many as an account may have running in one pool. */
+const AT_ONCE = 64;
+/** Flooding accounts of each row. */
+const FLOODERS = (process.env.BENCH_FLOODERS ?? '1,4,10').split(',').map(Number);
+/** Pools or flooding tools to measure. Default: all. */
+const ONLY = process.env.BENCH_FAIRNESS?.split(',') ?? [];
+/** Several flooders may delay others by this many times what one may. */
+const SEVERAL = 4;
+/** Calls of the other account, one after another. */
+const CALLS = Number(process.env.BENCH_FAIRNESS_CALLS ?? 60);
+/** A row ends after this many seconds even when fewer calls were made; p95 is then of those. */
+const LONGEST_ROW_S = 120;
+/** Between the flood's begin and the first call that is measured: the queue is long by then. */
+const FILL_MS = 3000;
+/** After a refusal without `Retry-After`. */
+const REFUSED_MS = 1000;
+/** Time of a target of http-request. */
+const TARGET_MS = 2000;
+
+interface Call {
+  tool: string;
+  body: Record<string, unknown>;
+}
+
+interface Scenario {
+  pool: string;
+  flood: Call;
+  /** The pool's cheapest call. */
+  other: Call;
+}
+
+export interface FairnessRow {
+  pool: string;
+  flood: string;
+  flooders: number;
+  /** p95 of the other account's calls alone, ms. */
+  idle: number;
+  /** Longest attempt of the flooders on the worker, ms. */
+  longestJob: number;
+  /** Of the other account's calls during the flood, ms. */
+  p50: number;
+  p95: number;
+  max: number;
+  /** The p95 that is allowed. */
+  limit: number;
+  /** Calls of the other account, and those of them that were not answered 200. */
+  calls: number;
+  refused: number;
+  /** Calls a second of the flooders that were answered 200. */
+  floodPerSecond: number;
+}
+
+/** Keeps `AT_ONCE` calls open until the signal aborts. @returns how many succeeded */
+async function flood(account: TestAccount, { tool, body }: Call, signal: AbortSignal): Promise<number> {
+  let done = 0;
+  const loop = async () => {
+    while (!signal.aborted) {
+      const response = await account.call(tool, body);
+      await response.arrayBuffer();
+      if (response.status === 200) done++;
+      else {
+        const after = Number(response.headers.get('Retry-After')) * 1000 || REFUSED_MS;
+        await sleep(after, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, loop));
+  return done;
+}
+
+async function callOneByOne(account: TestAccount, { tool, body }: Call) {
+  const took: number[] = [];
+  let refused = 0;
+  const end = performance.now() + LONGEST_ROW_S * 1000;
+  for (let i = 0; i < CALLS && performance.now() < end; i++) {
+    const start = performance.now();
+    const response = await account.call(tool, body);
+    const text = await response.text();
+    took.push(performance.now() - start);
+    if (response.status === 200) continue;
+    refused++;
+    console.error(text);
+    await sleep(REFUSED_MS);
+  }
+  took.sort((a, b) => a - b);
+  const at = (quantile: number) =>
+    took[Math.min(took.length - 1, Math.floor(took.length * quantile))] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95), max: at(1), calls: took.length, refused };
+}
+
+/** The longest attempt at the tool since then, from the worker's log. */
+async function longestAttempt(stack: Stack, { pool, flood: { tool } }: Scenario, since: number) {
+  let longest = 0;
+  const lines = createInterface({ input: createReadStream(join(stack.dataDir, 'logs', `${pool}.log`)) });
+  for await (const line of lines) {
+    if (!line.startsWith('{')) continue;
+    const record: unknown = JSON.parse(line);
+    if (!isRecord(record) || record.tool !== tool || record.outcome !== 'ok') continue;
+    const at = new Date(typeof record.time === 'number' ? record.time : String(record.time)).getTime();
+    if (at >= since) longest = Math.max(longest, Number(record.ms));
+  }
+  return longest;
+}
+
+async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<FairnessRow> {
+  const { pool, other } = scenario;
+  const account = await makeAccount(stack, 1_000_000);
+  await callOneByOne(account, other);
+  const idle = await callOneByOne(account, other);
+  const accounts = await Promise.all(Array.from({ length: flooders }, () => makeAccount(stack, 1_000_000)));
+  const over = new AbortController();
+  const since = Date.now();
+  const floods = Promise.all(accounts.map((each) => flood(each, scenario.flood, over.signal)));
+  await sleep(FILL_MS);
+  const beside = await callOneByOne(account, other);
+  const seconds = (Date.now() - since) / 1000;
+  over.abort();
+  // What is queued still runs; the next row begins with an idle pool.
+  const done = (await floods).reduce((sum, each) => sum + each, 0);
+  const longestJob = await longestAttempt(stack, scenario, since);
+  return {
+    pool,
+    flood: scenario.flood.tool,
+    flooders,
+    idle: idle.p95,
+    longestJob,
+    ...beside,
+    limit: (idle.p95 + longestJob) * (flooders === 1 ? 1 : SEVERAL),
+    floodPerSecond: done / seconds,
+  };
+}
+
+/**
+ * How long an account's cheapest call takes while others flood its pool, at the default limits, on a stack of its own.
+ */
+export async function benchFairness(servers: StackOptions['servers']): Promise<FairnessRow[]> {
+  await using open = new AsyncDisposableStack();
+  const picture = await sharp({ create: { width: 16, height: 16, channels: 3, background: '#c43' } })
+    .png()
+    .toBuffer();
+  const big = await sharp({ create: { width: 256, height: 256, channels: 3, background: '#c43' } })
+    .png()
+    .toBuffer();
+  const target = createServer(({ url = '' }, response) => {
+    const answer = () => {
+      response.setHeader('Content-Type', 'image/png');
+      response.end(url === '/big' ? big : picture);
+    };
+    if (url === '/slow') setTimeout(answer, TARGET_MS);
+    else answer();
+  });
+  const port = await listen(target);
+  open.defer(() => {
+    target.close();
+    target.closeAllConnections();
+  });
+  const at = (path: string) => `http://127.0.0.1:${port}${path}`;
+  const hash: Call = { tool: 'hash-text', body: { text: 'bench' } };
+  const scenarios: Scenario[] = [
+    {
+      pool: 'cpu',
+      flood: { tool: 'bcrypt-hash', body: { password: 'bench', workFactor: 14 } },
+      other: hash,
+    },
+    { pool: 'cpu', flood: hash, other: hash },
+    {
+      pool: 'network',
+      flood: { tool: 'http-request', body: { url: at('/slow') } },
+      other: { tool: 'http-request', body: { url: at('/') } },
+    },
+    {
+      pool: 'heavy',
+      flood: { tool: 'image-upscale', body: { fileUrl: at('/big') } },
+      other: { tool: 'image-upscale', body: { fileUrl: at('/') } },
+    },
+    {
+      pool: 'browser',
+      flood: { tool: 'html-to-image', body: { html: '<h1>Flood</h1>' } },
+      other: { tool: 'html-to-image', body: { html: '<h1>Hi</h1>' } },
+    },
+  ].filter(({ pool, flood: { tool } }) => ONLY.length === 0 || ONLY.includes(pool) || ONLY.includes(tool));
+  const rows: FairnessRow[] = [];
+  for (const scenario of scenarios)
+    for (const flooders of FLOODERS) {
+      // The attempts are read from the log.
+      const env = { RATE_LIMIT: '20:40', LOG_LEVEL: 'info', EGRESS_ALLOW: `127.0.0.1:${port}` };
+      const pools = ['orchestrator', 'delivery', scenario.pool];
+      const stack = await startStack({ ...(servers ? { servers } : {}), env, pools });
+      try {
+        rows.push(await run(stack, scenario, flooders));
+        console.error(rows.at(-1));
+      } finally {
+        await stack.stop();
+      }
+    }
+  return rows;
+}

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { makeAccount } from '../helpers/account.ts';
+import { until } from '../helpers/books.ts';
+import { isRecord } from '../helpers/json.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+/** Calls of the account that floods the pool; more than ten times its slots on a small machine. */
+const CALLS = 24;
+const LONG = { password: 'flood', workFactor: 12 };
+
+let stack: Stack;
+
+test.before(async () => {
+  const env = { POOL_WAIT: '80s', RATE_LIMIT: '1000:1000', LOG_LEVEL: 'info' };
+  stack = await startStack({ pools: ['orchestrator', 'cpu'], env });
+});
+test.after.always(async () => {
+  await stack?.stop();
+});
+
+/** The internal address of a worker is in its log. */
+async function internalUrlOf(worker: string): Promise<string> {
+  const text = await readFile(join(stack.dataDir, 'logs', `${worker}.log`), 'utf8');
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('{')) continue;
+    const record: unknown = JSON.parse(line);
+    if (isRecord(record) && typeof record.internalUrl === 'string') return record.internalUrl;
+  }
+  throw new Error(`${worker} did not say where it listens`);
+}
+
+/** A sample of a worker's metrics: the first with this name and this label. */
+async function sample(internalUrl: string, name: string, label = ''): Promise<number> {
+  const text = await (await fetch(`${internalUrl}/metrics`)).text();
+  const line = text
+    .split('\n')
+    .find((each) => each.startsWith(`utility_tools_${name}{`) && each.includes(label));
+  return Number(line?.split(' ').at(-1));
+}
+
+test('one account gets every slot of an idle pool, and another is served before its queue is empty', async (t) => {
+  t.timeout(300_000);
+  const flooder = await makeAccount(stack, 1000);
+  const other = await makeAccount(stack, 10);
+  const cpu = await internalUrlOf('cpu');
+  const slots = await sample(cpu, 'pool_slots');
+
+  let answered = 0;
+  const flood = Array.from({ length: CALLS }, async () => {
+    const response = await flooder.call('bcrypt-hash', LONG);
+    await response.arrayBuffer();
+    answered++;
+    return response.status;
+  });
+  await until('every slot is taken', async () => (await sample(cpu, 'pool_busy')) === slots, 60_000);
+  const orchestrator = await internalUrlOf('orchestrator');
+  await until(
+    'the queue is long',
+    async () => (await sample(orchestrator, 'queue_length', 'queue="tools-cpu"')) > slots * 2,
+    60_000,
+  );
+  const response = await other.call('hash-text', { text: 'short' });
+  const before = answered;
+  t.is(response.status, 200);
+  t.true(before < CALLS - slots, `${before} of ${CALLS} long calls were answered before the short one`);
+  t.deepEqual(new Set(await Promise.all(flood)), new Set([200]));
+});

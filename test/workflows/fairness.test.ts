@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import test from 'ava';
+import { until } from '../helpers/books.ts';
+import { type Call, NONCE, type Orchestra, OUTPUT, startOrchestra } from './orchestra.ts';
+
+const QUEUED_WITHIN_MS = 120_000;
+const TEST_MS = 300_000;
+
+let orchestra: Orchestra;
+
+test.before(async () => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  orchestra = await startOrchestra();
+});
+test.after.always(async () => {
+  await orchestra?.[Symbol.asyncDispose]();
+});
+
+/** A pool of its own, whose worker has one slot and ends a job when told. */
+async function startPool(pool: 'network' | 'browser') {
+  const worker = await orchestra.play(pool, 1);
+  /** Account of each job, in the order in which they began. */
+  const begun: string[] = [];
+  const calls: Call[] = [];
+  const ends: (() => void)[] = [];
+  let released = false;
+  const release = () => {
+    released = true;
+    for (const end of ends.splice(0)) end();
+  };
+  return {
+    begun,
+    /** @param running calls that the account has in the pool by then */
+    async start(accountId: string, running: number): Promise<void> {
+      const part = {
+        reserve: async () => ({ status: 'held', nonce: NONCE, available: 93, running }) as const,
+        async tool() {
+          begun.push(accountId);
+          if (!released) await new Promise<void>((end) => ends.push(end));
+          return OUTPUT;
+        },
+      };
+      calls.push(await orchestra.call(part, { pool }, 'orchestrator', accountId));
+    },
+    /** Waits until one call runs and all others are in the queue. */
+    queued: () =>
+      until(
+        `${calls.length} calls have come to the pool`,
+        async () =>
+          begun.length > 0 && (await orchestra.queued(`tools-${pool}`)) === calls.length - begun.length,
+        QUEUED_WITHIN_MS,
+      ),
+    /** Ends the running job, and waits until the next one has begun. */
+    async next(): Promise<void> {
+      const count = begun.length;
+      ends.shift()?.();
+      while (begun.length === count) await sleep(10);
+    },
+    /** Ends all jobs, as they come, and waits for the calls. */
+    async finish(): Promise<void> {
+      release();
+      await Promise.all(calls.map(({ handle }) => handle.result()));
+    },
+    async [Symbol.asyncDispose]() {
+      release();
+      await worker[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test.serial('a call waits for one job, not for the queue of another account', async (t) => {
+  t.timeout(TEST_MS);
+  await using pool = await startPool('network');
+  for (let running = 1; running <= 8; running++) await pool.start('flooder', running);
+  await pool.queued();
+  await pool.start('other', 1);
+  await pool.queued();
+  await pool.next();
+  t.deepEqual(pool.begun, ['flooder', 'other']);
+  await pool.finish();
+  t.is(pool.begun.length, 9);
+});
+
+test.serial('accounts with as many calls each get as many slots', async (t) => {
+  t.timeout(TEST_MS);
+  await using pool = await startPool('browser');
+  const accounts = ['first', 'second', 'third'];
+  for (const accountId of accounts) for (let i = 1; i <= 6; i++) await pool.start(accountId, i);
+  await pool.queued();
+  while (pool.begun.length < 10) await pool.next();
+  for (const accountId of accounts) {
+    const share = pool.begun.filter((each) => each === accountId).length;
+    t.true(share >= 2 && share <= 5, `${accountId} had ${share} of ${pool.begun.length}`);
+  }
+  await pool.finish();
+  t.is(pool.begun.length, 18);
+});
