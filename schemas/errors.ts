@@ -88,7 +88,7 @@ export const ERRORS = {
   invalid_input: {
     status: 422,
     title: 'Invalid input',
-    detail: 'The input does not meet the schema; "errors" names every fault.',
+    detail: 'The input does not meet the schema; "errors" names the faults.',
   },
   idempotency_key_mismatch: {
     status: 422,
@@ -162,6 +162,8 @@ export interface Fault {
 /** Public members beyond the RFC 9457 ones. */
 export interface ProblemMembers {
   errors?: Fault[];
+  /** How many more faults there are than `errors` lists. */
+  moreErrors?: number;
   available?: number;
   cost?: number;
 }
@@ -203,5 +205,28 @@ export class ServiceError extends Error {
   }
 }
 
-/** `invalid_input` with its list of faults. */
-export const invalidInput = (errors: Fault[]): ServiceError => new ServiceError('invalid_input', { errors });
+/** How much an error tells: of an input with very many faults, or with very long names, not all of it is repeated. */
+const MAX_FAULTS = 20;
+/** UTF-16 code units of JSON; at most three times as many bytes. */
+const MAX_FAULTS_LENGTH = 16_384;
+const MAX_POINTER_LENGTH = 200;
+const MAX_MESSAGE_LENGTH = 1000;
+
+/** Cuts a text to so many UTF-16 code units. */
+export const cutText = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+
+/** `invalid_input` with the first faults, at most 20 and 48 KB of them; `moreErrors` counts the others. */
+export function invalidInput(faults: readonly Fault[]): ServiceError {
+  const errors: Fault[] = [];
+  let length = 0;
+  for (const fault of faults.slice(0, MAX_FAULTS)) {
+    const pointer = cutText(fault.pointer, MAX_POINTER_LENGTH);
+    const message = cutText(fault.message, MAX_MESSAGE_LENGTH);
+    length += JSON.stringify({ pointer, message }).length;
+    if (length > MAX_FAULTS_LENGTH) break;
+    errors.push({ pointer, message });
+  }
+  const moreErrors = faults.length - errors.length;
+  return new ServiceError('invalid_input', { errors, ...(moreErrors > 0 ? { moreErrors } : {}) });
+}

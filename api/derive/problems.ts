@@ -42,7 +42,8 @@ export const PROBLEM_SCHEMA = {
     requestId: { type: 'string', description: 'Name it when you ask us about this answer.' },
     errors: {
       type: 'array',
-      description: 'Only with `invalid_input`: every fault at once.',
+      description: 'Only with `invalid_input`: the faults, the first 20 at most. Long texts are cut.',
+      maxItems: 20,
       items: {
         type: 'object',
         properties: {
@@ -55,6 +56,11 @@ export const PROBLEM_SCHEMA = {
         required: ['pointer', 'message'],
         additionalProperties: false,
       },
+    },
+    moreErrors: {
+      type: 'integer',
+      minimum: 1,
+      description: 'Only with `invalid_input`: how many more faults there are than `errors` lists.',
     },
     available: {
       type: 'integer',

@@ -25,7 +25,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   body_too_large: 'Send less: "detail" names the limit in bytes.',
   unsupported_media_type: 'Send Content-Type: application/json, and no Content-Encoding.',
   invalid_input:
-    'Correct what "errors" lists. It names every fault at once, each with the place in your input.',
+    'Correct what "errors" lists. It names up to 20 faults at once, each with the place in your input; "moreErrors" counts the others.',
   idempotency_key_mismatch: 'Use a fresh key for each new request; repeat a request only as it was.',
   target_refused:
     'Name a public host on an ordinary port. Private, loopback and link-local addresses are refused, also behind a name or a redirect.',

@@ -5,7 +5,7 @@ import { escapePointer } from '../../schemas/formats/pointer.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
 import { loneSurrogates } from './loneSurrogates.ts';
 
-/** Fills in defaults and answers the value. @throws ServiceError invalid_input with every fault */
+/** Fills in defaults and answers the value. @throws ServiceError invalid_input with the faults (see `invalidInput`) */
 export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
 
 /** How many of what there must be, in words: `at least 1 item`. */
