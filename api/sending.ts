@@ -14,13 +14,18 @@ const answers = createHeldBytes(ANSWERS_BYTES);
  * clients together take too much memory. Downloads are streams, hold next to nothing, and have a time-out of their own.
  *
  * @param body the answer, before it is sent
+ * @param limits for tests
  */
-export function limitSending(response: ServerResponse, body: unknown): void {
+export function limitSending(
+  response: ServerResponse,
+  body: unknown,
+  { sendMs = SEND_MS, bytesPerMs = SEND_BYTES_PER_MS }: { sendMs?: number; bytesPerMs?: number } = {},
+): void {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) return;
   const bytes = Buffer.byteLength(body);
   const end = () => response.destroy();
   const share = answers.open(end);
-  const timeout = setTimeout(end, SEND_MS + bytes / SEND_BYTES_PER_MS);
+  const timeout = setTimeout(end, sendMs + bytes / bytesPerMs);
   response.once('close', () => {
     clearTimeout(timeout);
     share[Symbol.dispose]();
