@@ -148,7 +148,7 @@ export async function readForm(request: IncomingMessage, limit: number): Promise
     throw new ServiceError('unsupported_media_type', {
       detail: 'Send the form as application/x-www-form-urlencoded, in UTF-8.',
     });
-  const fields = parseFields(await readBytes(request, limit), FORM_FIELDS);
+  const fields = await parseFields(await readBytes(request, limit), FORM_FIELDS);
   if (fields === null)
     throw invalidInput([{ pointer: '', message: `must not have more than ${FORM_FIELDS} fields` }]);
   return fields;

@@ -206,7 +206,7 @@ export class ServiceError extends Error {
 }
 
 /** How much an error tells: of an input with very many faults, or with very long names, not all of it is repeated. */
-const MAX_FAULTS = 20;
+export const MAX_FAULTS = 20;
 /** UTF-16 code units of JSON; at most three times as many bytes. */
 const MAX_FAULTS_LENGTH = 16_384;
 const MAX_POINTER_LENGTH = 200;
@@ -216,8 +216,12 @@ const MAX_MESSAGE_LENGTH = 1000;
 export const cutText = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 
-/** `invalid_input` with the first faults, at most 20 and 48 KB of them; `moreErrors` counts the others. */
-export function invalidInput(faults: readonly Fault[]): ServiceError {
+/**
+ * `invalid_input` with the first faults, at most 20 and 48 KB of them; `moreErrors` counts the others.
+ *
+ * @param untold faults beyond those of the list
+ */
+export function invalidInput(faults: readonly Fault[], untold = 0): ServiceError {
   const errors: Fault[] = [];
   let length = 0;
   for (const fault of faults.slice(0, MAX_FAULTS)) {
@@ -227,6 +231,6 @@ export function invalidInput(faults: readonly Fault[]): ServiceError {
     if (length > MAX_FAULTS_LENGTH) break;
     errors.push({ pointer, message });
   }
-  const moreErrors = faults.length - errors.length;
+  const moreErrors = faults.length - errors.length + untold;
   return new ServiceError('invalid_input', { errors, ...(moreErrors > 0 ? { moreErrors } : {}) });
 }

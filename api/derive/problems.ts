@@ -2,6 +2,7 @@ import {
   ERRORS,
   type ErrorCode,
   isErrorCode,
+  MAX_FAULTS,
   type ProblemMembers,
   ServiceError,
 } from '../../schemas/errors.ts';
@@ -42,8 +43,8 @@ export const PROBLEM_SCHEMA = {
     requestId: { type: 'string', description: 'Name it when you ask us about this answer.' },
     errors: {
       type: 'array',
-      description: 'Only with `invalid_input`: the faults, the first 20 at most. Long texts are cut.',
-      maxItems: 20,
+      description: `Only with \`invalid_input\`: the faults, the first ${MAX_FAULTS} at most. Long texts are cut.`,
+      maxItems: MAX_FAULTS,
       items: {
         type: 'object',
         properties: {

@@ -15,14 +15,14 @@ const bound = (json: string): string | null => exceededBound(Buffer.from(json))?
 
 test('the bounds of a JSON text: to the value, the level and the byte', (t) => {
   const list = (count: number) => `{"a":[${Array(count).fill(1).join()}]}`;
-  t.is(bound(list(9_999)), null);
-  t.regex(String(bound(list(10_000))), /10000 values/);
+  t.is(bound(list(7_999)), null);
+  t.regex(String(bound(list(8_000))), /8000 values/);
   const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
   t.is(bound(nested(32)), null);
   t.regex(String(bound(nested(33))), /32 levels/);
   const named = (length: number) => `{"${'n'.repeat(length)}" : 1}`;
-  t.is(bound(named(1023)), null);
-  t.regex(String(bound(named(1024))), /1024 bytes/);
+  t.is(bound(named(255)), null);
+  t.regex(String(bound(named(256))), /256 bytes/);
   const marks = '[{,:'.repeat(20_000);
   t.is(bound(JSON.stringify({ a: marks, b: `\\"${marks}\\`, c: marks })), null, 'marks within strings');
 });
@@ -34,7 +34,7 @@ test('what begins an object', (t) => {
     t.false(startsObject(Buffer.from(json)), json);
 });
 
-test('a form is read as by URLSearchParams', (t) => {
+test('a form is read as by URLSearchParams', async (t) => {
   const random = seededRandom((line) => t.log(line));
   const parts = [
     'a',
@@ -56,14 +56,14 @@ test('a form is read as by URLSearchParams', (t) => {
   for (let round = 0; round < 3000; round++) {
     const text = Array.from({ length: random.integer(0, 12) }, () => random.pick(parts)).join('');
     const body = Buffer.from(`x${text}`);
-    t.deepEqual([...(parseFields(body, 100) ?? [])], [...new URLSearchParams(body.toString())], text);
+    t.deepEqual([...((await parseFields(body, 100)) ?? [])], [...new URLSearchParams(body.toString())], text);
   }
 });
 
-test('a form has a limit of fields', (t) => {
-  t.is(parseFields(Buffer.from('a&a&a'), 3)?.size, 3);
-  t.is(parseFields(Buffer.from('a&a&a&'), 2), null);
-  t.is(parseFields(Buffer.from('&'.repeat(1000)), 2), null);
+test('a form has a limit of fields', async (t) => {
+  t.is((await parseFields(Buffer.from('a&a&a'), 3))?.size, 3);
+  t.is(await parseFields(Buffer.from('a&a&a&'), 2), null);
+  t.is(await parseFields(Buffer.from('&'.repeat(1000)), 2), null);
 });
 
 test('the oldest holders are evicted when all together hold too much', (t) => {

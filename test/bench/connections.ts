@@ -42,7 +42,7 @@ async function trickle(socket: Socket, text: string, everyMs: number, signal: Ab
   }
 }
 
-const unknownFields = `{${Array.from({ length: 9000 }, (_, index) => `"a${index}":1`).join()}}`;
+const unknownFields = `{${Array.from({ length: 7000 }, (_, index) => `"a${index}":1`).join()}}`;
 
 const ATTACKS: Record<string, { connections: number; attack: Attack }> = {
   '10,000 idle connections': { connections: 10_000, attack: async () => undefined },
