@@ -4,7 +4,7 @@ import type { Fault } from '../schemas/errors.ts';
 const MAX_DEPTH = 32;
 /** Values of all arrays and objects together. The largest input, 32 KB of headers, has 6,500 at most. */
 const MAX_VALUES = 8000;
-/** Bytes of a field's name as it is written. The validator copies names into the place of each fault below them. */
+/** Bytes of a field's name as it is written. The validator copies a name for each fault below it. */
 const MAX_NAME_BYTES = 256;
 
 const [TAB, LINE_FEED, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];

@@ -21,7 +21,8 @@ export function limitSending(
   body: unknown,
   { sendMs = SEND_MS, bytesPerMs = SEND_BYTES_PER_MS }: { sendMs?: number; bytesPerMs?: number } = {},
 ): void {
-  if (typeof body !== 'string' && !Buffer.isBuffer(body)) return;
+  // A client that has hung up gets no answer, and its `close` is over.
+  if (response.destroyed || (typeof body !== 'string' && !Buffer.isBuffer(body))) return;
   const bytes = Buffer.byteLength(body);
   const end = () => response.destroy();
   const share = answers.open(end);

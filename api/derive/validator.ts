@@ -79,7 +79,7 @@ function asFault(error: ErrorObject, { properties }: ObjectSchema): Fault {
 }
 
 /**
- * Compiles validators that report all faults at once, apply defaults and never coerce; lone surrogates are faults
+ * Compiles validators that find all faults, apply defaults and never coerce; lone surrogates are faults
  * everywhere. `T` is the schema's own type.
  */
 export function createValidator(): <T = Record<string, unknown>>(
