@@ -31,10 +31,11 @@ export async function endAbandoned(what: string): Promise<void> {
 }
 
 function abandoned(what: string): number[] {
-  const mark = new RegExp(`${markOf(what)}(\\d+)`);
+  const mark = markOf(what);
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name);
-    const owner = mark.exec(Number.isNaN(pid) ? '' : readOrEmpty(`/proc/${pid}/cmdline`))?.[1];
+    const [, afterMark = ''] = Number.isNaN(pid) ? [] : readOrEmpty(`/proc/${pid}/cmdline`).split(mark);
+    const owner = /^\d+/.exec(afterMark)?.[0];
     return owner === undefined || descends(pid, Number(owner)) ? [] : [pid];
   });
 }

@@ -8,7 +8,8 @@ export interface BodyText {
 }
 
 const TEXTUAL =
-  /^(?:text\/.+|.+\+(?:json|xml|yaml)|application\/(?:json|xml|xml-dtd|(?:x-)?(?:javascript|ecmascript|ndjson|yaml)|x-www-form-urlencoded|graphql|sql|toml))$/;
+  /^(?:text\/|application\/(?:json|xml|xml-dtd|(?:x-)?(?:javascript|ecmascript|ndjson|yaml)|x-www-form-urlencoded|graphql|sql|toml)$)/;
+const TEXTUAL_SUFFIX = /\+(?:json|xml|yaml)$/;
 const MEDIA = /^(?:image|audio|video|font)\//;
 
 /** "Binary data byte": MIME Sniffing Standard, section 3. */
@@ -32,7 +33,7 @@ function readMediaType(field: string | null): MediaType {
 }
 
 function textOf(bytes: Buffer, { type, charset: declared }: MediaType): string | null {
-  const textual = TEXTUAL.test(type);
+  const textual = TEXTUAL.test(type) || TEXTUAL_SUFFIX.test(type);
   if (MEDIA.test(type) && !textual) return null;
   const charset =
     // In a file of a type of its own the same bytes may mean anything.

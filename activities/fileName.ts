@@ -60,12 +60,22 @@ function cut(text: string, bytes: number): string {
   return kept;
 }
 
+/** Takes spaces and dots off both ends, in linear time. */
+function trimDots(text: string): string {
+  const isEdge = (index: number): boolean => /[\s.]/.test(text[index] ?? 'x');
+  let start = 0;
+  let end = text.length;
+  while (isEdge(start)) start++;
+  while (end > start && isEdge(end - 1)) end--;
+  return text.slice(start, end);
+}
+
 /** What is left of a name: a stem that is safe on every system, or ''. */
 function cleanStem(name: string): string {
   // A path is not the sender's to choose.
   const base = name.split(/[/\\]/).at(-1) ?? '';
   const stem = base.replace(EXTENSION, '').replace(UNSAFE, ' ').replace(/\s+/g, ' ');
-  const trimmed = stem.replace(/^[\s.]+|[\s.]+$/g, '');
+  const trimmed = trimDots(stem);
   return RESERVED.test(trimmed) ? '' : trimmed;
 }
 

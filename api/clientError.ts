@@ -4,9 +4,14 @@ import type { Duplex } from 'node:stream';
 import { ERRORS, ServiceError } from '../schemas/errors.ts';
 import { problemBody } from './middleware/problem.ts';
 
+/** How long a client may keep a connection open after it was answered and closed from this side. */
+const LINGER_MS = 2000;
+
 /** Answers on a bare connection, in the form of every other error, and closes it. */
 function answerProblem(socket: Duplex, error: ServiceError, headers: readonly string[] = []): void {
   const requestId = `req_${randomUUID()}`;
+  const timeout = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timeout));
   const body = JSON.stringify(problemBody(error, requestId));
   const { status, title } = ERRORS[error.code];
   socket.end(
@@ -24,19 +29,18 @@ function answerProblem(socket: Duplex, error: ServiceError, headers: readonly st
   );
 }
 
-/** Answers what Node could not read as a request, or waited for too long. */
+/** Answers a request that Node could not parse, or that did not arrive in time. */
 export function answerClientError(error: Error, socket: Duplex): void {
   const reset = 'code' in error && error.code === 'ECONNRESET';
   if (reset || !socket.writable) {
     socket.destroy();
     return;
   }
-  const detail =
-    'The request is no HTTP/1.1, has a header that is none or too many of them, or came too slowly.';
+  const detail = 'The request is not valid HTTP/1.1, its headers are too large, or it came too slowly.';
   answerProblem(socket, new ServiceError('invalid_header', { detail }));
 }
 
-/** Answers who takes us for a proxy. */
+/** Answers a CONNECT request, which is for proxies. */
 export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
   socket.on('error', () => socket.destroy());
   answerProblem(socket, new ServiceError('method_not_allowed'), ['Allow: GET, HEAD, POST']);

@@ -1,4 +1,3 @@
-import { createServer } from 'node:http';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
@@ -25,7 +24,6 @@ import { connectClient } from '../workers/temporal.ts';
 import { createApp } from './app.ts';
 import { createAuth } from './auth.ts';
 import { createCallRunner } from './calls.ts';
-import { answerClientError, answerConnect } from './clientError.ts';
 import { createHandOver } from './handOver.ts';
 import { createInternalServer } from './internal.ts';
 import { drain, listen } from './listen.ts';
@@ -33,16 +31,12 @@ import { createMailer } from './mailer.ts';
 import { createMails } from './mails.ts';
 import { createApiMetrics, createRegistry } from './metrics.ts';
 import { startNotices } from './notices.ts';
+import { createPublicServer } from './publicServer.ts';
 import { runMain } from './runMain.ts';
 import { openStripe } from './stripe/open.ts';
 import { addToldPorts } from './toldPorts.ts';
 import { createWebhooks } from './webhooks.ts';
 import { createWebhookWorkflow } from './webhookWorkflow.ts';
-
-/** Connections that say nothing are closed after these; a running call may take its 100 s. */
-const HEADERS_TIMEOUT_MS = 20_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-const KEEP_ALIVE_MS = 65_000;
 
 /** Resolves when somebody wants the process to end: a signal, or the parent that is gone. */
 const toldToStop = (): Promise<void> =>
@@ -131,23 +125,7 @@ async function main(): Promise<void> {
       log,
     }),
   });
-  const server = open.adopt(
-    createServer(
-      {
-        headersTimeout: HEADERS_TIMEOUT_MS,
-        requestTimeout: REQUEST_TIMEOUT_MS,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        // Looked at with the request (middleware/problem.ts), so that it is refused in our own form.
-        requireHostHeader: false,
-      },
-      app.callback(),
-    ),
-    drain,
-  );
-  server.on('clientError', answerClientError);
-  server.on('connect', answerConnect);
-  // Another expectation than 100-continue may be ignored (RFC 9110 section 10.1.1); Node's own answer has no body.
-  server.on('checkExpectation', app.callback());
+  const server = open.adopt(createPublicServer(app.callback()), drain);
   const baseUrl = await listen(server, env.HOST, env.PORT);
   closedPorts.push(Number(new URL(baseUrl).port));
   if (publicUrl === '') publicUrl = baseUrl;

@@ -20,7 +20,7 @@ export function createOwnAddresses(
   let readAt = -Infinity;
   return (address) => {
     if (now() - readAt > REFRESH_MS) {
-      own = interfaces().flatMap((text) => parseAddress(text.replace(/%.*$/, '')) ?? []);
+      own = interfaces().flatMap((text) => parseAddress(text.split('%', 1).join()) ?? []);
       readAt = now();
     }
     return (

@@ -170,6 +170,8 @@ export interface Fault {
 /** Public members beyond the RFC 9457 ones. */
 export interface ProblemMembers {
   errors?: Fault[];
+  /** How many more faults there are than `errors` lists. */
+  moreErrors?: number;
   available?: number;
   cost?: number;
 }
@@ -211,5 +213,32 @@ export class ServiceError extends Error {
   }
 }
 
-/** Creates an `invalid_input` error with its faults. */
-export const invalidInput = (errors: Fault[]): ServiceError => new ServiceError('invalid_input', { errors });
+/** Largest number of faults in an error response. Together with the limits below it bounds the size of a refusal. */
+export const MAX_FAULTS = 20;
+/** UTF-16 code units of JSON; at most three times as many bytes. */
+const MAX_FAULTS_LENGTH = 16_384;
+const MAX_POINTER_LENGTH = 200;
+const MAX_MESSAGE_LENGTH = 1000;
+
+/** Cuts a text to so many UTF-16 code units. */
+export const cutText = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+
+/**
+ * Creates an `invalid_input` error with the first faults, at most 20 and 48 KB of them; `moreErrors` counts the others.
+ *
+ * @param untold number of faults that are not in the list
+ */
+export function invalidInput(faults: readonly Fault[], untold = 0): ServiceError {
+  const errors: Fault[] = [];
+  let length = 0;
+  for (const fault of faults.slice(0, MAX_FAULTS)) {
+    const pointer = cutText(fault.pointer, MAX_POINTER_LENGTH);
+    const message = cutText(fault.message, MAX_MESSAGE_LENGTH);
+    length += JSON.stringify({ pointer, message }).length;
+    if (length > MAX_FAULTS_LENGTH) break;
+    errors.push({ pointer, message });
+  }
+  const moreErrors = faults.length - errors.length + untold;
+  return new ServiceError('invalid_input', { errors, ...(moreErrors > 0 ? { moreErrors } : {}) });
+}

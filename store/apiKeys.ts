@@ -7,7 +7,8 @@ import type { ApiKeyDoc, Store } from './mongo.ts';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const CHECK_LENGTH = 6;
-const SHAPE = new RegExp(`^ut_[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`);
+/** `RANDOM_LENGTH` and `CHECK_LENGTH` characters of the alphabet. */
+const SHAPE = /^ut_[0-9A-Za-z]{36}$/;
 /** Characters of a key that may be shown again, to tell keys apart. */
 const PREFIX_LENGTH = 9;
 /** Live keys an account may have. */

@@ -41,7 +41,7 @@ const NETWORK = [
 /** Connects to the mail server that the operator names. */
 const MAILER = 'api/mailer.ts';
 /** Listen, and connect to nothing. */
-const LISTENERS = ['api/server.ts', 'api/internal.ts', 'api/listen.ts'];
+const LISTENERS = ['api/publicServer.ts', 'api/internal.ts', 'api/listen.ts'];
 /** Numbers that workflows share with everybody else; it imports nothing. */
 const CONSTANTS = 'schemas/webhookLimits.ts';
 /** The SDK has it load its failures from a file of its own, whose base class only this package exports. */

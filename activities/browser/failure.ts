@@ -10,7 +10,8 @@ import { within } from './within.ts';
 const REFUSED =
   /ERR_(UNSAFE_REDIRECT|UNSAFE_PORT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME|BLOCKED_BY_CLIENT|ACCESS_DENIED)\b/;
 /** Challenges (RFC 9110 section 11.6.1) for which a browser prompts the user; for others it shows the page. */
-const ASKS_USER = /(?:^|[,\n])\s*(?:basic|digest|negotiate|ntlm)\b/i;
+const ASKS_USER = /^\s*(?:basic|digest|negotiate|ntlm)\b/i;
+const asksUser = (header: string): boolean => header.split(/[,\n]/).some((part) => ASKS_USER.test(part));
 const TLS = /ERR_(CERT_\w+|SSL_\w+|BAD_SSL\w*|TLS\w*)/;
 
 const ANSWER_MS = 3_000;
@@ -40,7 +41,7 @@ async function refusalOf(
   const response = requests.navigation?.response();
   const status = response?.status() ?? 0;
   if (status < 400) return null;
-  if (status === 401 && ASKS_USER.test(response?.headers()['www-authenticate'] ?? ''))
+  if (status === 401 && asksUser(response?.headers()['www-authenticate'] ?? ''))
     return new Refusal('net::ERR_INVALID_AUTH_CREDENTIALS');
   const empty = await within(world.evaluate(hasEmptyBody), ANSWER_MS);
   return empty === true ? new Refusal(`status ${status} without a page`) : null;

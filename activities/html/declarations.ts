@@ -7,13 +7,14 @@ export interface Declaration {
 /** By property. */
 export type Declarations = ReadonlyMap<string, Declaration>;
 
-const DECLARATION =
-  /(?:^|;)\s*(display|visibility|content-visibility)\s*:\s*([a-z-]+)\s*(!\s*important\b)?/gi;
+const DECLARATION = /^(display|visibility|content-visibility)\s*:\s*([a-z-]+)\s*(!\s*important\b)?/i;
 
 /** The declarations of a rule or of a `style` attribute. */
 export function readDeclarations(text: string): Declarations {
   const found = new Map<string, Declaration>();
-  for (const [, property = '', value = '', important] of text.matchAll(DECLARATION)) {
+  for (const part of text.split(';')) {
+    const [, property, value = '', important] = DECLARATION.exec(part.trimStart()) ?? [];
+    if (property === undefined) continue;
     const declaration = { value: value.toLowerCase(), important: important !== undefined };
     override(found, new Map([[property.toLowerCase(), declaration]]));
   }

@@ -36,9 +36,13 @@ function dimension(text: string | undefined): number | null {
   return digits === undefined || rest === '%' ? null : Number(digits);
 }
 
-/** The first candidate of a `srcset`, up to its descriptor. */
-const firstCandidate = (srcset: string | undefined): string | undefined =>
-  /^[\s,]*([^\s]*[^\s,])/.exec(srcset ?? '')?.[1];
+/** The URL of the first candidate of a `srcset` (HTML Standard, "parse a srcset attribute"); undefined when it is empty. */
+function firstCandidate(srcset = ''): string | undefined {
+  const [url = ''] = srcset.replace(/^[\s,]+/, '').split(/\s/, 1);
+  let end = url.length;
+  while (url[end - 1] === ',') end--;
+  return url.slice(0, end) || undefined;
+}
 
 /** The images of a page in the order of the document. Those that the page holds itself (`data:`) have no address. */
 export function findImages({ elements, base }: LoadedPage, limit: number): Image[] {

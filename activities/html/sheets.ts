@@ -17,8 +17,10 @@ const RULES = 5000;
 const WORK = 1_500_000;
 const NESTED = 8;
 
-const COMMENT_OR_STRING =
-  /\/\*[\s\S]*?(?:\*\/|$)|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|<!--|-->/g;
+/** Longer selectors are left out: the time to match one grows with its length. */
+const SELECTOR_LENGTH = 1000;
+
+const COMMENT_OR_QUOTE = /\/\*|["']|<!--|-->/g;
 const SCREEN = /^(?:only\s+)?(?:all|screen)$/i;
 /**
  * Types, classes, ids and attributes, also within each other. What goes by state or by neighbours is left out: states
@@ -29,16 +31,51 @@ const SELECTOR = /^(?:[^:~+<()\\]|\\.)+$/s;
 const isForScreens = (media: string): boolean =>
   media.trim() === '' || media.split(',').some((it) => SCREEN.test(it.trim()));
 
+/** The index after the string whose opening quote is at `start`: after its closing quote, or at the end of the line. */
+function endOfString(css: string, start: number): number {
+  const quote = css[start];
+  for (let at = start + 1; at < css.length; at++) {
+    if (css[at] === '\\') at++;
+    else if (css[at] === quote) return at + 1;
+    else if (css[at] === '\n') return at;
+  }
+  return css.length;
+}
+
+/** Puts a space in the place of each comment, and of each string that holds a mark which `rulesOf` splits at. */
+function withoutComments(css: string): string {
+  const parts: string[] = [];
+  let done = 0;
+  for (;;) {
+    COMMENT_OR_QUOTE.lastIndex = done;
+    const found = COMMENT_OR_QUOTE.exec(css);
+    if (found === null) break;
+    const [mark] = found;
+    parts.push(css.slice(done, found.index));
+    done = found.index + mark.length;
+    if (mark === '/*') {
+      const end = css.indexOf('*/', done);
+      done = end === -1 ? css.length : end + 2;
+    }
+    if (mark === '"' || mark === "'") done = endOfString(css, found.index);
+    const text = css.slice(found.index, done);
+    parts.push(/^["'][^{};]*$/.test(text) ? text : ' ');
+  }
+  return parts.join('') + css.slice(done);
+}
+
 /** Each rule of a sheet: its selectors and its declarations. Those for other media, and nested ones, are left out. */
 function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
-  const text = css.replace(COMMENT_OR_STRING, (it) => (/^["'][^{};]*$/.test(it) ? it : ' '));
+  const pieces = `${withoutComments(css)}}`.split(/([{};])/);
   let groups = 0;
   let skipped = 0;
   let selectors: string | null = null;
   let body = '';
   // What is left open ends with the sheet; a brace too many makes the next selector invalid.
   let stray = '';
-  for (const [, before = '', mark] of `${text}}`.matchAll(/([^{};]*)([{};])/g)) {
+  for (let index = 0; index + 1 < pieces.length; index += 2) {
+    const before = pieces[index] ?? '';
+    const mark = pieces[index + 1];
     if (mark === '{') {
       const media = /^\s*@media\b(.*)$/is.exec(before)?.[1];
       if (skipped > 0 || selectors !== null) skipped++;
@@ -83,7 +120,7 @@ function readRules($: CheerioAPI): Rule[] {
       const parts = selectors.split(',').map((part) => part.trim());
       if (declarations.size === 0 || parts.includes('')) continue;
       for (const selector of parts) {
-        if (SELECTOR.test(selector) && rules.length < RULES)
+        if (selector.length <= SELECTOR_LENGTH && SELECTOR.test(selector) && rules.length < RULES)
           rules.push({ selector, specificity: specificityOf(selector), declarations });
       }
     }

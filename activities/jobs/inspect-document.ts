@@ -38,7 +38,7 @@ async function typeOfZip(bytes: Buffer): Promise<DocumentType> {
   const parts = await readZip(bytes, [CONTENT_TYPES, MIME_TYPE, MANIFEST], budget);
   const manifest = decode(parts.get(MANIFEST));
   if (decode(parts.get(MIME_TYPE)).trim() === ODT_TYPE) {
-    if (/<(?:[\w.-]+:)?encryption-data\b/.test(manifest)) throw passwordProtected();
+    if (/[<:]encryption-data\b/.test(manifest)) throw passwordProtected();
     return ODT;
   }
   const types = decode(parts.get(CONTENT_TYPES));

@@ -32,13 +32,20 @@ export const hasHeader = (start: string): boolean => start.includes('%PDF-');
 /** Whether it may be a PDF: it says so or, its header lost, has an object where the first one stands. */
 export const mayBePdf = (start: string): boolean => hasHeader(start) || /\d\s+\d+\s+obj\b/.test(start);
 
+/** The insides of the dictionaries that hold no other dictionary or hexadecimal string. */
+const flatDictionaries = (text: string): string[] =>
+  text.split('<<').flatMap((part, index) => {
+    const end = part.search(/[<>]/);
+    return index > 0 && part.startsWith('>>', end) ? [part.slice(0, end)] : [];
+  });
+
 /**
  * Pages of a linearized file by its first object, whose numbers are in the clear also where everything else is encrypted
  * (ISO 32000-2, annex F.3.3); null when it is not linearized, or was changed since.
  */
 export function linearizedPages(start: string, size: number): number | null {
-  const dictionary = /<<[^<>]*\/Linearized\b[^<>]*>>/.exec(start)?.[0] ?? '';
-  const numberAt = (key: string): number => Number(new RegExp(`/${key}\\s+(\\d+)`).exec(dictionary)?.[1]);
-  const pages = numberAt('N');
-  return numberAt('L') === size && pages > 0 ? pages : null;
+  const dictionary = flatDictionaries(start).find((it) => /\/Linearized\b/.test(it)) ?? '';
+  const pages = Number(/\/N\s+(\d+)/.exec(dictionary)?.[1]);
+  const length = Number(/\/L\s+(\d+)/.exec(dictionary)?.[1]);
+  return length === size && pages > 0 ? pages : null;
 }

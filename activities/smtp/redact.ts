@@ -54,7 +54,7 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
   const long = secrets.filter((secret) => !isShort(secret)).flatMap(spellingsOf);
   const plain = unique(long.map((text) => fold(compact(text).text)));
   const byteForms = secrets.flatMap(bytesOf).filter(({ length }) => length >= SHORT);
-  const encoded = unique([...byteForms.flatMap(coresOf), ...sent.map((text) => text.replace(/=+$/, ''))]);
+  const encoded = unique([...byteForms.flatMap(coresOf), ...sent.map((text) => text.replace(/={1,2}$/, ''))]);
 
   /** Which characters are to go. */
   function mask(text: string): Uint8Array {

@@ -12,9 +12,10 @@ const MISUSED = 2;
 
 /** What was wrong with the input, in one line. */
 function inOneLine(error: ServiceError): string {
-  const { errors = [] } = error.members;
+  const { errors = [], moreErrors = 0 } = error.members;
   const faults = errors.map(({ pointer, message }) => `${pointer} ${message}`).join('; ');
-  return faults === '' ? error.detail : faults;
+  const more = moreErrors === 0 ? '' : `; and ${moreErrors} more`;
+  return faults === '' ? error.detail : faults + more;
 }
 
 /** The message and the exit status for an error that is the operator's to know. @throws every other one */

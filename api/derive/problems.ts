@@ -2,6 +2,7 @@ import {
   ERRORS,
   type ErrorCode,
   isErrorCode,
+  MAX_FAULTS,
   type ProblemMembers,
   ServiceError,
 } from '../../schemas/errors.ts';
@@ -42,7 +43,8 @@ export const PROBLEM_SCHEMA = {
     requestId: { type: 'string', description: 'Id of the request. Quote it when you contact support.' },
     errors: {
       type: 'array',
-      description: 'Only with `invalid_input`: the faults of the input.',
+      description: `Only with \`invalid_input\`: the faults of the input, at most ${MAX_FAULTS}. Long texts are cut.`,
+      maxItems: MAX_FAULTS,
       items: {
         type: 'object',
         properties: {
@@ -55,6 +57,11 @@ export const PROBLEM_SCHEMA = {
         required: ['pointer', 'message'],
         additionalProperties: false,
       },
+    },
+    moreErrors: {
+      type: 'integer',
+      minimum: 1,
+      description: 'Only with `invalid_input`: how many more faults there are than `errors` lists.',
     },
     available: {
       type: 'integer',

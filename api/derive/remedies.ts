@@ -24,7 +24,8 @@ export const REMEDIES: Record<ErrorCode, string> = {
   rotation_pending: 'Activate the new secret, wait until it is 24 hours old, or rotate with "force".',
   body_too_large: 'Send a smaller body. "detail" states the limit in bytes.',
   unsupported_media_type: 'Send Content-Type: application/json and no Content-Encoding.',
-  invalid_input: 'Correct the faults in "errors". Each has its position in your input.',
+  invalid_input:
+    'Correct the faults in "errors". Each has its position in your input. At most 20 are listed; "moreErrors" counts the others.',
   idempotency_key_mismatch: 'Use a new key for each new request. To retry a request, repeat it unchanged.',
   target_refused:
     'Use a public host and a common port. Private, loopback and link-local addresses are refused, also behind a name or a redirect.',

@@ -1,11 +1,11 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { type Fault, invalidInput } from '../../schemas/errors.ts';
+import { type Fault, invalidInput, MAX_FAULTS } from '../../schemas/errors.ts';
 import { escapePointer } from '../../schemas/formats/pointer.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
 import { loneSurrogates } from './loneSurrogates.ts';
 
-/** Fills in defaults and answers the value. @throws ServiceError invalid_input with every fault */
+/** Fills in defaults and answers the value. @throws ServiceError invalid_input with the faults (see `invalidInput`) */
 export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
 
 /** How many of what there must be, in words: `at least 1 item`. */
@@ -79,7 +79,7 @@ function asFault(error: ErrorObject, { properties }: ObjectSchema): Fault {
 }
 
 /**
- * Compiles validators that report all faults at once, apply defaults and never coerce; lone surrogates are faults
+ * Compiles validators that find all faults, apply defaults and never coerce; lone surrogates are faults
  * everywhere. `T` is the schema's own type.
  */
 export function createValidator(): <T = Record<string, unknown>>(
@@ -93,8 +93,12 @@ export function createValidator(): <T = Record<string, unknown>>(
     const check = ajv.compile<T>(schema);
     return (value) => {
       const faults = loneSurrogates(value);
-      if (!check(value))
-        throw invalidInput([...(check.errors ?? []).map((error) => asFault(error, schema)), ...faults]);
+      if (!check(value)) {
+        const errors = check.errors ?? [];
+        // Only the errors that are told are put into words: of a large input there are thousands.
+        const told = errors.slice(0, MAX_FAULTS).map((error) => asFault(error, schema));
+        throw invalidInput([...told, ...faults], errors.length - told.length);
+      }
       faults.push(...(more?.(value) ?? []));
       if (faults.length > 0) throw invalidInput(faults);
       return value;

@@ -18,7 +18,7 @@ const ipv4Value = (text: string): number =>
 
 /** @param text a valid IPv6 address */
 function ipv6Value(text: string): bigint {
-  const [, head = text, tail] = /^(.*)::(.*)$/.exec(text) ?? [];
+  const [head = '', tail] = text.split('::');
   const groups = (part: string): string[] =>
     part.split(':').flatMap((group) => {
       if (!group.includes('.')) return group === '' ? [] : [group.padStart(4, '0')];

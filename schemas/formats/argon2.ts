@@ -24,7 +24,7 @@ const PARAMETER = /^(?:([mtp])=(0|[1-9]\d*)|(keyid|data)=(.*))$/;
 /** Unpadded base64; null when it is not what an encoder would have written (a stray character, bits left over). */
 function decode(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
-  return bytes.toString('base64').replace(/=+$/, '') === text ? bytes : null;
+  return bytes.toString('base64').replace(/={1,2}$/, '') === text ? bytes : null;
 }
 
 const isVariant = (text: string | undefined): text is Argon2Hash['variant'] =>

@@ -2,6 +2,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { benchBrowser, startPages } from './browser.ts';
 import { benchCalls } from './calls.ts';
+import { benchConnections } from './connections.ts';
 import { benchFairness } from './fairness.ts';
 import { benchHashes } from './hashes.ts';
 import { benchHistory } from './history.ts';
@@ -54,6 +55,14 @@ const sections: Record<string, () => Promise<object>> = {
       'bare /s': bare.perSecond,
       'hash-text /s': call.perSecond,
       '/s ratio': throughput,
+    })),
+  connections: async () =>
+    (await benchConnections(stack)).map(({ beside, call, ratio, memory }) => ({
+      'hash-text beside': beside,
+      'p50 ms': call.p50,
+      'p95 ms': call.p95,
+      'p95 ratio': ratio,
+      'API MB': memory,
     })),
   fairness: async () =>
     (await benchFairness(servers)).map(({ pool, flood, flooders, idle, longestJob, limit, ...row }) => ({

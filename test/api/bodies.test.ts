@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+const ANSWER_BYTES = 65_536;
+const FAULTS = 20;
+/** Of the API's memory, MB. */
+const MEMORY = 600;
+const UNREAD = 160;
+
+let stack: Stack;
+let account: TestAccount;
+
+test.before(async () => {
+  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  account = await makeAccount(stack, 100);
+});
+test.after.always(() => stack?.stop());
+
+const LARGE = 5_200_000;
+const nested = (depth: number) => `{"html":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+const unknownFields = (count: number) =>
+  `{${Array.from({ length: count }, (_, index) => `"a${index.toString(36)}":1`).join()}}`;
+const headerValues = (value: string, count: number) =>
+  `{"url":"https://example.com","headers":{"a":[${Array(count).fill(value).join()}]}}`;
+
+async function refusal(t: ExecutionContext, tool: string, body: string, status = 422): Promise<Json> {
+  const response = await account.call(tool, body);
+  t.is(response.status, status);
+  const text = await response.text();
+  t.true(Buffer.byteLength(text) <= ANSWER_BYTES, `${text.length} characters`);
+  const problem = recordAt(JSON.parse(text));
+  if (status === 422) t.true(recordsAt(problem.errors).length <= FAULTS);
+  return problem;
+}
+
+const HEAVY: [name: string, tool: string, body: () => string, message: RegExp][] = [
+  ['a list 2,600,000 deep', 'html-to-image', () => nested(LARGE / 2 - 10), /nested deeper than 32 levels/],
+  ['480,000 unknown fields', 'html-to-image', () => unknownFields(480_000), /more than 8000 values/],
+  ['520,000 numbers for a header', 'http-request', () => headerValues('1', 520_000), /more than 8000 values/],
+  [
+    '340,000 strings for a header',
+    'http-request',
+    () => headerValues('""', 340_000),
+    /more than 8000 values/,
+  ],
+  [
+    'a name of 1 MB above 2,000 faults',
+    'http-request',
+    () =>
+      `{"url":"https://example.com","headers":{"${'~'.repeat(1_000_000)}":[${Array(2000).fill(1).join()}]}}`,
+    /longer than 256 bytes/,
+  ],
+];
+for (const [name, tool, body, message] of HEAVY)
+  test(`refused before it is parsed: ${name}`, async (t) => {
+    const { code, errors } = await refusal(t, tool, body());
+    t.is(code, 'invalid_input');
+    t.regex(String(recordsAt(errors)[0]?.message), message);
+  });
+
+test('a refusal names 20 faults and counts the others', async (t) => {
+  const { errors, moreErrors } = await refusal(t, 'hash-text', unknownFields(7000));
+  t.is(recordsAt(errors).length, FAULTS);
+  // And the field that is required.
+  t.is(moreErrors, 7001 - FAULTS);
+  const few = await refusal(t, 'hash-text', unknownFields(5));
+  t.is(recordsAt(few.errors).length, 6);
+  t.false('moreErrors' in few);
+});
+
+test('long names are cut in a refusal', async (t) => {
+  const names = Array.from({ length: 150 }, (_, index) => `${index}${'\\u0001'.repeat(40)}`);
+  const body = `{${names.map((name) => `"${name}":1`).join()}}`;
+  const { errors, moreErrors } = await refusal(t, 'hash-text', body);
+  t.is(recordsAt(errors).length + Number(moreErrors), 151);
+});
+
+const open = async (): Promise<Socket> => {
+  const { hostname, port } = new URL(stack.baseUrl);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+};
+
+const head = (tool: string, extra: string[]): string =>
+  [
+    `POST /api/v1/tools/${tool} HTTP/1.1`,
+    'Host: x',
+    'Content-Type: application/json',
+    `Authorization: Bearer ${account.toolsKey}`,
+    ...extra,
+    '\r\n',
+  ].join('\r\n');
+
+/** Sends bytes as they are. @returns what came back until the connection ended */
+async function raw(bytes: string): Promise<string> {
+  const socket = await open();
+  socket.write(bytes);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await Promise.race([once(socket, 'close'), sleep(60_000, undefined, { ref: false })]);
+  socket.destroy();
+  return Buffer.concat(chunks).toString();
+}
+
+test('two Authorization headers are refused, whatever they hold', async (t) => {
+  const body = '{"text":"abc"}';
+  const send = (value: string) =>
+    raw(
+      head('hash-text', [`Content-Length: ${body.length}`, 'Connection: close', `Authorization: ${value}`]) +
+        body,
+    );
+  for (const value of [`Bearer ${account.toolsKey}`, 'Basic abc', '']) {
+    const answer = await send(value);
+    t.regex(answer, /^HTTP\/1\.1 400 /);
+    t.regex(answer, /"code":"invalid_header"/);
+  }
+});
+
+test('a body in very many small pieces is refused', async (t) => {
+  const piece = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const body = `${piece('{"text":"')}${piece('x').repeat(400_000)}${piece('"}')}0\r\n\r\n`;
+  const answer = await raw(head('hash-text', ['Transfer-Encoding: chunked', 'Connection: close']) + body);
+  t.regex(answer, /^HTTP\/1\.1 400 /);
+  t.regex(answer, /small pieces/);
+  // Larger pieces are as good as any.
+  const fine = `${piece('{"text":"')}${piece('x'.repeat(1000)).repeat(500)}${piece('"}')}0\r\n\r\n`;
+  t.regex(
+    await raw(head('hash-text', ['Transfer-Encoding: chunked', 'Connection: close']) + fine),
+    /^HTTP\/1\.1 200 /,
+  );
+});
+
+test('a form of very many fields is refused', async (t) => {
+  const response = await fetch(`${stack.baseUrl}/dashboard/sign-in`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: 'a&'.repeat(2000),
+  });
+  t.is(response.status, 422);
+  t.true((await response.text()).length <= ANSWER_BYTES);
+});
+
+const memory = (): number =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${stack.pid('api')}/status`, 'utf8'))?.[1]) / 1024;
+
+test.serial(`${UNREAD} refusals that are never read take little memory and hold no one up`, async (t) => {
+  t.timeout(180_000);
+  const body = unknownFields(90_000);
+  const request = head('http-request', [`Content-Length: ${body.length}`]) + body;
+  const sockets = await Promise.all(Array.from({ length: UNREAD }, open));
+  try {
+    let most = 0;
+    for (const socket of sockets) {
+      socket.pause();
+      socket.write(request);
+      most = Math.max(most, memory());
+    }
+    for (let index = 0; index < 10; index++) {
+      t.is((await account.call('hash-text', { text: `beside them ${index}` })).status, 200);
+      most = Math.max(most, memory());
+    }
+    t.true(most < MEMORY, `${most} MB`);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+});

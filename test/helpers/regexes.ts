@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { setTimeout as nextTurn } from 'node:timers/promises';
+import { type AnyNode, parse } from 'acorn';
+import type { Diagnostics } from 'recheck';
+
+// Its other backends are a Java program and native ones; this one is part of the package.
+process.env.RECHECK_BACKEND = 'pure';
+const { checkSync } = await import('recheck');
+
+/** Milliseconds of a loaded machine; most patterns are decided within one hundred. */
+const CHECK_TIMEOUT_MS = 120_000;
+
+/** Says whether some text makes a regular expression take more than linear time. */
+export async function checkRegex(source: string, flags: string): Promise<Diagnostics> {
+  // The check blocks; in between, the test run has to hear of the tests that have ended.
+  await nextTurn();
+  return checkSync(source, flags, { timeout: CHECK_TIMEOUT_MS });
+}
+
+export interface FoundRegex {
+  /** `<file>:<line>` */
+  at: string;
+  source: string;
+  flags: string;
+}
+
+export interface FoundRegexes {
+  /** Literals, `new RegExp` of literals, and literal values of a schema's `pattern`. */
+  literal: FoundRegex[];
+  /** `<file>` of each `RegExp` or `pattern` that is put together at run time. */
+  computed: string[];
+}
+
+const root = new URL('../../', import.meta.url);
+const SOURCE = /\.(?:[cm]?[jt]s)$/;
+
+const isNode = (value: unknown): value is AnyNode =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+
+function* nodesOf(node: AnyNode): Generator<AnyNode> {
+  yield node;
+  // The names that a destructuring binds are no fields of an object.
+  const children =
+    node.type === 'ObjectPattern'
+      ? node.properties.map((it) => (it.type === 'Property' ? it.value : it))
+      : Object.values(node).flat();
+  for (const child of children) if (isNode(child)) yield* nodesOf(child);
+}
+
+/** The text of a string literal or of a template without expressions; null for everything else. */
+function textOf(node: AnyNode | undefined): string | null {
+  if (node?.type === 'Literal' && typeof node.value === 'string') return node.value;
+  if (node?.type === 'TemplateLiteral' && node.expressions.length === 0)
+    return node.quasis[0]?.value.cooked ?? null;
+  return null;
+}
+
+/** What a node makes a regular expression of, `computed` where that is known at run time only, or null. */
+function regexOf(node: AnyNode): { source: string; flags: string } | 'computed' | null {
+  if (node.type === 'Literal' && node.regex) return { source: node.regex.pattern, flags: node.regex.flags };
+  if (node.type === 'NewExpression' || node.type === 'CallExpression') {
+    if (node.callee.type !== 'Identifier' || node.callee.name !== 'RegExp') return null;
+    const [source, flags] = node.arguments;
+    const text = textOf(source);
+    const given = flags === undefined ? '' : textOf(flags);
+    return text === null || given === null ? 'computed' : { source: text, flags: given };
+  }
+  if (node.type === 'Property' && node.key.type === 'Identifier' && node.key.name === 'pattern') {
+    // A regular expression that stands there is found by itself.
+    if (node.value.type === 'Literal' && node.value.regex) return null;
+    const source = textOf(node.value);
+    return source === null ? 'computed' : { source, flags: 'u' };
+  }
+  return null;
+}
+
+/**
+ * The regular expressions of the project's source, found with a parser.
+ *
+ * @param folders of the project, searched at every depth
+ * @throws SyntaxError for a file that cannot be parsed
+ */
+export function findRegexes(folders: readonly string[]): FoundRegexes {
+  const found: FoundRegexes = { literal: [], computed: [] };
+  const files = folders.flatMap((folder) =>
+    readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+      .filter((name) => SOURCE.test(name))
+      .map((name) => `${folder}/${name}`),
+  );
+  for (const file of files) {
+    const text = readFileSync(new URL(file, root), 'utf8');
+    // Types become spaces, so lines stay where they are.
+    const code = file.endsWith('ts') ? stripTypeScriptTypes(text) : text;
+    const program = parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true });
+    for (const node of nodesOf(program)) {
+      const regex = regexOf(node);
+      if (regex === 'computed') found.computed.push(file);
+      else if (regex !== null) found.literal.push({ at: `${file}:${node.loc?.start.line}`, ...regex });
+    }
+  }
+  return found;
+}

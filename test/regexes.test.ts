@@ -1,0 +1,52 @@
+import test from 'ava';
+import { OVERLAY_PATTERNS } from '../activities/browser/overlayPatterns.ts';
+import { checkRegex, findRegexes } from './helpers/regexes.ts';
+
+const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'schemas', 'store', 'egress', 'dev'];
+
+/** Files that put regular expressions together at run time: what is checked instead. */
+const COMPUTED: Readonly<Record<string, string>> = {
+  'activities/browser/overlayPatterns.ts': 'its results, `OVERLAY_PATTERNS`, below',
+  'activities/browser/page/overlays/hide.ts': '`OVERLAY_PATTERNS`, below',
+};
+
+const { literal, computed } = findRegexes(FOLDERS);
+const unique = [...new Map(literal.map((it) => [`/${it.source}/${it.flags}`, it])).values()];
+
+test('the regular expressions of the source are found', (t) => {
+  t.true(unique.length > 150);
+  for (const folder of FOLDERS)
+    t.true(
+      literal.some(({ at }) => at.startsWith(`${folder}/`)),
+      folder,
+    );
+});
+
+test('a regular expression that is put together at run time is one of those checked by their results', (t) => {
+  t.deepEqual([...new Set(computed)].sort(), Object.keys(COMPUTED));
+});
+
+test.serial('the check tells a quadratic pattern from a linear one', async (t) => {
+  t.is((await checkRegex(String.raw`^charset\s*=\s*"?([^"]*)"?$`, '')).status, 'vulnerable');
+  t.is((await checkRegex('(a+)+$', '')).status, 'vulnerable');
+  t.is((await checkRegex(String.raw`^\s+x`, '')).status, 'safe');
+});
+
+/** The check cannot decide these: thousands of phrases, many with `\p{L}*` in them. */
+const UNDECIDED: Readonly<Record<string, string>> = {
+  uses: 'only for texts of at most 5,000 characters: activities/browser/page/overlays/judge.ts',
+  privacy: 'the same',
+};
+
+for (const { at, source, flags } of unique)
+  test.serial(`${at}: no text makes it slow: /${source}/${flags}`, async (t) => {
+    const { status, ...rest } = await checkRegex(source, flags);
+    t.is(status, 'safe', JSON.stringify(rest));
+  });
+
+for (const [name, source] of Object.entries(OVERLAY_PATTERNS))
+  if (!Object.hasOwn(UNDECIDED, name))
+    test.serial(`the overlay pattern ${name}: no text makes it slow`, async (t) => {
+      const { status, ...rest } = await checkRegex(source, 'u');
+      t.is(status, 'safe', JSON.stringify(rest));
+    });
