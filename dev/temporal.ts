@@ -25,6 +25,12 @@ const DYNAMIC_CONFIG = [
 
 const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL'];
 
+/** Every Temporal server makes it for itself. */
+const OWN_NAMESPACE = 'temporal-system';
+/** Milliseconds. */
+const CONNECT_MS = 2_000;
+const READ_MS = 2_000;
+
 export interface TemporalOptions {
   program: string;
   dataDir: string;
@@ -39,13 +45,23 @@ export interface TemporalOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Reads from its database, as every call does. It answers much else from memory when its database is gone. */
+async function canRead(address: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: CONNECT_MS, interceptors: [] });
+  try {
+    await connection.withDeadline(Date.now() + READ_MS, () =>
+      connection.workflowService.describeNamespace({ namespace: OWN_NAMESPACE }),
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
 async function answers(address: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     try {
-      const connection = await Connection.connect({ address, connectTimeout: '2s' });
-      await connection.close();
-      return;
+      return await canRead(address);
     } catch (error) {
       if (signal.aborted) throw new Error(String(signal.reason), { cause: error });
       await sleep(100);
@@ -56,6 +72,7 @@ async function answers(address: string, signal: AbortSignal): Promise<void> {
 /** The Temporal development server with its UI, on a database file. */
 export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
   const { program, dataDir, ports, codecUrl } = options;
+  const address = `127.0.0.1:${ports.grpc}`;
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(ports.grpc)];
   args.push('--http-port', String(ports.http), '--metrics-port', String(ports.metrics));
   args.push('--ui-ip', '127.0.0.1', '--ui-port', String(ports.ui), '--ui-codec-endpoint', codecUrl);
@@ -67,9 +84,10 @@ export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
     name: 'temporal',
     command: () => ({ ...tethered(program, args), env: machineEnv() }),
     ready: async (_child, signal) => {
-      await answers(`127.0.0.1:${ports.grpc}`, signal);
+      await answers(address, signal);
       options.onReady();
     },
+    useful: () => canRead(address),
     readyMs: 60_000,
     graceMs: 10_000,
     logDir: join(dataDir, 'logs'),

@@ -39,7 +39,8 @@ export const REMEDIES: Record<ErrorCode, string> = {
   internal: 'Try again with the same Idempotency-Key. If it stays, tell us the requestId.',
   target_failed: 'Check the target from elsewhere; what it did wrong is in "detail".',
   pool_busy: 'Try again after Retry-After.',
-  tool_unavailable: 'Ask whoever runs this installation; its logs name the program.',
+  tool_unavailable:
+    'Try again after Retry-After. If "detail" names a missing program, tell the operator of this installation.',
   feed_unavailable: 'Try again after Retry-After.',
   target_timeout: 'Try again when the target is faster, or raise the tool’s time-out where it has one.',
   deadline_exceeded: 'Try again, or ask for less work at once.',
