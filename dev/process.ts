@@ -172,7 +172,7 @@ export class OwnedProcess<R> {
         if (ended.aborted) return;
         if (failures++ === 0) since = asked;
         if (failures < USELESS_FAILURES || Date.now() - since < USELESS_MS) continue;
-        log(`${name} is of no use for ${USELESS_MS / 1000} s (${describe(error)}); it is started again`);
+        log(`${name} has not worked for ${USELESS_MS / 1000} s (${describe(error)}); restarting it`);
       }
       // A stopped process (SIGSTOP) would not see the SIGTERM.
       this.#signal('SIGCONT');

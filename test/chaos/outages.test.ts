@@ -68,7 +68,7 @@ function withoutPrimary(uri: string): Fault {
 /** Temporal answers what it has in memory, and errors for what is in its database. */
 function withoutTable(file: string): Fault {
   const alter = async (sql: string) => {
-    using db = new DatabaseSync(file, { timeout: 10_000 });
+    using db = new DatabaseSync(file, { timeout: 10_000, enableDoubleQuotedStringLiterals: true });
     db.exec(sql);
   };
   return {

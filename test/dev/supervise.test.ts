@@ -70,12 +70,12 @@ test('a process that answers errors and does not end by SIGTERM is killed and st
   await until('it is started again', async () => stubborn.pid !== first && (await answers()), RESTARTED_MS);
   t.false(isAlive(first));
   t.true(
-    lines.some((line) => /^stubborn is of no use for 15 s \(it answers 500\)/.test(line)),
+    lines.some((line) => /^stubborn has not worked for 15 s \(it answers 500\)/.test(line)),
     lines.join('\n'),
   );
 });
 
-test('a mongod and a temporal that are of no use are started again, and calls that wait get their result', async (t) => {
+test('a mongod and a temporal that do not work are started again, and calls that wait get their result', async (t) => {
   t.timeout(10 * 60_000);
   await using open = new AsyncDisposableStack();
   const dataDir = await folderFor(open);
@@ -88,7 +88,10 @@ test('a mongod and a temporal that are of no use are started again, and calls th
 
   const stop = (name: 'mongod' | 'temporal', signal: NodeJS.Signals) => servers[name]?.kill(signal);
   const alter = async (sql: string) => {
-    using db = new DatabaseSync(join(dataDir, 'temporal.sqlite'), { timeout: 10_000 });
+    using db = new DatabaseSync(join(dataDir, 'temporal.sqlite'), {
+      timeout: 10_000,
+      enableDoubleQuotedStringLiterals: true,
+    });
     db.exec(sql);
   };
   const faults = [
