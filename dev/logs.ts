@@ -35,7 +35,7 @@ export function logStream(folder: string, name: string, log: Log): Writable {
           if (dropped > 0) log(`${name}: its log is written again; ${dropped} lines are missing`);
           dropped = 0;
         } else if (dropped++ === 0)
-          log(`${name}: cannot write its log (${error?.message ?? 'the disk is full'})`);
+          log(`${name}: cannot write its log (${error?.message ?? 'ENOSPC: no space for a whole line'})`);
         done();
       });
     },

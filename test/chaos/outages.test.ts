@@ -82,7 +82,7 @@ function withoutTable(file: string): Fault {
 async function readyz({ baseUrl }: Stack) {
   const response = await fetch(`${baseUrl}/readyz`);
   const body: unknown = await response.json();
-  return { status: response.status, checks: recordAt(body, 'checks') };
+  return { checks: recordAt(body, 'checks') };
 }
 
 const callWithin = (account: TestAccount, { baseUrl }: Stack, ms: number): Promise<number | null> =>
@@ -153,8 +153,9 @@ test('a server that is useless is told by /readyz, and calls are refused at once
       await until(
         `${name}: /readyz says so`,
         async () => {
-          const { status, checks } = await readyz(stack);
-          return status === 503 && checks[server] === 'failed';
+          // Most pools do not run here, so the status is 503 anyway.
+          const { checks } = await readyz(stack);
+          return checks[server] === 'failed';
         },
         NOTICED_MS,
       );
@@ -180,7 +181,8 @@ test('a server that is useless is told by /readyz, and calls are refused at once
     await until(
       `${name}: it is over`,
       async () =>
-        (await readyz(stack)).status === 200 && (await callWithin(impatient, stack, NOTICED_MS)) === 200,
+        (await readyz(stack)).checks[server] === 'ok' &&
+        (await callWithin(impatient, stack, NOTICED_MS)) === 200,
       NOTICED_MS,
     );
     t.log(`${name}: calls run again ${Date.now() - ended} ms after its end`);
