@@ -17,7 +17,7 @@ import type { Auth } from './auth.ts';
 import { type CallRunner, MAX_RUNNING } from './calls.ts';
 import type { State } from './context.ts';
 import type { HandOver } from './handOver.ts';
-import type { Checks } from './health.ts';
+import type { Readiness } from './health.ts';
 import { createKeys } from './keys.ts';
 import type { Mails } from './mails.ts';
 import type { ApiMetrics } from './metrics.ts';
@@ -27,6 +27,7 @@ import { createFailureLimit } from './middleware/failureLimit.ts';
 import { problems } from './middleware/problem.ts';
 import { createRateLimit } from './middleware/rateLimit.ts';
 import { createSessions } from './middleware/session.ts';
+import type { Outages } from './outages.ts';
 import { accountRoutes } from './routes/account.ts';
 import { authRoutes, createAskAuth } from './routes/auth.ts';
 import { codecRoutes } from './routes/codec.ts';
@@ -57,8 +58,9 @@ export interface AppDependencies {
   runner: CallRunner;
   auth: Auth;
   mails: Pick<Mails, 'delivers' | 'reaches'>;
-  /** What /readyz asks. */
-  checks: Checks;
+  /** What /readyz answers. */
+  readiness(): Promise<Readiness>;
+  outages: Outages;
   metrics: ApiMetrics;
   /** Of the payloads in Temporal. */
   codec: PayloadCodec;
@@ -85,20 +87,27 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const keysAlone = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
   const rateLimit = createRateLimit(store, env.RATE_LIMIT);
 
-  metaRoutes(router, registry, env.PUBLIC_URL, deps.checks);
+  metaRoutes(router, registry, env.PUBLIC_URL, deps.readiness);
   docsRoutes(router, env.PUBLIC_URL);
   const toolCalls = createToolCalls({
     registry,
     runner: deps.runner,
     metrics: deps.metrics,
+    outages: deps.outages,
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
   });
-  toolRoutes(router, { registry, toolCalls, authenticate: createAuthenticate(keysAlone), rateLimit });
+  toolRoutes(router, {
+    registry,
+    toolCalls,
+    outages: deps.outages,
+    authenticate: createAuthenticate(keysAlone),
+    rateLimit,
+  });
   const serve = createServe(router, {
     authenticate: createAuthenticate({ ...keysAlone, session: sessions.callerFromSession }),
     rateLimit,
   });
-  const { lists, handOver, webhooks, payments, stripe, checks } = deps;
+  const { lists, handOver, webhooks, payments, stripe, readiness } = deps;
   const keys = createKeys({ lists, apiKeys, registry, handOver });
   accountRoutes(serve, { lists, keys, webhooks });
   const askAuth = createAskAuth(auth, createAttemptLimit(store, env.RATE_LIMIT), mails.delivers);
@@ -118,7 +127,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     webhooks,
     toolCalls,
     handOver,
-    checks,
+    readiness,
     rateLimit,
     takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
     auditAccount: (accountId) => auditAccount(store, accountId),

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What must work for a process to be of use, by name; a check that throws or takes too long has failed. */
+/** What must work for a process to be useful, by name; a check that throws or takes too long has failed. */
 export type Checks = Readonly<Record<string, (signal: AbortSignal) => Promise<unknown>>>;
 
 export interface Readiness {
@@ -10,6 +10,8 @@ export interface Readiness {
 
 /** Load balancers ask every few seconds and wait about as long. */
 const CHECK_TIMEOUT_MS = 2000;
+/** An answer is reused for this long: the checks write and read, and anybody may ask. */
+const CACHE_MS = 2000;
 
 const timeout = (signal: AbortSignal): Promise<never> =>
   new Promise((_resolve, reject) => {
@@ -17,7 +19,7 @@ const timeout = (signal: AbortSignal): Promise<never> =>
   });
 
 /** Runs all checks at once. */
-export async function readiness(checks: Checks): Promise<Readiness> {
+async function runChecks(checks: Checks): Promise<Readiness> {
   const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
@@ -32,14 +34,28 @@ export async function readiness(checks: Checks): Promise<Readiness> {
   return { status: ready ? 'ready' : 'unready', checks: Object.fromEntries(results) };
 }
 
+/** What /readyz answers. Requests within two seconds share one run of the checks. */
+export function createReadiness(checks: Checks): () => Promise<Readiness> {
+  let run: { at: number; result: Promise<Readiness> } | null = null;
+  return () => {
+    const now = performance.now();
+    if (run === null || now - run.at > CACHE_MS) run = { at: now, result: runChecks(checks) };
+    return run.result;
+  };
+}
+
 /** Answers /livez and /readyz of a process's internal port. @returns false when the request was for something else */
-export function answerHealth(checks: Checks, request: IncomingMessage, response: ServerResponse): boolean {
+export function answerHealth(
+  readiness: () => Promise<Readiness>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
   if (request.url !== '/livez' && request.url !== '/readyz') return false;
   const send = (status: number, body: object) =>
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   if (request.url === '/livez') send(200, { status: 'ok' });
   else
-    readiness(checks).then(
+    readiness().then(
       (result) => send(result.status === 'ready' ? 200 : 503, result),
       () => response.destroy(),
     );

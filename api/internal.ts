@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import type { Vault } from '../store/vault.ts';
-import { answerHealth, type Checks } from './health.ts';
+import { answerHealth, type Checks, createReadiness } from './health.ts';
 
 /** A vault request names a call and a token; it is never larger. */
 const REQUEST_BYTES = 4096;
@@ -29,8 +29,9 @@ interface Internal {
 
 /** What only our own processes and probes reach: health, metrics, and where there is one the vault. */
 export function createInternalServer({ checks, metrics, vault }: Internal): Server {
+  const readiness = createReadiness(checks);
   return createServer((request, response) => {
-    if (answerHealth(checks, request, response)) return;
+    if (answerHealth(readiness, request, response)) return;
     if (request.url === '/metrics') {
       metrics().then(
         (text) => response.writeHead(200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text),

@@ -18,19 +18,21 @@ import { createResults } from '../store/results.ts';
 import { createVault } from '../store/vault.ts';
 import { createWebhookEndpoints } from '../store/webhookEndpoints.ts';
 import { createCodec } from '../workers/codec.ts';
-import { mongodbCheck, queuesOf, temporalChecks } from '../workers/health.ts';
+import { mongodbCheck, pollerChecks, queuesOf, temporalCheck } from '../workers/health.ts';
 import { createLog } from '../workers/log.ts';
 import { connectClient } from '../workers/temporal.ts';
 import { createApp } from './app.ts';
 import { createAuth } from './auth.ts';
 import { createCallRunner } from './calls.ts';
 import { createHandOver } from './handOver.ts';
+import { createReadiness } from './health.ts';
 import { createInternalServer } from './internal.ts';
 import { drain, listen } from './listen.ts';
 import { createMailer } from './mailer.ts';
 import { createMails } from './mails.ts';
 import { createApiMetrics, createRegistry } from './metrics.ts';
 import { startNotices } from './notices.ts';
+import { watchOutages } from './outages.ts';
 import { createPublicServer } from './publicServer.ts';
 import { runMain } from './runMain.ts';
 import { openStripe } from './stripe/open.ts';
@@ -67,7 +69,9 @@ async function main(): Promise<void> {
   const apiMetrics = createApiMetrics(metrics);
   const mailer = open.adopt(createMailer({ env, log, metrics: apiMetrics }), (it) => it.settled());
 
-  const checks = { ...mongodbCheck(store), ...temporalChecks(client, queuesOf(registry)) };
+  const servers = { ...mongodbCheck(store), ...temporalCheck(client) };
+  const checks = { ...servers, ...pollerChecks(client, queuesOf(registry)) };
+  const outages = open.adopt(watchOutages(servers, log), (it) => it.stop());
   const internal = open.adopt(
     createInternalServer({ checks, vault, metrics: () => metrics.metrics() }),
     drain,
@@ -106,7 +110,8 @@ async function main(): Promise<void> {
       }),
       onError,
     }),
-    checks,
+    readiness: createReadiness(checks),
+    outages,
     metrics: apiMetrics,
     mails,
     auth: createAuth({ env, store, accounts, keyring, mails, log }),

@@ -5,6 +5,7 @@ import type { CallRunner, Order, Outcome } from './calls.ts';
 import type { Caller } from './context.ts';
 import { createValidator } from './derive/validator.ts';
 import type { ApiMetrics } from './metrics.ts';
+import type { Outages } from './outages.ts';
 
 /** A call as its caller asks for it. */
 export interface ToolCall extends Pick<Order, 'tool' | 'input' | 'idempotencyKey' | 'requestId' | 'hangup'> {
@@ -32,17 +33,19 @@ interface Dependencies {
   registry: Registry;
   runner: CallRunner;
   metrics: Pick<ApiMetrics, 'call'>;
+  outages: Outages;
   /** Calls of an account that may run in one pool at once; null: any number. */
   maxRunning: number | null;
 }
 
 export function createToolCalls(deps: Dependencies): ToolCalls {
-  const { registry, runner, metrics, maxRunning } = deps;
+  const { registry, runner, metrics, outages, maxRunning } = deps;
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
 
   /** What a new call must pass and an earlier one's replay need not. */
   function admit({ caller: { account }, tool, max }: ToolCall): void {
+    outages.refuse();
     const { balance, reserved, running } = account;
     if (tool.price > max) throw new ServiceError('price_above_max');
     const available = balance - reserved;

@@ -2,12 +2,15 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Document, MongoClient, MongoServerError } from 'mongodb';
+import { probeDatabase } from '../store/probe.ts';
 import { machineEnv } from './host.mjs';
 import { OwnedProcess } from './process.ts';
 import type { Log } from './start-error.ts';
 import { tethered } from './tether.ts';
 
 const SET = 'rs0';
+/** For each of the steps of a probe, in milliseconds. */
+const PROBE_MS = 4_000;
 /** Error codes of the server: docs/reference/error-codes, NotYetInitialized and AlreadyInitialized. */
 const NOT_YET_INITIALIZED = 94;
 const ALREADY_INITIALIZED = 23;
@@ -16,6 +19,8 @@ export interface MongodOptions {
   program: string;
   dataDir: string;
   port: number;
+  /** The service's. */
+  database: string;
   log: Log;
   supervise: boolean;
   signal?: AbortSignal | undefined;
@@ -63,6 +68,19 @@ async function isPrimary(host: string): Promise<boolean> {
   }
 }
 
+/** Does what the service needs: it can write and read. On a connection of its own, as a restarted service would. */
+async function canWrite(port: number, database: string): Promise<void> {
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/`, {
+    directConnection: true,
+    serverSelectionTimeoutMS: PROBE_MS,
+  });
+  try {
+    await probeDatabase(client.db(database), PROBE_MS);
+  } finally {
+    await client.close();
+  }
+}
+
 async function becomePrimary(port: number, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
@@ -78,7 +96,7 @@ async function becomePrimary(port: number, signal: AbortSignal): Promise<void> {
 
 /** A MongoDB of one node, as a replica set because change streams and transactions want one. */
 export function createMongod(options: MongodOptions): OwnedProcess<void> {
-  const { program, dataDir, port } = options;
+  const { program, dataDir, port, database } = options;
   const dbPath = join(dataDir, 'mongodb');
   const args = ['--dbpath', dbPath, '--port', String(port), '--bind_ip', '127.0.0.1', '--replSet', SET];
   args.push('--nounixsocket', '--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '990', '--quiet');
@@ -90,6 +108,7 @@ export function createMongod(options: MongodOptions): OwnedProcess<void> {
     name: 'mongod',
     command: () => ({ ...tethered(program, args), env: machineEnv() }),
     ready: async (_child, signal) => becomePrimary(port, signal),
+    useful: () => canWrite(port, database),
     readyMs: 60_000,
     graceMs: 15_000,
     logDir: join(dataDir, 'logs'),

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAborted } from '../egress/clock.ts';
 import { followOutput, logStream, openLog } from './logs.ts';
 import { type Log, StartError } from './start-error.ts';
 
@@ -14,6 +15,11 @@ export interface ProcessOptions<R> {
   prepare?(): Promise<unknown>;
   /** Resolves when the process is of use; rejects when `signal` aborts (it died, or took too long). */
   ready(child: ChildProcess, signal: AbortSignal): Promise<R>;
+  /**
+   * Does what its users need of it; rejects when it cannot, or when `signal` aborts. Where it is given, a supervised
+   * process that is not useful for 15 s is killed and started again.
+   */
+  useful?(signal: AbortSignal): Promise<unknown>;
   /** Milliseconds it may take to be ready. */
   readyMs: number;
   /** Milliseconds between SIGTERM and SIGKILL. */
@@ -24,11 +30,23 @@ export interface ProcessOptions<R> {
   /** A program that does not know us, run by `tethered`: its whole group is signalled, its channel left alone. */
   foreign: boolean;
   log: Log;
-  /** Start it again when it dies without having been told to. */
+  /** Start it again when it dies without having been told to, or runs without being useful. */
   supervise: boolean;
   /** Gives up the start. */
   signal?: AbortSignal | undefined;
 }
+
+/** A useful process is asked this often, and has this long to answer. Milliseconds. */
+const ASK_EVERY_MS = 2_000;
+const ANSWER_MS = 5_000;
+/**
+ * A process that was not useful for this long is started again. After a stand-still of the whole machine one question
+ * alone may have taken as long: hence also the number of failures in a row.
+ */
+const USELESS_MS = 15_000;
+const USELESS_FAILURES = 3;
+/** A useless process has this long to end after SIGTERM. Milliseconds. */
+const USELESS_GRACE_MS = 5_000;
 
 /** Waits before the restarts of a process that keeps dying; the last one repeats. Milliseconds. */
 const BACK_OFF = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
@@ -89,6 +107,7 @@ export class OwnedProcess<R> {
     const late = AbortSignal.timeout(readyMs);
     try {
       const result = await ready(child, AbortSignal.any([attempt.signal, late, ...(signal ? [signal] : [])]));
+      if (this.#options.supervise) void this.#watch(attempt.signal);
       exited.then((how) => {
         if (Date.now() - started > HEALTHY_MS) this.#failures = 0;
         this.#onDeath(how);
@@ -108,6 +127,8 @@ export class OwnedProcess<R> {
   #spawn(): ChildProcess {
     const { name, logDir, showOutput, log } = this.#options;
     const { file, args, env, ipc } = this.#options.command();
+    // Before the process: where the log cannot be opened there is none to end.
+    const target = showOutput ? logStream(logDir, name, log) : undefined;
     const fd = showOutput ? undefined : openLog(logDir, name);
     const output = fd ?? 'pipe';
     const stdio = ipc ? (['ignore', output, output, 'ipc'] as const) : (['ignore', output, output] as const);
@@ -118,8 +139,7 @@ export class OwnedProcess<R> {
       detached: true,
     });
     if (fd !== undefined) closeSync(fd);
-    if (child.stdout !== null && child.stderr !== null) {
-      const target = logStream(logDir, name);
+    if (target !== undefined && child.stdout !== null && child.stderr !== null) {
       followOutput(child.stdout, target, name, log);
       followOutput(child.stderr, target, name, log);
       child.once('close', () => target.end());
@@ -134,6 +154,33 @@ export class OwnedProcess<R> {
       child.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
     });
     return child;
+  }
+
+  /** Asks a running process whether it is useful until it ends, and ends it when it is not. */
+  async #watch(ended: AbortSignal): Promise<void> {
+    const { name, useful, log } = this.#options;
+    if (useful === undefined) return;
+    for (let [failures, since] = [0, 0]; ; ) {
+      await sleep(ASK_EVERY_MS, undefined, { signal: ended }).catch(() => undefined);
+      if (ended.aborted) return;
+      const asked = Date.now();
+      try {
+        await withDeadline(useful, ANSWER_MS);
+        failures = 0;
+        continue;
+      } catch (error) {
+        if (ended.aborted) return;
+        if (failures++ === 0) since = asked;
+        if (failures < USELESS_FAILURES || Date.now() - since < USELESS_MS) continue;
+        log(`${name} has not worked for ${USELESS_MS / 1000} s (${describe(error)}); restarting it`);
+      }
+      // A stopped process (SIGSTOP) would not see the SIGTERM.
+      this.#signal('SIGCONT');
+      this.#signal('SIGTERM');
+      await sleep(USELESS_GRACE_MS, undefined, { signal: ended }).catch(() => undefined);
+      if (!ended.aborted) this.#signal('SIGKILL', true);
+      return;
+    }
   }
 
   #onDeath(how: string): void {
@@ -200,6 +247,12 @@ export class OwnedProcess<R> {
     await this.#exited;
     grace.abort();
   }
+}
+
+/** @throws the reason of its signal, at the latest when the time is up */
+function withDeadline(step: (signal: AbortSignal) => Promise<unknown>, ms: number): Promise<unknown> {
+  const signal = AbortSignal.timeout(ms);
+  return untilAborted(step(signal), signal);
 }
 
 const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));

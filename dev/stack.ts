@@ -89,7 +89,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   } else {
     const program = await findMongod(log, signal);
     const port = await ports.pick('mongod');
-    mongod = createMongod({ ...common, program, port });
+    mongod = createMongod({ ...common, program, port, database: DATABASE });
     mongodbUri = mongodbUriAt(port, DATABASE);
   }
   if (!temporalAddress) {

@@ -3,13 +3,24 @@ import proto from '@temporalio/proto';
 import type { Checks } from '../api/health.ts';
 import { poolsInUse, type Registry } from '../schemas/registry.ts';
 import type { Store } from '../store/mongo.ts';
+import { probeDatabase } from '../store/probe.ts';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;
 /** A worker's poll comes back at least this often (a long poll is 60 s). */
 const POLLED_WITHIN_MS = 75_000;
 const DEADLINE_MS = 2000;
 
-export const mongodbCheck = (store: Store): Checks => ({ mongodb: () => store.db.command({ ping: 1 }) });
+export const mongodbCheck = (store: Store): Checks => ({
+  mongodb: () => probeDatabase(store.db, DEADLINE_MS),
+});
+
+/** A namespace is described from Temporal's database; most other answers come from its memory. */
+export const temporalCheck = (client: Client): Checks => ({
+  temporal: () =>
+    client.connection.withDeadline(Date.now() + DEADLINE_MS, () =>
+      client.workflowService.describeNamespace({ namespace: client.options.namespace }),
+    ),
+});
 
 /** The queues that must have workers for the service to be whole. */
 export const queuesOf = (registry: Registry): string[] => [
@@ -47,10 +58,6 @@ export async function queueLength(client: Client, queue: string): Promise<number
   return Number(stats?.approximateBacklogCount ?? 0);
 }
 
-/** Temporal answers, and every queue has a worker that asked it for work lately. */
-export function temporalChecks(client: Client, queues: readonly string[]): Checks {
-  const polled = queues.map((queue) => [`pool ${queue}`, () => assertPolled(client, queue)] as const);
-  const temporal = () =>
-    client.connection.withDeadline(Date.now() + DEADLINE_MS, () => client.workflowService.getSystemInfo({}));
-  return { temporal, ...Object.fromEntries(polled) };
-}
+/** Every queue has a worker that asked it for work lately. */
+export const pollerChecks = (client: Client, queues: readonly string[]): Checks =>
+  Object.fromEntries(queues.map((queue) => [`pool ${queue}`, () => assertPolled(client, queue)]));

@@ -20,6 +20,7 @@ const CALL: readonly ErrorCode[] = [
   'rate_limited',
   'internal',
   'pool_busy',
+  'tool_unavailable',
   'deadline_exceeded',
 ];
 /** What every operation of an account can answer. */

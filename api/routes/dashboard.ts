@@ -14,7 +14,7 @@ import type { Auth } from '../auth.ts';
 import type { Context, State } from '../context.ts';
 import { createDocument, sendDocument } from '../document.ts';
 import type { HandOver } from '../handOver.ts';
-import type { Checks } from '../health.ts';
+import type { Readiness } from '../health.ts';
 import type { Keys } from '../keys.ts';
 import type { Mails } from '../mails.ts';
 import type { Sessions } from '../middleware/session.ts';
@@ -54,7 +54,7 @@ interface Dependencies {
   handOver: HandOver;
   /** Null where it is not set up. */
   stripe: StripeService | null;
-  checks: Checks;
+  readiness: () => Promise<Readiness>;
   rateLimit(ctx: Context): Promise<void>;
   /** Null where nothing is limited. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;

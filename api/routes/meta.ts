@@ -4,7 +4,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { Context, State } from '../context.ts';
 import { openApiDocument } from '../derive/openapi.ts';
 import { createDocument, sendDocument } from '../document.ts';
-import { type Checks, readiness } from '../health.ts';
+import type { Readiness } from '../health.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -17,7 +17,7 @@ export function metaRoutes(
   router: Router<State>,
   registry: Registry,
   serverUrl: string | null,
-  checks: Checks,
+  readiness: () => Promise<Readiness>,
 ): void {
   const items = [...registry.values()].map(({ name, title, description, price, pool, input, output }) => ({
     name,
@@ -40,7 +40,7 @@ export function metaRoutes(
     ctx.body = { status: 'ok' };
   });
   router.get('/readyz', async (ctx) => {
-    const result = await readiness(checks);
+    const result = await readiness();
     ctx.set('Cache-Control', 'no-store');
     ctx.status = result.status === 'ready' ? 200 : 503;
     ctx.body = result;

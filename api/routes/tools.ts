@@ -6,6 +6,7 @@ import { readJson } from '../body.ts';
 import type { Context, State } from '../context.ts';
 import { sendProblem } from '../middleware/problem.ts';
 import type { TakeTokens } from '../middleware/rateLimit.ts';
+import type { Outages } from '../outages.ts';
 import { sendResult } from '../sendResult.ts';
 import type { Called, ToolCalls } from '../toolCalls.ts';
 
@@ -15,6 +16,7 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 interface Dependencies {
   registry: Registry;
   toolCalls: ToolCalls;
+  outages: Outages;
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
 }
@@ -39,7 +41,7 @@ function maxCredits(ctx: Context): number {
 
 /** One route for every tool: what differs between tools is in their definitions. */
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, toolCalls, authenticate, rateLimit } = deps;
+  const { registry, toolCalls, outages, authenticate, rateLimit } = deps;
 
   function answer(ctx: Context, tool: ToolDefinition, called: Called): void {
     const { ending, available, replayed, charged } = called;
@@ -54,6 +56,8 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     // Before the first wait: who hangs up during the checks has hung up, too.
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
+    // Without it not even the key can be checked.
+    outages.refuse('mongodb');
     await authenticate(ctx);
     const tool = registry.get(ctx.params.tool ?? '');
     if (tool === undefined) throw new ServiceError('unknown_tool');

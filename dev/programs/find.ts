@@ -17,6 +17,8 @@ export interface Way {
 
 export interface Program {
   name: string;
+  /** Its name in the cache, where an older build must not be used. Default: `name`. */
+  cachedAs?: string;
   /** Where it lies in what is fetched, if that is a folder. */
   within?: string;
   /** How it says its version, and what that has to be like. Default: `--version`, any. */
@@ -90,7 +92,7 @@ export async function findOrFetch(program: Program, log: Log, signal?: AbortSign
   const installed = await onPath(program.name);
   if (installed !== null && (await works(program, installed, signal))) return installed;
   const folder = cacheFolder();
-  const target = join(folder, program.name);
+  const target = join(folder, program.cachedAs ?? program.name);
   const file = join(target, program.within ?? '');
   if (await works(program, file, signal)) return file;
   await mkdir(folder, { recursive: true });

@@ -13,8 +13,15 @@ const BUILD_MS = 40 * 60_000;
 /** A big package or the linker is silent for this long on a slow machine. */
 const BUILD_SILENCE_MS = 5 * 60_000;
 const HEARTBEAT_MS = 20_000;
-/** The newest tag that `go install` takes: later ones have a replace directive. Server 1.29.1, UI 2.42. */
-const SOURCE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
+/** The newest tag that can be built as a dependency: later ones have a replace directive. Server 1.29.1, UI 2.42. */
+const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
+const VERSION = 'v1.5.1';
+/**
+ * In place of 1.34.1, which leaves a statement open when its query is cancelled after the first row was read: the server
+ * then fails every statement with `interrupted (9)`, or never ends its write-ahead log. Temporal took this version too:
+ * https://github.com/temporalio/temporal/pull/9198
+ */
+const DRIVER = 'modernc.org/sqlite@v1.44.3';
 
 /** The release that the SDK downloads for its own tests. */
 const download: Way = {
@@ -38,15 +45,20 @@ const build: Way = {
     const heartbeat = setInterval(() => {
       log(`  still building the Temporal server (${Math.round((Date.now() - started) / 1000)} s)`);
     }, HEARTBEAT_MS);
-    try {
-      // Stripped of symbols it is a third smaller. -v names each package as it is compiled: the sign of progress.
-      await run(go, ['install', '-v', '-ldflags=-s -w', SOURCE], {
-        env: { ...clientEnv(), GOBIN: folder },
+    const inFolder = (...args: string[]) =>
+      run(go, args, {
+        env: clientEnv(),
+        cwd: folder,
         idleMs: ATTEMPT_MS,
         busyMs: BUILD_SILENCE_MS,
         totalMs: BUILD_MS,
         signal,
       });
+    try {
+      await inFolder('mod', 'init', 'temporal-with-driver');
+      await inFolder('get', `${PACKAGE}@${VERSION}`, DRIVER);
+      // Stripped of symbols it is a third smaller. -v names each package as it is compiled: the sign of progress.
+      await inFolder('build', '-v', '-ldflags=-s -w', '-o', 'temporal', PACKAGE);
     } finally {
       clearInterval(heartbeat);
     }
@@ -59,6 +71,7 @@ export const findTemporal = (log: Log, signal?: AbortSignal): Promise<string> =>
   findOrFetch(
     {
       name: 'temporal',
+      cachedAs: 'temporal-2',
       ways: [download, build],
       help: 'the temporal CLI so that it is on PATH, or Go 1.21 or later to build it (a build that ran out of time goes on at the next start), or set TEMPORAL_ADDRESS.',
     },

@@ -17,7 +17,7 @@ import {
   operatorPage,
 } from '../../dashboard/pages/operator.ts';
 import type { HandOver } from '../../handOver.ts';
-import { type Checks, readiness } from '../../health.ts';
+import type { Readiness } from '../../health.ts';
 import { attempt, type Desk, goTo, sendPage, type Visit } from './desk.ts';
 import { pageOf, single } from './query.ts';
 
@@ -25,7 +25,7 @@ interface Dependencies {
   lists: Lists;
   accounts: Accounts;
   handOver: HandOver;
-  checks: Checks;
+  readiness: () => Promise<Readiness>;
   env: Pick<Env, 'TEMPORAL_UI_URL'>;
 }
 
@@ -44,7 +44,7 @@ function requireOperator({ viewer }: Visit): void {
 
 /** Every account, what it has and a change of that; and whether the pools are there. */
 export function operatorPages(desk: Desk, deps: Dependencies): void {
-  const { lists, accounts, checks, env } = deps;
+  const { lists, accounts, readiness, env } = deps;
 
   async function account(
     { viewer, id }: Visit,
@@ -70,7 +70,7 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
     const email = single(ctx, 'email').trim();
     const [rows, ready] = await Promise.all([
       lists.accounts(email === '' ? {} : { email }, page),
-      readiness(checks),
+      readiness(),
     ]);
     const temporalUiUrl = env.TEMPORAL_UI_URL;
     sendPage(

@@ -1,0 +1,194 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { MongoClient } from 'mongodb';
+import { openStore } from '../../store/mongo.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { accountOf, closeBooks, until } from '../helpers/books.ts';
+import { recordAt } from '../helpers/json.ts';
+import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
+import { type Link, startToxiproxy } from '../helpers/toxiproxy.ts';
+import { callOnce } from './callers.ts';
+
+const CREDITS = 1000;
+/** Until the service knows of an outage, or of its end; a loaded machine gets some more. */
+const NOTICED_MS = 60_000;
+/** The promise is 5 s; a loaded machine gets more. */
+const REFUSED_MS = 15_000;
+/** A caller who does not want to wait for the deadline. */
+const IMPATIENT_MS = 2000;
+const BLIP_MS = 4000;
+
+interface Fault {
+  name: string;
+  /** The check of /readyz that must tell. */
+  server: 'mongodb' | 'temporal';
+  begin(): Promise<unknown>;
+  end(): Promise<unknown>;
+}
+
+/** The address is open, and what is sent there is never answered; or answered much too late. */
+const linkFaults = (server: Fault['server'], link: Link): Fault[] => [
+  {
+    name: `${server} says nothing`,
+    server,
+    begin: () => link.poison({ type: 'timeout', attributes: { timeout: 0 } }),
+    end: link.heal,
+  },
+  {
+    name: `${server} answers after 16 s`,
+    server,
+    begin: () => link.poison({ type: 'latency', attributes: { latency: 8000, jitter: 0 } }),
+    end: link.heal,
+  },
+];
+
+/** No primary any more: it answers pings and refuses reads and writes. */
+function withoutPrimary(uri: string): Fault {
+  const admin = async (command: Record<string, unknown>) => {
+    const { host } = new URL(uri);
+    const client = new MongoClient(`mongodb://${host}/`, { directConnection: true });
+    try {
+      await client.db('admin').command(command);
+    } finally {
+      await client.close();
+    }
+  };
+  return {
+    name: 'mongodb answers errors',
+    server: 'mongodb',
+    begin: () => admin({ replSetStepDown: 600, force: true }),
+    end: () => admin({ replSetFreeze: 0 }),
+  };
+}
+
+/** Temporal answers what it has in memory, and errors for what is in its database. */
+function withoutTable(file: string): Fault {
+  const alter = async (sql: string) => {
+    using db = new DatabaseSync(file, { timeout: 10_000, enableDoubleQuotedStringLiterals: true });
+    db.exec(sql);
+  };
+  return {
+    name: 'temporal answers errors',
+    server: 'temporal',
+    begin: () => alter('ALTER TABLE namespaces RENAME TO gone'),
+    end: () => alter('ALTER TABLE gone RENAME TO namespaces'),
+  };
+}
+
+async function readyz({ baseUrl }: Stack) {
+  const response = await fetch(`${baseUrl}/readyz`);
+  const body: unknown = await response.json();
+  return { checks: recordAt(body, 'checks') };
+}
+
+const callWithin = (account: TestAccount, { baseUrl }: Stack, ms: number): Promise<number | null> =>
+  fetch(`${baseUrl}/api/v1/tools/hash-text`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${account.toolsKey}`, 'Content-Type': 'application/json' },
+    body: '{"text":"impatient"}',
+    signal: AbortSignal.timeout(ms),
+  }).then(
+    ({ status }) => status,
+    () => null,
+  );
+
+test('a server that is useless is told by /readyz, and calls are refused at once, not after their deadline', async (t) => {
+  t.timeout(900_000);
+  await using open = new AsyncDisposableStack();
+  const folder = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-outages-')), (it) =>
+    rm(it, { recursive: true, force: true }),
+  );
+  const servers = open.adopt(await startOwnServers(folder), (it) => it.stop());
+  const [dataDir = ''] = await readdir(folder);
+  const { links, stop } = await startToxiproxy(
+    { mongodb: new URL(servers.mongodbUri).host, temporal: servers.temporalAddress },
+    (line) => t.log(line),
+  );
+  open.defer(stop);
+  const stack = open.adopt(
+    await startStack({
+      // The set would tell the driver its member's own address, which leads past the proxy.
+      servers: {
+        mongodbUri: `mongodb://${links.mongodb.address}/?directConnection=true`,
+        temporalAddress: links.temporal.address,
+      },
+      pools: ['orchestrator', 'cpu'],
+    }),
+    (it) => it.stop(),
+  );
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const [account, impatient] = [await makeAccount(stack, CREDITS), await makeAccount(stack, CREDITS)];
+  let paid = 0;
+  const calls = async (what: string, key: string | null = null) => {
+    const response = await callOnce(account, what, key);
+    t.is(response?.status, 200, what);
+    t.is(response?.headers.get('X-Credits-Charged'), '1', what);
+    paid += 1;
+  };
+  await calls('before');
+
+  for (const [name, link] of Object.entries(links)) {
+    await link.cut();
+    const waiting = Array.from({ length: 5 }, (_, i) => calls(`${name} is cut off for a moment ${i}`));
+    if (name === 'mongodb') await sleep(BLIP_MS / 2);
+    else await sleep(BLIP_MS);
+    await link.heal();
+    await Promise.all(waiting);
+  }
+
+  const faults = [
+    withoutPrimary(servers.mongodbUri),
+    withoutTable(join(folder, dataDir, 'temporal.sqlite')),
+    ...linkFaults('mongodb', links.mongodb),
+    ...linkFaults('temporal', links.temporal),
+  ];
+  for (const { name, server, begin, end } of faults) {
+    await begin();
+    const began = Date.now();
+    try {
+      await until(
+        `${name}: /readyz says so`,
+        async () => {
+          // Most pools do not run here, so the status is 503 anyway.
+          const { checks } = await readyz(stack);
+          return checks[server] === 'failed';
+        },
+        NOTICED_MS,
+      );
+      t.log(`${name}: /readyz after ${Date.now() - began} ms`);
+      await until(
+        `${name}: calls are refused`,
+        async () => (await callWithin(impatient, stack, IMPATIENT_MS)) === 503,
+        NOTICED_MS,
+      );
+      t.log(`${name}: calls refused after ${Date.now() - began} ms`);
+      const asked = Date.now();
+      const refused = await callOnce(account, name, name.replaceAll(' ', '-'));
+      const tookMs = Date.now() - asked;
+      t.is(refused?.status, 503, name);
+      t.is(recordAt(await refused?.json()).code, 'tool_unavailable', name);
+      t.regex(refused?.headers.get('Retry-After') ?? '', /^\d+$/, name);
+      t.true(tookMs < REFUSED_MS, `${name}: refused after ${tookMs} ms`);
+      t.log(`${name}: a refusal took ${tookMs} ms`);
+    } finally {
+      await end();
+    }
+    const ended = Date.now();
+    await until(
+      `${name}: it is over`,
+      async () =>
+        (await readyz(stack)).checks[server] === 'ok' &&
+        (await callWithin(impatient, stack, NOTICED_MS)) === 200,
+      NOTICED_MS,
+    );
+    t.log(`${name}: calls run again ${Date.now() - ended} ms after its end`);
+    await calls(name, name.replaceAll(' ', '-'));
+  }
+
+  t.deepEqual(await closeBooks(store), []);
+  t.is((await accountOf(store, account.accountId)).balance, CREDITS - paid);
+});
