@@ -36,7 +36,8 @@ export async function run(
       // A link that had less than its full time is not reported as too slow.
       return report.reason === 'timeout' && linkDeadline === end ? null : report;
     } catch (error) {
-      if (!linkSignal.aborted && error instanceof ServiceError && error.code === 'deadline_exceeded') return null;
+      if (!linkSignal.aborted && error instanceof ServiceError && error.code === 'deadline_exceeded')
+        return null;
       throw error;
     }
   });
