@@ -25,7 +25,7 @@ export async function run(
   const { total, links } = await offload<typeof pageLinks>(
     'page-links',
     { page, limit: maxLinks },
-    { signal, deadline: within(PAGE_MS), transfer: [page.bytes.buffer] },
+    { signal, deadline: within(PAGE_MS) },
   );
   const reports = await inLanes(links, AT_ONCE, signal, async (link, lane) => {
     if (Date.now() >= end) return null;
