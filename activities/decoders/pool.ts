@@ -80,7 +80,11 @@ export function createDecoders(options: DecoderOptions): Decoders {
       }
     },
     async close() {
-      for (const decoder of all) decoder.kill();
+      for (const decoder of all) {
+        // Idle ones would let this process end before they have.
+        decoder.keepAwake(true);
+        decoder.kill();
+      }
       await Promise.all([...all].map(({ ended }) => ended));
     },
   };
