@@ -1,7 +1,7 @@
 import type { Guard } from '../egress/guard.ts';
 import type { Resolver } from '../egress/resolver.ts';
+import type { Offload } from './decoders/offload.ts';
 import type { Quotes } from './gold/quotes.ts';
-import type { Offload } from './threads.ts';
 
 /** What every tool gets beside its input: `run(input, context)`. */
 export interface ToolContext {
@@ -14,7 +14,7 @@ export interface ToolContext {
 
 /** What every tool gets that does not run on a thread as a whole. */
 export interface NetworkContext extends ToolContext {
-  /** Where hostile bytes are parsed and heavy work is done: on a thread that can be ended. */
+  /** Parses hostile bytes and does heavy work, in a process that can be killed and has a memory limit. */
   offload: Offload;
   /** DNS as such; whatever is to be connected to goes through the guard. */
   resolver: Resolver;

@@ -1,4 +1,4 @@
-/** The output of a tool, as JSON already: a large one is written on a thread, so that no event loop waits for it. */
+/** The output of a tool, as JSON already: a large one is written in a job, so that it blocks no worker. */
 export interface Encoded {
   json: Uint8Array<ArrayBuffer>;
 }

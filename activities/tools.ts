@@ -11,6 +11,7 @@ import type {
   VaultReference,
 } from '../workflows/types.ts';
 import type { NetworkContext, ToolContext } from './context.ts';
+import type { Offload } from './decoders/offload.ts';
 import { jsonOf } from './encoded.ts';
 import { loadTool, type RunTool } from './load.ts';
 import type { Resources } from './resource.ts';
@@ -25,6 +26,7 @@ export interface ToolServices {
   /** Fetches the secrets of a call from the API replica that holds them. */
   openVault(reference: VaultReference, callId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
   threads: Threads;
+  offload: Offload;
   resources: Resources;
   observe: Observe;
   log: Logger;
@@ -109,7 +111,7 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
   const deadline = Date.now() + call.attemptMs;
   const timeout = AbortSignal.timeout(call.attemptMs);
   const signal = AbortSignal.any([activity.cancellationSignal, timeout]);
-  const { offload } = services.threads;
+  const { offload } = services;
   const context: NetworkContext = { ...services.context, offload, callId, deadline, signal };
   const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_EVERY_MS);
   try {

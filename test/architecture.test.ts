@@ -63,7 +63,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'activities/upscale/reference.ts',
   ],
   // Files of their own folder, by the names of tools and jobs.
-  import: ['activities/load.ts', 'activities/thread.ts', 'schemas/registry.ts'],
+  import: ['activities/load.ts', 'activities/decoders/child.ts', 'schemas/registry.ts'],
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));

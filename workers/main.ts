@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { BrowserMetrics } from '../activities/browser/metrics.ts';
+import { createDecoders } from '../activities/decoders/pool.ts';
 import { openResources } from '../activities/resource.ts';
 import { createThreads } from '../activities/threads.ts';
 import { createInternalServer } from '../api/internal.ts';
@@ -27,6 +28,7 @@ import { observeBrowsers, observeService, observeTools, withSdkMetrics } from '.
 import {
   deliveryWorker,
   ensureSchedules,
+  JOB_MEMORY,
   orchestratorWorker,
   postsToLocalhost,
   SLOTS,
@@ -105,6 +107,10 @@ async function main(): Promise<void> {
       log.warn({ feed, err: error }, 'a quote could not be refreshed'),
     );
     const tools = [...registry.values()].filter((tool) => tool.pool === pool).map(({ name }) => name);
+    const decoders = open.adopt(
+      createDecoders({ memoryBytes: JOB_MEMORY[pool], log: (line) => log.warn(line) }),
+      (it) => it.close(),
+    );
     const operator = {
       env,
       log: (line: string) => log.warn(line),
@@ -117,6 +123,7 @@ async function main(): Promise<void> {
       openVault: createVaultClient(keyring),
       resources: open.use(await openResources(tools, operator)),
       threads: open.adopt(createThreads(pool === 'cpu' ? 1 : 0), (it) => it.close()),
+      offload: decoders.offload,
       context: { resolver, egress, quotes: open.adopt(quotes, (it) => it.close()) },
     });
   })();

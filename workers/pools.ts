@@ -28,6 +28,18 @@ export const SLOTS: Record<Pool, number> = {
   heavy: Math.max(1, Math.floor(availableParallelism() / 2)),
 };
 
+/**
+ * Bytes that one job on a caller's file may allocate, in each of the processes, at most one a core, that a worker starts for
+ * them. Measured for the largest inputs that the tools take: watermark-image 1.25 GB (a lossless WebP of 40 megapixels),
+ * web-scrape 0.4 GB, image-upscale 1.4 GB.
+ */
+export const JOB_MEMORY: Record<Pool, number> = {
+  browser: 2 ** 30,
+  cpu: 2 * 2 ** 30,
+  network: 2 ** 30,
+  heavy: 3 * 2 ** 30,
+};
+
 /** Attempts wait for receivers nearly all of their time, and hanging ones must not keep others waiting. */
 const DELIVERY_SLOTS = 400;
 

@@ -10,8 +10,7 @@ export interface Page {
   statusCode: number;
   /** Value of the header; null when there is none. */
   contentType: string | null;
-  /** In a buffer of its own, which can be moved to a thread. */
-  bytes: Uint8Array<ArrayBuffer>;
+  bytes: Uint8Array;
 }
 
 /** From the look-up of the name to the last byte, redirects included. */
@@ -42,8 +41,7 @@ export async function downloadPage(
     throw new ServiceError('unsupported_source', {
       detail: 'The page has a Content-Encoding we do not know.',
     });
-  // A copy: small buffers share their memory with others, which cannot be moved.
-  const bytes = new Uint8Array(await response.bytes());
+  const bytes = await response.bytes();
   // Of several, browsers go by the last.
   const types = response.headers.filter(([name]) => name.toLowerCase() === 'content-type');
   const contentType = types.at(-1)?.[1] ?? null;

@@ -23,7 +23,7 @@ export const HTML = 'http://www.w3.org/1999/xhtml';
 const DESCRIBING = 'title, base, link, meta, h1, h2, h3, h4, h5, h6, a, area, img';
 
 /**
- * Decodes and parses a page. Blocks for as long as that takes: for threads.
+ * Decodes and parses a page. Blocks for as long as that takes: for jobs.
  *
  * @throws ServiceError source_too_large for a page of too many nodes
  */

@@ -1,5 +1,5 @@
 import type { NetworkContext } from '../context.ts';
-import type { OffloadOptions } from '../threads.ts';
+import type { OffloadOptions } from '../decoders/offload.ts';
 import { downloadPage, type Page } from './download.ts';
 
 /** Left for the answer to be written before the attempt itself is out of time. */
@@ -9,7 +9,7 @@ const MARGIN_MS = 200;
  * Downloads a page and has it read.
  *
  * @param workMs milliseconds for all of it
- * @param read on a thread, with these options
+ * @param read parses the page, in a process of its own, with these options
  * @throws ServiceError as downloadPage and `read`
  */
 export async function readPage<O>(
@@ -20,5 +20,5 @@ export async function readPage<O>(
 ): Promise<O> {
   const deadline = Math.min(end, Date.now() + workMs) - MARGIN_MS;
   const page = await downloadPage(url, { egress, signal, deadline });
-  return read(page, { signal, deadline, transfer: [page.bytes.buffer] });
+  return read(page, { signal, deadline });
 }

@@ -1,6 +1,7 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ImageHeader } from './header.ts';
+import { withoutText } from './pngText.ts';
 
 /** A decoded picture, upright, and what its encoder is to know of the source. */
 export interface Picture {
@@ -38,7 +39,7 @@ const PROFILE_SPACES: Readonly<Record<string, string>> = {
 const fittingProfile = ({ icc, space }: Metadata): Buffer | null =>
   icc !== undefined && icc.toString('latin1', 16, 20) === PROFILE_SPACES[space] ? icc : null;
 
-/** libvips ends work that is late, which ending the thread cannot do. */
+/** libvips ends work that is late, so that the process can be used again. */
 export const withTimeout = (image: Sharp, deadline: number): Sharp =>
   image.timeout({ seconds: Math.min(3600, Math.max(1, Math.ceil((deadline - Date.now()) / 1000))) });
 
@@ -70,14 +71,15 @@ export async function decodeImage(
   { pixels, deadline }: DecodeLimits,
 ): Promise<Picture> {
   const animated = header.frames > 1;
+  const source = header.type === 'png' ? withoutText(bytes) : bytes;
   // "error": a photograph that ends early is refused, one with a few stray bytes, which browsers show, is not.
   const options = { animated, failOn: 'error', limitInputPixels: pixels } as const;
   try {
-    const metadata = await sharp(bytes, options).metadata();
+    const metadata = await sharp(source, options).metadata();
     const { space, depth, hasAlpha, delay = [], loop = 0, chromaSubsampling = null } = metadata;
     const cmyk = space === 'cmyk';
     const deep = depth === 'ushort';
-    let image = sharp(bytes, { ...options, ignoreIcc: !cmyk });
+    let image = sharp(source, { ...options, ignoreIcc: !cmyk });
     if (!animated) image = image.autoOrient();
     // sharp leaves the alpha of grey pixels out when it hands them over as they are.
     const greyAlpha = space === 'b-w' && hasAlpha;

@@ -1,10 +1,8 @@
-import { ServiceError } from '../../schemas/errors.ts';
 import type { OutputType } from '../images/answer.ts';
 import { decodeImage } from '../images/decode.ts';
 import { decodeBmp } from '../images/decodeBmp.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
-import type { Stop } from '../stopping.ts';
 import { type Factor, openNetwork } from '../upscale/network.ts';
 import { upscale } from '../upscale/upscale.ts';
 
@@ -19,8 +17,8 @@ export interface UpscaleJob {
   deadline: number;
 }
 
-/** Decodes, enlarges and encodes. Asked to stop, it does no other tile. */
-export default async function upscaleJob(job: UpscaleJob, stop: Stop): Promise<Uint8Array> {
+/** Decodes, enlarges and encodes. */
+export default async function upscaleJob(job: UpscaleJob): Promise<Uint8Array> {
   const { header, factor, type, maxPixels, deadline } = job;
   const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
   const picture =
@@ -28,11 +26,6 @@ export default async function upscaleJob(job: UpscaleJob, stop: Stop): Promise<U
       ? decodeBmp(bytes, header)
       : await decodeImage(bytes, header, { pixels: maxPixels, deadline });
   const network = await openNetwork(factor);
-  const large = await upscale(picture, factor, {
-    run(planes) {
-      if (stop.asked) throw new ServiceError('deadline_exceeded');
-      return network.run(planes);
-    },
-  });
+  const large = await upscale(picture, factor, network);
   return encodeImage(large, type, header, deadline);
 }

@@ -5,9 +5,8 @@ export interface Ceiling extends Disposable {
 }
 
 /**
- * Lets this thread make byte arrays of so many bytes together, and refuses those beyond with a RangeError. What decoders
- * unpack into lies outside the heap, which alone is limited on a thread, and neither pdf.js nor pdf-lib can be told how
- * much that may be: both grow a `Uint8Array` until the stream ends.
+ * Lets this process make byte arrays of so many bytes together, and refuses those beyond with a RangeError: neither pdf.js
+ * nor pdf-lib has a limit on what a stream unpacks to, and both grow a `Uint8Array` until the stream ends.
  *
  * @param bytes in all, whether they are still in use or not
  */

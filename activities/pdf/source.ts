@@ -1,8 +1,9 @@
-import { readSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A file that the tool holds open, in the same process. */
+/** A file that the tool holds open. */
 export interface PdfSource {
-  fd: number;
+  /** The file may have no name: this can be its place among the open files of the worker, in /proc. */
+  path: string;
   /** Bytes. */
   size: number;
 }
@@ -16,13 +17,17 @@ export interface PdfBytes {
   start: string;
 }
 
-export function readSource({ fd, size }: PdfSource): PdfBytes {
+export function readSource({ path, size }: PdfSource): PdfBytes {
   const bytes = new Uint8Array(size);
-  let read = 0;
-  while (read < size) {
-    const got = readSync(fd, bytes, read, size - read, read);
-    if (got === 0) throw new RangeError('the file has become shorter');
-    read += got;
+  const fd = openSync(path, 'r');
+  try {
+    for (let read = 0; read < size; ) {
+      const got = readSync(fd, bytes, read, size - read, read);
+      if (got === 0) throw new RangeError('the file has become shorter');
+      read += got;
+    }
+  } finally {
+    closeSync(fd);
   }
   return { bytes, start: Buffer.from(bytes.subarray(0, START)).toString('latin1') };
 }

@@ -26,7 +26,7 @@ export async function run(
   const { total, links } = await offload<typeof pageLinks>(
     'page-links',
     { page, limit: maxLinks },
-    { signal, deadline: within(PAGE_MS), transfer: [page.bytes.buffer] },
+    { signal, deadline: within(PAGE_MS) },
   );
   const reports = await mapConcurrent(links, CONCURRENCY, signal, async (link, linkSignal) => {
     if (Date.now() >= end) return null;

@@ -14,8 +14,6 @@ const OUTPUT_PIXELS = 16_000_000;
 const DOWNLOAD_MS = 15_000;
 /** Left for the answer to be written before the attempt itself is out of time. */
 const MARGIN_MS = 500;
-/** ONNX Runtime takes the whole process with it when its thread is ended at work; it works on one tile after the other. */
-const GRACE_MS = 30_000;
 
 /** Downloads a picture and makes it larger. */
 export async function run(
@@ -33,7 +31,7 @@ export async function run(
   const type = header.type === 'bmp' ? 'png' : header.type;
   checkSides(header, factor, type);
   const input = { bytes, header, factor, type, maxPixels, deadline };
-  const large = await offload<typeof upscaleJob>('upscale', input, { signal, deadline, graceMs: GRACE_MS });
+  const large = await offload<typeof upscaleJob>('upscale', input, { signal, deadline });
   return { ...imageAnswer(large, type, source), factor };
 }
 

@@ -12,7 +12,7 @@ const MARGIN_MS = 200;
 /** For a second look at a file that pdf.js does not open. */
 const SALVAGE_MS = 4000;
 
-/** Downloads the file past the memory of this process, and has it read on a thread. */
+/** Downloads the file past the memory of this process, and has it read in another one. */
 export async function run(
   { fileUrl }: ToolInput<typeof definition>,
   { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
@@ -33,7 +33,7 @@ export async function run(
     await file.writeFile(response.body);
   }
   const { size } = await file.stat();
-  const source = { fd: file.fd, size };
+  const source = { path: `/proc/${process.pid}/fd/${file.fd}`, size };
   const reading = await offload<typeof readPdf>('read-pdf', source, limits);
   if (reading.kind === 'read') return reading.metadata;
   if (reading.kind === 'locked' && reading.pageCount !== null) return lockedMetadata(reading.pageCount);

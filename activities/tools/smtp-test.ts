@@ -13,7 +13,7 @@ const LOOK_UP_MS = 10_000;
 /** So that a slow server is answered as such before the attempt itself is out of time. */
 const RESERVE_MS = 200;
 
-/** Characters of a server's replies beyond which they are searched on a thread: the most it may say takes 100 ms. */
+/** Characters of a server's replies beyond which they are searched in another process: the most it may say takes 100 ms. */
 const SHORT = 16 * 1024;
 
 /** Holds a conversation with a mail server up to AUTH; once that has greeted, whatever comes of it is the result. */
@@ -39,5 +39,5 @@ export async function run(
   const transcript = { output, secrets, sent };
   return secrets.length === 0 || saidIn(output) <= SHORT
     ? redactOutput(transcript)
-    : offload<typeof redact>('redact-output', transcript, { signal, deadline });
+    : offload<typeof redact>('redact-output', transcript, { signal, deadline, isolated: true });
 }

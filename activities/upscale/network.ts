@@ -66,7 +66,7 @@ export async function openFast(factor: Factor, path = modelPath(factor)): Promis
 
 const opened = new Map<Factor, Promise<Network>>();
 
-/** The fast one where it runs, else UpscalerJS's own. It is kept for as long as its thread is. */
+/** The fast one where it runs, else UpscalerJS's own. Kept for as long as the process runs. */
 export function openNetwork(factor: Factor): Promise<Network> {
   const earlier = opened.get(factor);
   if (earlier !== undefined) return earlier;

@@ -76,7 +76,7 @@ export interface Cost {
   /** `ok`, or the code that it was refused with. */
   outcome: string;
   ms: number;
-  /** By which the most memory that the process ever held has grown, bytes. */
+  /** Most memory that the process and those it started held during the call, beyond what they held before, bytes. */
   growth: number;
 }
 

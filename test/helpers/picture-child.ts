@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import sharp from 'sharp';
+import { memoryOf, processTree } from '../../activities/browser/processes.ts';
 import { codeOf } from './egress.ts';
 import { type Cost, startFiles } from './images.ts';
 import { loadTool } from './tool.ts';
@@ -13,8 +14,9 @@ const tool = await loadTool(name);
 const files = await startFiles();
 const take = (bytes: Buffer) =>
   codeOf(() => tool.call({ fileUrl: files.put({ bytes }), ...JSON.parse(body) }, { egress: files.guard }));
-/** Kilobytes there. */
-const peak = () => 1024 * process.resourceUsage().maxRSS;
+const LOOK_EVERY_MS = 5;
+/** Bytes, of this process and those that decode for it. */
+const held = () => memoryOf(processTree(process.pid));
 
 const background = { r: 9, g: 9, b: 9 };
 await take(
@@ -25,8 +27,13 @@ await take(
 const costs: Cost[] = [];
 for (const path of paths) {
   const bytes = readFileSync(path);
-  const [before, start] = [peak(), performance.now()];
+  const [before, start] = [held(), performance.now()];
+  let peak = before;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, held());
+  }, LOOK_EVERY_MS);
   const outcome = await take(bytes);
-  costs.push({ outcome, ms: performance.now() - start, growth: peak() - before });
+  clearInterval(watch);
+  costs.push({ outcome, ms: performance.now() - start, growth: peak - before });
 }
 process.stdout.write(JSON.stringify(costs), () => process.exit());

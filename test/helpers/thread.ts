@@ -42,7 +42,7 @@ registerHooks({
   },
 });
 import(workerData.module)
-  .then(({ default: job }) => job(workerData.input, { asked: false }))
+  .then(({ default: job }) => job(workerData.input))
   .then((output) => parentPort.postMessage({ output, missed }));`;
 
 /**

@@ -1,6 +1,7 @@
 import type { NetworkContext, ToolContext } from '../../activities/context.ts';
+import type { Offload } from '../../activities/decoders/offload.ts';
+import { createDecoders, type Decoders } from '../../activities/decoders/pool.ts';
 import { jsonOf } from '../../activities/encoded.ts';
-import { createThreads, type Offload, type Threads } from '../../activities/threads.ts';
 import { createValidator } from '../../api/derive/validator.ts';
 import { type Fault, ServiceError } from '../../schemas/errors.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
@@ -26,16 +27,13 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 type Run = (input: Fields, context: Partial<NetworkContext> & ToolContext) => Promise<unknown>;
 const isRun = (value: unknown): value is Run => typeof value === 'function';
 
-let threads: Threads | undefined;
+let decoders: Decoders | undefined;
 
-/** The threads of this test process, made when a tool first wants one. */
+/** Runs jobs as a worker does. Its processes end with this one. */
 const offload: Offload = (job, input, options) => {
-  threads ??= createThreads(0);
-  return threads.offload(job, input, options);
+  decoders ??= createDecoders({ memoryBytes: 3 * 2 ** 30, log: () => undefined });
+  return decoders.offload(job, input, options);
 };
-
-/** Ends them, and what still runs on them. */
-export const closeThreads = async (): Promise<void> => threads?.close();
 
 /** Loads a tool by name. Its context is never aborted and has 100 s, unless a call says otherwise. */
 export async function loadTool(name: string): Promise<LoadedTool> {

@@ -6,13 +6,12 @@ import { readImageHeader } from '../../activities/images/header.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { makeImage, startFiles } from '../helpers/images.ts';
 import { seededRandom } from '../helpers/random.ts';
-import { closeThreads, loadTool } from '../helpers/tool.ts';
+import { loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('image-upscale');
 const files = await startFiles();
 test.after.always(async () => {
   files.close();
-  await closeThreads();
 });
 
 const suite = new URL('../vectors/bmpsuite/', import.meta.url);

@@ -1,8 +1,8 @@
 import test from 'ava';
 import sharp, { type Sharp } from 'sharp';
+import type { Job, Offload } from '../../activities/decoders/offload.ts';
 import type { Picture } from '../../activities/images/decode.ts';
 import { pngChunk } from '../../activities/png.ts';
-import type { Job, Offload } from '../../activities/threads.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
 import { openFast, openNetwork, type Planes } from '../../activities/upscale/network.ts';
 import { openReference } from '../../activities/upscale/reference.ts';
@@ -12,13 +12,12 @@ import { codeOf } from '../helpers/egress.ts';
 import { makeImage, startFiles } from '../helpers/images.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { runJobWithout } from '../helpers/thread.ts';
-import { closeThreads, faultsOf, loadTool } from '../helpers/tool.ts';
+import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('image-upscale');
 const files = await startFiles();
 test.after.always(async () => {
   files.close();
-  await closeThreads();
 });
 
 const upscaled = (bytes: Buffer, factor: 2 | 4 = 2) => makeImage(tool, files, bytes, { factor });

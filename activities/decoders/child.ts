@@ -1,0 +1,62 @@
+import { type ErrorCode, type ProblemMembers, ServiceError } from '../../schemas/errors.ts';
+
+/** One job for a child process. */
+export interface Task {
+  /** `activities/jobs/<job>.ts`. */
+  job: string;
+  input: unknown;
+}
+
+/** Class instances do not survive structured clone, so an expected error is sent as its parts. */
+export type Outcome<O> = { output: O } | { code: ErrorCode | null; detail: string; members: ProblemMembers };
+
+/** What a child process sends: once when it has started, then once a task. */
+export type Message<O> = { kind: 'ready' } | { kind: 'done'; outcome: Outcome<O>; rssBytes: number };
+
+const isTask = (value: unknown): value is Task =>
+  typeof value === 'object' && value !== null && 'job' in value && typeof value.job === 'string';
+
+const hasJob = (module: unknown): module is { default(input: unknown): unknown } =>
+  typeof module === 'object' &&
+  module !== null &&
+  'default' in module &&
+  typeof module.default === 'function';
+
+/** V8, libvips and ONNX Runtime report a failed allocation in words only. */
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error &&
+  (/out of memory|allocat|bad_alloc/i.test(error.message) || isOutOfMemory(error.cause));
+
+async function runJob({ job, input }: Task): Promise<Outcome<unknown>> {
+  try {
+    const module: unknown = await import(new URL(`../jobs/${job}.ts`, import.meta.url).href);
+    if (!hasJob(module)) throw new Error(`activities/jobs/${job}.ts exports no job`);
+    return { output: await module.default(input) };
+  } catch (error) {
+    if (error instanceof ServiceError && error.code !== 'corrupt_source')
+      return { code: error.code, detail: error.detail, members: error.members };
+    if (isOutOfMemory(error)) {
+      const { code, detail, members } = new ServiceError('source_too_large');
+      return { code, detail, members };
+    }
+    if (error instanceof ServiceError)
+      return { code: error.code, detail: error.detail, members: error.members };
+    return {
+      code: null,
+      detail: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      members: {},
+    };
+  }
+}
+
+if (import.meta.main) {
+  const send = (message: Message<unknown>) => process.send?.(message);
+  // Only when idle: a busy event loop does not see it, and then the kernel ends the process (see process.ts).
+  process.once('disconnect', () => process.exit());
+  process.on('message', async (task) => {
+    if (!isTask(task)) throw new TypeError('a message that is no task');
+    const outcome = await runJob(task);
+    send({ kind: 'done', outcome, rssBytes: process.memoryUsage.rss() });
+  });
+  send({ kind: 'ready' });
+}

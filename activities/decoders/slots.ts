@@ -1,0 +1,37 @@
+import { untilAborted } from '../../egress/clock.ts';
+
+/** A counting semaphore whose waiters can give up. */
+export class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Waits for a free slot, in order of arrival. @throws the signal's reason; no slot is held then */
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    try {
+      await untilAborted(promise, signal);
+    } catch (error) {
+      const at = this.#waiting.indexOf(resolve);
+      // It was granted at the same moment.
+      if (at < 0) this.give();
+      else this.#waiting.splice(at, 1);
+      throw error;
+    }
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}

@@ -1,0 +1,20 @@
+/** PNG, Third Edition, 11.3.3: what is read into memory whole, unpacked, and never used here. */
+const TEXT = ['tEXt', 'zTXt', 'iTXt'];
+const SIGNATURE_BYTES = 8;
+/** Length, type and checksum. */
+const CHUNK_BYTES = 12;
+
+/** A PNG without its text chunks, each of which can unpack to a thousand times its size; the same bytes if it has none. */
+export function withoutText(png: Buffer): Buffer {
+  const kept: Buffer[] = [];
+  let from = 0;
+  for (let at = SIGNATURE_BYTES; at + CHUNK_BYTES <= png.length; ) {
+    const end = at + CHUNK_BYTES + png.readUInt32BE(at);
+    if (TEXT.includes(png.toString('latin1', at + 4, at + 8))) {
+      kept.push(png.subarray(from, at));
+      from = Math.min(end, png.length);
+    }
+    at = end;
+  }
+  return from === 0 ? png : Buffer.concat([...kept, png.subarray(from)]);
+}

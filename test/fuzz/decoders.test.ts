@@ -1,0 +1,199 @@
+import { createServer, type Server } from 'node:http';
+import { availableParallelism } from 'node:os';
+import test from 'ava';
+import { memoryOf } from '../../activities/browser/processes.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { JOB_MEMORY } from '../../workers/pools.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { closeBooks } from '../helpers/books.ts';
+import { listen } from '../helpers/egress.ts';
+import { documentBombs, documentSeeds } from '../helpers/hostile/documents.ts';
+import { type HostileFile, mutate } from '../helpers/hostile/file.ts';
+import { manyTexts, pictureBombs, pictureSeeds } from '../helpers/hostile/pictures.ts';
+import { childrenOf } from '../helpers/processes.ts';
+import { type Random, seededRandom } from '../helpers/random.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+/** Changed files beside the bombs. */
+const FILES = Number(process.env.TEST_FILES ?? 150);
+const AT_ONCE = 6;
+const LOOK_EVERY_MS = 100;
+/** That a worker's own process may hold, whatever its callers send. */
+const WORKER_BYTES = 2 ** 30;
+/** That Node itself takes in a process of jobs, and what it maps at its start without using it. */
+const NODE_BYTES = 700 * 2 ** 20;
+const POOLS = ['cpu', 'network', 'heavy', 'browser'] as const;
+
+let stack: Stack;
+let store: Store;
+let account: TestAccount;
+let web: Server;
+let origin: string;
+const files = new Map<string, HostileFile>();
+const peaks = new Map<string, number>();
+let watch: NodeJS.Timeout;
+let pids: Record<string, number | undefined>;
+
+const workerPids = () => Object.fromEntries(stack.names.map((name) => [name, stack.pid(name)]));
+
+/** Notes the most memory that each worker, and each process of jobs of it, was seen with. */
+function look(): void {
+  const note = (name: string, pid: number) =>
+    peaks.set(name, Math.max(peaks.get(name) ?? 0, memoryOf([pid])));
+  for (const pool of POOLS) {
+    const pid = stack.pid(pool);
+    if (pid === undefined) continue;
+    note(pool, pid);
+    for (const child of childrenOf(pid, /decoders\/child\.ts/)) note(`${pool} job`, child);
+  }
+}
+
+test.before(async () => {
+  web = createServer(({ url = '' }, response) => {
+    const file = files.get(url);
+    response.setHeader('Content-Type', file?.contentType ?? 'application/octet-stream').end(file?.bytes);
+  });
+  const port = await listen(web);
+  origin = `http://127.0.0.1:${port}`;
+  stack = await startStack({ pools: ['orchestrator', ...POOLS], env: { EGRESS_ALLOW: `127.0.0.1:${port}` } });
+  store = await openStore(stack.mongodbUri);
+  account = await makeAccount(stack, 100_000_000);
+  pids = workerPids();
+  watch = setInterval(look, LOOK_EVERY_MS);
+});
+test.after.always(async () => {
+  clearInterval(watch);
+  await store?.close();
+  await stack?.stop();
+  web?.close();
+});
+
+/** Puts a file on the web and has a tool take it. */
+async function take(tool: string, file: HostileFile, body: Record<string, unknown>): Promise<string> {
+  const path = `/${files.size}-${tool}`;
+  files.set(path, file);
+  try {
+    const field = file.kind === 'page' ? 'url' : 'fileUrl';
+    const response = await account.call(tool, { [field]: origin + path, ...body });
+    const text = await response.text();
+    const code = response.status === 200 ? '' : ` ${/"code":"(\w+)"/.exec(text)?.[1]}`;
+    return `${response.status}${code}`;
+  } finally {
+    files.set(path, { ...file, bytes: Buffer.alloc(0) });
+  }
+}
+
+type ToolCall = [tool: string, body: Record<string, unknown>];
+
+/** The tools that read files of a kind; the dear ones take one in `every`. */
+function toolsFor({ kind, bytes }: HostileFile, random: Random, every: number): ToolCall[] {
+  const dear = random.integer(1, every) === 1;
+  switch (kind) {
+    case 'picture':
+      return bytes.toString('latin1', 0, 2) === 'BM' || dear
+        ? [['image-upscale', { factor: random.pick([2, 4]) }]]
+        : [['watermark-image', { text: 'mark', position: random.pick(['tile', 'center', 'top-left']) }]];
+    case 'pdf':
+      return [['pdf-metadata', {}]];
+    case 'document':
+      return [['word-to-pdf', {}]];
+    case 'page':
+      return dear ? [['website-screenshot', {}]] : [[random.pick(['web-scrape', 'seo-meta']), {}]];
+  }
+}
+
+/** Sends all of them, some at once. @returns how often each answer came; those that are our fault */
+async function sendAll(
+  list: Iterable<readonly [HostileFile, ToolCall]>,
+): Promise<{ tally: Map<string, number>; faults: string[] }> {
+  const tally = new Map<string, number>();
+  const faults: string[] = [];
+  const left = list[Symbol.iterator]();
+  const lane = async () => {
+    for (let next = left.next(); next.done !== true; next = left.next()) {
+      const [file, [tool, body]] = next.value;
+      const answer = await take(tool, file, body);
+      tally.set(`${tool} ${answer}`, (tally.get(`${tool} ${answer}`) ?? 0) + 1);
+      if (!/^(200|422|502|504)/.test(answer)) faults.push(`${file.name}, ${tool}: ${answer}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  return { tally, faults };
+}
+
+const megabytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MB`;
+
+for (const [tool, body] of [
+  ['watermark-image', { text: 'mark' }],
+  ['image-upscale', { factor: 2 }],
+] as const)
+  test.serial(`${tool} of a PNG with 1 GB of compressed text ends no worker`, async (t) => {
+    const answer = await take(tool, { name: 'texts', kind: 'picture', bytes: manyTexts() }, body);
+    t.regex(answer, /^200$|^422 source_too_large$/);
+    t.deepEqual(workerPids(), pids);
+  });
+
+test.serial('every bomb once: no worker ends, and no answer is an internal error', async (t) => {
+  t.timeout(3_600_000);
+  const random = seededRandom(t.log);
+  const bombs = [...(await pictureBombs()), ...documentBombs()];
+  const { tally, faults } = await sendAll(
+    bombs.flatMap((file) => {
+      const tools = new Map([...toolsFor(file, random, 1), ...toolsFor(file, random, 1_000_000)]);
+      return [...tools].map((tool) => [file, tool] as const);
+    }),
+  );
+  for (const [answer, count] of [...tally].sort()) t.log(answer, count);
+  t.deepEqual(faults, []);
+  t.deepEqual(workerPids(), pids);
+});
+
+test.serial(`${FILES} changed files: no worker ends, and no answer is an internal error`, async (t) => {
+  t.timeout(86_400_000);
+  const random = seededRandom(t.log);
+  const seeds = { picture: await pictureSeeds(), ...documentSeeds() };
+  function* changed(): Generator<readonly [HostileFile, ToolCall]> {
+    for (let at = 0; at < FILES; at++) {
+      // LibreOffice and Chromium take seconds a file, the others milliseconds.
+      const kind = random.pick([
+        'picture',
+        'picture',
+        'picture',
+        'pdf',
+        'pdf',
+        'page',
+        at % 20 === 0 ? 'document' : 'page',
+      ] as const);
+      const bytes = mutate(random.pick(seeds[kind]), random);
+      const file: HostileFile = {
+        name: `file ${at}`,
+        kind,
+        bytes,
+        ...(kind === 'page' ? { contentType: 'text/html' } : {}),
+      };
+      for (const tool of toolsFor(file, random, 10)) yield [file, tool];
+    }
+  }
+  const { tally, faults } = await sendAll(changed());
+  for (const [answer, count] of [...tally].sort()) t.log(answer, count);
+  t.deepEqual(faults, []);
+  t.deepEqual(workerPids(), pids);
+});
+
+test.serial('each worker, and each process of jobs, stayed within its memory', (t) => {
+  for (const [name, peak] of peaks) t.log(name, megabytes(peak));
+  for (const pool of POOLS) {
+    t.true(
+      (peaks.get(pool) ?? Infinity) < WORKER_BYTES,
+      `${pool}: ${megabytes(peaks.get(pool) ?? Infinity)}`,
+    );
+    const job = peaks.get(`${pool} job`) ?? 0;
+    t.true(job < JOB_MEMORY[pool] + NODE_BYTES, `${pool} job: ${megabytes(job)}`);
+    t.true(childrenOf(stack.pid(pool) ?? 0, /decoders\/child\.ts/).length <= availableParallelism());
+  }
+});
+
+test.serial('the books are right afterwards', async (t) => {
+  t.timeout(300_000);
+  t.deepEqual(await closeBooks(store), []);
+});

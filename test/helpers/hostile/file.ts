@@ -1,0 +1,47 @@
+import type { Random } from '../random.ts';
+
+/** A file for the tools that read files of its kind. */
+export interface HostileFile {
+  name: string;
+  kind: 'picture' | 'pdf' | 'document' | 'page';
+  bytes: Buffer;
+  /** Of pages. */
+  contentType?: string;
+}
+
+/** Values that decoders stumble over: sizes, counts and signs at their edges. */
+const EDGES = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff];
+
+/** One to eight changes of the kinds that fuzzers make (AFL's havoc): bits, edge values, blocks moved, doubled, cut out, cut off. */
+export function mutate(bytes: Buffer, random: Random): Buffer {
+  let changed = Buffer.from(bytes);
+  for (let changes = random.integer(1, 8); changes > 0 && changed.length > 16; changes--) {
+    // Headers decide what a decoder allocates, so every second change is near the start.
+    const last = changed.length - 5;
+    const at = random.integer(0, random.integer(0, 1) === 0 ? Math.min(last, 256) : last);
+    const length = random.integer(1, Math.min(4096, changed.length - at));
+    switch (random.integer(0, 6)) {
+      case 0:
+        changed.writeUInt8(changed.readUInt8(at) ^ (1 << random.integer(0, 7)), at);
+        break;
+      case 1:
+        changed.writeUInt32BE(random.pick(EDGES), at);
+        break;
+      case 2:
+        changed.writeUInt32LE(random.pick(EDGES), at);
+        break;
+      case 3:
+        random.bytes(Math.min(length, 64)).copy(changed, at);
+        break;
+      case 4:
+        changed = Buffer.concat([changed.subarray(0, at + length), changed.subarray(at)]);
+        break;
+      case 5:
+        changed = Buffer.concat([changed.subarray(0, at), changed.subarray(at + length)]);
+        break;
+      default:
+        changed = changed.subarray(0, Math.max(16, random.integer(0, 3) === 0 ? at : changed.length));
+    }
+  }
+  return changed;
+}

@@ -1,0 +1,305 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { crc32, deflateSync } from 'node:zlib';
+import sharp from 'sharp';
+import type { HostileFile } from './file.ts';
+
+const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+
+/** PNG, Third Edition, 5.3. */
+function chunk(type: string, data: Buffer): Buffer {
+  const bytes = Buffer.alloc(12 + data.length);
+  bytes.writeUInt32BE(data.length, 0);
+  bytes.write(type, 4, 'latin1');
+  data.copy(bytes, 8);
+  bytes.writeUInt32BE(crc32(bytes.subarray(4, 8 + data.length)), 8 + data.length);
+  return bytes;
+}
+
+/** A black PNG; samples of `bits`, of a colour type, with more chunks before and after its pixels. */
+function png({
+  width = 10,
+  height = 10,
+  bits = 8,
+  type = 2,
+  before = [],
+  after = [],
+  data = deflateSync(
+    Buffer.alloc(height * (1 + Math.ceil((width * bits * ([1, 0, 3, 1, 2, 0, 4][type] ?? 1)) / 8))),
+  ),
+}: {
+  width?: number;
+  height?: number;
+  bits?: number;
+  type?: number;
+  before?: readonly Buffer[];
+  after?: readonly Buffer[];
+  data?: Buffer;
+} = {}): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.writeUInt8(bits, 8);
+  header.writeUInt8(type, 9);
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', header),
+    ...before,
+    chunk('IDAT', data),
+    ...after,
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+const zeros = (size: number): Buffer => deflateSync(Buffer.alloc(size), { level: 9 });
+const words = (...values: number[]): Buffer => {
+  const bytes = Buffer.alloc(4 * values.length);
+  for (const [at, value] of values.entries()) bytes.writeUInt32BE(value, 4 * at);
+  return bytes;
+};
+const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+/** 20 texts of 50 MB each in a PNG of 1 MB. */
+export function manyTexts(): Buffer {
+  const text = deflateSync(Buffer.alloc(50_000_000, 97), { level: 9 });
+  return png({
+    before: times(20, (at) => chunk('zTXt', Buffer.concat([Buffer.from(`k${at}\0\0`, 'latin1'), text]))),
+  });
+}
+
+function pngBombs(): [name: string, bytes: Buffer][] {
+  const text = zeros(50_000_000);
+  const profile = Buffer.concat([Buffer.from('p\0\0', 'latin1'), zeros(200_000_000)]);
+  const xmp = Buffer.from('XML:com.adobe.xmp\0\x01\0\0\0', 'latin1');
+  const frame = (sequence: number) =>
+    chunk('fcTL', Buffer.concat([words(sequence, 30_000, 30_000, 0, 0), Buffer.from('000100640000', 'hex')]));
+  return [
+    ['zTXt', manyTexts()],
+    ['iTXt', png({ before: times(20, () => chunk('iTXt', Buffer.concat([xmp, text]))) })],
+    ['tEXt', png({ before: times(200_000, (at) => chunk('tEXt', Buffer.from(`k${at}\0v`))) })],
+    ['iCCP of 200 MB', png({ before: [chunk('iCCP', profile)] })],
+    ['many iCCP', png({ before: times(20, () => chunk('iCCP', profile)) })],
+    [
+      'eXIf',
+      png({
+        before: [
+          chunk('eXIf', Buffer.concat([Buffer.from('MM\0*'), words(8, 0xffffffff), Buffer.alloc(1e6, 1)])),
+        ],
+      }),
+    ],
+    ['a huge palette', png({ type: 3, before: [chunk('PLTE', Buffer.alloc(9_000_000, 7))] })],
+    ['many palettes', png({ type: 3, before: times(20_000, () => chunk('PLTE', Buffer.alloc(768, 7))) })],
+    ['unknown chunks', png({ before: times(100_000, () => chunk('prVt', Buffer.alloc(32))) })],
+    [
+      'APNG',
+      png({ before: [chunk('acTL', words(1, 0)), frame(0)], after: times(2000, (at) => frame(at + 1)) }),
+    ],
+    ['pixels that unpack to 1 GB', png({ width: 40, height: 40, data: zeros(1_000_000_000) })],
+    ['40 megapixels of 16 bits', png({ width: 8000, height: 5000, bits: 16, type: 6 })],
+    ['4 megapixels of 16 bits', png({ width: 2000, height: 2000, bits: 16, type: 6 })],
+    ['a side of two billion', png({ width: 0x7fffffff, height: 1, data: zeros(1000) })],
+    ['no pixels', png({ width: 6000, height: 6000, data: Buffer.alloc(0) })],
+  ];
+}
+
+/** An APP segment (ITU-T T.81, B.2.4.6) behind the start of a JPEG. */
+function withSegments(jpeg: Buffer, segments: readonly { marker: number; data: Buffer }[]): Buffer {
+  const parts = segments.map(({ marker, data }) => {
+    const head = Buffer.from([0xff, marker, 0, 0]);
+    head.writeUInt16BE(data.length + 2, 2);
+    return Buffer.concat([head, data]);
+  });
+  return Buffer.concat([jpeg.subarray(0, 2), ...parts, jpeg.subarray(2)]);
+}
+
+/** The scans of a progressive JPEG over and over: each is a pass over the whole picture. */
+function manyScans(jpeg: Buffer): Buffer {
+  const first = jpeg.indexOf(Buffer.from([0xff, 0xda]));
+  const scans = jpeg.subarray(first, jpeg.length - 2);
+  return Buffer.concat([
+    jpeg.subarray(0, first),
+    ...times(Math.ceil(2e6 / scans.length), () => scans),
+    jpeg.subarray(-2),
+  ]);
+}
+
+async function jpegBombs(): Promise<[name: string, bytes: Buffer][]> {
+  const canvas = sharp({ create: { width: 2000, height: 2000, channels: 3, background: '#456' } });
+  const progressive = await canvas.clone().jpeg({ progressive: true }).toBuffer();
+  const small = await canvas.clone().resize(40, 40).jpeg().toBuffer();
+  const icc = (at: number) =>
+    Buffer.concat([
+      Buffer.from(`ICC_PROFILE\0${String.fromCharCode(at + 1)}\xff`, 'latin1'),
+      Buffer.alloc(65_000, 1),
+    ]);
+  const exif = Buffer.concat([Buffer.from('Exif\0\0MM\0*'), words(8), Buffer.alloc(60_000, 0xff)]);
+  const large = Buffer.from(small);
+  const frame = large.indexOf(Buffer.from([0xff, 0xc0]));
+  large.writeUInt16BE(6000, frame + 5);
+  large.writeUInt16BE(6000, frame + 7);
+  return [
+    ['scans', manyScans(progressive)],
+    [
+      'ICC segments',
+      withSegments(
+        small,
+        times(255, (at) => ({ marker: 0xe2, data: icc(at) })),
+      ),
+    ],
+    [
+      'EXIF',
+      withSegments(
+        small,
+        times(100, () => ({ marker: 0xe1, data: exif })),
+      ),
+    ],
+    [
+      'XMP',
+      withSegments(
+        small,
+        times(200, () => ({
+          marker: 0xe1,
+          data: Buffer.from(`http://ns.adobe.com/xap/1.0/\0${'<a>'.repeat(20_000)}`),
+        })),
+      ),
+    ],
+    [
+      'comments',
+      withSegments(
+        small,
+        times(300, () => ({ marker: 0xfe, data: Buffer.alloc(65_000, 97) })),
+      ),
+    ],
+    ['36 megapixels that are not there', large],
+  ];
+}
+
+/** RFC 9649: a chunk of RIFF. */
+function riff(type: string, data: Buffer): Buffer {
+  const head = Buffer.alloc(8);
+  head.write(type, 'latin1');
+  head.writeUInt32LE(data.length, 4);
+  return Buffer.concat([head, data, Buffer.alloc(data.length % 2)]);
+}
+
+async function webpBombs(): Promise<[name: string, bytes: Buffer][]> {
+  const canvas = (width: number, height: number) =>
+    sharp({ create: { width, height, channels: 4, background: { r: 9, g: 8, b: 7, alpha: 0.5 } } });
+  const plain = await canvas(40, 40).webp({ lossless: true }).toBuffer();
+  const large = await canvas(4000, 4000).webp({ lossless: true, effort: 0 }).toBuffer();
+  const picture = plain.subarray(plain.indexOf('VP8L'));
+  const extended = (flags: number, width: number, height: number, chunks: readonly Buffer[]) => {
+    const head = Buffer.alloc(10);
+    head.writeUInt8(flags, 0);
+    head.writeUIntLE(width - 1, 4, 3);
+    head.writeUIntLE(height - 1, 7, 3);
+    return riff('RIFF', Buffer.concat([Buffer.from('WEBP'), riff('VP8X', head), ...chunks]));
+  };
+  const frame = (size: number) => {
+    const head = Buffer.alloc(16);
+    head.writeUIntLE(size - 1, 6, 3);
+    head.writeUIntLE(size - 1, 9, 3);
+    return riff('ANMF', Buffer.concat([head, picture]));
+  };
+  const loop = riff('ANIM', Buffer.alloc(6));
+  return [
+    ['16 megapixels', large],
+    ['a canvas of 16,000 x 2,000', extended(0x02, 16_000, 2000, [loop, frame(40)])],
+    ['10,000 frames', extended(0x02, 40, 40, [loop, ...times(10_000, () => frame(40))])],
+    ['400 frames of a canvas of 300 x 300', extended(0x02, 300, 300, [loop, ...times(400, () => frame(40))])],
+    ['a profile', extended(0x20, 40, 40, [riff('ICCP', Buffer.alloc(9_000_000, 1)), picture])],
+    [
+      'EXIF and XMP',
+      extended(0x0c, 40, 40, [
+        picture,
+        riff('EXIF', Buffer.alloc(4_000_000, 0xff)),
+        riff('XMP ', Buffer.from('<a>'.repeat(1_000_000))),
+      ]),
+    ],
+  ];
+}
+
+function bmpBombs(): [name: string, bytes: Buffer][] {
+  const bmp = (width: number, height: number, bits: number, compression: number, data: Buffer) => {
+    const head = Buffer.alloc(54);
+    head.write('BM');
+    head.writeUInt32LE(54 + data.length, 2);
+    head.writeUInt32LE(54, 10);
+    head.writeUInt32LE(40, 14);
+    head.writeInt32LE(width, 18);
+    head.writeInt32LE(height, 22);
+    head.writeUInt16LE(1, 26);
+    head.writeUInt16LE(bits, 28);
+    head.writeUInt32LE(compression, 30);
+    head.writeUInt32LE(compression === 3 ? 0xffffffff : 0xffffff, 46);
+    return Buffer.concat([head, data]);
+  };
+  return [
+    ['pixels that are not there', bmp(1000, 1000, 24, 0, Buffer.alloc(0))],
+    ['runs', bmp(1000, 1000, 8, 1, Buffer.alloc(1_000_000, 0xff))],
+    ['jumps', bmp(1000, 1000, 8, 1, Buffer.alloc(1_000_000, Buffer.from([0, 2, 255, 255])))],
+    ['a height below zero', bmp(1000, -0x7fffffff, 1, 0, Buffer.alloc(100))],
+    ['a palette of four billion', bmp(10, 10, 8, 0, Buffer.alloc(2000))],
+    ['masks', bmp(100, 100, 32, 3, Buffer.alloc(40_000))],
+  ];
+}
+
+function gifBombs(): [name: string, bytes: Buffer][] {
+  const head = Buffer.from('GIF89a\xff\xff\xff\xff\xf7\0\0', 'latin1');
+  const image = Buffer.from(`,\0\0\0\0\xff\xff\xff\xff\0\x08${'\xff'.repeat(256)}\0`, 'latin1');
+  return [
+    [
+      '65,535 x 65,535, 1,000 frames',
+      Buffer.concat([head, Buffer.alloc(768), ...times(1000, () => image), Buffer.from(';')]),
+    ],
+  ];
+}
+
+/** Every bomb once. */
+export async function pictureBombs(): Promise<HostileFile[]> {
+  const groups = {
+    PNG: pngBombs(),
+    JPEG: await jpegBombs(),
+    WebP: await webpBombs(),
+    BMP: bmpBombs(),
+    GIF: gifBombs(),
+  };
+  return Object.entries(groups).flatMap(([format, bombs]) =>
+    bombs.map(([name, bytes]): HostileFile => ({ name: `${format}, ${name}`, kind: 'picture', bytes })),
+  );
+}
+
+const folder = (name: string) => new URL(`../../vectors/${name}/`, import.meta.url);
+const readAll = (name: string, pattern: RegExp): Buffer[] =>
+  readdirSync(folder(name), { recursive: true, encoding: 'utf8' })
+    .filter((file) => pattern.test(file))
+    .sort()
+    .map((file) => readFileSync(new URL(file, folder(name))));
+
+/** Small sound pictures of every kind, to be changed. */
+export async function pictureSeeds(): Promise<Buffer[]> {
+  const noise = Buffer.from(times(48 * 32 * 4, (at) => (at * 2_654_435_761) >>> 24));
+  const canvas = (height = 32) =>
+    sharp(noise, { raw: { width: 48, height: 32, channels: 4 } })
+      .resize(48, height)
+      .withExif({ IFD0: { Artist: 'x' } })
+      .withIccProfile('p3');
+  const frames = sharp(Buffer.concat([noise, noise]), {
+    raw: { width: 48, height: 64, channels: 4, pageHeight: 32 },
+  });
+  return [
+    ...readAll('pngsuite', /\.png$/),
+    ...readAll('bmpsuite', /\.bmp$/),
+    ...(await Promise.all([
+      canvas().png().toBuffer(),
+      canvas().png({ palette: true, progressive: true }).toBuffer(),
+      canvas().jpeg().toBuffer(),
+      canvas().jpeg({ progressive: true }).toBuffer(),
+      canvas().toColourspace('cmyk').jpeg().toBuffer(),
+      canvas().webp().toBuffer(),
+      canvas().webp({ lossless: true }).toBuffer(),
+      canvas().gif().toBuffer(),
+      frames.webp({ delay: [50, 70] }).toBuffer(),
+    ])),
+  ];
+}

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** What a hostile file can make a decoder do. */
+export type Deed = 'answer' | 'pid' | 'env' | 'heap' | 'buffers' | 'spin' | 'wait' | 'exit' | NodeJS.Signals;
+
+const BLOCK_BYTES = 16 * 2 ** 20;
+
+/** A job for tests of the processes that jobs run in. */
+export default async function hostile(deed: Deed): Promise<unknown> {
+  const kept: unknown[] = [];
+  switch (deed) {
+    case 'answer':
+      return 'fine';
+    case 'pid':
+      return process.pid;
+    case 'env':
+      return process.env;
+    case 'heap':
+      for (;;) kept.push({ kept: kept.length });
+    case 'buffers':
+      for (;;) kept.push(Buffer.alloc(BLOCK_BYTES, 1));
+    case 'spin':
+      for (;;) kept.length = 0;
+    case 'wait':
+      return sleep(3_600_000);
+    case 'exit':
+      return process.exit(3);
+    default:
+      process.kill(process.pid, deed);
+      return sleep(3_600_000);
+  }
+}
