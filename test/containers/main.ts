@@ -22,8 +22,8 @@ import { shell } from './shell.ts';
 //   … --keep                                 leaves the stack and the engine running, to look at them
 
 const BUILD_MS = 45 * 60_000;
-/** From the first container to all of them healthy. */
-const UP_MS = 5 * 60_000;
+/** From the first container to all of them healthy; two minutes on an idle machine. */
+const UP_MS = 20 * 60_000;
 const COMMAND_MS = 120_000;
 const CREDITS = 10_000;
 /** Ports of this machine that the proxy is published at. */
@@ -98,6 +98,8 @@ async function copyProject(folder: string): Promise<void> {
   const settings = {
     COMPOSE_PROJECT_NAME: 'utility-tools-test',
     PUBLIC_URL: 'https://localhost',
+    // Machines that run tests are slow, and this one may be busy.
+    START_PERIOD: `${UP_MS / 1000}s`,
   };
   const lines = Object.entries(settings).reduce(
     (text, [name, value]) => text.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${value}`),
