@@ -19,7 +19,8 @@ import { shell } from './shell.ts';
 // secrets and no volumes. The tools reach the fixture container instead of the Internet.
 //   npm run test:containers                  with the machine's Docker, or one that engine.sh starts (Debian, root)
 //   npm run test:containers -- --stand-ins   where no image registry can be reached: see stand-ins.sh
-//   … --keep                                 leaves the stack and the engine running, to look at them
+//   … --keep                                 leaves the stack and the engine running, and prints its folder
+//   … --reuse FOLDER                         tests what --keep left, without building
 
 const BUILD_MS = 45 * 60_000;
 /** From the first container to all of them healthy; two minutes on an idle machine. */
@@ -36,7 +37,11 @@ const ONE_SHOT = ['temporal-schema', 'temporal-setup'];
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const here = join(root, 'test/containers');
 const { values: flags } = parseArgs({
-  options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+  options: {
+    'stand-ins': { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+    reuse: { type: 'string' },
+  },
 });
 const signal = stopSignal(() => console.log('# Stopping …'));
 const count = { passed: 0, failed: 0 };
@@ -217,18 +222,20 @@ const localise = (pool: string, input: Record<string, unknown>): Record<string, 
 
 async function main(): Promise<void> {
   await using owned = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'utility-tools-containers-'));
+  const folder = flags.reuse ?? (await mkdtemp(join(tmpdir(), 'utility-tools-containers-')));
   const keep = <T>(undoing: () => Promise<T>) =>
     owned.defer(async () => void (flags.keep || (await undoing())));
+  if (flags.keep) console.log(`# ${folder}`);
   keep(() => rm(folder, { recursive: true, force: true }));
   keep(await ensureEngine());
   await ensureCompose();
   if (flags['stand-ins']) {
     // BuildKit fetches its frontend from an image registry.
     env.DOCKER_BUILDKIT = '0';
-    await run(join(here, 'stand-ins.sh'), [join(cacheFolder(), 'containers')], root, BUILD_MS);
+    if (flags.reuse === undefined)
+      await run(join(here, 'stand-ins.sh'), [join(cacheFolder(), 'containers')], root, BUILD_MS);
   }
-  await copyProject(folder);
+  if (flags.reuse === undefined) await copyProject(folder);
   const client = createClient(folder);
   owned.defer(client.close);
   const registry = await loadRegistry();
@@ -247,7 +254,8 @@ async function main(): Promise<void> {
       .filter((line) => line !== '' && !/^prepare: Docker engine \S+; 24 or later/.test(line));
     assert.deepEqual(faults, []);
   });
-  await step('docker compose build', () => client.compose(['build'], BUILD_MS));
+  if (flags.reuse === undefined)
+    await step('docker compose build', () => client.compose(['build'], BUILD_MS));
   keep(() => undo('docker', ['compose', 'down', '--volumes', '--remove-orphans', '--timeout', '20'], folder));
   await step('docker compose up --wait: every service is healthy at the first try', async () => {
     await client.compose(['up', '--detach', '--wait'], UP_MS);
