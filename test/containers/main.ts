@@ -293,7 +293,7 @@ async function main(): Promise<void> {
     });
     assert.equal(status, 200, text);
     spent += registry.get('smtp-test')?.price ?? 0;
-    assert.equal(json.authenticated, true, text);
+    assert.equal(json.authSucceeded, true, text);
   });
   await step('the pages and the result of the browser pool come from a confined Chromium', async () => {
     const logs = await client.compose(['logs', '--no-log-prefix', 'browser', 'heavy']);
