@@ -13,7 +13,7 @@ import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 // What the tools reach in test/containers/main.ts, in a container of its own: DNS, web, TLS, mail and price feeds.
 
 /** As in fixture.yml. */
-const ADDRESS = '172.30.99.10';
+const ADDRESS = '10.99.30.10';
 const NAMES = new Set(['example.com', 'mail.example.com']);
 /** The user of the mail server; main.ts signs in with it. */
 const LOGIN = { username: 'jane', password: 'correct horse' };
