@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { ServiceError } from '../schemas/errors.ts';
 import type { Vetted } from './vet.ts';
 
@@ -30,23 +30,29 @@ export function createEcho(program: string): Echo {
   return ({ addresses }, { address, timeoutMs, signal }) => {
     if (!addresses.includes(address)) throw new RangeError('not a vetted address');
     const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Echo>>>();
-    execFile(
-      program,
-      ['-n', '-c', '1', '-W', String(timeoutMs / 1000), '--', address],
-      { signal, killSignal: 'SIGKILL', timeout: timeoutMs + GRACE_MS, env: { LC_ALL: 'C' } },
-      (error, stdout) => {
-        if (signal.aborted) return reject(signal.reason);
-        const [, time] = /\btime[=<]([\d.]+) ms/.exec(stdout) ?? [];
-        if (time !== undefined) {
-          const ms = Number(time);
-          return resolve(ms <= timeoutMs ? { status: 'ok', ms } : { status: 'timeout' });
-        }
-        // The program ends by itself when its wait is over; until now it was starting or ending.
-        if (error?.killed) return reject(new ServiceError('deadline_exceeded', { cause: error }));
-        if (error?.code !== NO_REPLY) return resolve(null);
-        resolve({ status: /unreachable|prohibited|filtered/i.test(stdout) ? 'unreachable' : 'timeout' });
-      },
-    );
+    const onExit = (error: ExecFileException | null, stdout: string): void => {
+      if (signal.aborted) return reject(signal.reason);
+      const [, time] = /\btime[=<]([\d.]+) ms/.exec(stdout) ?? [];
+      if (time !== undefined) {
+        const ms = Number(time);
+        return resolve(ms <= timeoutMs ? { status: 'ok', ms } : { status: 'timeout' });
+      }
+      // The program exits by itself after its wait; it was killed because it started or exited too slowly.
+      if (error?.killed) return reject(new ServiceError('deadline_exceeded', { cause: error }));
+      if (error?.code !== NO_REPLY) return resolve(null);
+      resolve({ status: /unreachable|prohibited|filtered/i.test(stdout) ? 'unreachable' : 'timeout' });
+    };
+    try {
+      execFile(
+        program,
+        ['-n', '-c', '1', '-W', String(timeoutMs / 1000), '--', address],
+        { signal, killSignal: 'SIGKILL', timeout: timeoutMs + GRACE_MS, env: { LC_ALL: 'C' } },
+        onExit,
+      );
+    } catch {
+      // Node throws when the kernel refuses to run the program, such as one with a capability that a container drops.
+      resolve(null);
+    }
     return promise;
   };
 }

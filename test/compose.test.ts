@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -18,6 +18,11 @@ interface Service {
   stop_grace_period?: string;
   container_name?: string;
   ulimits?: { core?: number };
+  image?: string;
+  tmpfs?: string[];
+  mem_limit?: string;
+  pids_limit?: number;
+  logging?: { options?: Record<string, string> };
 }
 
 /** Longer than any call may take, see the contract of the API. */
@@ -34,22 +39,23 @@ const TEMPORAL_PORTS = ['6933', '6934', '6935', '6939', '7233', '7234', '7235', 
 
 const folder = mkdtempSync(join(tmpdir(), 'utility-tools-compose-'));
 let services: Record<string, Service>;
+let networks: Record<string, { internal?: boolean; driver_opts?: Record<string, string> }>;
 let inUse: string[];
 
-/** The file as Compose itself reads it. */
+/** The file as Compose itself reads it, with the settings of .env.example. */
 test.before(async () => {
   cpSync('docker-compose.yml', join(folder, 'docker-compose.yml'));
-  mkdirSync(join(folder, 'secrets'));
+  cpSync('.env.example', join(folder, '.env'));
 
   const { status, stdout, stderr } = spawnSync('docker-compose', ['config'], {
     cwd: folder,
-    env: { PATH: '/usr/bin:/bin', PUBLIC_URL: 'https://api.example.com' },
+    env: { PATH: '/usr/bin:/bin' },
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(stderr);
   // Compose takes the last of two services of one name without a word; this parser refuses them.
   parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
-  services = parse(stdout).services;
+  ({ services, networks } = parse(stdout));
   inUse = ['orchestrator', 'delivery', ...poolsInUse(await loadRegistry())];
 });
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
@@ -123,7 +129,7 @@ test('every service says when it is well, and none has a name or port that keeps
       name,
     );
     t.is(service.container_name, undefined);
-    if (name !== 'api') t.is(service.ports, undefined, name);
+    t.is(service.ports, undefined, name);
   }
 });
 
@@ -131,14 +137,16 @@ test('secrets come by file, and stand nowhere in the file', (t) => {
   const text = readFileSync('docker-compose.yml', 'utf8');
   t.notRegex(
     text,
-    /^\s*(?:MASTER_KEYS|POSTGRES_PASSWORD|STRIPE_SECRET_KEY|STRIPE_WEBHOOK_SECRET|SMTP_URL):/m,
+    /^\s*(?:MASTER_KEYS|MONGODB_URI|POSTGRES_PASSWORD|STRIPE_SECRET_KEY|STRIPE_WEBHOOK_SECRET|SMTP_URL):/m,
   );
   for (const [name, { secrets = [], environment = {} }] of ours()) {
-    t.true(
-      secrets.some(({ source }) => source === 'master_keys'),
-      name,
-    );
-    t.is(environment.MASTER_KEYS_FILE, '/run/secrets/master_keys', name);
+    for (const secret of ['master_keys', 'mongodb_uri']) {
+      t.true(
+        secrets.some(({ source }) => source === secret),
+        `${name}: ${secret}`,
+      );
+      t.is(environment[`${secret.toUpperCase()}_FILE`], `/run/secrets/${secret}`, name);
+    }
   }
 });
 
@@ -162,4 +170,49 @@ test('whoever callers and owners send elsewhere can get out, but never to our ow
       open.some(([other]) => other === name),
       `${name} has none`,
     );
+});
+
+/** The networks of a service, apart from those that lead out. */
+const inner = (name: string): string[] =>
+  Object.keys(services[name]?.networks ?? {}).filter((network) => networks[network]?.internal === true);
+
+test('what callers steer most shares no inner network with other services than MongoDB and Temporal', (t) => {
+  for (const name of ['browser', 'heavy']) {
+    const own = inner(name);
+    t.is(own.length, 1, name);
+    const neighbours = Object.keys(services).filter((other) =>
+      inner(other).some((network) => own.includes(network)),
+    );
+    t.deepEqual(neighbours.sort(), ['mongodb', name, 'temporal'].sort());
+  }
+  t.is(networks.outside?.driver_opts?.['com.docker.network.bridge.enable_icc'], 'false');
+});
+
+test('only the proxy reaches the API from outside, and only by the proxy is it published', (t) => {
+  const published = Object.keys(services).filter((name) => services[name]?.ports !== undefined);
+  t.deepEqual(published.sort(), ['proxy', 'temporal-ui']);
+  t.is(services.api?.environment?.TRUST_PROXY, 'true');
+  t.deepEqual(inner('proxy'), ['edge']);
+  const neighbours = Object.keys(services).filter((name) => inner(name).includes('edge'));
+  t.deepEqual(neighbours.sort(), ['api', 'proxy']);
+});
+
+test('the folders that a process writes to are its own', (t) => {
+  for (const [name, { tmpfs = [] }] of ours())
+    t.true(tmpfs.includes('/data:uid=1000,gid=1000,mode=0700'), name);
+});
+
+test('memory, processes and logs are bounded', (t) => {
+  for (const [name, service] of ours()) {
+    t.truthy(service.mem_limit, name);
+    t.true((service.pids_limit ?? 0) > 0, name);
+  }
+  for (const [name, { logging }] of Object.entries(services)) t.truthy(logging?.options?.['max-size'], name);
+});
+
+test('Temporal is the server image of one exact version, with the tools of the same', (t) => {
+  const version = /^temporalio\/server:(\d+\.\d+\.\d+)$/.exec(services.temporal?.image ?? '')?.[1] ?? '';
+  for (const name of ['temporal-schema', 'temporal-setup'])
+    t.true(services[name]?.image?.startsWith(`temporalio/admin-tools:${version}-`), name);
+  t.regex(services['temporal-ui']?.image ?? '', /^temporalio\/ui:\d+\.\d+\.\d+$/);
 });

@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { Agent, request } from 'undici';
+import { cacheFolder, clientEnv } from '../../dev/host.mjs';
+import { stopSignal } from '../../dev/stop-signal.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
+import { isRecord, type Json, recordAt } from '../helpers/json.ts';
+import { shell } from './shell.ts';
+
+// docker-compose.yml on a real engine, by the commands that it names, in a copy of the project that has no .env, no
+// secrets and no volumes. The tools reach the fixture container instead of the Internet.
+//   npm run test:containers                  with the machine's Docker, or one that engine.sh starts (Debian, root)
+//   npm run test:containers -- --stand-ins   where no image registry can be reached: see stand-ins.sh
+//   … --keep                                 leaves the stack and the engine running, and prints its folder
+//   … --reuse FOLDER                         tests what --keep left, without building
+
+const BUILD_MS = 45 * 60_000;
+/** From the first container to all of them healthy; two minutes on an idle machine. */
+const UP_MS = 20 * 60_000;
+const COMMAND_MS = 120_000;
+const CREDITS = 10_000;
+/** Ports of this machine that the proxy is published at. */
+const HTTPS_PORT = 18_443;
+const HTTP_PORT = 18_080;
+/** Failed sign-ins that one address has a minute: api/middleware/failureLimit.ts. */
+const FAILURES = 60;
+const ONE_SHOT = ['temporal-schema', 'temporal-setup'];
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const here = join(root, 'test/containers');
+const { values: flags } = parseArgs({
+  options: {
+    'stand-ins': { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+    reuse: { type: 'string' },
+  },
+});
+const signal = stopSignal(() => console.log('# Stopping …'));
+const count = { passed: 0, failed: 0 };
+const env: NodeJS.ProcessEnv = clientEnv();
+
+const run = (file: string, args: readonly string[], cwd: string, timeoutMs = COMMAND_MS): Promise<string> =>
+  shell(file, args, { cwd, env, timeoutMs, signal });
+/** Stops what a step has started, so not interrupted by the signal. */
+const undo = (file: string, args: readonly string[], cwd: string): Promise<string> =>
+  shell(file, args, { cwd, env, timeoutMs: 5 * 60_000 });
+
+/** One line of output; the run goes on after a failure. */
+async function step(name: string, work: () => Promise<unknown>): Promise<void> {
+  const start = performance.now();
+  try {
+    await work();
+    count.passed += 1;
+    console.log(`ok - ${name} # ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    count.failed += 1;
+    console.log(
+      `not ok - ${name}\n  ${String(error instanceof Error ? error.stack : error).replaceAll('\n', '\n  ')}`,
+    );
+  }
+}
+
+/** The machine's engine, or our own. @returns what stops it */
+async function ensureEngine(): Promise<() => Promise<unknown>> {
+  try {
+    await run('docker', ['info', '--format', '{{.ServerVersion}}'], root);
+    return async () => undefined;
+  } catch {
+    signal.throwIfAborted();
+  }
+  const folder = join(cacheFolder(), 'containers/engine');
+  const host = await run(join(here, 'engine.sh'), ['up', folder], root, 10 * 60_000);
+  env.DOCKER_HOST = host.trim();
+  return () => undo(join(here, 'engine.sh'), ['down', folder], root);
+}
+
+async function ensureCompose(): Promise<void> {
+  const version = await run('docker', ['compose', 'version', '--short'], root).catch(() => '');
+  if (/^v?[2-9]/.test(version)) return;
+  const folder = join(cacheFolder(), 'containers');
+  await run(join(here, 'compose-plugin.sh'), [folder], root, BUILD_MS);
+  // The plugin alone is there: who uses this machine has settings of their own.
+  env.DOCKER_CONFIG = folder;
+}
+
+/** What git would commit, and .env, into a new folder. */
+async function copyProject(folder: string): Promise<void> {
+  const files = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], root);
+  for (const file of files.split('\0').filter((name) => name !== '')) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await cp(join(root, file), join(folder, file));
+  }
+  const example = await readFile(join(folder, '.env.example'), 'utf8');
+  const settings = {
+    COMPOSE_PROJECT_NAME: 'utility-tools-test',
+    PUBLIC_URL: 'https://localhost',
+    // Machines that run tests are slow, and this one may be busy.
+    START_PERIOD: `${UP_MS / 1000}s`,
+  };
+  const lines = Object.entries(settings).reduce(
+    (text, [name, value]) => text.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${value}`),
+    example,
+  );
+  const fixture = join(folder, 'fixture');
+  const extra = [
+    'COMPOSE_FILE=docker-compose.yml:test/containers/fixture.yml',
+    `HTTP_PORT=${HTTP_PORT}`,
+    `HTTPS_PORT=${HTTPS_PORT}`,
+    `PROJECT=${root}`,
+    `FIXTURE=${fixture}`,
+  ];
+  await writeFile(join(folder, '.env'), `${lines}\n${extra.join('\n')}\n`);
+  const { cert, key } = await makeCertificate(['DNS:example.com', 'DNS:mail.example.com']);
+  await mkdir(fixture);
+  await writeFile(join(fixture, 'certificate.pem'), cert);
+  await writeFile(join(fixture, 'key.pem'), key);
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  json: Json;
+}
+
+interface Service {
+  Service: string;
+  State: string;
+  Health: string;
+  ExitCode: number;
+}
+
+/** The stack, as its callers and its operator use it. */
+function createClient(folder: string) {
+  let agent: Agent | null = null;
+  let keys = { apiKey: '', accountKey: '' };
+  const compose = (args: readonly string[], timeoutMs?: number) =>
+    run('docker', ['compose', ...args], folder, timeoutMs);
+
+  async function ask(
+    path: string,
+    init: { key?: string; body?: unknown; headers?: Json } = {},
+  ): Promise<Answer> {
+    agent ??= new Agent({
+      connect: {
+        ca: await compose(['exec', '-T', 'proxy', 'cat', '/data/caddy/pki/authorities/local/root.crt']),
+      },
+    });
+    const { statusCode, headers, body } = await request(`https://localhost:${HTTPS_PORT}${path}`, {
+      method: init.body === undefined ? 'GET' : 'POST',
+      headers: {
+        ...(init.key === undefined ? {} : { authorization: `Bearer ${init.key}` }),
+        ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...Object.fromEntries(
+          Object.entries(init.headers ?? {}).map(([name, value]) => [name, String(value)]),
+        ),
+      },
+      body: init.body === undefined ? null : JSON.stringify(init.body),
+      dispatcher: agent,
+      headersTimeout: COMMAND_MS,
+      signal,
+    });
+    const text = await body.text();
+    let json: unknown = null;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      // Not every answer is JSON.
+    }
+    return { status: statusCode, headers, text, json: isRecord(json) ? json : {} };
+  }
+
+  return {
+    compose,
+    ask,
+    call: (tool: string, body: unknown, headers: Json = {}) =>
+      ask(`/api/v1/tools/${tool}`, { key: keys.apiKey, body, headers }),
+    account: () => ask('/api/v1/account', { key: keys.accountKey }),
+    async signUp(): Promise<void> {
+      const command = [
+        'create-account',
+        '--email',
+        'owner@example.com',
+        '--credits',
+        String(CREDITS),
+        '--json',
+      ];
+      const output = await compose(['exec', '-T', 'api', 'node', 'api/cli/admin.ts', ...command]);
+      const made = recordAt(JSON.parse(output));
+      keys = { apiKey: String(made.apiKey), accountKey: String(made.accountKey) };
+    },
+    async services(): Promise<Service[]> {
+      const output = await compose(['ps', '--all', '--format', 'json']);
+      return output
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    },
+    close: async () => agent?.close(),
+  };
+}
+
+/** An example's input, with the fixture's plain web server in place of the one with a known certificate. */
+const localise = (pool: string, input: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(input).map(([field, value]) => [
+      field,
+      (pool !== 'cpu' || field === 'fileUrl') && typeof value === 'string'
+        ? value.replace(/^https:\/\/example\.com\//, 'http://example.com/')
+        : value,
+    ]),
+  );
+
+async function main(): Promise<void> {
+  await using owned = new AsyncDisposableStack();
+  const folder = flags.reuse ?? (await mkdtemp(join(tmpdir(), 'utility-tools-containers-')));
+  const keep = <T>(undoing: () => Promise<T>) =>
+    owned.defer(async () => void (flags.keep || (await undoing())));
+  if (flags.keep) console.log(`# ${folder}`);
+  keep(() => rm(folder, { recursive: true, force: true }));
+  keep(await ensureEngine());
+  await ensureCompose();
+  if (flags['stand-ins']) {
+    // BuildKit fetches its frontend from an image registry.
+    env.DOCKER_BUILDKIT = '0';
+    if (flags.reuse === undefined)
+      await run(join(here, 'stand-ins.sh'), [join(cacheFolder(), 'containers')], root, BUILD_MS);
+  }
+  if (flags.reuse === undefined) await copyProject(folder);
+  const client = createClient(folder);
+  owned.defer(client.close);
+  const registry = await loadRegistry();
+  const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false });
+  addFormats.default(ajv);
+  let spent = 0;
+
+  await step('docker/prepare.sh creates the secrets, and finds nothing wrong but an old engine', async () => {
+    const output = await shell('sh', ['-c', 'docker/prepare.sh 2>&1; true'], {
+      cwd: folder,
+      env,
+      timeoutMs: COMMAND_MS,
+    });
+    const faults = output
+      .split('\n')
+      .filter((line) => line !== '' && !/^prepare: Docker engine \S+; 24 or later/.test(line));
+    assert.deepEqual(faults, []);
+  });
+  if (flags.reuse === undefined)
+    await step('docker compose build', () => client.compose(['build'], BUILD_MS));
+  keep(() => undo('docker', ['compose', 'down', '--volumes', '--remove-orphans', '--timeout', '20'], folder));
+  await step('docker compose up --wait: every service is healthy at the first try', async () => {
+    await client.compose(['up', '--detach', '--wait'], UP_MS);
+    const services = await client.services();
+    for (const { Service, State, Health, ExitCode } of services) {
+      if (ONE_SHOT.includes(Service)) assert.deepEqual([State, ExitCode], ['exited', 0], Service);
+      else if (Service === 'temporal-ui') assert.equal(State, 'running', Service);
+      else assert.deepEqual([State, Health], ['running', 'healthy'], Service);
+    }
+    assert.ok(services.length >= 14);
+  });
+  if (count.failed > 0) return;
+
+  await step('an account is made, and the proxy answers with a certificate', async () => {
+    await client.signUp();
+    const { status, json } = await client.account();
+    assert.deepEqual([status, json.balance], [200, CREDITS]);
+  });
+  for (const { name, pool, price, output, examples } of registry.values())
+    await step(`${name}: its examples are answered as its schema says`, async () => {
+      for (const { input } of examples) {
+        const answer = await client.call(name, localise(pool, input));
+        assert.equal(answer.status, 200, answer.text);
+        spent += price;
+        assert.ok(ajv.validate(output, answer.json), ajv.errorsText());
+        assert.equal(answer.headers['x-credits-charged'], String(price));
+      }
+    });
+  await step('smtp-test signs in with a password, which never passes through Temporal', async () => {
+    const { status, json, text } = await client.call('smtp-test', {
+      host: 'mail.example.com',
+      port: 2525,
+      username: 'jane',
+      password: 'correct horse',
+    });
+    assert.equal(status, 200, text);
+    spent += registry.get('smtp-test')?.price ?? 0;
+    assert.equal(json.authSucceeded, true, text);
+  });
+  await step('the pages and the result of the browser pool come from a confined Chromium', async () => {
+    const logs = await client.compose(['logs', '--no-log-prefix', 'browser', 'heavy']);
+    assert.doesNotMatch(logs, /unconfined|no sandbox|without a sandbox|no network namespace/i);
+  });
+  await step('errors: the same problem document as without the proxy, and nothing is charged', async () => {
+    const bad = await client.call('hash-text', { text: 4 });
+    assert.deepEqual([bad.status, bad.json.code], [422, 'invalid_input']);
+    assert.match(String(bad.headers['content-type']), /^application\/problem\+json/);
+    const inside = await client.call('http-request', { url: 'http://mongodb:27017/' });
+    assert.deepEqual([inside.status, inside.json.code], [422, 'target_refused']);
+    const gone = await client.call('dns-lookup', { hostname: 'nowhere.example.com', recordType: 'A' });
+    assert.deepEqual([gone.status, gone.json.code], [422, 'host_not_found']);
+  });
+  const once = { text: 'once' };
+  let first: Answer | null = null;
+  await step('an Idempotency-Key gives the same bytes, charged once', async () => {
+    first = await client.call('hash-text', once, { 'Idempotency-Key': 'containers-1' });
+    assert.equal(first.status, 200, first.text);
+    spent += registry.get('hash-text')?.price ?? 0;
+    const again = await client.call('hash-text', once, { 'Idempotency-Key': 'containers-1' });
+    assert.deepEqual([again.status, again.text], [200, first.text]);
+    assert.deepEqual(
+      [again.headers['idempotent-replayed'], again.headers['x-credits-charged']],
+      ['true', '0'],
+    );
+    const other = await client.call('hash-text', { text: 'other' }, { 'Idempotency-Key': 'containers-1' });
+    assert.equal(other.status, 422);
+  });
+  await step('the balance is what was granted less the prices', async () => {
+    assert.equal((await client.account()).json.balance, CREDITS - spent);
+  });
+  await step('docker compose up --scale api=2: both replicas answer', async () => {
+    await client.compose(['up', '--detach', '--wait', '--no-recreate', '--scale', 'api=2'], UP_MS);
+    assert.equal((await client.services()).filter(({ Service }) => Service === 'api').length, 2);
+    // The proxy reads the names again every 2 s.
+    await sleep(3_000, undefined, { signal });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => client.call('hash-text', { text: 'x' })),
+    );
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+    spent += 40 * (registry.get('hash-text')?.price ?? 0);
+    for (const replica of ['1', '2']) {
+      const logs = await client.compose(['logs', '--no-log-prefix', '--index', replica, 'api']);
+      assert.match(logs, /hash-text/, `replica ${replica}`);
+    }
+  });
+  await step('one of two replicas is killed: every call is answered all the same', async () => {
+    const id =
+      (await client.compose(['ps', '--quiet', '--status', 'running', 'api'])).trim().split('\n')[0] ?? '';
+    await run('docker', ['kill', id], folder);
+    for (let call = 0; call < 20; call++) {
+      const { status, text } = await client.call('hash-text', { text: `after ${call}` });
+      assert.equal(status, 200, text);
+      spent += registry.get('hash-text')?.price ?? 0;
+    }
+  });
+  await step('a client that invents X-Forwarded-For is limited as the one that it is', async () => {
+    const codes: number[] = [];
+    for (let attempt = 0; attempt <= FAILURES; attempt++) {
+      const headers = { 'X-Forwarded-For': `198.51.100.${attempt}`, Forwarded: `for=198.51.100.${attempt}` };
+      codes.push((await client.ask('/api/v1/account', { key: 'ut_wrong', headers })).status);
+    }
+    assert.deepEqual([codes[0], codes.at(-1)], [401, 429]);
+  });
+  await step('another client is not limited with it', async () => {
+    // In the proxy's own network, so that its address is another one.
+    const script = `require('node:https').get(
+      { host: 'proxy', servername: 'localhost', path: '/api/v1/account', rejectUnauthorized: false,
+        headers: { host: 'localhost', authorization: 'Bearer ut_wrong' } },
+      (response) => console.log(response.statusCode) || process.exit())`;
+    const network = 'utility-tools-test_public';
+    const image = 'node:24-bookworm-slim';
+    const status = await run(
+      'docker',
+      ['run', '--rm', '--network', network, image, 'node', '-e', script],
+      folder,
+    );
+    assert.equal(status.trim(), '401');
+  });
+  await step('down and up: keys, balance and replays are as before', async () => {
+    await client.compose(['down', '--timeout', '60'], UP_MS);
+    await client.compose(['up', '--detach', '--wait'], UP_MS);
+    const { json } = await client.account();
+    assert.equal(json.balance, CREDITS - spent);
+    const again = await client.call('hash-text', once, { 'Idempotency-Key': 'containers-1' });
+    assert.deepEqual([again.text, again.headers['idempotent-replayed']], [first?.text, 'true']);
+    const fresh = await client.call('hash-text', { text: 'after' });
+    assert.equal(fresh.status, 200, fresh.text);
+  });
+  await step('the books add up', () => client.compose(['exec', '-T', 'api', 'node', 'api/cli/audit.ts']));
+  if (count.failed > 0 && !flags.keep) console.log(await client.compose(['logs', '--tail', '30']));
+}
+
+try {
+  await main();
+} catch (error) {
+  count.failed += 1;
+  if (!signal.aborted) console.error(error instanceof Error ? error.message : error);
+}
+console.log(`${count.passed} passed, ${count.failed} failed`);
+process.exit(signal.aborted ? 130 : count.failed > 0 || count.passed === 0 ? 1 : 0);

