@@ -30,7 +30,7 @@ export function createEcho(program: string): Echo {
   return ({ addresses }, { address, timeoutMs, signal }) => {
     if (!addresses.includes(address)) throw new RangeError('not a vetted address');
     const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Echo>>>();
-    const onExit = (error: ExecFileException | null, stdout: string): void => {
+    const onExit = (error: ExecFileException | null, stdout: string) => {
       if (signal.aborted) return reject(signal.reason);
       const [, time] = /\btime[=<]([\d.]+) ms/.exec(stdout) ?? [];
       if (time !== undefined) {
