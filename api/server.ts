@@ -11,11 +11,14 @@ import { createCalls } from '../store/calls.ts';
 import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
+import { openLease } from '../store/lease.ts';
 import { createLedger } from '../store/ledger.ts';
 import { createLists } from '../store/lists.ts';
 import { openStore } from '../store/mongo.ts';
 import { createPayments } from '../store/payments.ts';
+import { createPendingAnswers } from '../store/pendingAnswers.ts';
 import { createResults } from '../store/results.ts';
+import { createUndelivered } from '../store/undelivered.ts';
 import { createVault } from '../store/vault.ts';
 import { createWebhookEndpoints } from '../store/webhookEndpoints.ts';
 import { createCodec } from '../workers/codec.ts';
@@ -67,6 +70,8 @@ async function main(): Promise<void> {
   const client = await connectClient(env, keyring, false);
   open.defer(() => client.connection.close());
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
+  const lease = open.adopt(await openLease(store, onError), (it) => it.release());
+  const answers = open.adopt(createPendingAnswers(store, lease, onError), (it) => it.close());
   const apiKeys = open.adopt(createApiKeys(store, onError), (it) => it.flush());
   const vault = createVault(keyring);
   const metrics = createRegistry('api');
@@ -122,8 +127,9 @@ async function main(): Promise<void> {
       calls: createCalls(store),
       ledger,
       results: createResults(store, keyring),
-      accounts,
       handOver,
+      answers,
+      owed: createUndelivered({ store, ledger, accounts }),
       vault,
       keyring,
       vaultUrl: env.INTERNAL_ADVERTISE ?? internalUrl,
