@@ -7,6 +7,7 @@ import { allowHost } from '../schemas/formats/allow.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { createAccounts } from '../store/accounts.ts';
 import { createApiKeys } from '../store/apiKeys.ts';
+import { takeToken } from '../store/buckets.ts';
 import { createCalls } from '../store/calls.ts';
 import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { ensureIndexes } from '../store/indexes.ts';
@@ -115,6 +116,7 @@ async function main(): Promise<void> {
         allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
         ownPorts: closedPorts,
       }),
+      takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
       onError,
     }),
     checks,
