@@ -123,6 +123,7 @@ async function main(): Promise<void> {
     metrics: apiMetrics,
     mails,
     auth: createAuth({ env, store, accounts, keyring, mails, log }),
+    keyring,
     codec: createCodec(keyring),
     runner: createCallRunner({
       client,
