@@ -15,6 +15,7 @@ import { loadKeyring } from '../store/keyring.ts';
 import { openLease } from '../store/lease.ts';
 import { createLedger } from '../store/ledger.ts';
 import { createLists } from '../store/lists.ts';
+import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createPayments } from '../store/payments.ts';
 import { createPendingAnswers } from '../store/pendingAnswers.ts';
@@ -67,6 +68,7 @@ async function main(): Promise<void> {
   const keyring = loadKeyring(env);
   if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
   const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  await assertMasterKeys(store, keyring);
   await ensureIndexes(store);
   const client = await connectClient(env, keyring, false);
   open.defer(() => client.connection.close());

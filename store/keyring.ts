@@ -21,6 +21,7 @@ export type Purpose =
   | 'webhook-secret'
   | 'session'
   | 'device'
+  | 'check'
   | 'form';
 
 const IV_BYTES = 12;
@@ -33,6 +34,8 @@ const TAG_BYTES = 16;
 export interface Keyring {
   /** Id of the key that encrypts now. */
   readonly currentId: string;
+  /** Ids of all keys. */
+  readonly ids: readonly string[];
   /** Whether the ring has this key. */
   has(keyId: string): boolean;
   /** `context` is authenticated but not stored: the same one must be given to `open`. */
@@ -69,6 +72,7 @@ export function createKeyring(keys: readonly MasterKey[]): Keyring {
 
   return {
     currentId: current.id,
+    ids: keys.map(({ id }) => id),
     has: (keyId) => keys.some(({ id }) => id === keyId),
     keyIdOf,
     derive: (purpose) => keyFor(purpose, current.id).export(),

@@ -259,6 +259,13 @@ export interface QuoteFeedDoc {
   retryAt: Date;
 }
 
+/** A master key that this database has been used with; see `masterKeys.ts`. */
+export interface MasterKeyDoc {
+  /** Id of the key. */
+  _id: string;
+  mac: string;
+}
+
 /** An open connection: the collections, typed. */
 export interface Store {
   client: MongoClient;
@@ -267,6 +274,7 @@ export interface Store {
   apiKeys: Collection<ApiKeyDoc>;
   calls: Collection<CallDoc>;
   apiProcesses: Collection<ApiProcessDoc>;
+  masterKeys: Collection<MasterKeyDoc>;
   entries: Collection<EntryDoc>;
   grants: Collection<GrantDoc>;
   payments: Collection<PaymentDoc>;
@@ -320,6 +328,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     apiKeys: db.collection('apiKeys'),
     calls: db.collection('calls'),
     apiProcesses: db.collection('apiProcesses'),
+    masterKeys: db.collection('masterKeys'),
     entries: db.collection('entries'),
     grants: db.collection('grants'),
     payments: db.collection('payments'),

@@ -18,6 +18,7 @@ import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
+import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
@@ -70,6 +71,7 @@ async function main(): Promise<void> {
   const keyring = loadKeyring(env);
   if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
   const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  await assertMasterKeys(store, keyring);
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress(env) }), (it) =>
     it.close(),
   );
