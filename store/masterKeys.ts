@@ -1,7 +1,7 @@
 import { EnvError } from '../schemas/env.ts';
 import type { Keyring } from './keyring.ts';
 import type { Store } from './mongo.ts';
-import { countReferences } from './rekey.ts';
+import { countSecrets } from './rekey.ts';
 
 const CHECKED = 'utility-tools';
 
@@ -25,9 +25,9 @@ export async function assertMasterKeys(store: Store, keyring: Keyring): Promise<
         `MASTER_KEYS: key "${keyId}" differs from the key of that id under which this database was written; restore that one`,
       );
   }
-  for (const { key, webhookSecrets } of await countReferences(store, keyring))
-    if (webhookSecrets > 0 && !keyring.has(key))
+  for (const [key, secrets] of await countSecrets(store, keyring))
+    if (!keyring.has(key))
       throw new EnvError(
-        `MASTER_KEYS: key "${key}" is missing; ${webhookSecrets} stored webhook secrets are encrypted with it`,
+        `MASTER_KEYS: key "${key}" is missing; ${secrets} stored webhook secrets are encrypted with it`,
       );
 }
