@@ -83,7 +83,8 @@ export const testWebhook = defineOperation({
   summary: 'Send a test',
   description:
     'One `webhook.test` event, attempted at once and never again. The answer is its attempt, also when the receiver ' +
-    'failed; that counts like any other failure.',
+    'failed; that counts like any other failure. An account may send 60 tests a minute, 20 of them at once; beyond ' +
+    'that, or when ten requests for the endpoint are running, the answer is 429 and nothing is posted.',
   success: { status: 200, schema: attempt },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],
 });
