@@ -41,10 +41,10 @@ const AGAIN_MS = 100;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Whether Temporal did not admit an update because too many are in flight. The SDK wraps that status or not. */
-function isFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return ('code' in error && error.code === RESOURCE_EXHAUSTED) || isFull(error.cause);
+/** The gRPC status of an error; null: it has none. The SDK wraps errors of update-with-start in some cases only. */
+function statusOf(error: unknown): number | null {
+  if (!(error instanceof Error)) return null;
+  return 'code' in error && typeof error.code === 'number' ? error.code : statusOf(error.cause);
 }
 
 /** The workflow's refusal, in the terms of the error table. */
@@ -52,7 +52,11 @@ function asServiceError(error: unknown): unknown {
   const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
   if (cause instanceof ApplicationFailure && isErrorCode(cause.type))
     return new ServiceError(cause.type, { detail: cause.message });
-  if (error instanceof GrpcError || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)
+  if (
+    error instanceof GrpcError ||
+    error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+    statusOf(error) !== null
+  )
     return new ServiceError('pool_busy', {
       detail: 'The webhook endpoint could not be asked in time; try again.',
       cause: error,
@@ -89,7 +93,7 @@ export function createWebhookWorkflow(client: Client): WebhookWorkflow {
           }),
         );
       } catch (error) {
-        if (isFull(error)) {
+        if (statusOf(error) === RESOURCE_EXHAUSTED) {
           if (Date.now() + ADMIT_AGAIN_MS > admitUntil)
             throw new ServiceError('rate_limited', {
               detail: 'Too many requests for this webhook endpoint are running.',
@@ -99,7 +103,9 @@ export function createWebhookWorkflow(client: Client): WebhookWorkflow {
           await pause(ADMIT_AGAIN_MS);
           continue;
         }
-        if (!(error instanceof GrpcError) || Date.now() + AGAIN_MS > deadline) throw asServiceError(error);
+        // Also "workflow update was aborted": the id of the update makes sure that it is done once.
+        const isTransport = error instanceof GrpcError || statusOf(error) !== null;
+        if (!isTransport || Date.now() + AGAIN_MS > deadline) throw asServiceError(error);
         await pause(AGAIN_MS);
       }
     }
