@@ -55,6 +55,12 @@ async function main(): Promise<void> {
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
   if (env.EGRESS_ALLOW.length > 0)
     log.warn({ allow: env.EGRESS_ALLOW.map(({ text }) => text) }, 'EGRESS_ALLOW opens these to callers');
+  await using open = new AsyncDisposableStack();
+  const keyring = loadKeyring(env);
+  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
+  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  // Before the SDK's runtime begins, which would keep a refused process alive.
+  await assertMasterKeys(store, keyring);
   const metrics = createRegistry(pool);
   // The SDK serves its metrics on a port of its own.
   const sdkPort = env.SDK_METRICS_PORT || (await freePort());
@@ -67,11 +73,6 @@ async function main(): Promise<void> {
     },
   });
 
-  await using open = new AsyncDisposableStack();
-  const keyring = loadKeyring(env);
-  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
-  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
-  await assertMasterKeys(store, keyring);
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress(env) }), (it) =>
     it.close(),
   );
