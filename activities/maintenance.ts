@@ -1,9 +1,11 @@
-import { heartbeat } from '@temporalio/activity';
+import { heartbeat, log } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { createAccounts } from '../store/accounts.ts';
 import { type Channel, findLeftovers, handOver } from '../store/handOver.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Store } from '../store/mongo.ts';
 import { type Sweep, sweep } from '../store/sweeper.ts';
+import { createUndelivered } from '../store/undelivered.ts';
 import type { MaintenanceActivities } from '../workflows/types.ts';
 import { workflowIdOf } from './endpoints.ts';
 
@@ -16,6 +18,15 @@ async function isOver(client: Client, workflowId: string): Promise<boolean> {
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return true;
     throw error;
+  }
+}
+
+/** Asks for the cancellation of a call, as when its caller hangs up. */
+async function cancelCall(client: Client, callId: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(callId).cancel();
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }
 
@@ -38,8 +49,14 @@ export const createMaintenanceActivities = (
       heartbeat();
       await handOver(store, accountId, channel);
     }
-    // One whose workflow runs is being waited with.
+    // Skips endpoints whose workflow is still running.
     for (const endpointId of endpoints)
       if (await isOver(client, workflowIdOf(endpointId))) await channel.wake(endpointId);
+  },
+
+  async sweepAnswers() {
+    const undelivered = createUndelivered({ store, ledger, accounts: createAccounts(store) });
+    const swept = await undelivered.sweep((callId) => cancelCall(client, callId), heartbeat);
+    if (swept.cancelled + swept.givenBack > 0) log.warn('calls without a delivered result', { ...swept });
   },
 });

@@ -9,6 +9,7 @@ import type { Accounts } from '../store/accounts.ts';
 import type { ApiKeys } from '../store/apiKeys.ts';
 import { auditAccount } from '../store/audit.ts';
 import { takeToken } from '../store/buckets.ts';
+import type { Keyring } from '../store/keyring.ts';
 import type { Lists } from '../store/lists.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Payments } from '../store/payments.ts';
@@ -19,6 +20,7 @@ import type { State } from './context.ts';
 import type { HandOver } from './handOver.ts';
 import type { Readiness } from './health.ts';
 import { createKeys } from './keys.ts';
+import { createKnownDevices } from './knownDevice.ts';
 import type { Mails } from './mails.ts';
 import type { ApiMetrics } from './metrics.ts';
 import { createAttemptLimit } from './middleware/attemptLimit.ts';
@@ -62,6 +64,7 @@ export interface AppDependencies {
   readiness(): Promise<Readiness>;
   outages: Outages;
   metrics: ApiMetrics;
+  keyring: Keyring;
   /** Of the payloads in Temporal. */
   codec: PayloadCodec;
 }
@@ -110,7 +113,12 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const { lists, handOver, webhooks, payments, stripe, readiness } = deps;
   const keys = createKeys({ lists, apiKeys, registry, handOver });
   accountRoutes(serve, { lists, keys, webhooks });
-  const askAuth = createAskAuth(auth, createAttemptLimit(store, env.RATE_LIMIT), mails.delivers);
+  const askAuth = createAskAuth(
+    auth,
+    createAttemptLimit(store, env.RATE_LIMIT),
+    createKnownDevices(deps.keyring, env),
+    mails.delivers,
+  );
   authRoutes(router, askAuth);
   dashboardRoutes(router, {
     askAuth,

@@ -5,12 +5,13 @@ import type { Logger } from 'pino';
 import type { Env } from '../schemas/env.ts';
 import { ERRORS, isErrorCode, isFinalRefusal, ServiceError } from '../schemas/errors.ts';
 import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
-import type { Accounts } from '../store/accounts.ts';
 import { type Calls, IDEMPOTENCY_MS } from '../store/calls.ts';
 import type { Keyring } from '../store/keyring.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { ApiKeyDoc, CallDoc } from '../store/mongo.ts';
+import type { PendingAnswers } from '../store/pendingAnswers.ts';
 import { INLINE_BYTES, type Results } from '../store/results.ts';
+import type { Undelivered } from '../store/undelivered.ts';
 import type { Vault } from '../store/vault.ts';
 import type { CallFailure, CallPolicy, CallRequest, CallResult } from '../workflows/types.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
@@ -42,6 +43,10 @@ export interface Outcome {
   /** Credits available when the call ended; null when that was before it was asked for again. */
   available: number | null;
   ending: { output: string | Buffer } | { error: ServiceError };
+  /** To be called when the response with the output was handed to the operating system, or the caller hung up. */
+  delivered(): void;
+  /** To be awaited before the caller gets an error in place of the output: the price is given back. */
+  undelivered(fault: unknown): Promise<void>;
 }
 
 export interface CallRunner {
@@ -53,8 +58,9 @@ interface Dependencies {
   calls: Calls;
   ledger: Ledger;
   results: Results;
-  accounts: Accounts;
   handOver: HandOver;
+  answers: PendingAnswers;
+  owed: Pick<Undelivered, 'settle'>;
   vault: Vault;
   keyring: Keyring;
   /** Where the pools reach this process's vault. */
@@ -107,11 +113,11 @@ const isCallFailure = (value: unknown): value is CallFailure =>
   typeof value === 'object' && value !== null && 'members' in value && 'available' in value;
 
 export function createCallRunner(deps: Dependencies): CallRunner {
-  const { calls, results, vault, keyring, log } = deps;
+  const { calls, results, answers, vault, keyring, log } = deps;
   const workflow = createCallWorkflow(deps.client, (error) =>
     log.warn({ err: error }, 'temporal is not to be reached, trying again'),
   );
-  const { payOut, giveUp } = createSettling({ ...deps, workflow });
+  const { payOut, giveUp, giveBack } = createSettling({ ...deps, workflow });
 
   /** Puts an input that is too big for a workflow's payloads where its worker finds it. */
   async function lighten(request: CallRequest, signal: AbortSignal): Promise<CallRequest> {
@@ -144,7 +150,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         },
       };
     }
-    // Terminated or failed by other hands than the workflow's own: nobody has settled it.
+    // The workflow was terminated or failed from outside, so it has not settled the call.
     return giveUp(row, new ServiceError('internal', { cause: error }), waiting);
   }
 
@@ -156,7 +162,14 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     replayed: boolean,
   ): Promise<Outcome> {
     const { hangup } = waiting;
-    const outcome = { callId: row._id, requestId: row.requestId, replayed };
+    const outcome = {
+      callId: row._id,
+      requestId: row.requestId,
+      replayed,
+      delivered: () => (row.pendingAnswer === undefined ? undefined : answers.delivered(row._id)),
+      undelivered: (fault: unknown) =>
+        row.pendingAnswer === undefined ? Promise.resolve() : giveBack(row, fault, 'internal', waiting),
+    };
     const deadlineMs = request === null ? OVERHEAD_MS : request.policy.deadlineMs + OVERHEAD_MS;
     const timeout = AbortSignal.timeout(deadlineMs);
     const cancel = () => {
@@ -177,7 +190,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       ended = await workflow.result(row._id, timeout);
     } catch (error) {
       if (error instanceof WorkflowFailedError) return answer(await asOutcome(error, row, waiting));
-      if (request === null) throw error; // a replay: there is nothing left to settle
+      if (request === null && row.pendingAnswer === undefined) throw error; // a replay: the call ended before
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
       return answer(await giveUp(row, new ServiceError(code, { cause: error }), waiting));
     } finally {
@@ -193,6 +206,8 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const hasSecrets = secretFields(tool).length > 0;
       const open = Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
       const text = hasSecrets ? null : (canonicalize({ tool: tool.name, input }) ?? null);
+      // Users of the dashboard do not know the key that their form carries.
+      const isReplayable = key !== null && idempotencyKey !== null && text !== null;
       const actsOnWorld = tool.actsOnWorld?.(input) ?? false;
       const policy = policyOf(tool, actsOnWorld, deps.limits);
       const now = Date.now();
@@ -216,6 +231,13 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         if (known === null || text === null) throw new ServiceError('idempotency_key_used');
         if (keyring.mac('fingerprint', text, known.slice(0, known.indexOf(':'))) !== known)
           throw new ServiceError('idempotency_key_mismatch');
+        // The same form of the dashboard sent twice: its answer now goes out here.
+        if (row.pendingAnswer !== undefined && !(await answers.adopt(row._id))) {
+          const { pendingAnswer, ...now } = (await calls.find(row._id)) ?? row;
+          if (pendingAnswer !== undefined || now.idempotency === undefined)
+            throw new ServiceError('internal', { cause: new Error(`call ${row._id} is being refunded`) });
+          return awaitEnd(now, null, waiting, true);
+        }
         if (row.state !== 'running') return awaitEnd(row, null, waiting, true);
         await calls.touch(row._id);
         return awaitEnd(row, requestFor(row), waiting, true);
@@ -235,6 +257,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         cost: tool.price,
         requestId,
         actsOnWorld,
+        ...(isReplayable ? {} : { pendingAnswer: answers.fresh() }),
         ...(idempotencyKey === null
           ? {}
           : {

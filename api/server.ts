@@ -6,15 +6,20 @@ import { allowHost } from '../schemas/formats/allow.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { createAccounts } from '../store/accounts.ts';
 import { createApiKeys } from '../store/apiKeys.ts';
+import { takeToken } from '../store/buckets.ts';
 import { createCalls } from '../store/calls.ts';
 import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
+import { openLease } from '../store/lease.ts';
 import { createLedger } from '../store/ledger.ts';
 import { createLists } from '../store/lists.ts';
+import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createPayments } from '../store/payments.ts';
+import { createPendingAnswers } from '../store/pendingAnswers.ts';
 import { createResults } from '../store/results.ts';
+import { createUndelivered } from '../store/undelivered.ts';
 import { createVault } from '../store/vault.ts';
 import { createWebhookEndpoints } from '../store/webhookEndpoints.ts';
 import { createCodec } from '../workers/codec.ts';
@@ -59,10 +64,13 @@ async function main(): Promise<void> {
   const keyring = loadKeyring(env);
   if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
   const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  await assertMasterKeys(store, keyring);
   await ensureIndexes(store);
   const client = await connectClient(env, keyring, false);
   open.defer(() => client.connection.close());
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
+  const lease = open.adopt(await openLease(store, onError), (it) => it.release());
+  const answers = open.adopt(createPendingAnswers(store, lease, onError), (it) => it.close());
   const apiKeys = open.adopt(createApiKeys(store, onError), (it) => it.flush());
   const vault = createVault(keyring);
   const metrics = createRegistry('api');
@@ -108,6 +116,7 @@ async function main(): Promise<void> {
         allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
         ownPorts: closedPorts,
       }),
+      takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
       onError,
     }),
     readiness: createReadiness(checks),
@@ -115,14 +124,16 @@ async function main(): Promise<void> {
     metrics: apiMetrics,
     mails,
     auth: createAuth({ env, store, accounts, keyring, mails, log }),
+    keyring,
     codec: createCodec(keyring),
     runner: createCallRunner({
       client,
       calls: createCalls(store),
       ledger,
       results: createResults(store, keyring),
-      accounts,
       handOver,
+      answers,
+      owed: createUndelivered({ store, ledger, accounts }),
       vault,
       keyring,
       vaultUrl: env.INTERNAL_ADVERTISE ?? internalUrl,

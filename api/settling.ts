@@ -1,18 +1,18 @@
 import type { Logger } from 'pino';
 import { untilAborted } from '../egress/clock.ts';
-import { ServiceError } from '../schemas/errors.ts';
-import type { Accounts } from '../store/accounts.ts';
+import { type ErrorCode, ServiceError } from '../schemas/errors.ts';
 import type { Ledger, Settled } from '../store/ledger.ts';
 import type { CallDoc } from '../store/mongo.ts';
+import type { PendingAnswers } from '../store/pendingAnswers.ts';
 import type { Results } from '../store/results.ts';
+import type { Undelivered } from '../store/undelivered.ts';
 import type { CallResult, ToolResult } from '../workflows/types.ts';
-import { adjust } from './adjustment.ts';
 import type { Outcome } from './calls.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
 import type { HandOver } from './handOver.ts';
 import { persistInStore } from './persist.ts';
 
-/** Who waits for an answer. */
+/** A caller who waits for an answer. */
 export interface Waiting {
   /** Aborted when the caller hangs up. */
   hangup: AbortSignal;
@@ -20,52 +20,69 @@ export interface Waiting {
   until: number;
 }
 
-/** What the caller is told. */
+/** The answer to the caller. */
 export type Ended = Pick<Outcome, 'ending' | 'available'>;
 
-/** How a call comes to its answer, so that who is charged has the result, and who has no result is not charged. */
+/**
+ * Turns the end of a call into its answer: a caller who is charged has the result, and a caller without the result is
+ * not charged. Nothing that is owed depends on this process: before a caller gets an error, the call is settled or is
+ * recorded as undelivered; when MongoDB is away for longer than the caller waits, the `pendingAnswer` that was written
+ * at the start of the call suffices, because the sweeper settles it once this process is gone (store/undelivered.ts).
+ */
 export interface Settling {
   /**
-   * The output of a call that was charged. Where it cannot be had and nobody can ask for it again, its caller is told so
-   * and has the price back.
+   * The output of a charged call. When it cannot be had and the row has a `pendingAnswer`, an error, and the price is
+   * given back.
    *
-   * @throws why it cannot be had, to who can ask again
+   * @throws why it cannot be had, when the caller can ask again with the same key
    */
   payOut(row: CallDoc, ended: () => Promise<CallResult>, waiting: Waiting): Promise<Ended>;
-  /** Ends the call here and now, with this error unless it was charged already; nothing is charged after this answer. */
+  /** Ends the call now, with this error unless it was charged already; nothing is charged after this answer. */
   giveUp(row: CallDoc, error: ServiceError, waiting: Waiting): Promise<Ended>;
+  /**
+   * Gives back the price of a charged call whose caller gets an error. Resolves when that is done or, at the latest, when
+   * the answer is due; the rest is done in the background or by the sweeper.
+   */
+  giveBack(row: CallDoc, fault: unknown, code: ErrorCode, waiting: Waiting): Promise<void>;
 }
 
 interface Dependencies {
   workflow: Pick<CallWorkflow, 'result'>;
   ledger: Pick<Ledger, 'settle'>;
   results: Pick<Results, 'read'>;
-  accounts: Accounts;
+  answers: Pick<PendingAnswers, 'assertOwed' | 'undelivered'>;
+  owed: Pick<Undelivered, 'settle'>;
   handOver: HandOver;
   log: Logger;
 }
 
-/** For a step in the books that did not succeed while its caller waited; then only the sweeper is left. */
-const BOOKS_MS = 15 * 60_000;
-
-/** Without a fingerprint nobody can ask for the result again. */
+/** Whether a later call with the same Idempotency-Key gets the result: those without a fingerprint are never replayed. */
 export const isRepeatable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
 
 const timeLeft = ({ until }: Waiting): AbortSignal => AbortSignal.timeout(Math.max(0, until - Date.now()));
 
 export function createSettling(deps: Dependencies): Settling {
-  const { workflow, ledger, results, log } = deps;
+  const { workflow, ledger, results, answers, owed, handOver, log } = deps;
 
-  /**
-   * Goes on while the caller waits no more: what is owed is owed, however long the database is away.
-   *
-   * @param undone what the log says when it was away for too long
-   */
-  const inTheBooks = <T>(row: CallDoc, step: () => Promise<T>, undone: string): Promise<T> => {
-    const done = persistInStore(step, AbortSignal.timeout(BOOKS_MS));
-    done.catch((error) => log.error({ err: error, callId: row._id, accountId: row.accountId }, undone));
-    return done;
-  };
+  /** Not cut short by the caller's deadline. */
+  async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
+    await answers.undelivered(row, code);
+    if (!(await owed.settle(row, code))) return;
+    handOver(row.accountId);
+    log.error({ callId: row._id, requestId: row.requestId }, 'charged call given back');
+  }
+
+  /** Starts it, and waits for it while the caller waits. */
+  async function settleWhileWaiting(row: CallDoc, code: ErrorCode, waiting: Waiting): Promise<void> {
+    const settling = settleUndelivered(row, code);
+    settling.catch((error) => log.warn({ err: error, callId: row._id }, 'the call waits for the sweeper'));
+    await untilAborted(settling, timeLeft(waiting)).catch(() => undefined);
+  }
+
+  async function giveBack(row: CallDoc, fault: unknown, code: ErrorCode, waiting: Waiting): Promise<void> {
+    log.error({ err: fault, callId: row._id, requestId: row.requestId }, 'charged call without a result');
+    await settleWhileWaiting({ ...row, state: 'charged' }, code, waiting);
+  }
 
   async function read(row: CallDoc, result: ToolResult, waiting: Waiting): Promise<string | Buffer> {
     if ('output' in result) return JSON.stringify(result.output);
@@ -77,12 +94,13 @@ export function createSettling(deps: Dependencies): Settling {
     );
   }
 
-  async function giveBack(row: CallDoc, fault: unknown): Promise<void> {
-    const reason = `The result of call ${row._id} could not be handed over.`;
-    const { accountId, cost: amount } = row;
-    const adjustment = { accountId, amount, reason, reference: `call ${row._id}` };
-    await inTheBooks(row, () => adjust(deps, adjustment), 'charged call not given back');
-    log.error({ err: fault, callId: row._id, requestId: row.requestId }, 'charged call given back');
+  async function assertOwed(row: CallDoc, waiting: Waiting): Promise<void> {
+    if (row.pendingAnswer === undefined) return;
+    const signal = timeLeft(waiting);
+    await untilAborted(
+      persistInStore(() => answers.assertOwed(row._id), signal),
+      signal,
+    );
   }
 
   async function payOut(
@@ -93,36 +111,40 @@ export function createSettling(deps: Dependencies): Settling {
   ): Promise<Ended> {
     try {
       const { result, available } = await ended();
-      return { available, ending: { output: await read(row, result, waiting) } };
+      const output = await read(row, result, waiting);
+      await assertOwed(row, waiting);
+      return { available, ending: { output } };
     } catch (fault) {
-      if (isRepeatable(row) || waiting.hangup.aborted) throw fault;
-      // It goes on when the time is up, and what fails of it is in the log.
-      await untilAborted(giveBack(row, fault), timeLeft(waiting)).catch(() => undefined);
-      return { available: null, ending: { error: error ?? new ServiceError('internal', { cause: fault }) } };
+      if (row.pendingAnswer === undefined) throw fault;
+      const told = error ?? new ServiceError('internal', { cause: fault });
+      await giveBack(row, fault, told.code, waiting);
+      return { available: null, ending: { error: told } };
     }
   }
 
   return {
     payOut: (row, ended, waiting) => payOut(row, ended, waiting),
+    giveBack,
 
     async giveUp(row, error, waiting) {
       log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call given up');
       const { _id: callId, accountId } = row;
-      const release = !row.actsOnWorld;
-      const refund = { callId, accountId, wanted: 'refunded', code: error.code, release } as const;
-      const settling = inTheBooks(row, () => ledger.settle(refund), 'the call waits for the sweeper');
+      const { code } = error;
+      const refund = { callId, accountId, wanted: 'refunded', code, release: !row.actsOnWorld } as const;
+      const signal = timeLeft(waiting);
       let settled: Settled;
       try {
-        settled = await untilAborted(settling, timeLeft(waiting));
-      } catch (fault) {
-        // As above.
-        settling
-          .then(({ state }) => (state === 'charged' && !isRepeatable(row) ? giveBack(row, fault) : undefined))
-          .catch(() => undefined);
+        settled = await untilAborted(
+          persistInStore(() => ledger.settle(refund), signal),
+          signal,
+        );
+      } catch {
+        // With a key the call goes on by itself, and its caller can ask how it ended.
+        if (row.pendingAnswer !== undefined) await settleWhileWaiting(row, code, waiting);
         return { available: null, ending: { error } };
       }
       if (settled.state !== 'charged') return { available: settled.available, ending: { error } };
-      // It was settled just before: what was paid for is handed over.
+      // It was charged just before, so the caller gets the result.
       return payOut(row, () => workflow.result(callId, timeLeft(waiting)), waiting, error);
     },
   };

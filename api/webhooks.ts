@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Guard } from '../egress/guard.ts';
+import type { RateLimit } from '../schemas/envValues.ts';
 import { invalidInput, ServiceError } from '../schemas/errors.ts';
 import { isLocalhost } from '../schemas/formats/localhost.ts';
 import type {
@@ -9,6 +10,7 @@ import type {
   WebhookChangeBody,
   WebhookRow,
 } from '../schemas/webhookRows.ts';
+import type { Taken } from '../store/buckets.ts';
 import { RESEND_WITHIN_MS } from '../store/deliveries.ts';
 import type { DeliveryAttempts } from '../store/deliveryAttempts.ts';
 import type { Lists } from '../store/lists.ts';
@@ -30,8 +32,11 @@ export interface Webhooks {
   /** @throws ServiceError as `create` */
   change(accountId: string, id: string, body: WebhookChangeBody): Promise<WebhookRow>;
   remove(accountId: string, id: string): Promise<void>;
-  /** @throws ServiceError endpoint_disabled, pool_busy */
-  test(accountId: string, id: string): Promise<AttemptRow>;
+  /**
+   * Sends a test. @param from where the owner asks for it; each has a limit of its own, see `TESTS`
+   * @throws ServiceError endpoint_disabled, pool_busy, rate_limited
+   */
+  test(accountId: string, id: string, from: keyof typeof TESTS): Promise<AttemptRow>;
   enable(accountId: string, id: string): Promise<WebhookRow>;
   /** @throws ServiceError rotation_pending */
   rotateSecret(accountId: string, id: string, force: boolean): Promise<{ secret: string }>;
@@ -48,10 +53,17 @@ interface Dependencies {
   workflow: WebhookWorkflow;
   /** Lets `localhost` through beside what is public. */
   egress: Guard;
+  /** Takes a token from a bucket that all API processes share; null lifts the limits. */
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
   onError: (error: unknown) => void;
 }
 
 const LOOK_UP_MS = 10_000;
+/** Tests that an account may send: ten a minute by the dashboard's button, 60 a minute (20 at once) by the Account API. */
+const TESTS = {
+  dashboard: { rate: 10 / 60, burst: 10 },
+  api: { rate: 1, burst: 20 },
+} as const satisfies Record<string, RateLimit>;
 const POINTER = '/url';
 
 /** Everything beside `localhost`, exactly that name, must be https and public. @throws ServiceError */
@@ -76,7 +88,7 @@ function since(text: string): string {
 }
 
 export function createWebhooks(deps: Dependencies): Webhooks {
-  const { endpoints, attempts, lists, workflow, egress, onError } = deps;
+  const { endpoints, attempts, lists, workflow, egress, takeToken, onError } = deps;
   const get: Webhooks['get'] = async (accountId, id) => webhookRow(await endpoints.find(accountId, id));
 
   return {
@@ -111,8 +123,14 @@ export function createWebhooks(deps: Dependencies): Webhooks {
       await workflow.wake(id).catch(onError);
     },
 
-    async test(accountId, id) {
+    async test(accountId, id, from) {
       await endpoints.find(accountId, id);
+      const taken = await takeToken?.(`webhook-test:${from}:${accountId}`, TESTS[from]);
+      if (taken?.allowed === false)
+        throw new ServiceError('rate_limited', {
+          detail: `At most ${Math.round(TESTS[from].rate * 60)} tests a minute.`,
+          retryAfter: taken.retryAfterSeconds,
+        });
       const attemptId = await workflow.test(id, randomUUID());
       const row = await attempts.find(attemptId);
       if (row === null) throw new ServiceError('not_found');

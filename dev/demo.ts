@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Auth, createAuth } from '../api/auth.ts';
 import type { Env } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
@@ -10,7 +8,7 @@ import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { openStore } from '../store/mongo.ts';
 import { createLog } from '../workers/log.ts';
-import type { DemoFile } from './demo-file.ts';
+import { type DemoFile, readDemoFile } from './demo-file.ts';
 
 /** An operator, the account that is theirs, and a key of each scope. */
 export type Demo = Pick<DemoFile, 'email' | 'password' | 'apiKey' | 'accountKey' | 'accountId'>;
@@ -20,11 +18,11 @@ const EMAIL = 'demo@example.com';
 /** There is nothing to remember, so 128 bits. */
 const PASSWORD_BYTES = 16;
 
-/** What the last start noted down; null each where it noted nothing. */
+/** What the last start wrote; null each where there is nothing. @throws StartError the file is damaged */
 async function lastSecrets(dataDir: string): Promise<Secrets> {
-  const content: unknown = await readFile(join(dataDir, 'demo.json'), 'utf8').then(JSON.parse, () => null);
+  const content = await readDemoFile(dataDir);
   const text = (name: keyof Secrets): string | null => {
-    const value: unknown = typeof content === 'object' && content !== null && Reflect.get(content, name);
+    const value = content?.[name];
     return typeof value === 'string' ? value : null;
   };
   return { password: text('password'), apiKey: text('apiKey'), accountKey: text('accountKey') };
@@ -70,6 +68,8 @@ async function ensureKey(
 /**
  * Makes what is missing of the demo: everything at the first start or on another database, nothing at a restart. The
  * caller writes it to demo.json, the only place where the password and the keys can be read again.
+ *
+ * @throws StartError demo.json is damaged
  */
 export async function ensureDemo({ env, mongodbUri }: { env: Env; mongodbUri: string }): Promise<Demo> {
   const log = createLog(env, 'demo', await loadRegistry());

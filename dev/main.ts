@@ -5,9 +5,11 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Env, EnvError, readEnv, VARIABLES } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
-import { loadKeyring } from '../store/keyring.ts';
+import { type Keyring, loadKeyring } from '../store/keyring.ts';
+import { assertMasterKeys } from '../store/masterKeys.ts';
+import { openStore } from '../store/mongo.ts';
 import { ensureDemo } from './demo.ts';
-import { type DemoFile, writeDemoFile } from './demo-file.ts';
+import { type DemoFile, readDemoFile, writeDemoFile } from './demo-file.ts';
 import { serviceEnv } from './host.mjs';
 import { takeLock } from './lock.mjs';
 import { prepareNamespace } from './namespace.ts';
@@ -97,6 +99,16 @@ function announce(demo: DemoFile, curl: string): void {
   log(`\nTry it:\n${curl}\n`);
 }
 
+/** As every process does at its start; here it is one line instead of one a process. @throws EnvError */
+async function checkMasterKeys(mongodbUri: string, keyring: Keyring): Promise<void> {
+  const store = await openStore(mongodbUri);
+  try {
+    await assertMasterKeys(store, keyring);
+  } finally {
+    await store.close();
+  }
+}
+
 async function main(signal: AbortSignal): Promise<void> {
   const env = readEnv();
   await using owned = new AsyncDisposableStack();
@@ -104,7 +116,9 @@ async function main(signal: AbortSignal): Promise<void> {
   const patience = lock.abandoned ? ABANDONED_MS : 0;
   await claimPort('PORT', env, patience);
   await claimPort('INTERNAL_PORT', env, patience);
-  loadKeyring(env);
+  const keyring = loadKeyring(env);
+  // Before anything starts: a damaged file would otherwise be noticed only when everything runs.
+  await readDemoFile(env.DATA_DIR);
   if (env.EGRESS_ALLOW.length > 0)
     log(
       `!! EGRESS_ALLOW lets callers reach ${env.EGRESS_ALLOW.map(({ text }) => text).join(', ')} through this service !!`,
@@ -122,6 +136,7 @@ async function main(signal: AbortSignal): Promise<void> {
     (it) => it.stop(),
   );
   const { mongodbUri, temporalAddress } = servers;
+  await checkMasterKeys(mongodbUri, keyring);
   await prepareNamespace(temporalAddress, env.TEMPORAL_NAMESPACE);
   const service = owned.adopt(
     await startService({

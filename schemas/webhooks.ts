@@ -83,7 +83,8 @@ export const testWebhook = defineOperation({
   summary: 'Send a test event',
   description:
     'Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. ' +
-    'A failed test counts as a failed attempt.',
+    'A failed test counts as a failed attempt. An account may send 60 tests a minute, 20 of them at once. Above that, or ' +
+    'when ten requests for the endpoint are running, the response is 429 and nothing is posted.',
   success: { status: 200, schema: attempt },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],
 });

@@ -1,6 +1,7 @@
 import type { ClientSession } from 'mongodb';
 import { type EventKind, LOW_CREDITS } from '../schemas/events.ts';
-import type { AccountDoc, EntryDoc, GrantDoc, JournalEntry, Store } from './mongo.ts';
+import type { AccountDoc, CallDoc, EntryDoc, GrantDoc, JournalEntry, Store } from './mongo.ts';
+import { isOwed, LEFT_BEHIND } from './undelivered.ts';
 
 /** One thing that does not add up. */
 export interface Drift {
@@ -12,8 +13,13 @@ export interface Drift {
 
 export interface Audit {
   accounts: number;
+  /** Charged calls without a delivered result whose prices the sweeper is about to give back. Absent when there is none. */
+  owed?: number;
   drift: Drift[];
 }
+
+/** The sweeper gives back within a minute. What is owed for longer is reported as drift. */
+const OWED_TOO_LONG_MS = 600_000;
 
 interface Snapshot {
   session: ClientSession;
@@ -39,7 +45,23 @@ export async function audit(store: Store): Promise<Audit> {
   return store.client.withSession({ snapshot: true }, async (session) => {
     // Said with each read: a collection's own read concern would win over the session's.
     const snapshot = { session, readConcern: { level: 'snapshot' } } as const;
-    const result: Audit = { accounts: 0, drift: await findOrphans(store, snapshot) };
+    const owed = await findOwed(store, snapshot);
+    const late = owed.filter(
+      ({ finishedAt }) => Date.now() - (finishedAt?.getTime() ?? 0) > OWED_TOO_LONG_MS,
+    );
+    const result: Audit = {
+      accounts: 0,
+      ...(owed.length > 0 && { owed: owed.length }),
+      drift: [
+        ...(await findOrphans(store, snapshot)),
+        ...late.map(({ _id, accountId, cost }) => ({
+          accountId,
+          what: `credits still owed for call ${_id}`,
+          expected: 0,
+          found: cost,
+        })),
+      ],
+    };
     for await (const account of store.accounts.find({}, snapshot)) {
       result.accounts++;
       result.drift.push(...check(account, await readBooks(store, snapshot, account)));
@@ -66,6 +88,12 @@ export async function auditAccount(store: Store, accountId: string): Promise<Acc
     const balance = lines.reduce((total, { amount }) => total + amount, 0);
     return { lines: lines.length, balance, drift: check(account, books) };
   });
+}
+
+/** Charged calls whose prices are to be given back. */
+async function findOwed({ calls }: Store, snapshot: Snapshot): Promise<CallDoc[]> {
+  const left = await calls.find({ ...LEFT_BEHIND, state: 'charged' }, snapshot).toArray();
+  return left.filter(isOwed);
 }
 
 /** Lines whose account is gone. */

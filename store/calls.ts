@@ -19,6 +19,7 @@ export interface Calls {
   touch(callId: string): Promise<void>;
   /** The call that holds this Idempotency-Key now. */
   findByKey(accountId: string, key: string): Promise<CallDoc | null>;
+  find(callId: string): Promise<CallDoc | null>;
 }
 
 export function createCalls({ calls }: Store): Calls {
@@ -53,6 +54,8 @@ export function createCalls({ calls }: Store): Calls {
     async touch(callId) {
       await calls.updateOne({ _id: callId, state: 'running' }, { $set: { touchedAt: new Date() } });
     },
+
+    find: (callId) => calls.findOne({ _id: callId }),
 
     findByKey: (accountId, key) =>
       calls.findOne({

@@ -12,6 +12,9 @@ export const CALL_INDEXES = {
 /** How long it is remembered that an owner was told: nothing tries again for so long. */
 const NOTICE_SECONDS = 14 * 86_400;
 
+/** Far longer than a lease: only its absence or age counts, so this merely tidies up after killed processes. */
+const API_PROCESS_SECONDS = 3600;
+
 /** Creates what is missing; the unique ones carry guarantees and are named for them in their stores. */
 export async function ensureIndexes(store: Store): Promise<void> {
   await Promise.all([
@@ -30,6 +33,11 @@ export async function ensureIndexes(store: Store): Promise<void> {
     ),
     ...Object.values(CALL_INDEXES).map((fields) => store.calls.createIndex(fields)),
     store.calls.createIndex({ touchedAt: 1 }, { partialFilterExpression: { state: 'running' } }),
+    store.calls.createIndex(
+      { 'pendingAnswer.process': 1 },
+      { partialFilterExpression: { pendingAnswer: { $exists: true } } },
+    ),
+    store.apiProcesses.createIndex({ renewedAt: 1 }, { expireAfterSeconds: API_PROCESS_SECONDS }),
     store.entries.createIndex({ accountId: 1, seq: -1 }, { unique: true }),
     store.grants.createIndex({ accountId: 1, at: -1 }),
     store.payments.createIndex({ accountId: 1, paidAt: -1 }),

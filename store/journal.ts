@@ -49,7 +49,11 @@ export async function copyEntries(
             code: entry.code,
             finishedAt: entry.at,
           },
-          ...(entry.release ? { $unset: { idempotency: '' } } : {}),
+          $unset: {
+            ...(entry.release && { idempotency: '' }),
+            // What is not charged need not be given back.
+            ...(entry.state !== 'charged' && { pendingAnswer: '' }),
+          },
         },
       },
     })),

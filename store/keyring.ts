@@ -20,6 +20,8 @@ export type Purpose =
   | 'fingerprint'
   | 'webhook-secret'
   | 'session'
+  | 'device'
+  | 'check'
   | 'form';
 
 const IV_BYTES = 12;
@@ -32,6 +34,10 @@ const TAG_BYTES = 16;
 export interface Keyring {
   /** Id of the key that encrypts now. */
   readonly currentId: string;
+  /** Ids of all keys. */
+  readonly ids: readonly string[];
+  /** Whether the ring has this key. */
+  has(keyId: string): boolean;
   /** `context` is authenticated but not stored: the same one must be given to `open`. */
   seal(purpose: Purpose, context: string, plain: Uint8Array): Buffer;
   /** @throws when the key is not in the ring, the purpose or context differ, or a byte was changed */
@@ -66,6 +72,8 @@ export function createKeyring(keys: readonly MasterKey[]): Keyring {
 
   return {
     currentId: current.id,
+    ids: keys.map(({ id }) => id),
+    has: (keyId) => keys.some(({ id }) => id === keyId),
     keyIdOf,
     derive: (purpose) => keyFor(purpose, current.id).export(),
     mac(purpose, data, keyId = current.id) {

@@ -154,6 +154,20 @@ export interface UsageDoc {
 export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
 export type CallState = (typeof CALL_STATES)[number];
 
+/** An answer that a caller is still waiting for, or did not get. See `pendingAnswers.ts` and `undelivered.ts`. */
+export interface PendingAnswer {
+  /** API process that has the caller's connection; null: there is none any more, and the sweeper settles the call. */
+  process: string | null;
+  /** Code of the error that the caller got in place of a result; null: none, or its connection was cut. */
+  code: string | null;
+}
+
+/** A running API process; see `lease.ts`. */
+export interface ApiProcessDoc {
+  _id: string;
+  renewedAt: Date;
+}
+
 /** One call: the usage log, and the record behind an Idempotency-Key. */
 export interface CallDoc {
   _id: string;
@@ -172,6 +186,11 @@ export interface CallDoc {
   finishedAt: Date | null;
   /** Sent at most once, so a crash does not free its Idempotency-Key. */
   actsOnWorld: boolean;
+  /**
+   * Set when the call is accepted, for callers who cannot ask for the result again; removed when the response was handed
+   * to the operating system in full, when the call is refunded, or when its price was given back.
+   */
+  pendingAnswer?: PendingAnswer;
   idempotency?: {
     key: string;
     /** Null for a tool with secrets: those are never compared and never replayed. */
@@ -240,6 +259,13 @@ export interface QuoteFeedDoc {
   retryAt: Date;
 }
 
+/** A master key that this database has been used with; see `masterKeys.ts`. */
+export interface MasterKeyDoc {
+  /** Id of the key. */
+  _id: string;
+  mac: string;
+}
+
 /** An open connection: the collections, typed. */
 export interface Store {
   client: MongoClient;
@@ -247,6 +273,8 @@ export interface Store {
   accounts: Collection<AccountDoc>;
   apiKeys: Collection<ApiKeyDoc>;
   calls: Collection<CallDoc>;
+  apiProcesses: Collection<ApiProcessDoc>;
+  masterKeys: Collection<MasterKeyDoc>;
   entries: Collection<EntryDoc>;
   grants: Collection<GrantDoc>;
   payments: Collection<PaymentDoc>;
@@ -299,6 +327,8 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     accounts: db.collection('accounts'),
     apiKeys: db.collection('apiKeys'),
     calls: db.collection('calls'),
+    apiProcesses: db.collection('apiProcesses'),
+    masterKeys: db.collection('masterKeys'),
     entries: db.collection('entries'),
     grants: db.collection('grants'),
     payments: db.collection('payments'),

@@ -24,6 +24,20 @@ export async function rewrapSecrets({ webhookEndpoints }: Store, keyring: Keyrin
   return rewrapped;
 }
 
+/** How many webhook secrets each master key has encrypted. */
+export async function countSecrets(
+  { webhookEndpoints }: Pick<Store, 'webhookEndpoints'>,
+  keyring: Keyring,
+): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for await (const { secret, next } of webhookEndpoints.find({}, { projection: { secret: 1, next: 1 } }))
+    for (const sealed of next === null ? [secret] : [secret, next.secret]) {
+      const keyId = keyIdOf(keyring, sealed);
+      counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+    }
+  return counts;
+}
+
 /** What needs a master key. */
 export interface References {
   key: string;
@@ -33,20 +47,15 @@ export interface References {
 }
 
 /** How much each master key is needed for, beside payloads and results, which end by themselves. */
-export async function countReferences(
-  { webhookEndpoints, calls }: Store,
-  keyring: Keyring,
-): Promise<References[]> {
+export async function countReferences(store: Store, keyring: Keyring): Promise<References[]> {
   const found = new Map<string, References>();
   const of = (key: string): References => {
     const known = found.get(key) ?? { key, webhookSecrets: 0, idempotencyKeys: 0 };
     found.set(key, known);
     return known;
   };
-  for await (const { secret, next } of webhookEndpoints.find())
-    for (const sealed of next === null ? [secret] : [secret, next.secret])
-      of(keyIdOf(keyring, sealed)).webhookSecrets += 1;
-  const prints = calls.aggregate<{ _id: string; count: number }>([
+  for (const [key, secrets] of await countSecrets(store, keyring)) of(key).webhookSecrets = secrets;
+  const prints = store.calls.aggregate<{ _id: string; count: number }>([
     {
       $match: {
         'idempotency.fingerprint': { $type: 'string' },

@@ -19,6 +19,7 @@ import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
+import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
@@ -56,6 +57,12 @@ async function main(): Promise<void> {
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
   if (env.EGRESS_ALLOW.length > 0)
     log.warn({ allow: env.EGRESS_ALLOW.map(({ text }) => text) }, 'EGRESS_ALLOW opens these to callers');
+  await using open = new AsyncDisposableStack();
+  const keyring = loadKeyring(env);
+  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
+  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  // Before the SDK's runtime begins, which would keep a refused process alive.
+  await assertMasterKeys(store, keyring);
   const metrics = createRegistry(pool);
   // The SDK serves its metrics on a port of its own.
   const sdkPort = env.SDK_METRICS_PORT || (await freePort());
@@ -68,10 +75,6 @@ async function main(): Promise<void> {
     },
   });
 
-  await using open = new AsyncDisposableStack();
-  const keyring = loadKeyring(env);
-  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
-  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress(env) }), (it) =>
     it.close(),
   );

@@ -102,6 +102,8 @@ export interface MaintenanceActivities {
   sweepLedger(): Promise<Sweep>;
   /** Hands over events, and wakes endpoints, that a crash left behind. */
   sweepEvents(): Promise<void>;
+  /** Settles calls whose callers got no result: see store/undelivered.ts. */
+  sweepAnswers(): Promise<void>;
 }
 
 export interface AllowanceActivities {

@@ -30,8 +30,8 @@ export const wake = defineSignal('wake');
 export const disable = defineSignal('disable');
 export const enable = defineUpdate('enable');
 export const resend = defineUpdate<number, [Resend]>('resend');
-/** Answers the id of the attempt. */
-export const test = defineUpdate<string, [testId: string]>('test');
+/** Answers the id of the attempt. Refused when it could begin only after `beginUntil`, in epoch milliseconds. */
+export const test = defineUpdate<string, [testId: string, beginUntil?: number]>('test');
 
 const books = proxyLocalActivities<EndpointActivities>({
   // Resending may have many rows to write.
@@ -131,9 +131,11 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     conclude(due, afterTry({ ok, tries: tries + 1, retryAfterMs }, scheduleMs, Math.random(), Date.now()));
   }
 
-  async function sendTest(testId: string): Promise<string> {
+  async function sendTest(testId: string, beginUntil?: number): Promise<string> {
     await settled();
     assertActive();
+    if (beginUntil !== undefined && Date.now() > beginUntil)
+      throw refusal('pool_busy', 'The test could not begin in time; nothing was posted.');
     const deliveryId = await books.prepareTest(endpointId, testId);
     if (deliveryId === null) throw refusal('not_found', 'There is no such endpoint.');
     running.add(deliveryId);

@@ -4,6 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { ADDRESS_HEADER, type Auth } from '../auth.ts';
 import { readJson } from '../body.ts';
 import type { Context, State } from '../context.ts';
+import type { KnownDevices } from '../knownDevice.ts';
 import type { AttemptLimit } from '../middleware/attemptLimit.ts';
 import { ownOrigin } from '../middleware/origin.ts';
 
@@ -74,13 +75,20 @@ const MAILS: readonly string[] = ['send-verification-email', 'request-password-r
 /**
  * Wrong passwords count, right ones do not.
  *
- * @param verifies whether addresses are verified: then a sign-up sends mail too, and says nothing of who has an account
+ * @param verifies whether addresses are verified: then a sign-up sends mail too, and its answer does not tell whether
+ *   there is an account
  */
-export function createAskAuth(auth: Auth, limit: AttemptLimit, verifies: boolean): AskAuth {
+export function createAskAuth(
+  auth: Auth,
+  limit: AttemptLimit,
+  devices: KnownDevices,
+  verifies: boolean,
+): AskAuth {
   return async (ctx, path, request) => {
     const ask = () => auth.handler(asRequest(ctx, path, request));
-    const email = request.body?.email;
-    const attempt = { address: ctx.ip, email: typeof email === 'string' ? email : null };
+    const email = typeof request.body?.email === 'string' ? request.body.email : null;
+    const device = email === null ? null : devices.find(ctx, email);
+    const attempt = { address: ctx.ip, email, device };
     if (MAILS.includes(path)) await limit.mail(attempt);
     if (path === 'sign-up/email') {
       await limit.signUp(ctx.ip);
@@ -93,7 +101,9 @@ export function createAskAuth(auth: Auth, limit: AttemptLimit, verifies: boolean
     if (!GUESSES.includes(path)) return ask();
     await limit.guess(attempt);
     const response = await ask();
-    if (response.ok) await limit.forgive(attempt);
+    if (!response.ok) return response;
+    await limit.forgive(attempt);
+    if (path === 'sign-in/email' && email !== null) devices.remember(ctx, email);
     return response;
   };
 }

@@ -4,6 +4,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { readJson } from '../body.ts';
 import type { Context, State } from '../context.ts';
+import { deliver } from '../deliver.ts';
 import { sendProblem } from '../middleware/problem.ts';
 import type { TakeTokens } from '../middleware/rateLimit.ts';
 import type { Outages } from '../outages.ts';
@@ -53,7 +54,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   }
 
   router.post('/api/v1/tools/:tool', async (ctx) => {
-    // Before the first wait: who hangs up during the checks has hung up, too.
+    // Before the first await: a caller may hang up during the checks.
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
     // Without it not even the key can be checked.
@@ -82,6 +83,9 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
       hangup: hangup.signal,
       max,
     });
-    answer(ctx, tool, called);
+    await deliver(ctx.res, called, () => answer(ctx, tool, called)).catch((fault: unknown) => {
+      ctx.set('X-Credits-Charged', '0');
+      throw fault;
+    });
   });
 }

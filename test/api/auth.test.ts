@@ -240,6 +240,68 @@ test('who guesses a password is stopped, and nobody else with them', async (t) =
   for (let i = 0; i < 12; i++) await signIn(limited.baseUrl, other);
 });
 
+const signInFrom = (address: string, who: Credentials, headers: Record<string, string> = {}) =>
+  postAuth(limited.baseUrl, 'sign-in/email', who, { 'X-Forwarded-For': address, ...headers });
+
+/** The cookie by which a browser is known later; without the session. */
+const deviceCookie = (response: Response): string =>
+  response.headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(';')[0] ?? '')
+    .find((cookie) => cookie.includes('device')) ?? '';
+
+test('a stranger who guesses an owner’s password does not lock the owner out', async (t) => {
+  const owner = freshCredentials();
+  await signUp(limited.baseUrl, owner);
+  const wrong = { ...owner, password: 'wrong' };
+  for (let i = 0; i < 10; i++) t.is((await signInFrom('192.0.2.10', wrong)).status, 401);
+  t.is((await signInFrom('192.0.2.10', wrong)).status, 429, 'the stranger is stopped');
+  t.is((await signInFrom('192.0.2.10', owner)).status, 429);
+  t.is((await signInFrom('198.51.100.10', owner)).status, 200, 'the owner is not');
+});
+
+test('a device that has signed in before is not affected by others at its address', async (t) => {
+  const [owner, other] = [freshCredentials(), freshCredentials()];
+  await signUp(limited.baseUrl, owner);
+  await signUp(limited.baseUrl, other);
+  const cookie = deviceCookie(await signInFrom('192.0.2.20', owner));
+  t.not(cookie, '');
+  let last: Response;
+  do last = await signInFrom('192.0.2.20', { ...owner, password: 'wrong' });
+  while (last.status === 401);
+  t.is(last.status, 429);
+  t.is((await signInFrom('192.0.2.20', owner)).status, 429);
+  t.is((await signInFrom('192.0.2.20', owner, { Cookie: cookie })).status, 200);
+  const forged = cookie.replace(/.$/, (end) => (end === 'A' ? 'B' : 'A'));
+  t.is((await signInFrom('192.0.2.20', owner, { Cookie: forged })).status, 429);
+  const cookieOfOther = deviceCookie(await signInFrom('198.51.100.20', other));
+  t.is((await signInFrom('192.0.2.20', owner, { Cookie: cookieOfOther })).status, 429);
+  // It guesses no faster than others.
+  const statuses: number[] = [];
+  for (let i = 0; i < 11; i++)
+    statuses.push(
+      (await signInFrom('192.0.2.20', { ...owner, password: 'wrong' }, { Cookie: cookie })).status,
+    );
+  t.deepEqual(statuses, [...Array(10).fill(401), 429]);
+});
+
+test('guesses at one account from many addresses slow its sign-in down, but do not stop it', async (t) => {
+  t.timeout(180_000);
+  const owner = freshCredentials();
+  await signUp(limited.baseUrl, owner);
+  const cookie = deviceCookie(await signInFrom('198.51.100.30', owner));
+  const guess = (network: number) => signInFrom(`203.0.113.${network}`, { ...owner, password: 'wrong' });
+  for (let round = 0; round < 9; round++)
+    await Promise.all(Array.from({ length: 12 }, (_, network) => guess(network)));
+  const timed = async (headers: Record<string, string> = {}) => {
+    const began = performance.now();
+    t.is((await signInFrom('198.51.100.31', owner, headers)).status, 200);
+    return performance.now() - began;
+  };
+  t.true((await timed()) >= 5000);
+  t.true((await timed({ Cookie: cookie })) < 5000);
+});
+
 test('who tries many e-mails from one network is stopped, and nobody else with them', async (t) => {
   const guess = (address: string) =>
     postAuth(limited.baseUrl, 'sign-in/email', freshCredentials(), { 'X-Forwarded-For': address });

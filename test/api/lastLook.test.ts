@@ -10,9 +10,12 @@ import { loadRegistry } from '../../schemas/registry.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { createCalls } from '../../store/calls.ts';
 import { loadKeyring } from '../../store/keyring.ts';
+import { openLease } from '../../store/lease.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
+import { createPendingAnswers } from '../../store/pendingAnswers.ts';
 import { createResults } from '../../store/results.ts';
+import { createUndelivered } from '../../store/undelivered.ts';
 import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -62,13 +65,18 @@ test('calls are charged while the API is cut off from Temporal: their callers ge
     createLedger(store, (error) => t.fail(String(error))),
     (it) => it.flush(),
   );
+  const lease = open.adopt(await openLease(store, (error) => t.fail(String(error))), (it) => it.release());
   let givenUp = 0;
   const runner = createCallRunner({
     client,
     calls: createCalls(store),
     ledger,
     results: createResults(store, keyring),
-    accounts: createAccounts(store),
+    answers: open.adopt(
+      createPendingAnswers(store, lease, (error) => t.fail(String(error))),
+      (it) => it.close(),
+    ),
+    owed: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
     handOver: createHandOver(client, (error) => t.fail(String(error))),
     vault: createVault(keyring),
     keyring,

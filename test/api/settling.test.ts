@@ -9,7 +9,9 @@ import { audit } from '../../store/audit.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
+import { createPendingAnswers } from '../../store/pendingAnswers.ts';
 import { createResults } from '../../store/results.ts';
+import { createUndelivered } from '../../store/undelivered.ts';
 import { accountOf, callsOf, until } from '../helpers/books.ts';
 import { startDatabase } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
@@ -20,6 +22,8 @@ const PRICE = 10;
 /** The caller's patience where MongoDB is away for longer, and where it is not. */
 const [SHORT_MS, LONG_MS] = [1500, 60_000];
 const AWAY_MS = 3000;
+
+const LEASE = { processId: 'this one', isHeld: () => true };
 
 /** The API's own way to MongoDB, which can be cut while the workers go on. */
 async function startBooks(t: ExecutionContext) {
@@ -43,7 +47,8 @@ async function startBooks(t: ExecutionContext) {
     workflow: { result: () => Promise.reject(new Error('Temporal has forgotten it')) },
     ledger: ledgerOf(away),
     results: createResults(away, keyring),
-    accounts: createAccounts(away),
+    answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
+    owed: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
     handOver: () => undefined,
     log: pino({ level: 'silent' }),
   });
@@ -54,7 +59,7 @@ async function startBooks(t: ExecutionContext) {
     const { callId, accountId } = call;
     const row = await store.calls.findOneAndUpdate(
       { _id: callId },
-      { $unset: { idempotency: '' } },
+      { $unset: { idempotency: '' }, $set: { pendingAnswer: { process: LEASE.processId, code: null } } },
       { returnDocument: 'after' },
     );
     if (row === null) throw new Error('no row');
@@ -121,10 +126,11 @@ test('a result that can be asked for again is not given back', async (t) => {
   await using books = await startBooks(t);
   const { accountId, row, charge } = await books.chargedCall();
   const { available } = await charge();
+  const { pendingAnswer: _pending, ...replayable } = row;
   const idempotency = { key: 'k', fingerprint: 'a:b', expiresAt: new Date(Date.now() + LONG_MS) };
   const result = { stored: { id: 'expired', pieces: 1 } };
   const answer = books.settling.payOut(
-    { ...row, idempotency },
+    { ...replayable, idempotency },
     async () => ({ result, available }),
     waiting(SHORT_MS),
   );

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -94,4 +94,19 @@ test.serial('on another database all of it is made anew', async (t) => {
   t.not(after.apiKey, before.apiKey);
   t.not(after.accountId, before.accountId);
   t.deepEqual(await look(second, after), WORKING);
+});
+
+test.serial('a damaged demo.json is one line that names it, and nothing is replaced', async (t) => {
+  const { apiKey } = await start(second);
+  const path = join(dataDir, 'demo.json');
+  const whole = await readFile(path, 'utf8');
+  for (const damaged of [whole.slice(0, -20), '', '[]']) {
+    await writeFile(path, damaged);
+    const error = await t.throwsAsync(start(second));
+    t.true(error?.message.startsWith(`${path} is damaged`), error?.message);
+    t.notRegex(error?.message ?? '', /\n/);
+    t.is(await readFile(path, 'utf8'), damaged);
+  }
+  await writeFile(path, whole);
+  t.is((await start(second)).apiKey, apiKey);
 });

@@ -23,7 +23,7 @@ export function webhookRoutes(serve: Serve, webhooks: Webhooks): void {
     await webhooks.remove(caller.account._id, id);
     return undefined;
   });
-  serve(testWebhook, ({ caller, id }) => webhooks.test(caller.account._id, id));
+  serve(testWebhook, ({ caller, id }) => webhooks.test(caller.account._id, id, 'api'));
   serve(enableWebhook, ({ caller, id }) => webhooks.enable(caller.account._id, id));
   serve(rotateSecret, ({ caller, id, body }) => webhooks.rotateSecret(caller.account._id, id, body.force));
   serve(activateSecret, ({ caller, id }) => webhooks.activateSecret(caller.account._id, id));

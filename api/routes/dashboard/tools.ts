@@ -8,6 +8,7 @@ import type { Context } from '../../context.ts';
 import { ATTEMPT_ID, type Tried, toolPage } from '../../dashboard/pages/tool.ts';
 import { toolsPage } from '../../dashboard/pages/tools.ts';
 import { toolInput } from '../../dashboard/toolForm.ts';
+import { deliver } from '../../deliver.ts';
 import { ownOrigin } from '../../middleware/origin.ts';
 import type { ToolCalls } from '../../toolCalls.ts';
 import { DEFAULT_BODY_BYTES } from '../tools.ts';
@@ -41,7 +42,11 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
     return toolPage({ viewer, tool, available, baseUrl: baseUrlOf(ctx), attemptId: randomUUID(), ...more });
   }
 
-  async function tryOut({ ctx, form }: Submission, tool: ToolDefinition): Promise<Tried> {
+  async function tryOut(
+    { ctx, form }: Submission,
+    tool: ToolDefinition,
+    show: (tried: Tried) => Promise<void>,
+  ): Promise<void> {
     const { caller, requestId } = ctx.state;
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
@@ -59,9 +64,11 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
     });
     const { ending, charged, replayed } = called;
     if ('error' in ending) throw ending.error;
-    const output: unknown = JSON.parse(ending.output.toString());
-    if (!isRecord(output)) throw new TypeError('a tool answers an object');
-    return { output, charged, replayed };
+    await deliver(ctx.res, called, () => {
+      const output: unknown = JSON.parse(ending.output.toString());
+      if (!isRecord(output)) throw new TypeError('a tool answers an object');
+      return show({ output, charged, replayed });
+    });
   }
 
   desk.get(PATH, async ({ ctx, viewer }) => sendPage(ctx, toolsPage({ viewer, tools })));
@@ -80,11 +87,13 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
       path,
       async (submission) => {
         const input = withoutSecrets(toolInput(tool, submission.form));
-        const show = async () => {
-          const tried = await tryOut(submission, tool);
+        const show = async (tried: Tried) =>
           sendPage(submission.ctx, await page(submission, tool, { input, tried }));
-        };
-        await attempt(submission.ctx, show, (failure) => page(submission, tool, { input, failure }));
+        await attempt(
+          submission.ctx,
+          () => tryOut(submission, tool, show),
+          (failure) => page(submission, tool, { input, failure }),
+        );
       },
       { formBytes: (tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES) * FORM_GROWTH },
     );

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { RateLimit } from '../../../schemas/envValues.ts';
-import { ServiceError } from '../../../schemas/errors.ts';
 import { EVENT_KINDS } from '../../../schemas/events.ts';
 import {
   type AttemptRow,
@@ -9,7 +7,6 @@ import {
   type WebhookChangeBody,
   webhookChangeBody,
 } from '../../../schemas/webhookRows.ts';
-import type { Taken } from '../../../store/buckets.ts';
 import { isDuplicate } from '../../../store/mongo.ts';
 import type { Context } from '../../context.ts';
 import { type Done, RESEND_HOURS, webhookPage } from '../../dashboard/pages/webhook.ts';
@@ -29,11 +26,8 @@ import { referenceOf } from './reference.ts';
 
 interface Dependencies {
   webhooks: Webhooks;
-  /** Counts what an account does too often; null: nothing is counted. */
-  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
 }
 
-const TESTS = { rate: 10 / 60, burst: 10 };
 const HOUR_MS = 3_600_000;
 /** Tests come to every endpoint and are not chosen. */
 const CHOICES = EVENT_KINDS.filter((kind) => kind !== 'webhook.test');
@@ -72,7 +66,7 @@ function doneOf(ctx: Context, attempts: readonly AttemptRow[]): Done | null {
 }
 
 /** The forms for webhook endpoints: what they do is what the Account API does. */
-export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies): void {
+export function webhookPages(desk: Desk, { webhooks }: Dependencies): void {
   const compile = createValidator();
   const validateNew = compile<NewWebhookBody>(newWebhookBody);
   const validateChange = compile<WebhookChangeBody>(webhookChangeBody);
@@ -144,13 +138,7 @@ export function webhookPages(desk: Desk, { webhooks, takeToken }: Dependencies):
   desk.get(`${WEBHOOKS_PATH}/:id`, async (visit) => sendPage(visit.ctx, await one(visit, visit.id)));
 
   action('test', async ({ viewer, id }) => {
-    const taken = await takeToken?.(`webhook-test:${viewer.account._id}`, TESTS);
-    if (taken?.allowed === false)
-      throw new ServiceError('rate_limited', {
-        detail: 'At most ten tests a minute.',
-        retryAfter: taken.retryAfterSeconds,
-      });
-    return { kind: 'tested', attempt: await webhooks.test(viewer.account._id, id) };
+    return { kind: 'tested', attempt: await webhooks.test(viewer.account._id, id, 'dashboard') };
   });
 
   action('enable', async ({ viewer, id }) => {

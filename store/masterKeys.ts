@@ -1,0 +1,33 @@
+import { EnvError } from '../schemas/env.ts';
+import type { Keyring } from './keyring.ts';
+import type { Store } from './mongo.ts';
+import { countSecrets } from './rekey.ts';
+
+const CHECKED = 'utility-tools';
+
+/**
+ * Checks at the start of a process that the ring can open what is stored for long: it holds every key that sealed a
+ * webhook secret, and each of its keys is the one that this database has known under that id. The first process that
+ * uses a key records a MAC by it.
+ *
+ * @throws EnvError one line that names the key id
+ */
+export async function assertMasterKeys(store: Store, keyring: Keyring): Promise<void> {
+  for (const keyId of keyring.ids) {
+    const mac = keyring.mac('check', CHECKED, keyId);
+    const known = await store.masterKeys.findOneAndUpdate(
+      { _id: keyId },
+      { $setOnInsert: { mac } },
+      { upsert: true, returnDocument: 'after' },
+    );
+    if (known?.mac !== mac)
+      throw new EnvError(
+        `MASTER_KEYS: key "${keyId}" differs from the key of that id under which this database was written; restore that one`,
+      );
+  }
+  for (const [key, secrets] of await countSecrets(store, keyring))
+    if (!keyring.has(key))
+      throw new EnvError(
+        `MASTER_KEYS: key "${key}" is missing; ${secrets} stored webhook secrets are encrypted with it`,
+      );
+}

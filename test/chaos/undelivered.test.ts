@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { createServer, request, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import test from 'ava';
+import { startService } from '../../dev/stack.ts';
+import { audit } from '../../store/audit.ts';
+import { openStore } from '../../store/mongo.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { accountOf, callsOf, until, untilHeld } from '../helpers/books.ts';
+import { newOwner } from '../helpers/dashboard.ts';
+import { startStack } from '../helpers/stack.ts';
+import { startToxiproxy } from '../helpers/toxiproxy.ts';
+
+const CREDITS = 100;
+const PRICE = 2;
+/** Answered calls, whose charges stay. */
+const ANSWERED = 10;
+/** Once the fault is over everything must have been settled within this. */
+const LIVENESS_MS = 60_000;
+/** Six bytes each in JSON: the answer is far larger than the sockets between API and caller hold. */
+const LARGE = '\u0001'.repeat(5_000_000);
+
+test('kill -9 of the API: calls that it did not answer are given back, answered ones stay charged', async (t) => {
+  t.timeout(300_000);
+  await using open = new AsyncDisposableStack();
+  /** Requests that the target has received and holds, by path. */
+  const held = new Map<string, ServerResponse>();
+  const target = createServer((incoming, response) => {
+    const { url = '' } = incoming.resume();
+    response.setHeader('Content-Type', 'text/plain');
+    if (url === '/now') response.end('here it is');
+    else if (url === '/large') response.end(LARGE);
+    else held.set(url, response);
+  });
+  open.defer(() => {
+    target.closeAllConnections();
+    target.close();
+  });
+  await once(target.listen(0, '127.0.0.1'), 'listening');
+  const address = target.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const origin = `127.0.0.1:${address.port}`;
+  const stack = open.adopt(
+    await startStack({ pools: ['orchestrator', 'network'], env: { EGRESS_ALLOW: origin } }),
+    (it) => it.stop(),
+  );
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const { links } = open.adopt(
+    await startToxiproxy({ temporal: stack.temporalAddress }, (line) => t.log(line)),
+    (it) => it.stop(),
+  );
+  // The victim: an API with a way of its own to Temporal.
+  const victim = open.adopt(
+    await startService({
+      env: { ...stack.env, PORT: '0', INTERNAL_PORT: '0', TEMPORAL_ADDRESS: links.temporal.address },
+      pools: [],
+      logDir: join(stack.dataDir, 'victim'),
+      log: (line) => t.log(line),
+    }),
+    (it) => it.stop(),
+  );
+  const fields = (path: string, method: string) => ({ url: `http://${origin}${path}`, method });
+  /** Null: the connection was cut. */
+  const call = (account: TestAccount, path: string, method = 'GET') =>
+    account
+      .at(victim.baseUrl)
+      .call('http-request', fields(path, method))
+      .catch(() => null);
+  const isCharged = async (accountId: string) =>
+    (await callsOf(store, accountId)).some(({ state }) => state === 'charged');
+
+  const answered = await makeAccount(stack, CREDITS);
+  for (let i = 0; i < ANSWERED; i++) t.is((await call(answered, '/now'))?.status, 200);
+
+  const sending = await makeAccount(stack, CREDITS);
+  const headers = { Authorization: `Bearer ${sending.toolsKey}`, 'Content-Type': 'application/json' };
+  const slowReader = request(`${victim.baseUrl}/api/v1/tools/http-request`, { method: 'POST', headers });
+  open.defer(() => {
+    slowReader.destroy();
+  });
+  slowReader.on('error', () => undefined);
+  slowReader.end(JSON.stringify(fields('/large', 'GET')));
+  // Its head has come, and nobody reads the body.
+  await once(slowReader, 'response');
+
+  const [waiting, late, acting, unheard] = await Promise.all(
+    Array.from({ length: 4 }, () => makeAccount(stack, CREDITS)),
+  );
+  if (waiting === undefined || late === undefined || acting === undefined || unheard === undefined)
+    throw new Error('no account');
+  const owner = await newOwner({ baseUrl: victim.baseUrl });
+  const user = await store.accounts.findOne({ email: owner.email });
+  if (user === null) throw new Error('no account');
+  const cut = [
+    call(waiting, '/waiting'),
+    call(late, '/late'),
+    call(acting, '/acting', 'POST'),
+    call(unheard, '/unheard'),
+    owner.post('/tools/http-request', fields('/dashboard', 'GET')).catch(() => null),
+  ];
+  for (const { accountId } of [waiting, late, acting, unheard]) await untilHeld(store, accountId, 1);
+  await until('the target has them all', async () => held.size === cut.length);
+
+  // Charged, and the API does not hear of it.
+  await links.temporal.cut();
+  for (const path of ['/unheard', '/dashboard']) held.get(path)?.end('here it is');
+  for (const accountId of [unheard.accountId, user._id])
+    await until('it is charged', () => isCharged(accountId));
+  await victim.kill('api');
+  t.deepEqual(await Promise.all(cut), [null, null, null, null, null], 'their connections were cut');
+  for (const path of ['/late', '/acting']) held.get(path)?.end('here it is');
+
+  const expected = new Map([
+    [answered.accountId, CREDITS - ANSWERED * PRICE],
+    [sending.accountId, CREDITS],
+    [waiting.accountId, CREDITS],
+    [late.accountId, CREDITS],
+    [acting.accountId, CREDITS - PRICE],
+    [unheard.accountId, CREDITS],
+    [user._id, user.balance],
+  ]);
+  const balances = async () => {
+    const rows = [...expected.keys()].map(async (id) => {
+      const { balance, reserved } = await accountOf(store, id);
+      return [id, reserved === 0 ? balance : null] as const;
+    });
+    return new Map(await Promise.all(rows));
+  };
+  const isSettled = async () => {
+    const now = await balances();
+    return [...expected].every(([id, balance]) => now.get(id) === balance);
+  };
+  const killed = Date.now();
+  await until('all is settled', isSettled, LIVENESS_MS).catch((error) => t.log(String(error)));
+  t.log(`settled after ${Date.now() - killed} ms`);
+  t.deepEqual(await balances(), expected);
+  t.deepEqual((await audit(store)).drift, []);
+  // Nothing is given back twice, or later.
+  const left = () => store.calls.countDocuments({ pendingAnswer: { $exists: true } });
+  await until('no answer is pending', async () => (await left()) === 0, LIVENESS_MS);
+  t.deepEqual(await balances(), expected);
+});

@@ -1,0 +1,85 @@
+/**
+ * Charges a call and answers its caller as an API process does, and is killed before one of its database operations.
+ * Arguments: URI of the database, account, call, ending, and number of that operation. Prints what the caller would see.
+ */
+import { randomBytes } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { pino } from 'pino';
+import { createSettling } from '../../api/settling.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import { createCalls } from '../../store/calls.ts';
+import { createKeyring } from '../../store/keyring.ts';
+import { openLease } from '../../store/lease.ts';
+import { createLedger } from '../../store/ledger.ts';
+import { openStore } from '../../store/mongo.ts';
+import { createPendingAnswers } from '../../store/pendingAnswers.ts';
+import { createResults } from '../../store/results.ts';
+import { createUndelivered } from '../../store/undelivered.ts';
+import { interceptStore } from '../store/intercept.ts';
+
+const [uri = '', accountId = '', callId = '', ending = '', killAt = ''] = process.argv.slice(2);
+const PRICE = 10;
+const say = (text: string) => writeSync(1, `${text}\n`);
+const die = () => process.kill(process.pid, 'SIGKILL');
+const fail = (error: unknown) => say(String(error));
+
+const direct = await openStore(uri);
+const lease = await openLease(direct, fail);
+let operations = 0;
+const store = interceptStore(direct, (_name, run) => {
+  if (operations++ === Number(killAt)) die();
+  return run();
+});
+const [ledger, accounts] = [createLedger(store, fail, 0), createAccounts(store)];
+const answers = createPendingAnswers(store, lease, fail);
+const settling = createSettling({
+  workflow: { result: () => Promise.reject(new Error('not found')) },
+  ledger,
+  results: createResults(store, createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
+  answers,
+  owed: createUndelivered({ store, ledger, accounts }),
+  handOver: () => undefined,
+  log: pino({ level: 'silent' }),
+});
+
+const { call } = await createCalls(store).claim({
+  _id: callId,
+  accountId,
+  keyId: null,
+  keyPrefix: null,
+  tool: 'hash-text',
+  cost: PRICE,
+  requestId: `req_${callId}`,
+  actsOnWorld: false,
+  pendingAnswer: answers.fresh(),
+});
+const held = await ledger.reserve({
+  callId,
+  accountId,
+  tool: 'hash-text',
+  pool: 'cpu',
+  price: PRICE,
+  maxRunning: null,
+});
+if (held.status !== 'held') throw new Error(held.status);
+const charge = () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+const waiting = { hangup: new AbortController().signal, until: Date.now() + 10_000 };
+const late = new ServiceError('deadline_exceeded');
+
+async function answer() {
+  if (ending === 'given up') return settling.giveUp(call, late, waiting);
+  const { available } = await charge();
+  if (ending === 'charged and given up') return settling.giveUp(call, late, waiting);
+  const result = ending === 'answered' ? { output: {} } : { stored: { id: 'expired', pieces: 1 } };
+  return settling.payOut(call, async () => ({ result, available }), waiting);
+}
+const answered = await answer();
+if ('output' in answered.ending) {
+  answers.delivered(callId);
+  say('result');
+} else say('error');
+await ledger.flush();
+await answers.close();
+say('survived');
+die();

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { createAccounts } from '../../store/accounts.ts';
+import { audit } from '../../store/audit.ts';
+import { createLedger } from '../../store/ledger.ts';
+import type { Store } from '../../store/mongo.ts';
+import { sweep } from '../../store/sweeper.ts';
+import { createUndelivered } from '../../store/undelivered.ts';
+import { accountOf, until } from '../helpers/books.ts';
+import { openLanes } from './books.ts';
+
+const CREDITS = 30;
+const PRICE = 10;
+const LIVENESS_MS = 60_000;
+const CHILD = fileURLToPath(new URL('../helpers/answering-child.ts', import.meta.url));
+/** More database operations than any ending has. */
+const MOST_OPERATIONS = 40;
+
+const openAccount = async (store: Store): Promise<string> =>
+  (await createAccounts(store).create({ email: `${randomUUID()}@example.com`, credits: CREDITS }))._id;
+
+/** What the child's caller saw before the child was killed, line by line. */
+const runChild = (...args: string[]): Promise<string[]> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [CHILD, ...args], (_error, stdout) => resolve(stdout.trim().split('\n')));
+  });
+
+test('kill -9 before each database operation of an answer: no error is charged, no result is free', async (t) => {
+  t.timeout(900_000);
+  await using open = new AsyncDisposableStack();
+  const { stores } = open.use(await openLanes(1));
+  const [store] = stores;
+  if (store === undefined) throw new Error('no database');
+  const uri = new URL(store.client.options.hosts[0] ? `mongodb://${store.client.options.hosts[0]}` : '');
+  uri.pathname = `/${store.db.databaseName}`;
+  uri.search = 'directConnection=true';
+  const ledger = open.adopt(
+    createLedger(store, (error) => t.fail(String(error))),
+    (it) => it.flush(),
+  );
+
+  const seen: { accountId: string; what: string; lines: string[] }[] = [];
+  await Promise.all(
+    ['answered', 'unreadable', 'given up', 'charged and given up'].map(async (ending) => {
+      for (let killAt = 0; ; killAt++) {
+        if (killAt > MOST_OPERATIONS) throw new Error(`${ending} does not end`);
+        const accountId = await openAccount(store);
+        const lines = await runChild(uri.href, accountId, randomUUID(), ending, String(killAt));
+        seen.push({ accountId, what: `${ending}, killed before operation ${killAt}`, lines });
+        if (lines.includes('survived')) break;
+      }
+    }),
+  );
+  t.log(`${seen.length} processes killed`);
+
+  const undelivered = createUndelivered({ store, ledger, accounts: createAccounts(store) });
+  const cancelled = new Set<string>();
+  const began = Date.now();
+  await until(
+    'all is settled',
+    async () => {
+      await undelivered.sweep(async (callId) => {
+        cancelled.add(callId);
+      });
+      await sweep(store, ledger, async () => true);
+      const pending = await store.calls.countDocuments({ pendingAnswer: { $exists: true } });
+      return pending === 0;
+    },
+    LIVENESS_MS,
+  );
+  t.log(`settled after ${Date.now() - began} ms`);
+  t.true(cancelled.size > 0);
+  for (const { accountId, what, lines } of seen) {
+    const paid = lines.includes('result') ? PRICE : 0;
+    const { balance, reserved } = await accountOf(store, accountId);
+    t.deepEqual(
+      { balance, reserved },
+      { balance: CREDITS - paid, reserved: 0 },
+      `${what}: ${lines.join(', ')}`,
+    );
+  }
+  const { drift, owed } = await audit(store);
+  t.deepEqual({ drift, owed }, { drift: [], owed: undefined });
+});

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { makeAccount } from '../helpers/account.ts';
+import { startReceiver } from '../helpers/receiver.ts';
+import { startStack } from '../helpers/stack.ts';
+
+const PATH = '/api/v1/account/webhooks';
+/** Above Temporal's limit of updates in flight, which is ten. */
+const AT_ONCE = 25;
+/** Longer than a test that an error was answered for could still take. */
+const AFTERWARDS_MS = 3000;
+
+test('tests in parallel: each is posted or refused with 429, and nothing is posted behind an error', async (t) => {
+  t.timeout(240_000);
+  await using open = new AsyncDisposableStack();
+  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'delivery'] }), (it) => it.stop());
+  const receiver = open.adopt(await startReceiver(), (it) => it.close());
+  receiver.answer(() => ({ afterMs: 1000 }));
+  const account = await makeAccount(stack, 0);
+  const { id } = await (await account.manage(PATH, { url: receiver.url })).json();
+
+  const answers = await Promise.all(
+    Array.from({ length: AT_ONCE }, () => account.manage(`${PATH}/${id}/test`, {})),
+  );
+  const statuses = answers.map(({ status }) => status);
+  t.log(statuses.join(' '));
+  t.true(statuses.every((status) => status === 200 || status === 429));
+  t.true(statuses.filter((status) => status === 200).length >= 10);
+  for (const { status, headers } of answers)
+    if (status === 429) t.true(Number(headers.get('Retry-After')) > 0);
+  await sleep(AFTERWARDS_MS);
+  t.is(receiver.received.length, statuses.filter((status) => status === 200).length);
+});
+
+test('the Account API sends at most 20 tests at once and 60 a minute', async (t) => {
+  t.timeout(240_000);
+  await using open = new AsyncDisposableStack();
+  const env = { RATE_LIMIT: '1000:1000' };
+  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'delivery'], env }), (it) => it.stop());
+  const receiver = open.adopt(await startReceiver(), (it) => it.close());
+  const account = await makeAccount(stack, 0);
+  const { id } = await (await account.manage(PATH, { url: receiver.url })).json();
+  const began = Date.now();
+  let limited: Response | null = null;
+  for (let sent = 0; limited === null && Date.now() - began < 60_000; ) {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => account.manage(`${PATH}/${id}/test`, {})),
+    );
+    limited = answers.find(({ status }) => status === 429) ?? null;
+    sent += answers.filter(({ status }) => status === 200).length;
+    t.true(sent <= 20 + Math.ceil((Date.now() - began) / 1000), `${sent} sent`);
+  }
+  t.is(limited?.headers.get('Retry-After'), '1');
+});
