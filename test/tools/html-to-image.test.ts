@@ -38,7 +38,7 @@ async function draw(html: string, body: object = {}) {
   return { ...result, file };
 }
 type Colour = [red: number, green: number, blue: number];
-/** The pixel of a PNG. */
+/** Returns a pixel of a PNG. */
 function pixel(file: Buffer, x: number, y: number): Colour {
   const { data, width } = PNG.sync.read(file);
   const at = 4 * (y * width + x);
@@ -46,7 +46,7 @@ function pixel(file: Buffer, x: number, y: number): Colour {
 }
 const FILL = 'position:absolute;inset:0';
 
-test.serial('ten pictures of the same markup are equal to the byte', async (t) => {
+test.serial('ten images of the same markup are byte-identical', async (t) => {
   const html = `<style>body{font:20px serif;background:linear-gradient(45deg,#123,#fed)}</style>
     <h1>Fine print</h1><p style="transform:rotate(3deg)">The quick brown fox <i>jumps</i> — ψ ∑ 日本</p>
     <canvas id="c"></canvas><script>c.getContext('2d').fillText('canvas',9,9)</script>`;
@@ -54,7 +54,7 @@ test.serial('ten pictures of the same markup are equal to the byte', async (t) =
   for (let again = 1; again < 10; again++) t.true(file.equals((await draw(html)).file));
 });
 
-test.serial('a fragment becomes a document in standards mode, a document stays what it is', async (t) => {
+test.serial('a fragment is rendered in standards mode; a full document is left unchanged', async (t) => {
   const mode = `<div id="d" style="${FILL}"></div><script>d.style.background=document.compatMode==='CSS1Compat'?'#0f0':'#f00'</script>`;
   const comments = '<!-- a --> \n<!-- b -->'.repeat(10_000);
   for (const html of [mode, comments + mode, `${comments}<!DOCTYPE html>${mode}`, `<p>é${mode}`])
@@ -63,30 +63,33 @@ test.serial('a fragment becomes a document in standards mode, a document stays w
     t.deepEqual(pixel((await draw(html)).file, 5, 50), [255, 0, 0], html);
 });
 
-test.serial('only https and data are loaded; what is not loaded leaves no trace', async (t) => {
-  const certificate = await makeCertificate(['IP:127.0.0.1']);
-  const asked: string[] = [];
-  const secure = createServer(certificate, (request, response) => response.end(request.url));
-  secure.on('connection', () => asked.push('connection'));
-  const port = await listen(secure);
-  t.teardown(() => secure.close());
-  const data = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="50" height="50"><rect width="50" height="50" fill="#00f"/></svg>')}`;
-  const html = `<body style="margin:0"><img src="${data}" style="display:block">
+test.serial(
+  'only https and data URLs are loaded, and resources that are not loaded leave no trace',
+  async (t) => {
+    const certificate = await makeCertificate(['IP:127.0.0.1']);
+    const asked: string[] = [];
+    const secure = createServer(certificate, (request, response) => response.end(request.url));
+    secure.on('connection', () => asked.push('connection'));
+    const port = await listen(secure);
+    t.teardown(() => secure.close());
+    const data = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="50" height="50"><rect width="50" height="50" fill="#00f"/></svg>')}`;
+    const html = `<body style="margin:0"><img src="${data}" style="display:block">
     <img src="${site.origin}/dot.svg"><img src="relative.png"><img src="//127.0.0.1:${site.port}/dot.svg"><img src="file:///etc/hostname">
     <iframe src="${site.origin}/"></iframe><img src="https://127.0.0.1:${port}/x">
     <script>fetch('${site.origin}/dot.svg').catch(()=>0);new Worker('data:,fetch("${site.origin}/dot.svg?worker")')</script>`;
-  const { file } = await tool
-    .call({ html, width: 200, height: 100 }, { egress: site.guard(`127.0.0.1:${port}`), resource })
-    .then((result) => ({ file: Buffer.from(String(result.fileBase64), 'base64') }));
-  t.deepEqual(pixel(file, 25, 25), [0, 0, 255]);
-  // A dot that had loaded would be black.
-  const black = PNG.sync.read(file).data.findIndex((_, at, all) => at % 4 === 0 && all[at + 2] === 0);
-  t.is(black, -1);
-  t.deepEqual(asked.slice(0, 1), ['connection']);
-  t.deepEqual(site.requests, []);
-});
+    const { file } = await tool
+      .call({ html, width: 200, height: 100 }, { egress: site.guard(`127.0.0.1:${port}`), resource })
+      .then((result) => ({ file: Buffer.from(String(result.fileBase64), 'base64') }));
+    t.deepEqual(pixel(file, 25, 25), [0, 0, 255]);
+    // A dot that loaded would be black.
+    const black = PNG.sync.read(file).data.findIndex((_, at, all) => at % 4 === 0 && all[at + 2] === 0);
+    t.is(black, -1);
+    t.deepEqual(asked.slice(0, 1), ['connection']);
+    t.deepEqual(site.requests, []);
+  },
+);
 
-test.serial('the page cannot be left', async (t) => {
+test.serial('the page cannot navigate away', async (t) => {
   for (const leave of [
     `<meta http-equiv="refresh" content="0;url=${site.origin}/dot.svg">`,
     `<script>location='${site.origin}/dot.svg'</script>`,
@@ -112,14 +115,14 @@ test.serial('the page cannot be left', async (t) => {
   }
 });
 
-test.serial('a page that is left all the same is not drawn', async (t) => {
+test.serial('a page that navigates away nevertheless is not captured', async (t) => {
   const leave =
     '<iframe id="f"></iframe><script>onload=()=>f.contentWindow.History.prototype.go.call(history,-1)</script>';
   const { members } = await t.throwsAsync<ServiceError>(draw(leave), { code: 'invalid_input' });
   t.deepEqual(members.errors, [{ pointer: '/html', message: 'leaves its own page' }]);
 });
 
-test.serial('what a relative address names, and http, is not even looked up', async (t) => {
+test.serial('relative URLs and http URLs cause no DNS lookup', async (t) => {
   const asked: string[] = [];
   const guard = createGuard({
     resolver: {
@@ -138,13 +141,13 @@ test.serial('what a relative address names, and http, is not even looked up', as
   t.deepEqual([...new Set(asked)], ['asked.example']);
 });
 
-test.serial('five megabytes of text in any language', async (t) => {
+test.serial('five megabytes of text in any script are rendered', async (t) => {
   const text = 'ψ∑日本 '.repeat(400_000).slice(0, 1_900_000);
   const html = `<p id="p" hidden>${text}</p><div id="d" style="${FILL}"></div><script>d.style.background=p.textContent.length===${text.length}&&document.characterSet==='UTF-8'&&!/[^ψ∑日本 ]/.test(p.textContent)?'#0f0':'#f00'</script>`;
   t.deepEqual(pixel((await draw(html)).file, 5, 50), [0, 255, 0]);
 });
 
-test.serial('sizes, formats and the ceiling', async (t) => {
+test.serial('sizes and formats are honoured, and the height is limited', async (t) => {
   const tall = (height: number) => `<body style="margin:0"><div style="height:${height}px;background:#08f">`;
   const cases = [
     { body: {}, height: 300, expected: { width: 200, height: 100, truncated: false } },
@@ -179,13 +182,13 @@ test.serial('JPEG quality is honoured, for one tile and for many', async (t) => 
   }
 });
 
-test.serial('a picture that is too large for an answer is refused', async (t) => {
+test.serial('an image that is too large for a result is refused', async (t) => {
   const noise =
     '<body style="margin:0"><canvas id="c" width="3800" height="4000"></canvas><script>const x=c.getContext("2d"),d=x.createImageData(3800,4000);for(let i=0;i<d.data.length;i+=65536)crypto.getRandomValues(d.data.subarray(i,i+65536));for(let i=3;i<d.data.length;i+=4)d.data[i]=255;x.putImageData(d,0,0)</script>';
   await t.throwsAsync(draw(noise, { width: 3800, height: 4000 }), { code: 'output_too_large' });
 });
 
-test.serial('a script without end is ended, and what is there by then is drawn', async (t) => {
+test.serial('an endless script is ended, and the page is captured as it is by then', async (t) => {
   const html = `<div style="${FILL};background:#0f0"></div><script>for(;;);</script>`;
   const drawBy = async (deadline: number) => {
     const { fileBase64 } = await tool.call(
@@ -195,27 +198,27 @@ test.serial('a script without end is ended, and what is there by then is drawn',
     return pixel(Buffer.from(String(fileBase64), 'base64'), 5, 50);
   };
   t.deepEqual(await drawBy(Date.now() + 24_000), [0, 255, 0]);
-  // Too little time to find out that it has no end.
+  // Too short to detect that the script is endless.
   const deadline = Date.now() + 5_000;
   await t.throwsAsync(drawBy(deadline), { code: 'deadline_exceeded' });
   t.true(Date.now() < deadline + 1_000);
   t.deepEqual(pixel((await draw(`<div style="${FILL};background:#00f">`)).file, 5, 50), [0, 0, 255]);
 });
 
-test.serial('markup of a million nodes is drawn or refused, and the next is drawn', async (t) => {
+test.serial('markup of a million nodes is rendered or refused, and the next call is rendered', async (t) => {
   await using small = await openBrowsers({ memoryBytes: 800_000_000 });
   const drawIn = async (html: string) => {
     const input = { html, width: 200, height: 100, fullPage: html.length > 1000 };
     const { fileBase64 } = await tool.call(input, { egress: site.guard(), resource: small });
     return Buffer.from(String(fileBase64), 'base64');
   };
-  t.true((await drawIn('<div>'.repeat(100_000))).length > 0, 'one in the other');
+  t.true((await drawIn('<div>'.repeat(100_000))).length > 0, 'nested nodes');
   await t.throwsAsync(drawIn('<p>x <b>y</b></p>'.repeat(250_000)), { code: 'source_too_large' });
   t.is(small.metrics.browsers.overMemory, 1);
   t.deepEqual(pixel(await drawIn(`<div style="${FILL};background:#00f">`), 5, 50), [0, 0, 255]);
 });
 
-test('what is no input is refused', async (t) => {
+test('invalid input is rejected', async (t) => {
   for (const body of [
     { html: '' },
     { html: 'a\ud800' },

@@ -14,7 +14,7 @@ const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 const page = (body: string) => `<!doctype html><title>T</title>${body}`;
 
 const SEATS = 2;
-/** So that the time of a call begins when there is a browser for it. */
+/** Starts the time of a call when a browser is free for it. */
 const gate = createGate(SEATS);
 let site: Site;
 let resource: Awaited<ReturnType<typeof openBrowsers>>;
@@ -119,7 +119,7 @@ const shoot = (path: string, body: object = {}, browsers: Browsers = resource) =
     { url: path.startsWith('/') ? site.origin + path : path, width: 200, height: 200, ...body },
     { egress: site.guard(), resource: browsers },
   );
-/** The code of a refusal, or the title of what came. */
+/** Returns the code of a refusal, or else the title of the page. */
 const outcome = (path: string, body: object = {}, browsers: Browsers = resource) =>
   shoot(path, body, browsers).then(
     ({ pageTitle }) => String(pageTitle),
@@ -179,7 +179,7 @@ for (const [path, expected] of Object.entries(OUTCOMES))
     t.is(await gate(() => outcome(path)), expected);
   });
 
-test.serial('a page that eats memory takes its browser, and no more', async (t) => {
+test.serial('a page that exhausts memory ends only its own browser', async (t) => {
   await t.throwsAsync(shoot('/memory'), {
     code: 'source_too_large',
     message: 'The page takes more memory than a browser may have.',
@@ -188,10 +188,10 @@ test.serial('a page that eats memory takes its browser, and no more', async (t) 
   t.is(await outcome('/ok'), 'T');
 });
 
-test.serial('a page that replaces itself for ever ends in time', async (t) => {
+test.serial('a page that reloads itself endlessly ends in time', async (t) => {
   t.is(await outcome('/js-loop-slow'), 'T');
   const deadline = Date.now() + 20_000;
-  // What is there between two of its loads may be drawn.
+  // The state between two of its loads may be captured.
   const ended = await tool
     .call({ url: `${site.origin}/js-loop` }, { egress: site.guard(), resource, deadline })
     .then(
@@ -209,7 +209,7 @@ test.serial('all 500 files of a page are loaded', async (t) => {
   t.is(new Set(asked).size, 500);
 });
 
-/** Chromium with windows has pages of its own, or a viewer, for these. */
+/** In headed mode Chromium shows pages of its own, or a viewer, for these. */
 const OWN_PAGES = [
   '/download',
   '/pdf',
@@ -224,17 +224,17 @@ const OWN_PAGES = [
   '/to-metadata',
   '/hangs-up',
 ];
-test.serial('with windows it is all the same', async (t) => {
+test.serial('headed mode gives the same results', async (t) => {
   await using windows = await openBrowsers({ program: CHROMIUM });
   for (const path of OWN_PAGES) t.is(await outcome(path, {}, windows), OUTCOMES[path] ?? '', path);
 });
 
-test.serial('a file and a page that ask for a password say so', async (t) => {
+test.serial('a download and a page that requires a password are refused with their reason', async (t) => {
   await t.throwsAsync(shoot('/pdf'), { message: /no page: .* a file to download/ });
   await t.throwsAsync(shoot('/basic-auth'), { message: 'The target asks for a user name and a password.' });
 });
 
-test.serial('a certificate that nobody vouches for', async (t) => {
+test.serial('an untrusted certificate is refused', async (t) => {
   const server = createTlsServer(await makeCertificate(['IP:127.0.0.1']), (_, response) => response.end('x'));
   const port = await listen(server);
   t.teardown(() => server.close());
@@ -245,8 +245,8 @@ test.serial('a certificate that nobody vouches for', async (t) => {
   await t.throwsAsync(call, { message: /TLS .*ERR_CERT_AUTHORITY_INVALID/ });
 });
 
-test.serial('nothing passes from one job to the next', async (t) => {
-  // One browser, so that the second job follows the first in it.
+test.serial('no state is shared between two calls', async (t) => {
+  // A single browser, so that the second call follows the first in it.
   await using single = await openBrowsers();
   const titles: unknown[] = [];
   for (let job = 0; job < 2; job++) {
