@@ -8,15 +8,15 @@ import type { ToolDefinition } from '../../schemas/tool.ts';
 
 type Fields = Record<string, unknown>;
 
-/** A tool as the API and a worker see it together, without either. */
+/** A tool as the API and a worker run it together, without either of them. */
 export interface LoadedTool {
   definition: ToolDefinition;
-  /** What the API does with a body: schema, defaults, then `check`. @throws ServiceError invalid_input */
+  /** Validates a body like the API: schema, defaults, then `check`. @throws ServiceError invalid_input */
   validate(body: Fields): Fields;
   /**
-   * Validates, runs, and holds the output against its schema.
+   * Validates, runs, and checks the output against its schema.
    *
-   * @throws ServiceError invalid_input with its faults, or what the tool throws
+   * @throws ServiceError invalid_input with its faults, or the error of the tool
    */
   call(body: Fields, context?: Partial<NetworkContext> & { resource?: unknown }): Promise<Fields>;
 }
@@ -28,16 +28,16 @@ const isRun = (value: unknown): value is Run => typeof value === 'function';
 
 let threads: Threads | undefined;
 
-/** The threads of this test process, made when a tool first wants one. */
+/** The threads of this test process, started at the first use. */
 const offload: Offload = (job, input, options) => {
   threads ??= createThreads(0);
   return threads.offload(job, input, options);
 };
 
-/** Ends them, and what still runs on them. */
+/** Ends the threads and the jobs that run on them. */
 export const closeThreads = async (): Promise<void> => threads?.close();
 
-/** Loads a tool by name. Its context is never aborted and has 100 s, unless a call says otherwise. */
+/** Loads a tool by name. Unless a call overrides it, the context is never aborted and has 100 s. */
 export async function loadTool(name: string): Promise<LoadedTool> {
   const definition = (await loadRegistry()).get(name);
   if (definition === undefined) throw new Error(`no tool ${name}`);
@@ -60,13 +60,16 @@ export async function loadTool(name: string): Promise<LoadedTool> {
         offload,
         ...context,
       });
-      if (!isFields(result)) throw new Error('the output is no object');
+      if (!isFields(result)) throw new Error('the output is not an object');
       return checkOutput(JSON.parse(jsonOf(result).toString()));
     },
   };
 }
 
-/** The faults for which a call is refused, before or by the tool itself. @throws when it is not refused so */
+/**
+ * Returns the faults for which a call is refused, before it runs or by the tool. @throws when it is not
+ * refused with faults
+ */
 export async function faultsOf(tool: LoadedTool, body: Fields): Promise<Fault[]> {
   try {
     await tool.call(body);

@@ -72,73 +72,75 @@ test('an unmodified ledger has no drift', async (t) => {
 /** Manipulations of the ledger and the drift that the audit must report. */
 const MANIPULATIONS: Record<
   string,
-  { cook(account: { accountId: string; callId: string }): Promise<unknown>; finds: RegExp }
+  { manipulate(account: { accountId: string; callId: string }): Promise<unknown>; finds: RegExp }
 > = {
   'a balance': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { balance: 1 } }),
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { balance: 1 } }),
     finds: /^balance$/,
   },
-  'what is reserved': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { reserved: 1 } }),
+  'the reserved credits': {
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { reserved: 1 } }),
     finds: /^reserved$/,
   },
-  'more reserved than there is': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { reserved: 71 } }),
+  'more reserved than the balance': {
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { reserved: 71 } }),
     finds: /^reserved above balance$/,
   },
   'the count of running calls': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { 'running.cpu': 2 } }),
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { 'running.cpu': 2 } }),
     finds: /^running in cpu$/,
   },
-  'a shortfall that was forgiven': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { shortfall: 3 } }),
+  'a removed shortfall': {
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { shortfall: 3 } }),
     finds: /^shortfall$/,
   },
-  'the last line taken away': {
-    cook: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 6 }),
+  'a removed last entry': {
+    manipulate: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 6 }),
     finds: /^lines$/,
   },
-  'a line taken away': {
-    cook: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 4 }),
+  'a removed entry': {
+    manipulate: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 4 }),
     finds: /^number of a line$/,
   },
-  'the amount of a line': {
-    cook: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -4 } }),
+  'the amount of an entry': {
+    manipulate: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -4 } }),
     finds: /^balance after line 3$/,
   },
-  'an amount that takes what is not there': {
-    cook: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -40 } }),
+  'an amount that makes the balance negative': {
+    manipulate: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -40 } }),
     finds: /^line 3 below zero$/,
   },
-  'a charge that was given back by hand': {
-    cook: ({ callId: _id }) => store.calls.updateOne({ _id }, { $set: { state: 'refunded', charged: 0 } }),
+  'a charge reversed by hand': {
+    manipulate: ({ callId: _id }) =>
+      store.calls.updateOne({ _id }, { $set: { state: 'refunded', charged: 0 } }),
     finds: /^credits of call /,
   },
   'a charge of another amount': {
-    cook: ({ callId: _id }) => store.calls.updateOne({ _id }, { $set: { charged: 6 } }),
+    manipulate: ({ callId: _id }) => store.calls.updateOne({ _id }, { $set: { charged: 6 } }),
     finds: /^credits of call /,
   },
-  'a call that is charged without a line': {
-    async cook({ accountId, callId }) {
+  'a charged call without an entry': {
+    async manipulate({ accountId, callId }) {
       const call = await store.calls.findOne({ _id: callId });
       if (call !== null) await store.calls.insertOne({ ...call, _id: randomUUID(), accountId });
     },
     finds: /^credits of call /,
   },
-  'a line that names another call': {
-    cook: ({ callId }) => store.entries.updateOne({ callId }, { $set: { callId: randomUUID() } }),
+  'an entry that names another call': {
+    manipulate: ({ callId }) => store.entries.updateOne({ callId }, { $set: { callId: randomUUID() } }),
     finds: /^credits of call /,
   },
-  'a grant that was changed': {
-    cook: ({ accountId }) => store.grants.updateOne({ accountId, requested: 100 }, { $set: { applied: 90 } }),
+  'a modified grant': {
+    manipulate: ({ accountId }) =>
+      store.grants.updateOne({ accountId, requested: 100 }, { $set: { applied: 90 } }),
     finds: /^credits of grants$/,
   },
-  'credits.low that never fired': {
-    cook: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.low' }),
+  'a missing credits.low event': {
+    manipulate: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.low' }),
     finds: /^credits\.low events$/,
   },
-  'credits.exhausted that nothing caused': {
-    cook: ({ accountId }) =>
+  'an unjustified credits.exhausted event': {
+    manipulate: ({ accountId }) =>
       store.events.insertOne({
         _id: `evt_${randomUUID()}`,
         accountId,
@@ -148,20 +150,20 @@ const MANIPULATIONS: Record<
       }),
     finds: /^credits\.exhausted events$/,
   },
-  'credits.granted that never fired': {
-    cook: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.granted' }),
+  'a missing credits.granted event': {
+    manipulate: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.granted' }),
     finds: /^credits\.granted events$/,
   },
-  'an account that is gone': {
-    cook: ({ accountId: _id }) => store.accounts.deleteOne({ _id }),
+  'a deleted account': {
+    manipulate: ({ accountId: _id }) => store.accounts.deleteOne({ _id }),
     finds: /^lines of an account that is gone$/,
   },
 };
 
-for (const [name, { cook, finds }] of Object.entries(MANIPULATIONS))
+for (const [name, { manipulate, finds }] of Object.entries(MANIPULATIONS))
   test.serial(`manipulation is found: ${name}`, async (t) => {
     const [manipulated, honest] = [await writeLedger(), await writeLedger()];
-    await cook(manipulated);
+    await manipulate(manipulated);
     const result = await audit(store);
     const drift = found(result, manipulated.accountId);
     t.true(

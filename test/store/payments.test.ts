@@ -70,17 +70,17 @@ test.serial(
 
 /** Reports about a payment, and the credits that remain of it in any order of the reports. */
 const SEQUENCES: Record<string, { facts: Fact[]; left: number }> = {
-  'two refunds of a part': { facts: [refunded(300), refunded(450)], left: 500 },
-  'a refund of all of it': { facts: [refunded(1), refunded(PRICE)], left: 0 },
-  'a dispute that is open': { facts: [disputed('inquiry'), disputed('open')], left: 0 },
-  'a dispute that is lost': { facts: [disputed('open'), disputed('lost')], left: 0 },
-  'a dispute that is won': { facts: [disputed('open'), disputed('won')], left: CREDITS },
+  'two partial refunds': { facts: [refunded(300), refunded(450)], left: 500 },
+  'a full refund': { facts: [refunded(1), refunded(PRICE)], left: 0 },
+  'an open dispute': { facts: [disputed('inquiry'), disputed('open')], left: 0 },
+  'a lost dispute': { facts: [disputed('open'), disputed('lost')], left: 0 },
+  'a won dispute': { facts: [disputed('open'), disputed('won')], left: CREDITS },
   'an inquiry': { facts: [disputed('inquiry')], left: CREDITS },
-  'a refund of a part, and a dispute about the rest': {
+  'a partial refund, and a dispute about the rest': {
     facts: [refunded(300), disputed('open', 600)],
     left: 0,
   },
-  'more refunded than was paid': { facts: [refunded(2 * PRICE)], left: 0 },
+  'a refund above the paid amount': { facts: [refunded(2 * PRICE)], left: 0 },
   'two disputes of a third each, one of them won': {
     facts: [disputed('open', 300, 'du_1'), disputed('open', 300, 'du_2'), disputed('won', 300, 'du_2')],
     left: 667,
