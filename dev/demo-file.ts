@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRecord } from '../api/isRecord.ts';
+import { isRecord } from '../schemas/isRecord.ts';
 import { StartError } from './start-error.ts';
 
 /** What programs on this machine need to use the running stack. */

@@ -15,7 +15,7 @@ import { createUndelivered } from '../../store/undelivered.ts';
 import { accountOf, callsOf, until } from '../helpers/books.ts';
 import { startDatabase } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
-import { openCall } from '../store/books.ts';
+import { openCall } from '../store/ledgerFixtures.ts';
 
 const CREDITS = 100;
 const PRICE = 10;

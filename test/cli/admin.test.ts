@@ -23,7 +23,7 @@ test.before(async () => {
 });
 test.after.always(() => stack?.stop());
 
-/** Runs a program to its end. Its environment is `env`, and what finds programs. */
+/** Runs a program to its end. Its environment is `env` and PATH. */
 function execute(file: string, args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const { PATH = '', HOME = '' } = process.env;
   const options = { cwd: ROOT, env: { PATH, HOME, ...env }, timeout: TIMEOUT_MS, encoding: 'utf8' } as const;
@@ -35,11 +35,11 @@ function execute(file: string, args: readonly string[], env: Record<string, stri
   });
 }
 
-/** What the npm script of that name runs, without npm, which takes longer than the command. */
+/** Runs the command of that npm script without npm, which takes longer than the command itself. */
 const run = (script: 'admin' | 'audit', args: readonly string[], env = stack.env): Promise<Ended> =>
   execute(process.execPath, [`api/cli/${script}.ts`, ...args], env);
 
-/** What a command that must succeed prints with --json: one line, nothing beside it. */
+/** Runs a command that must succeed with --json. Returns the one line that it prints. */
 async function admin(...args: string[]) {
   const { code, stdout, stderr } = await run('admin', [...args, '--json']);
   if (code !== 0 || stderr !== '' || !/^[^\n]+\n$/.test(stdout))
@@ -62,7 +62,7 @@ const hash = (key: string) =>
   });
 
 test.serial(
-  'create-account: exactly the credits asked for, two keys that work, no event of credits',
+  'create-account: creates the requested credits, two valid keys, and no credit event',
   async (t) => {
     const address = `Upper.${email()}`;
     const made = await admin('create-account', '--email', address, '--credits', '3');
@@ -92,7 +92,7 @@ test.serial(
   },
 );
 
-test.serial('create-account: FREE_CREDITS where none are named; 0 is a number too', async (t) => {
+test.serial('create-account: defaults to FREE_CREDITS; 0 is a valid number', async (t) => {
   const balance = async (accountKey: string) => (await get('/api/v1/account', accountKey)).body.balance;
   t.is(await balance((await admin('create-account', '--email', email())).accountKey), 250);
   t.is(await balance((await admin('create-account', '--email', email(), '--credits=0')).accountKey), 0);
@@ -103,7 +103,7 @@ test.serial('create-account: FREE_CREDITS where none are named; 0 is a number to
   t.is(await balance(JSON.parse(stdout).accountKey), 7);
 });
 
-test.serial('adjust: adds and takes, suspends for what is not there, settles', async (t) => {
+test.serial('adjust: adds and deducts credits, suspends on a shortfall, and settles it', async (t) => {
   const { accountId, apiKey, accountKey } = await admin(
     'create-account',
     '--email',
@@ -134,7 +134,7 @@ test.serial('adjust: adds and takes, suspends for what is not there, settles', a
   t.deepEqual(reasons, ['a test']);
 });
 
-test.serial('adjust: a reference makes it happen once, and cannot be used for another amount', async (t) => {
+test.serial('adjust: a reference is applied once, and cannot be reused for another amount', async (t) => {
   const { accountId } = await admin('create-account', '--email', email(), '--credits', '0');
   const args = ['adjust', '--account', accountId, '--reason', 'r', '--reference', 'ticket 1', '--credits'];
   const answers = await Promise.all([1, 2, 3].map(() => admin(...args, '10')));
@@ -180,7 +180,7 @@ test.serial('keys: create, list, revoke', async (t) => {
   t.false(JSON.stringify([items, rest]).includes(made.key));
 });
 
-test.serial('accounts: found by e-mail or id, listed, changed', async (t) => {
+test.serial('accounts: found by email or id, listed, changed', async (t) => {
   const address = email();
   const { accountId } = await admin('create-account', '--email', address, '--credits', '5');
   const { createdAt, ...row } = await admin('accounts', 'show', '--email', address.toUpperCase());
@@ -203,7 +203,7 @@ test.serial('accounts: found by e-mail or id, listed, changed', async (t) => {
   t.is(changed.monthlyAllowance, 100);
 });
 
-test.serial('without --json a table, that shows the same', async (t) => {
+test.serial('without --json the same data is printed as a table', async (t) => {
   const address = email();
   const { accountId } = await admin('create-account', '--email', address, '--credits', '5');
   const shown = await run('admin', ['accounts', 'show', '--account', accountId]);
@@ -243,7 +243,7 @@ const MISUSED: [string, string[], RegExp][] = [
 
 for (const [name, args, line] of MISUSED)
   test.serial(`misuse is one line and exit status 2: ${name}`, async (t) => {
-    // No address at all: it must be seen before anything is connected.
+    // Without an address, because misuse must be detected before connecting.
     const { code, stdout, stderr } = await run('admin', [...args, '--json'], { DATA_DIR: '/nonexistent' });
     t.deepEqual([code, stdout], [2, '']);
     t.regex(stderr, line);
@@ -275,14 +275,14 @@ const FAILS: [string, string[], RegExp][] = [
 ];
 
 for (const [name, args, line] of FAILS)
-  test.serial(`what cannot be done is one line and exit status 1: ${name}`, async (t) => {
+  test.serial(`a failed command is one line and exit status 1: ${name}`, async (t) => {
     const { code, stdout, stderr } = await run('admin', args);
     t.deepEqual([code, stdout], [1, '']);
     t.regex(stderr, line);
     t.is(stderr.indexOf('\n'), stderr.length - 1);
   });
 
-test.serial('what the API would refuse, the command refuses', async (t) => {
+test.serial('values that the API refuses are refused', async (t) => {
   const address = email();
   const { accountId } = await admin('create-account', '--email', address, '--credits', '5');
   const again = await run('admin', ['create-account', '--email', address]);
@@ -304,7 +304,7 @@ test.serial('what the API would refuse, the command refuses', async (t) => {
   t.is(revoke.code, 1);
 });
 
-test.serial('--help lists the commands, and the options of one', async (t) => {
+test.serial('--help lists the commands, and the options of a command', async (t) => {
   const all = await run('admin', ['--help'], {});
   t.is(all.code, 0);
   for (const name of ['create-account', 'adjust', 'keys create', 'accounts list'])
@@ -315,7 +315,7 @@ test.serial('--help lists the commands, and the options of one', async (t) => {
   t.is((await run('audit', ['--help'], {})).code, 0);
 });
 
-test.serial('as npm scripts: arguments, output and exit status come through', async (t) => {
+test.serial('npm scripts pass on arguments, output and exit status', async (t) => {
   const npm = (...args: string[]) => execute('npm', ['run', '-s', ...args], stack.env);
   const made = await npm('admin', '--', 'create-account', '--email', email(), '--credits', '30', '--json');
   t.deepEqual([made.code, made.stderr], [0, '']);
@@ -328,7 +328,7 @@ test.serial('as npm scripts: arguments, output and exit status come through', as
   t.deepEqual(JSON.parse(audited.stdout).drift, []);
 });
 
-test.serial('finds the stack that runs in DATA_DIR, and says so when there is none', async (t) => {
+test.serial('finds the stack that runs in DATA_DIR, and reports when there is none', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-cli-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const none = await run('admin', ['accounts'], { DATA_DIR: folder });
@@ -358,7 +358,7 @@ test.serial('finds the stack that runs in DATA_DIR, and says so when there is no
 });
 
 test.serial(
-  'audit: exit status 0 and no drift; 1 and what is wrong; again 0 when it is put right',
+  'audit: exit status 0 without drift, 1 with the drift, and 0 again once it is corrected',
   async (t) => {
     const books = await startStack({ pools: [] });
     try {

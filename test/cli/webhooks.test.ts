@@ -79,9 +79,9 @@ test.serial('webhooks: listed, disabled, enabled, deleted; an adjustment is deli
   t.is(receiver.received.length, 1);
 });
 
-// Last: the stack itself does not know the new key.
+// Runs last: the stack itself does not know the new key.
 test.serial(
-  'rekey: secrets open with the new master key alone, also one that is still to be activated',
+  'rekey: all secrets open with the new master key alone, including one that is not activated yet',
   async (t) => {
     const { account, id, secret } = await makeEndpoint(t);
     const path = `/api/v1/account/webhooks/${id}/rotate-secret`;

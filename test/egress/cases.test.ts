@@ -13,14 +13,14 @@ test.before(async () => {
   certificate = await makeCertificate([...names, ...hosts.map((host) => `DNS:${host}`)]);
 });
 
-/** The code that a download ends with. */
+/** Returns the error code of a download. */
 const download = ({ guard }: StubNetwork, url: string): Promise<string> =>
   codeOf(async () => {
     const response = await guard.fetch(guard.parseTarget(url, URL_KIND), { ...soon(), maxBytes: 1000 });
     await response.bytes();
   });
 
-test('the cases are all there, of known kinds', (t) => {
+test('the case file is complete and has known kinds only', (t) => {
   t.is(SSRF_CASES.length, 257 + 153);
   for (const { kind, verdict } of SSRF_CASES) {
     t.true(['url', 'host', 'redirect', 'dns'].includes(kind), kind);
@@ -28,7 +28,7 @@ test('the cases are all there, of known kinds', (t) => {
   }
 });
 
-test('URLs', async (t) => {
+test('URLs are judged as in the case file', async (t) => {
   for (const { input, verdict, why } of casesOf('url')) {
     const network = await stubNetwork({ certificate });
     const code = await download(network, input);
@@ -39,7 +39,7 @@ test('URLs', async (t) => {
   }
 });
 
-test('bare hosts', async (t) => {
+test('bare hosts are judged as in the case file', async (t) => {
   for (const { input, verdict, why } of casesOf('host')) {
     const network = await stubNetwork({});
     const { guard } = network;
@@ -55,7 +55,7 @@ test('bare hosts', async (t) => {
   }
 });
 
-test('redirects', async (t) => {
+test('redirects are judged as in the case file', async (t) => {
   for (const { input, verdict, why } of casesOf('redirect')) {
     const [first = '', ...locations] = input.split(' -> ');
     const network = await stubNetwork({
@@ -75,7 +75,7 @@ test('redirects', async (t) => {
   }
 });
 
-test('answers of DNS: one look-up, and a connection to nothing but its first answer', async (t) => {
+test('DNS answers are judged as in the case file, with one lookup and one connection to the first address', async (t) => {
   for (const { input, verdict, why } of casesOf('dns')) {
     const { host, answers } = readDnsCase(input);
     const network = await stubNetwork({

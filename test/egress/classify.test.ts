@@ -24,7 +24,7 @@ const isWithin = (address: ReturnType<typeof ipaddr.parse>, [network, prefix]: N
 const special = rows.map((block) => ipaddr.parseCIDR(block));
 const globalUnicast = ipaddr.parseCIDR(registry.ipv6GlobalUnicast);
 
-/** The registries as they are written, read by ipaddr.js, which shares no code with the classifiers. */
+/** Evaluates the registries with ipaddr.js, which shares no code with the classifiers. */
 function isPublicByRegistry(text: string): boolean {
   const address = ipaddr.parse(text);
   const possible = address.kind() === 'ipv4' || isWithin(address, globalUnicast);
@@ -35,7 +35,7 @@ const bytesOf = (value: bigint, length: number): number[] => [
   ...Buffer.from(value.toString(16).padStart(2 * length, '0'), 'hex'),
 ];
 
-/** First and last address of a block, and the neighbours of both. */
+/** Returns the first and last address of a block and the neighbours of both. */
 function edges(block: string): string[] {
   const [network, prefix] = ipaddr.parseCIDR(block);
   const bytes = network.toByteArray();
@@ -47,7 +47,7 @@ function edges(block: string): string[] {
     .map((value) => ipaddr.fromByteArray(bytesOf(value, bytes.length)).toString());
 }
 
-/** Every edge that there is. */
+/** The edges of every block. */
 const EDGES = [...rows, registry.ipv6GlobalUnicast, '::/96', '::ffff:0:0:0/96'].flatMap(edges);
 
 const first = createClassifier(RANGES);
@@ -59,7 +59,7 @@ for (const [name, isPublic] of Object.entries({ first, second }))
     for (const address of EDGES) t.is(isPublic(address), isPublicByRegistry(address), address);
   });
 
-test('both agree with the registries on random addresses, near special blocks and anywhere', (t) => {
+test('both classifiers agree with the registries on random addresses, near special blocks and anywhere', (t) => {
   const random = seededRandom(t.log);
   const near = (): string => {
     const [network, prefix] = ipaddr.parseCIDR(random.pick(rows));
@@ -83,7 +83,7 @@ test('both agree with the registries on random addresses, near special blocks an
   t.deepEqual(wrong, []);
 });
 
-test('every spelling of an address is the same address', (t) => {
+test('all spellings of an address are classified alike', (t) => {
   const random = seededRandom(t.log);
   for (let index = 0; index < 2_000; index++) {
     const bytes = random.bytes(16).map((byte) => (random.integer(0, 1) === 0 ? 0 : byte));
@@ -96,7 +96,7 @@ test('every spelling of an address is the same address', (t) => {
   }
 });
 
-test('what embeds an IPv4 address is refused, whatever the address', (t) => {
+test('addresses that embed an IPv4 address are refused', (t) => {
   const embedded = [
     '::8.8.8.8',
     '::ffff:8.8.8.8',
@@ -114,7 +114,7 @@ test('what embeds an IPv4 address is refused, whatever the address', (t) => {
   t.true(first('2a00:1450::5eff:8.8.8.8'));
 });
 
-test('what is no address is not public', (t) => {
+test('text that is not an address is not public', (t) => {
   for (const text of [
     '',
     '127.1',
@@ -129,11 +129,11 @@ test('what is no address is not public', (t) => {
     t.false(first(text), text);
 });
 
-/** How many verdicts over all edges change. */
+/** Counts the edges on which two classifiers differ. */
 const differences = (one: Classifier, other: Classifier): number =>
   EDGES.filter((address) => one(address) !== other(address)).length;
 
-/** The block with its prefix longer (smaller) or shorter (larger) by a bit. */
+/** Returns the blocks whose prefix is one bit longer (smaller block) or shorter (larger block). */
 function resized(block: string, by: number): string[] {
   const [network, prefix] = ipaddr.parseCIDR(block);
   const length = prefix + by;
@@ -152,7 +152,7 @@ for (const table of TABLES)
     }
   });
 
-test('dropping any span of the second table, or moving an end by one, changes a verdict', (t) => {
+test('dropping a span of the second table, or moving either end by one, changes a verdict', (t) => {
   const moved = (text: string, by: bigint): string => {
     const bytes = ipaddr.parse(text).toByteArray();
     const value = BigInt(`0x${Buffer.from(bytes).toString('hex')}`) + by;

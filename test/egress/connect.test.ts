@@ -17,7 +17,7 @@ const guardOf = (addresses: string[], options: Partial<GuardOptions>): Guard =>
 const vet = (guard: Guard, host = 'a.example.com', port = 80): Promise<Vetted> =>
   guard.vet(guard.parseTarget(host, { kind: 'host', port, pointer: '/host' }), soon());
 
-/** A server that counts its connections; what dials it says that the peer is whoever was asked for. */
+/** A server that counts its connections. The stub dialler reports the requested address as its peer. */
 async function network(
   t: ExecutionContext,
   fates: Record<string, 'answers' | 'refuses' | 'hangs' | 'elsewhere'>,
@@ -49,7 +49,7 @@ test('addresses are tried in turn, IPv4 first, until one answers', async (t) => 
   t.deepEqual(dialled, ['8.8.8.8', '9.9.9.9', '2a00::1']);
 });
 
-test('the address may be chosen, among the vetted ones', async (t) => {
+test('the caller may choose among the vetted addresses', async (t) => {
   const { dial, dialled } = await network(t, { '2a00::1': 'answers' });
   const guard = guardOf(['8.8.8.8', '2a00::1'], { dial });
   const vetted = await vet(guard);
@@ -61,7 +61,7 @@ test('the address may be chosen, among the vetted ones', async (t) => {
   });
 });
 
-test('a peer that is not the vetted address gets nothing', async (t) => {
+test('nothing is sent to a peer whose address was not vetted', async (t) => {
   const { server, dial } = await network(t, { '8.8.8.8': 'elsewhere' });
   const guard = guardOf(['8.8.8.8'], { dial });
   const received = once(server, 'connection').then(async ([socket]) => Buffer.concat(await socket.toArray()));
@@ -70,7 +70,7 @@ test('a peer that is not the vetted address gets nothing', async (t) => {
   t.is((await received).length, 0);
 });
 
-test('who never answers is a time-out, who refuses a failure, and an abort is itself', async (t) => {
+test('silence is target_timeout, a refused connection is target_failed, and an abort rejects with its reason', async (t) => {
   const { dial } = await network(t, { '9.9.9.9': 'hangs' });
   const hanging = guardOf(['9.9.9.9'], { dial });
   t.is(await codeOf(async () => hanging.connect(await vet(hanging), soon(200))), 'target_timeout');
@@ -83,7 +83,7 @@ test('who never answers is a time-out, who refuses a failure, and an abort is it
   t.is(await t.throwsAsync(async () => hanging.connect(await vet(hanging), limits)), reason);
 });
 
-test('the default dialler speaks to real sockets, IPv4 and IPv6', async (t) => {
+test('the default dialler opens real sockets over IPv4 and IPv6', async (t) => {
   for (const address of ['127.0.0.1', '::1']) {
     const server = createServer((socket) => socket.end('hello'));
     await once(server.listen(0, address), 'listening');
@@ -105,7 +105,7 @@ interface TlsCase {
   host?: string;
 }
 
-/** An HTTPS server with such a certificate, and a guard for it. */
+/** An HTTPS server with this certificate, and a guard that may reach it. */
 async function secured(
   t: ExecutionContext,
   { names, days, trusted = true, host = 'a.example.com' }: TlsCase,
@@ -126,7 +126,7 @@ async function secured(
   return { guard, target, port, requests: () => requests };
 }
 
-test('a valid certificate is needed, for the very name or address', async (t) => {
+test('a certificate must be valid for the exact name or address', async (t) => {
   for (const certified of [
     { names: ['DNS:a.example.com'] },
     { names: ['IP:127.0.0.1'], host: '127.0.0.1' },
@@ -149,7 +149,7 @@ const BAD: [what: string, certificate: TlsCase, fault: string][] = [
   ],
 ];
 for (const [what, certificate, fault] of BAD)
-  test(`a certificate that is ${what} is refused, and reported when asked`, async (t) => {
+  test(`a certificate that is ${what} is refused, or reported on request`, async (t) => {
     const { guard, target, requests } = await secured(t, certificate);
     const error = await t.throwsAsync(() => guard.fetch(target, { ...soon(), maxBytes: 100 }));
     t.is(failureKind(error), 'certificate');
@@ -159,7 +159,7 @@ for (const [what, certificate, fault] of BAD)
     t.is((await response.bytes()).toString(), 'hello');
   });
 
-test('a probe sees the certificate, and what is wrong with chain and name apart', async (t) => {
+test('a probe reports the certificate, with chain errors and name errors apart', async (t) => {
   const { guard, port } = await secured(t, { names: ['DNS:b.example.com'], trusted: false });
   const vetted = await vet(guard, 'a.example.com', port);
   const socket = await guard.connect(vetted, soon());

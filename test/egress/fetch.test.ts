@@ -15,7 +15,7 @@ interface Seen {
   body: string;
 }
 
-/** A network that redirects as the map says, from `host/path`, and notes every request. */
+/** A network that redirects according to a map from `host/path`, and records every request. */
 async function redirecting(
   t: ExecutionContext,
   redirects: Record<string, [status: number, location: string]>,
@@ -42,7 +42,7 @@ const get = (
 ): Promise<GuardedResponse> =>
   guard.fetch(guard.parseTarget(url, URL_KIND), { ...soon(), maxBytes: 1_000, ...options });
 
-test('redirects are followed from place to place, and told', async (t) => {
+test('redirects are followed and reported', async (t) => {
   const { network } = await redirecting(t, {
     'a.example.com/x/y': [301, '../z?q#there'],
     'a.example.com/z?q': [302, '//b.example.com:8080/'],
@@ -59,7 +59,7 @@ test('redirects are followed from place to place, and told', async (t) => {
   t.deepEqual(network.lookups, ['a.example.com', 'a.example.com', 'b.example.com', 'c.example.com']);
 });
 
-/** Fetch Standard, HTTP-redirect fetch: what a method becomes. */
+/** Fetch Standard, HTTP-redirect fetch: the method after a redirect. */
 const METHODS: [status: number, method: string, becomes: string][] = [
   ...[301, 302, 303, 307, 308].flatMap((status): [number, string, string][] => [
     [status, 'GET', 'GET'],
@@ -75,7 +75,7 @@ const METHODS: [status: number, method: string, becomes: string][] = [
   [303, 'PUT', 'GET'],
   [307, 'PATCH', 'PATCH'],
 ];
-test('methods and bodies change as in browsers', async (t) => {
+test('redirects change methods and bodies as in browsers', async (t) => {
   for (const [status, method, becomes] of METHODS) {
     const { network, seen } = await redirecting(t, { 'a.example.com/': [status, '/next'] });
     const body = method === 'GET' || method === 'HEAD' ? null : 'payload';
@@ -92,7 +92,7 @@ test('methods and bodies change as in browsers', async (t) => {
   }
 });
 
-test('credentials stay with their origin', async (t) => {
+test('credentials are only sent to their own origin', async (t) => {
   const headers = [
     ['Authorization', 'Bearer x'],
     ['cookie', 'a=b'],
@@ -135,7 +135,7 @@ for (const location of [
     t.is(network.dialled.length, 1);
   });
 
-test('a redirect to a name that turns out to be private is refused', async (t) => {
+test('a redirect to a name that resolves to a private address is refused', async (t) => {
   const network = await stubNetwork({
     resolve: (name) => ({ addresses: [name === 'b.example.com' ? '10.0.0.1' : '8.8.8.8'], chain: [] }),
     handle: (_, response) => response.writeHead(302, { location: 'http://b.example.com/' }).end(),
@@ -145,7 +145,7 @@ test('a redirect to a name that turns out to be private is refused', async (t) =
   t.deepEqual(network.dialled, ['8.8.8.8:80']);
 });
 
-test('there is a limit to redirects', async (t) => {
+test('the number of redirects is limited', async (t) => {
   const chain = Object.fromEntries(
     Array.from({ length: 11 }, (_, index) => [`a.example.com/${index}`, [302, `/${index + 1}`]] as const),
   );
@@ -160,7 +160,7 @@ test('there is a limit to redirects', async (t) => {
   t.is(await codeOf(() => get(network, 'http://a.example.com/10', { maxRedirects: 0 })), 'target_failed');
 });
 
-test('a redirect that leads nowhere is an answer, one to two places is a failure', async (t) => {
+test('a redirect without a location is a response; one with two locations is target_failed', async (t) => {
   const network = await stubNetwork({
     handle: (request, response) => {
       response.statusCode = 302;
@@ -174,7 +174,7 @@ test('a redirect that leads nowhere is an answer, one to two places is a failure
   t.is(await codeOf(() => get(network, 'http://a.example.com/two')), 'target_failed');
 });
 
-test('request follows nothing', async (t) => {
+test('request() follows no redirects', async (t) => {
   const { network, seen } = await redirecting(t, { 'a.example.com/': [302, 'http://127.0.0.1/'] });
   const { guard } = network;
   using response = await guard.request(guard.parseTarget('http://a.example.com/', URL_KIND), {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { HOSTILE_PATHS, startHostile } from '../helpers/http.ts';
 
-/** How each server's download ends; whatever is not named is the server's failure. */
+/** Error codes by server; servers that are not listed end with target_failed. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   '/gzip-bomb': 'source_too_large',
   '/br-bomb': 'source_too_large',
@@ -40,7 +40,7 @@ async function downloads(
     .map((line) => JSON.parse(line));
 }
 
-test('hostile servers end by their deadline, with the right code, in little memory', async (t) => {
+test('downloads from hostile servers end by their deadline with the right code and little memory', async (t) => {
   const server = await startHostile();
   t.teardown(server.close);
   const results = await downloads(
@@ -56,20 +56,20 @@ test('hostile servers end by their deadline, with the right code, in little memo
   }
 });
 
-/** The most that tools take: a document to convert in memory, a PDF in a file. */
+/** The limits that tools use: a document for conversion in memory, a PDF in a file. */
 const LARGEST = [
   { place: 'memory', maxBytes: 25_000_000, fits: '/25-mb' },
   { place: 'file', maxBytes: 50 * 1024 * 1024, fits: '/50-mb' },
 ] as const;
 for (const { place, maxBytes, fits } of LARGEST)
-  test(`the largest downloads into ${place === 'file' ? 'a file' : 'memory'} cost no more than others`, async (t) => {
+  test(`the largest downloads into ${place === 'file' ? 'a file' : 'memory'} need no more memory than others`, async (t) => {
     const server = await startHostile();
     t.teardown(server.close);
     for (const path of [fits, '/10-gb', '/gzip-bomb']) {
       const limits = { milliseconds: 60_000, maxBytes, place };
       const wanted = path === fits ? `ok ${Number.parseInt(path.slice(1), 10)}000000` : 'source_too_large';
       const growths: number[] = [];
-      // How much garbage there is beside it, when it is collected late, differs from run to run.
+      // Late garbage collection makes the growth differ between runs.
       for (let run = 0; run < 3 && !growths.some((growth) => growth < MEMORY); run++) {
         const [{ outcome = '', growth = Infinity } = {}] = await downloads(server.port, limits, [path]);
         t.is(outcome, wanted, path);

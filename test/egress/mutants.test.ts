@@ -13,7 +13,7 @@ import { soon } from '../helpers/egress.ts';
 import { SSRF_CASES } from '../helpers/ssrf.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** URLs that the cases lack, for a guard with these exceptions. */
+/** URLs that the case file lacks, for a guard with these exceptions. */
 const ALLOW = ['127.0.0.1:81', '127.0.0.1:8080', '127.0.0.0/8', '::ffff:0:0/96', '169.254.0.0/16'].map(
   parseAllow,
 );
@@ -34,7 +34,7 @@ const CASES = [
   { kind: 'dns', input: 'a.example.com|CNAME:db.internal,A:93.184.215.14' },
 ];
 
-/** A check that is left out or weakened: the file, the text that is replaced, and by what. */
+/** Checks that are removed or weakened: the file, the replaced text, and its replacement. */
 const MUTANTS: [what: string, file: string, from: string, to: string][] = [
   ['schemes', 'schemas/formats/url.ts', "url.protocol !== 'https:'", 'false'],
   ['user', 'schemas/formats/url.ts', 'holdsUserinfo(text, base)', 'false'],
@@ -71,7 +71,7 @@ const MUTANTS: [what: string, file: string, from: string, to: string][] = [
   ['classifiers', 'egress/policy.ts', 'classifiers.every(', '((_: unknown) => true)('],
 ];
 
-/** What a guard says to every case, in order. */
+/** Returns the guard's verdict for each case, in order. */
 async function verdicts(create: typeof createGuard): Promise<string[]> {
   let answer = { addresses: ['93.184.215.14'], chain: [''] };
   const guard = create({
@@ -110,7 +110,7 @@ async function verdicts(create: typeof createGuard): Promise<string[]> {
   return results;
 }
 
-test('leaving out or weakening any check changes a verdict', async (t) => {
+test('removing or weakening any check changes a verdict', async (t) => {
   const expected = await verdicts(createGuard);
   const folder = await mkdtemp(join(tmpdir(), 'mutants-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -121,7 +121,7 @@ test('leaving out or weakening any check changes a verdict', async (t) => {
     for (const part of ['egress', 'schemas', 'package.json'])
       await cp(join(ROOT, part), join(copy, part), { recursive: true });
     const source = await readFile(join(copy, file), 'utf8');
-    t.is(source.split(from).length, 2, `${what}: the text is there once`);
+    t.is(source.split(from).length, 2, `${what}: the text occurs once`);
     await writeFile(
       join(copy, file),
       source.replace(from, () => to),
@@ -134,7 +134,7 @@ test('leaving out or weakening any check changes a verdict', async (t) => {
   t.deepEqual(survivors, []);
 });
 
-test('either classifier alone would do', (t) => {
+test('each classifier suffices alone', (t) => {
   const yes = (): boolean => true;
   const first = createClassifier(RANGES);
   const second = createSecondClassifier(REFUSED_SPANS);

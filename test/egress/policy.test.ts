@@ -17,7 +17,7 @@ interface Attempt {
   own?: string;
 }
 
-/** What becomes of a target under exceptions, as EGRESS_ALLOW has them; nothing is opened. */
+/** Returns the verdict for a target under exceptions in the format of EGRESS_ALLOW; opens no connection. */
 async function outcome({
   url,
   host,
@@ -52,7 +52,7 @@ const refused = async (
   attempt: Attempt,
 ): Promise<void> => t.is(await outcome(attempt), 'target_refused', JSON.stringify(attempt));
 
-test('an address with a port opens that port of that address, in any spelling and by any name', async (t) => {
+test('an exception for an address and port opens that port for any spelling and any name of the address', async (t) => {
   const allow = '127.0.0.1:8081,[::1]:8082';
   await ok(t, { allow, url: 'http://127.0.0.1:8081/' });
   await ok(t, { allow, url: 'http://0x7f.1:8081/' });
@@ -66,7 +66,7 @@ test('an address with a port opens that port of that address, in any spelling an
   await refused(t, { allow, host: '127.0.0.1', port: 8082 });
 });
 
-test('a block opens every port that browsers ask, and to the other tools every port', async (t) => {
+test('an exception for a block opens the ports that browsers allow, and all ports to the other tools', async (t) => {
   const allow = '10.1.0.0/16,fd12::/16';
   await ok(t, { allow, url: 'http://10.1.255.255:1234/' });
   await ok(t, { allow, url: 'http://[fd12::1]/' });
@@ -76,7 +76,7 @@ test('a block opens every port that browsers ask, and to the other tools every p
   await refused(t, { allow, url: 'http://[fd13::1]/' });
 });
 
-test('a name with a port opens what it resolves to, internal names too', async (t) => {
+test('an exception for a name and port opens what the name resolves to, including internal names', async (t) => {
   const allow = 'wiki.internal:8081,mail.example.com:25';
   await ok(t, { allow, url: 'http://wiki.internal:8081/', addresses: ['10.0.0.1'] });
   await ok(t, { allow, url: 'http://WIKI.internal.:8081/', addresses: ['10.0.0.1'] });
@@ -86,7 +86,7 @@ test('a name with a port opens what it resolves to, internal names too', async (
   await refused(t, { allow, url: 'http://10.0.0.1:8081/' });
 });
 
-test('localhost is the loopback, without DNS, where an exception names it', async (t) => {
+test('localhost means loopback, without DNS, where an exception names it', async (t) => {
   const network = await stubNetwork({ allow: [allowHost('localhost', null)], ownPorts: [9000] });
   t.teardown(network.close);
   const { guard, lookups } = network;
@@ -98,7 +98,7 @@ test('localhost is the loopback, without DNS, where an exception names it', asyn
   t.is(await codeOf(() => parse('http://a.localhost:1234/')), 'target_refused');
 });
 
-test('nothing opens the metadata of clouds, this host, or forms that embed an address', async (t) => {
+test('no exception opens cloud metadata, this host, or addresses that embed another address', async (t) => {
   const allow = '0.0.0.0/0,::/0,169.254.169.254:80,100.100.100.200:80,metadata.google.internal:80';
   await ok(t, { allow, url: 'http://169.254.1.1/' });
   await ok(t, { allow, url: 'http://127.0.0.1/' });
@@ -129,7 +129,7 @@ test('nothing opens the metadata of clouds, this host, or forms that embed an ad
   await refused(t, { allow, url: 'http://metadata.google.internal/', addresses: ['169.254.169.254'] });
 });
 
-test('nothing opens our own ports on this machine, and no block does anywhere', async (t) => {
+test("no exception opens the service's own ports on this machine, and no block opens them elsewhere", async (t) => {
   const own = '192.168.7.7';
   const allow = '127.0.0.0/8,192.168.0.0/16,127.0.0.1:8080,192.168.7.7:8080,192.168.9.9:8080';
   const ports = { allow, own, ownPorts: [8080, 27_017] };
@@ -142,13 +142,13 @@ test('nothing opens our own ports on this machine, and no block does anywhere', 
   await ok(t, { ...ports, url: 'http://8.8.8.8:8080/' });
 });
 
-test('a public address of our own is refused, unless an exception opens it', async (t) => {
+test("the host's own public address is refused, unless an exception opens it", async (t) => {
   await ok(t, { url: 'http://8.8.8.8/' });
   await refused(t, { own: '8.8.8.8', url: 'http://8.8.8.8/' });
   await ok(t, { own: '8.8.8.8', allow: '8.8.8.8:80', url: 'http://8.8.8.8/' });
 });
 
-test('our own addresses are read again after a while', (t) => {
+test("the host's own addresses are re-read after a while", (t) => {
   let now = 0;
   let address = '8.8.8.8';
   const isOwn = createOwnAddresses(
@@ -168,7 +168,7 @@ test('our own addresses are read again after a while', (t) => {
   t.false(own('8.8.8.8'));
 });
 
-test('our own ports come from every variable that names one', (t) => {
+test('the own ports include those of every variable that names one', (t) => {
   const env = readEnv({
     PORT: '8080',
     INTERNAL_PORT: '8090',
@@ -198,12 +198,12 @@ for (const value of [
   '::1:80',
   'a.example:80x',
 ])
-  test(`EGRESS_ALLOW=${value} is one clear line`, (t) => {
+  test(`EGRESS_ALLOW=${value} is rejected with a one-line message`, (t) => {
     const error = t.throws(() => readEnv({ EGRESS_ALLOW: `10.0.0.0/8,${value}` }), { instanceOf: EnvError });
     t.regex(error.message, /^EGRESS_ALLOW: [^\n]+$/);
   });
 
-test('exceptions keep the text they came from', (t) => {
+test('exceptions keep their source text', (t) => {
   const texts = ['10.0.0.1/8', '[::1]:80', 'a.example:443', '127.0.0.1:1'];
   t.deepEqual(
     texts.map((text) => parseAllow(text).text),
@@ -211,7 +211,7 @@ test('exceptions keep the text they came from', (t) => {
   );
 });
 
-test('refusals are one text that says nothing of the network; faults name the field', async (t) => {
+test('all refusals share one text that reveals nothing about the network; faults name the field', async (t) => {
   const network = await stubNetwork({ resolve: () => ({ addresses: ['10.9.8.7'], chain: [] }) });
   t.teardown(network.close);
   const { guard } = network;
@@ -245,7 +245,7 @@ test('refusals are one text that says nothing of the network; faults name the fi
   }
 });
 
-test('ping takes a URL for its host, and its own port counts', async (t) => {
+test('ping accepts a URL in place of a host, and ignores the port of the URL', async (t) => {
   const network = await stubNetwork({});
   t.teardown(network.close);
   const parse = (input: string) =>
@@ -265,7 +265,7 @@ test('ping takes a URL for its host, and its own port counts', async (t) => {
   t.is(await codeOf(() => parse('http://localhost/')), 'target_refused');
 });
 
-test("the bad ports are those of Node's own fetch, and 0", async (t) => {
+test("the blocked ports are those of Node's fetch, and 0", async (t) => {
   const dispatcher = {
     dispatch() {
       throw new Error('dispatched');

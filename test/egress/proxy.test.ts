@@ -28,7 +28,7 @@ async function proxied(
   return { proxy, network };
 }
 
-/** What curl says through the proxy: the body, and the status (of CONNECT when it was refused). */
+/** Runs curl through the proxy. Returns the body and the status (of CONNECT when it was refused). */
 async function curl(proxy: string, ...args: string[]): Promise<{ body: string; status: number }> {
   const format = '\n%{http_code} %{http_connect}';
   const command = ['--silent', '--proxy', proxy, '--max-time', '60', '--write-out', format, ...args];
@@ -70,7 +70,7 @@ test('plain requests and tunnels reach public hosts', async (t) => {
   t.is(proxy.refused.size, 0);
 });
 
-test('what must not be reached is refused, and counted by its host', async (t) => {
+test('refused targets are counted by host', async (t) => {
   const { proxy, network } = await proxied(
     t,
     {},
@@ -100,7 +100,7 @@ test('what must not be reached is refused, and counted by its host', async (t) =
   );
 });
 
-test('what is no request to a proxy is refused', async (t) => {
+test('malformed proxy requests are refused', async (t) => {
   const { proxy, network } = await proxied(t);
   for (const line of [
     'GET / HTTP/1.1',
@@ -116,7 +116,7 @@ test('what is no request to a proxy is refused', async (t) => {
   t.deepEqual(network.dialled, []);
 });
 
-test('it may listen on a Unix socket', async (t) => {
+test('the proxy can listen on a Unix socket', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'proxy-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, 'socket');
@@ -126,7 +126,7 @@ test('it may listen on a Unix socket', async (t) => {
   t.regex(Buffer.concat(await socket.toArray()).toString(), /^HTTP\/1.1 200 OK\r\n.*hello/s);
 });
 
-/** A tunnel through the proxy, open. */
+/** Opens a tunnel through the proxy. */
 async function openTunnel({
   port,
 }: FilteringProxy): Promise<{ socket: ReturnType<typeof connect>; status: string }> {
@@ -137,7 +137,7 @@ async function openTunnel({
   return { socket, status: String(bytes).slice(9, 12) };
 }
 
-test('tunnels are limited, and a closed one makes room', async (t) => {
+test('the number of tunnels is limited, and a closed tunnel frees its place', async (t) => {
   const { proxy } = await proxied(t, { tunnels: 2 });
   const first = await openTunnel(proxy);
   await openTunnel(proxy);
@@ -151,7 +151,7 @@ test('tunnels are limited, and a closed one makes room', async (t) => {
   t.is(status, '200');
 });
 
-test('bytes are limited over all connections, and then everything ends', async (t) => {
+test('bytes are limited over all connections; exceeding the limit ends all of them', async (t) => {
   const { proxy } = await proxied(
     t,
     { bytes: 100_000 },
@@ -165,7 +165,7 @@ test('bytes are limited over all connections, and then everything ends', async (
   t.true(proxy.exhausted);
 });
 
-test('silent tunnels end, and at the deadline or an abort all do', async (t) => {
+test('idle tunnels end, and all tunnels end at the deadline or on abort', async (t) => {
   const ended = async (options: Partial<ProxyOptions>): Promise<void> => {
     const { proxy } = await proxied(t, options);
     const { socket, status } = await openTunnel(proxy);
@@ -179,7 +179,7 @@ test('silent tunnels end, and at the deadline or an abort all do', async (t) => 
   await ended({ signal: controller.signal });
 });
 
-test('a plain request that is answered by another protocol is refused at once', async (t) => {
+test('a plain request that is answered in another protocol is refused at once', async (t) => {
   const { proxy, network } = await proxied(
     t,
     {},
@@ -196,7 +196,7 @@ test('a plain request that is answered by another protocol is refused at once', 
   t.is(network.dialled.length, 1);
 });
 
-test('closing ends what is still being opened', async (t) => {
+test('closing the proxy ends connections that are still being opened', async (t) => {
   const opening = new Socket();
   const dialled = Promise.withResolvers<void>();
   const { proxy } = await proxied(

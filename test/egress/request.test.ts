@@ -23,7 +23,7 @@ interface Server extends RawServer {
   request(options?: Partial<RequestOptions> & { path?: string }): Promise<GuardedResponse>;
 }
 
-/** A server that sends these bytes and hangs up, and a guard that may reach it. */
+/** A server that sends these bytes and closes the connection, and a guard that may reach it. */
 const serving = (t: ExecutionContext, ...parts: (string | Buffer)[]): Promise<Server> =>
   scripted(t, () => parts);
 
@@ -48,14 +48,14 @@ async function scripted(t: ExecutionContext, script: Script): Promise<Server> {
 
 const head = (...lines: string[]): string => `${['HTTP/1.1 200 OK', ...lines].join('\r\n')}\r\n\r\n`;
 
-/** The text of the body. */
+/** Returns the body as text. */
 async function textOf(t: ExecutionContext, ...parts: (string | Buffer)[]): Promise<string> {
   const server = await serving(t, ...parts);
   using response = await server.request();
   return (await response.bytes()).toString();
 }
 
-test('a request says what it was told to, in order, and no more than it must', async (t) => {
+test('a request contains the given lines in order, and no header beyond the required ones', async (t) => {
   const server = await serving(t, head(), 'ok');
   using response = await server.request({
     path: '/a%20b?c=%C3%BC',
@@ -104,7 +104,7 @@ test('headers that would break the message are faults', async (t) => {
   t.is(server.requests.length, 0);
 });
 
-test('response headers come as they were sent, repeated ones too', async (t) => {
+test('response headers keep their order and repetitions', async (t) => {
   const sent = head(
     'Set-Cookie: a=1',
     'X-UTF8: caf\u00c3\u00a9',
@@ -128,7 +128,7 @@ test('response headers come as they were sent, repeated ones too', async (t) => 
   t.is(response.statusText, 'OK');
 });
 
-test('what curl takes for an answer is one', async (t) => {
+test('responses that curl accepts are accepted', async (t) => {
   t.is(
     await textOf(
       t,
@@ -153,7 +153,7 @@ test('what curl takes for an answer is one', async (t) => {
   );
 });
 
-test('HEAD has no body, whatever its headers say', async (t) => {
+test('a response to HEAD has no body, whatever its headers say', async (t) => {
   for (const header of [
     'Content-Length: 1000000000',
     'Content-Encoding: gzip',
@@ -165,7 +165,7 @@ test('HEAD has no body, whatever its headers say', async (t) => {
   }
 });
 
-test('a length that is not of the body counts for nothing', async (t) => {
+test('a content-length that does not describe the body is ignored', async (t) => {
   const length = 'Content-Length: 1000000000';
   for (const status of ['204 No Content', '304 Not Modified']) {
     const server = await serving(t, `HTTP/1.1 ${status}\r\n${length}\r\n\r\n`);
@@ -182,7 +182,7 @@ test('a length that is not of the body counts for nothing', async (t) => {
   t.is(await codeOf(() => textOf(t, head(length), 'x')), 'source_too_large');
 });
 
-test('a status that HTTP does not have is a failure', async (t) => {
+test("a status outside HTTP's range is target_failed", async (t) => {
   for (const status of ['000', '001', '99', '099', '1000', '-200', 'abc'])
     for (const length of ['Content-Length: 2\r\n', '']) {
       const server = await serving(t, `HTTP/1.1 ${status} Odd\r\n${length}\r\nok`);
@@ -200,7 +200,7 @@ const CODINGS: Record<string, (text: Buffer) => Buffer> = {
   br: brotliCompressSync,
   zstd: zstdCompressSync,
 };
-test('codings are undone, alone and stacked, wherever the body is cut', async (t) => {
+test('content codings are decoded, alone and stacked, wherever the body is split', async (t) => {
   const random = seededRandom(t.log);
   const text = Buffer.from(random.text(5_000));
   const stacks = [
@@ -234,10 +234,10 @@ test('codings are undone, alone and stacked, wherever the body is cut', async (t
   );
 });
 
-/** RFC 8878, section 3.1.2: a frame of the user's own data, which decoders skip. */
+/** RFC 8878, section 3.1.2: a skippable frame with user data. */
 const SKIPPABLE = Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
 const withChecksum = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
-test('the frames of a zstd body are read to the last, wherever it is cut', async (t) => {
+test('a zstd body is decoded to its last frame, wherever it is split', async (t) => {
   const random = seededRandom(t.log);
   const texts = ['', 'one ', 'two '.repeat(50), random.text(5_000), 'x'.repeat(300_000), ''];
   const frames = texts.map((text, index) => zstdCompressSync(text, index % 2 === 0 ? withChecksum : {}));
@@ -272,7 +272,7 @@ test('the frames of a zstd body are read to the last, wherever it is cut', async
   t.is(await codeOf(() => read(Buffer.concat([...frames, Buffer.from('x')]))), 'target_failed');
 });
 
-test('very many zstd frames, and more in all of them than a body may have', async (t) => {
+test('a body of many zstd frames is decoded, and its total size is limited', async (t) => {
   const download = async (frame: Buffer, times: number, maxBytes: number): Promise<number> => {
     const body = Buffer.concat(Array.from({ length: times }, () => frame));
     const server = await serving(t, head('Content-Encoding: zstd'), body);
@@ -287,14 +287,14 @@ test('very many zstd frames, and more in all of them than a body may have', asyn
     );
 });
 
-test('a body of unknown coding comes as it is', async (t) => {
+test('a body of unknown coding is returned as received', async (t) => {
   const server = await serving(t, head('Content-Encoding: compress'), 'as it is');
   using response = await server.request();
   t.false(response.decoded);
   t.is((await response.bytes()).toString(), 'as it is');
 });
 
-test('a body may have exactly its limit; beyond, it is refused, failed or cut as told', async (t) => {
+test('a body may have exactly its limit; a longer one is refused, failed or truncated as configured', async (t) => {
   const text = 'x'.repeat(1001);
   for (const [coding, body] of [
     ['identity', Buffer.from(text)],
@@ -313,7 +313,7 @@ test('a body may have exactly its limit; beyond, it is refused, failed or cut as
   }
 });
 
-test('growth is limited too, from a megabyte on', async (t) => {
+test('the expansion ratio is limited from one megabyte on', async (t) => {
   const grown = async (bytes: number): Promise<string> => {
     const server = await serving(t, head('Content-Encoding: gzip'), gzipSync(Buffer.alloc(bytes)));
     return codeOf(async () => {
@@ -325,7 +325,7 @@ test('growth is limited too, from a megabyte on', async (t) => {
   t.is(await grown(2_000_000), 'source_too_large');
 });
 
-test('a connection ends with its response, read or not, and with every failure', async (t) => {
+test('a connection closes after its response, read or not, and after every failure', async (t) => {
   const server = await scripted(t, async function* () {
     yield head('Content-Length: 1000');
     yield 'x'.repeat(1000);
@@ -362,7 +362,7 @@ test("an abort ends a download with the abort's own reason", async (t) => {
   t.is(error, reason);
 });
 
-test('failures have a kind, and say nothing of addresses', async (t) => {
+test('failures have a kind and reveal no addresses', async (t) => {
   const closed = await serving(t);
   closed.close();
   const kinds: [FailureKind, Server][] = [

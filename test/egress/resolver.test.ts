@@ -15,7 +15,7 @@ import {
 } from '../helpers/dns.ts';
 import { seededRandom } from '../helpers/random.ts';
 
-// One at a time, so that a busy machine does not make a server look slow; those that wait out a silence together.
+// Serial, because a busy machine makes servers look slow. Tests that wait for a timeout run together.
 
 const NAME = 'www.example.test';
 
@@ -42,7 +42,7 @@ const soon = (ms = 10_000): { signal: AbortSignal; deadline: number } => ({
   deadline: Date.now() + ms,
 });
 
-/** The addresses of the name, or the code of the error. */
+/** Returns the addresses of the name, or the error code. */
 async function outcome(resolver: Resolver, ms?: number): Promise<string[] | string> {
   try {
     const { records } = await resolver.lookup(NAME, 'A', soon(ms));
@@ -53,8 +53,8 @@ async function outcome(resolver: Resolver, ms?: number): Promise<string[] | stri
   }
 }
 
-/** The outcome with one server that answers so. */
-async function with_(
+/** Returns the outcome with one server that answers like this. */
+async function outcomeWith(
   t: ExecutionContext,
   respond: (received: Received) => Response | Promise<Response>,
   ms?: number,
@@ -77,8 +77,8 @@ test.serial('queries ask for recursion, offer 1232 bytes, and vary in id, port a
   t.true(new Set(server.received.map(({ question }) => question.name.slice(-12))).size > 15);
 });
 
-test.serial('a truncated datagram is asked for again over TCP', async (t) => {
-  const { server, result } = await with_(t, (query) =>
+test.serial('a truncated datagram is followed by a query over TCP', async (t) => {
+  const { server, result } = await outcomeWith(t, (query) =>
     query.transport === 'udp' ? reply(query, [], { truncated: true }) : good(query),
   );
   t.deepEqual(result, ['192.0.2.1']);
@@ -88,7 +88,7 @@ test.serial('a truncated datagram is asked for again over TCP', async (t) => {
   );
 });
 
-test.serial('an answer over TCP may come byte by byte', async (t) => {
+test.serial('an answer over TCP may arrive byte by byte', async (t) => {
   const server = await dns(t, (query) => {
     if (query.transport === 'udp') return reply(query, [], { truncated: true });
     const message = good(query);
@@ -105,7 +105,7 @@ const OVER_TCP: [what: string, respond: (query: Received) => Response][] = [
 ];
 for (const [what, respond] of OVER_TCP)
   test.serial(`an answer over TCP that is ${what} is target_failed`, async (t) => {
-    const { result } = await with_(t, (query) =>
+    const { result } = await outcomeWith(t, (query) =>
       query.transport === 'udp' ? reply(query, [], { truncated: true }) : respond(query),
     );
     t.is(result, 'target_failed');
@@ -123,13 +123,13 @@ const FORGERIES: [what: string, message: (query: Received) => Buffer][] = [
   ['no byte at all', () => Buffer.alloc(0)],
 ];
 for (const [what, message] of FORGERIES)
-  test.serial(`a datagram with ${what} is ignored, and the answer behind it taken`, async (t) => {
-    const { result } = await with_(t, (query) => [message(query), good(query)]);
+  test.serial(`a datagram with ${what} is ignored, and the next answer accepted`, async (t) => {
+    const { result } = await outcomeWith(t, (query) => [message(query), good(query)]);
     t.deepEqual(result, ['192.0.2.1']);
   });
 
 test.serial('a datagram from another port is ignored', async (t) => {
-  const { result } = await with_(t, async (query) => {
+  const { result } = await outcomeWith(t, async (query) => {
     await query.spoof(reply(query, forged(query)));
     await sleep(50);
     return good(query);
@@ -138,19 +138,19 @@ test.serial('a datagram from another port is ignored', async (t) => {
 });
 
 test.serial('an answer that does not repeat the case of the question is confirmed over TCP', async (t) => {
-  const { server, result } = await with_(t, (query) =>
+  const { server, result } = await outcomeWith(t, (query) =>
     query.transport === 'udp'
       ? reply(query, forged(query), { questions: [{ name: 'WWW.example.TEST', type: 'A' }] })
       : good(query),
   );
-  // One in 16384 queries happens to be in the case of the forgery.
+  // One in 16384 queries has the same case as the forged answer.
   t.deepEqual(result, ['192.0.2.1']);
   t.is(server.received.length, 2);
 });
 
-test.serial('a server that does not know EDNS is asked without', async (t) => {
+test.serial('a server that does not support EDNS is asked again without it', async (t) => {
   for (const code of ['FORMERR', 'NOTIMP'] as const) {
-    const { server, result } = await with_(t, (query) =>
+    const { server, result } = await outcomeWith(t, (query) =>
       query.packet.additionals?.length === 0 ? good(query) : reply(query, [], { code, questions: [] }),
     );
     t.deepEqual(result, ['192.0.2.1']);
@@ -158,17 +158,17 @@ test.serial('a server that does not know EDNS is asked without', async (t) => {
   }
 });
 
-test('a lost datagram is asked for again after 2.5 s', async (t) => {
+test('a lost datagram is sent again after 2.5 s', async (t) => {
   const start = performance.now();
-  const { server, result } = await with_(t, (query) => (query.number === 1 ? null : good(query)));
+  const { server, result } = await outcomeWith(t, (query) => (query.number === 1 ? null : good(query)));
   t.deepEqual(result, ['192.0.2.1']);
   t.is(server.received.length, 2);
   t.true(performance.now() - start > 2_400);
 });
 
-test('silence is target_timeout after two tries, or at the deadline', async (t) => {
+test('a silent server is target_timeout after two tries, or at the deadline', async (t) => {
   const start = performance.now();
-  const [two, one] = await Promise.all([with_(t, () => null), with_(t, () => null, 300)]);
+  const [two, one] = await Promise.all([outcomeWith(t, () => null), outcomeWith(t, () => null, 300)]);
   t.is(two.result, 'target_timeout');
   t.is(two.server.received.length, 2);
   const ms = performance.now() - start;
@@ -177,15 +177,15 @@ test('silence is target_timeout after two tries, or at the deadline', async (t) 
   t.is(one.server.received.length, 1);
 });
 
-test('silence over TCP is target_timeout too', async (t) => {
-  const { result } = await with_(t, (query) =>
+test('a server that is silent over TCP is target_timeout', async (t) => {
+  const { result } = await outcomeWith(t, (query) =>
     query.transport === 'udp' ? reply(query, [], { truncated: true }) : null,
   );
   t.is(result, 'target_timeout');
 });
 
 for (const code of ['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR'] as const)
-  test.serial(`${code} is target_failed, and is not kept`, async (t) => {
+  test.serial(`${code} is target_failed, and is not cached`, async (t) => {
     let broken = true;
     const server = await dns(t, (query) => (broken ? reply(query, [], { code }) : good(query)));
     const resolver = createResolver({ servers: [server] });
@@ -194,32 +194,32 @@ for (const code of ['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR'] as const)
     t.deepEqual(await outcome(resolver), ['192.0.2.1']);
   });
 
-test('SERVFAIL and then silence is target_failed', async (t) => {
-  const { result } = await with_(t, (query) =>
+test('SERVFAIL followed by silence is target_failed', async (t) => {
+  const { result } = await outcomeWith(t, (query) =>
     query.number === 1 ? reply(query, [], { code: 'SERVFAIL' }) : null,
   );
   t.is(result, 'target_failed');
 });
 
-test.serial('a port where nothing listens is target_failed at once', async (t) => {
+test.serial('a closed port is target_failed at once', async (t) => {
   const server = await startDns(() => null);
   await server.close();
   t.is(await outcome(createResolver({ servers: [server] }), 2_000), 'target_failed');
 });
 
-test('the next server is asked, and the one that answered is asked first from then on', async (t) => {
+test('after a failure the next server is asked; the server that answered comes first from then on', async (t) => {
   const silent = await dns(t, () => null);
   const failing = await dns(t, (query) => reply(query, [], { code: 'SERVFAIL' }));
   const working = await dns(t, good);
   const resolver = createResolver({ servers: [failing, silent, working] });
-  // 2.5 s for the silent one; the third is reached because the first fails at once.
+  // 2.5 s for the silent server; the second fails at once, so the third is asked.
   t.deepEqual(await outcome(resolver), ['192.0.2.1']);
   await resolver.lookup('other.example.test', 'A', soon());
   t.deepEqual([failing.received.length, silent.received.length, working.received.length], [1, 1, 2]);
 });
 
-test.serial('a server that only refers to others is target_failed', async (t) => {
-  const { result } = await with_(t, (query) => {
+test.serial('a server that only returns referrals is target_failed', async (t) => {
+  const { result } = await outcomeWith(t, (query) => {
     const message = reply(query, [], { authorities: [{ type: 'NS', name: 'test', data: 'ns.test' }] });
     message.writeUInt16BE(0x8100, 2);
     return message;
@@ -227,7 +227,7 @@ test.serial('a server that only refers to others is target_failed', async (t) =>
   t.is(result, 'target_failed');
 });
 
-/** An answer whose record section is these bytes. */
+/** Returns an answer with these bytes as its record section. */
 function withRecords(query: Received, count: number, records: Buffer): Buffer {
   const message = reply(query, []);
   message.writeUInt16BE(count, 6);
@@ -235,7 +235,7 @@ function withRecords(query: Received, count: number, records: Buffer): Buffer {
 }
 const record = (type: number, data: number[], dataLength = data.length): Buffer =>
   Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, dataLength >> 8, dataLength & 0xff, ...data]);
-/** Where the first record's data starts: header, question, and the fixed part of a record with a pointer. */
+/** Offset of the first record's data: header, question, and the fixed part of a record with a pointer. */
 const DATA = 12 + NAME.length + 2 + 4 + 12;
 const pointer = (offset: number): number[] => [0xc0 | (offset >> 8), offset & 0xff];
 
@@ -248,7 +248,7 @@ const MALFORMED: [what: string, count: number, records: Buffer][] = [
   ['data that runs past the message', 1, record(1, [1, 2, 3, 4], 400)],
   ['data of an unknown type that runs past the message', 1, record(99, [1, 2, 3, 4], 400)],
   ['a pointer to itself', 1, record(5, pointer(DATA))],
-  // To the owner of the next record, which is a good name.
+  // Points to the owner name of the next record, which is valid.
   ['a pointer forwards', 2, Buffer.concat([record(5, pointer(DATA + 2)), record(1, [1, 2, 3, 4])])],
   ['pointers in a circle', 1, record(5, [1, 97, ...pointer(DATA)])],
   ['a label of 64 bytes', 1, record(5, [64, ...Array<number>(64).fill(97), 0])],
@@ -264,19 +264,19 @@ const MALFORMED: [what: string, count: number, records: Buffer][] = [
 ];
 for (const [what, count, records] of MALFORMED)
   test.serial(`an answer with ${what} is target_failed`, async (t) => {
-    const { result } = await with_(t, (query) => withRecords(query, count, records));
+    const { result } = await outcomeWith(t, (query) => withRecords(query, count, records));
     t.is(result, 'target_failed');
   });
 
-test.serial('a name of more pointers than a name has labels is target_failed', async (t) => {
-  // Each record's data is one pointer to the data before it: legal one by one, a long walk together.
+test.serial('a name with more pointers than labels are allowed is target_failed', async (t) => {
+  // Each record's data is one pointer to the previous one: valid one by one, long as a chain.
   const records: Buffer[] = [record(16, [2, ...pointer(12)])];
   let offset = DATA + 1;
   for (let index = 0; index < 1_000; index++) {
     records.push(record(2, pointer(offset)));
     offset = DATA + 3 + index * 14 + 12;
   }
-  const { result } = await with_(t, (query) =>
+  const { result } = await outcomeWith(t, (query) =>
     query.transport === 'udp'
       ? reply(query, [], { truncated: true })
       : withRecords(query, records.length, Buffer.concat(records)),
@@ -284,7 +284,7 @@ test.serial('a name of more pointers than a name has labels is target_failed', a
   t.is(result, 'target_failed');
 });
 
-test.serial('mutilated answers give an answer or target_failed, never anything else', async (t) => {
+test.serial('mutated answers yield addresses or target_failed, never anything else', async (t) => {
   const random = seededRandom(t.log);
   const below = (end: number): number => random.integer(0, end - 1);
   const server = await dns(t, (query) => {
@@ -297,7 +297,7 @@ test.serial('mutilated answers give an answer or target_failed, never anything e
       ],
       { authorities: [soa('test', 60, 60)] },
     );
-    // Behind the question, so that it is still an answer to it.
+    // Behind the question, so that the answer still matches it.
     const from = 12 + query.question.name.length + 6;
     for (let flips = 1 + below(4); flips > 0; flips--)
       message[from + below(message.length - from)] = below(256);
@@ -323,7 +323,7 @@ const lookupWith = async (
 };
 
 test.serial(
-  'aliases are followed by name whatever the order, and records of other names are left out',
+  'aliases are followed by name in any order, and records of other names are ignored',
   async (t) => {
     const found = await lookupWith(
       t,
@@ -344,7 +344,7 @@ test.serial(
   },
 );
 
-test.serial('what names hosts and addresses in another way is left out', async (t) => {
+test.serial('other record types that contain hosts and addresses are ignored', async (t) => {
   const name = [2, ...Buffer.from('db'), 8, ...Buffer.from('internal'), 0];
   // RFC 9460: priority 1, that name, ipv4hint=127.0.0.1.
   const service = [0, 1, ...name, 0, 4, 0, 4, 127, 0, 0, 1];
@@ -359,7 +359,7 @@ test.serial('what names hosts and addresses in another way is left out', async (
   t.deepEqual(found, { addresses: ['192.0.2.1'], chain: [] });
 });
 
-test.serial('labels with a dot in them are not the names they look like', async (t) => {
+test.serial('labels that contain a dot do not match the names they resemble', async (t) => {
   const server = await dns(t, (query) => {
     const dotted = Buffer.from([3, ...Buffer.from('a.b'), 0]);
     const records = [
@@ -372,14 +372,17 @@ test.serial('labels with a dot in them are not the names they look like', async 
   t.deepEqual([found.status, found.chain], ['no_data', ['a.b']]);
 });
 
-test.serial('an alias without the type is no_data, one that leads nowhere nxdomain', async (t) => {
-  const empty = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NOERROR');
-  t.deepEqual([empty.status, empty.records, empty.chain], ['no_data', [], ['b.test']]);
-  const nowhere = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NXDOMAIN');
-  t.deepEqual([nowhere.status, nowhere.records, nowhere.chain], ['nxdomain', [], ['b.test']]);
-});
+test.serial(
+  'an alias without records of the type is no_data; an alias to a missing name is nxdomain',
+  async (t) => {
+    const empty = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NOERROR');
+    t.deepEqual([empty.status, empty.records, empty.chain], ['no_data', [], ['b.test']]);
+    const nowhere = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NXDOMAIN');
+    t.deepEqual([nowhere.status, nowhere.records, nowhere.chain], ['nxdomain', [], ['b.test']]);
+  },
+);
 
-test.serial('aliases in a circle and without end are target_failed', async (t) => {
+test.serial('circular and endless aliases are target_failed', async (t) => {
   const circle = (name: string): Answer[] => [cname(name, 'b.test'), cname('b.test', name)];
   const long = (name: string): Answer[] => [
     cname(name, 'a0.test'),
@@ -399,7 +402,7 @@ test.serial('aliases in a circle and without end are target_failed', async (t) =
   t.is((await lookupWith(t, sixteen, 'NOERROR')).chain.length, 16);
 });
 
-/** Looks the name up now and after each of these seconds; a new query is seen by its number in the address. */
+/** Looks the name up now and after each of these seconds. Each query gets its number as the address. */
 async function overTime(
   t: ExecutionContext,
   answer: (query: Received) => Buffer,
@@ -417,7 +420,7 @@ async function overTime(
   return seen;
 }
 
-test.serial('an answer is kept for its TTL, which counts down', async (t) => {
+test.serial('an answer is cached for its TTL, which counts down', async (t) => {
   const answer = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', 30)]);
   t.deepEqual(await overTime(t, answer, [0, 10.5, 29.9, 30]), [
     [1, 30],
@@ -427,7 +430,7 @@ test.serial('an answer is kept for its TTL, which counts down', async (t) => {
   ]);
 });
 
-test.serial('an answer is kept for 300 s at most, and for the least TTL of its aliases', async (t) => {
+test.serial('an answer is cached for 300 s at most, and for the lowest TTL of its aliases', async (t) => {
   const long = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', 86_400)]);
   t.deepEqual(await overTime(t, long, [0, 299, 300]), [
     [1, 86_400],
@@ -443,7 +446,7 @@ test.serial('an answer is kept for 300 s at most, and for the least TTL of its a
   ]);
 });
 
-test.serial('a TTL of 0, or with the top bit set, is not kept', async (t) => {
+test.serial('an answer with a TTL of 0, or with the top bit set, is not cached', async (t) => {
   for (const ttl of [0, 0x8000_0001]) {
     const answer = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', ttl)]);
     t.deepEqual(await overTime(t, answer, [0, 0]), [
@@ -454,7 +457,7 @@ test.serial('a TTL of 0, or with the top bit set, is not kept', async (t) => {
 });
 
 test.serial(
-  'that nothing exists is kept as long as the SOA record says, and without one not at all',
+  'a negative answer is cached as long as its SOA record says, and not at all without one',
   async (t) => {
     for (const code of ['NOERROR', 'NXDOMAIN'] as const) {
       const queries = async (authorities: Answer[], seconds: number[]): Promise<number[]> =>
@@ -469,7 +472,7 @@ test.serial(
   },
 );
 
-test.serial('the cache is bounded: what was used least recently goes first', async (t) => {
+test.serial('the cache is bounded and evicts the least recently used entry', async (t) => {
   const server = await dns(t, good);
   const resolver = createResolver({ servers: [server], cacheSize: 2_000 });
   const ask = (index: number) => resolver.lookup(`host${index}.example.test`, 'A', soon());
@@ -483,14 +486,14 @@ test.serial('the cache is bounded: what was used least recently goes first', asy
   t.is(server.received.length, 42);
 });
 
-test.serial('types do not share what is kept', async (t) => {
+test.serial('record types have separate cache entries', async (t) => {
   const server = await dns(t, (query) => (query.question.type === 'A' ? good(query) : reply(query, [])));
   const resolver = createResolver({ servers: [server] });
   t.is((await resolver.lookup(NAME, 'A', soon())).status, 'answer');
   t.is((await resolver.lookup(NAME, 'AAAA', soon())).status, 'no_data');
 });
 
-test.serial('callers at the same time share one query, and one who leaves does not end it', async (t) => {
+test.serial('concurrent callers share one query, which survives the abort of one of them', async (t) => {
   const server = await dns(t, async (query) => {
     await sleep(200);
     return good(query);
@@ -508,18 +511,21 @@ test.serial('callers at the same time share one query, and one who leaves does n
   t.is(server.received.length, 1);
 });
 
-test.serial('a look-up all have left is given up, and the next caller starts anew', async (t) => {
-  const server = await dns(t, (query) => (query.number === 1 ? null : good(query)));
-  const resolver = createResolver({ servers: [server] });
-  const leaver = new AbortController();
-  const left = resolver.lookup(NAME, 'A', { ...soon(), signal: leaver.signal });
-  await sleep(50);
-  leaver.abort(new Error('gone'));
-  await t.throwsAsync(left, { message: 'gone' });
-  t.deepEqual(await outcome(resolver, 1_000), ['192.0.2.1']);
-});
+test.serial(
+  'a lookup that all callers have aborted is cancelled, and the next caller starts a new one',
+  async (t) => {
+    const server = await dns(t, (query) => (query.number === 1 ? null : good(query)));
+    const resolver = createResolver({ servers: [server] });
+    const leaver = new AbortController();
+    const left = resolver.lookup(NAME, 'A', { ...soon(), signal: leaver.signal });
+    await sleep(50);
+    leaver.abort(new Error('gone'));
+    await t.throwsAsync(left, { message: 'gone' });
+    t.deepEqual(await outcome(resolver, 1_000), ['192.0.2.1']);
+  },
+);
 
-test.serial('an aborted caller is turned away before anything is asked', async (t) => {
+test.serial('a caller that is already aborted causes no query', async (t) => {
   const server = await dns(t, good);
   const signal = AbortSignal.abort(new Error('gone'));
   const lookup = createResolver({ servers: [server] }).lookup(NAME, 'A', { ...soon(), signal });
@@ -554,7 +560,7 @@ for (const [what, v4, v6, expected] of ADDRESSES)
     else t.deepEqual(await found, { addresses: expected, chain: [] });
   });
 
-test.serial('the aliases on the way to the addresses are told', async (t) => {
+test.serial('the aliases on the way to the addresses are returned', async (t) => {
   const server = await dns(t, (query) => {
     const end = 'db.internal';
     return reply(query, [cname(query.question.name, 'b.test'), cname('b.test', end), a(end, '10.0.0.9')]);
@@ -563,18 +569,21 @@ test.serial('the aliases on the way to the addresses are told', async (t) => {
   t.deepEqual(chain, ['b.test', 'db.internal']);
 });
 
-test.serial('resolv.conf: name servers only, three at most, this machine when there are none', (t) => {
-  const text = `# nameserver 192.0.2.9\nsearch example.test\nnameserver 192.0.2.1\nnameserver\t2001:db8::1 # x
+test.serial(
+  'resolv.conf: only name servers are read, at most three, and the loopback when there are none',
+  (t) => {
+    const text = `# nameserver 192.0.2.9\nsearch example.test\nnameserver 192.0.2.1\nnameserver\t2001:db8::1 # x
 nameserver nonsense\noptions ndots:5\nnameserver 192.0.2.3\nnameserver 192.0.2.4\n`;
-  const addresses = ['192.0.2.1', '2001:db8::1', '192.0.2.3'];
-  t.deepEqual(
-    parseResolvConf(text),
-    addresses.map((address) => ({ address, port: 53 })),
-  );
-  t.deepEqual(parseResolvConf('search example.test\n'), [{ address: '127.0.0.1', port: 53 }]);
-});
+    const addresses = ['192.0.2.1', '2001:db8::1', '192.0.2.3'];
+    t.deepEqual(
+      parseResolvConf(text),
+      addresses.map((address) => ({ address, port: 53 })),
+    );
+    t.deepEqual(parseResolvConf('search example.test\n'), [{ address: '127.0.0.1', port: 53 }]);
+  },
+);
 
-test.serial('no socket or timer is left, however a look-up ends', async (t) => {
+test.serial('every outcome of a lookup releases its sockets and timers', async (t) => {
   const busy = ['UDPWRAP', 'TCPSocketWrap', 'TCPWRAP', 'Timeout'];
   const held = (): string[] => process.getActiveResourcesInfo().filter((kind) => busy.includes(kind));
   const server = await startDns((query) => {

@@ -9,7 +9,7 @@ import { codeOf, type StubNetwork, stubNetwork } from '../helpers/egress.ts';
 import { casesOf, readDnsCase, type SsrfCase } from '../helpers/ssrf.ts';
 import { loadTool } from '../helpers/tool.ts';
 
-/** A field of a tool's input that says where to go. */
+/** A field of a tool's input that names the target. */
 interface TargetField {
   tool: ToolDefinition;
   field: string;
@@ -24,21 +24,21 @@ const FIELDS: readonly TargetField[] = registry.flatMap((tool) =>
   }),
 );
 
-/** Takes a URL where a host is asked for, and uses nothing of it but the host. */
+/** Accepts a URL in place of a host, and uses only its host. */
 const TAKES_BOTH = 'ping';
-/** Takes a port behind its host, any. */
+/** Accepts any port after its host. */
 const TAKES_PORT = 'ssl-check';
-/** Connects to nothing but the resolvers, and may show what they say. */
+/** Connects to the resolvers only, and may return any answer. */
 const ONLY_ASKS_DNS = 'dns-lookup';
-/** Answers a redirect as it is. */
+/** Returns redirects instead of following them. */
 const FOLLOWS_NO_REDIRECT = 'http-request';
 
-/** Where the stub of DNS says that everything is. */
+/** The address and port that the DNS stub returns for every name. */
 const EXAMPLE = '93.184.215.14:80';
 const REFUSALS = ['invalid_input', 'target_refused'];
 const refused = (kind: string): SsrfCase[] => casesOf(kind).filter(({ verdict }) => verdict === 'refuse');
 
-/** Runs `work`, and answers how many sockets this process made for connections of its own meanwhile. */
+/** Runs `work` and counts the sockets that this process opened meanwhile. */
 async function countSockets(work: () => Promise<void>): Promise<number> {
   let made = 0;
   const count = (): void => {
@@ -58,7 +58,7 @@ const unasked = async () => {
   throw new Error('DNS was asked');
 };
 
-/** Calls a tool with its example, that value in its field. @returns the code that the call ends with */
+/** Calls a tool with its example input and this value in the field. @returns the resulting code */
 async function caller({ tool, field }: TargetField, context: { resource?: Browsers } = {}) {
   const { call } = await loadTool(tool.name);
   const example = tool.examples[0]?.input ?? {};
@@ -71,7 +71,7 @@ async function caller({ tool, field }: TargetField, context: { resource?: Browse
     );
 }
 
-/** Each of them is refused; nothing is looked up, nothing is connected to. */
+/** Asserts that each target is refused without a DNS lookup or a connection. */
 async function refusesAll(
   t: ExecutionContext,
   target: TargetField,
@@ -88,7 +88,7 @@ async function refusesAll(
   t.deepEqual([network.lookups, network.dialled, sockets], [[], [], 0]);
 }
 
-test('every tool that refuses targets says in a known field what its target is', (t) => {
+test('every tool that refuses targets has its target in a known field', (t) => {
   const known = new Set(FIELDS.map(({ tool }) => tool.name));
   for (const { name, errors } of registry)
     if (errors.includes('target_refused'))
@@ -101,8 +101,8 @@ for (const target of FIELDS) {
   const label = `${tool.name}, ${field}`;
 
   if (takes === 'url') {
-    test.serial(`${label}: URLs that are refused`, (t) => refusesAll(t, target, refused('url')));
-    test.serial(`${label}: a bare host is no URL`, (t) =>
+    test.serial(`${label}: refuses the URLs of the case file`, (t) => refusesAll(t, target, refused('url')));
+    test.serial(`${label}: rejects a bare host in place of a URL`, (t) =>
       refusesAll(
         t,
         target,
@@ -112,7 +112,7 @@ for (const target of FIELDS) {
   } else {
     const both = tool.name === TAKES_BOTH;
     const withPort = tool.name === TAKES_PORT;
-    test.serial(`${label}: hosts that are refused`, (t) =>
+    test.serial(`${label}: refuses the hosts of the case file`, (t) =>
       refusesAll(
         t,
         target,
@@ -121,7 +121,7 @@ for (const target of FIELDS) {
         ),
       ),
     );
-    test.serial(`${label}: URLs that are refused`, (t) =>
+    test.serial(`${label}: refuses the URLs of the case file`, (t) =>
       refusesAll(
         t,
         target,
@@ -131,7 +131,7 @@ for (const target of FIELDS) {
   }
 
   if (tool.name !== ONLY_ASKS_DNS)
-    test.serial(`${label}: names that lead into a network`, async (t) => {
+    test.serial(`${label}: refuses names that resolve to private addresses`, async (t) => {
       const call = await caller(target);
       for (const { input, why } of refused('dns')) {
         const { host, answers } = readDnsCase(input);
@@ -143,14 +143,17 @@ for (const target of FIELDS) {
     });
 
   if (takes === 'url' && tool.pool !== 'browser')
-    test.serial(`${label}: what is public is asked for, so that the refusals mean something`, async (t) => {
-      using network = await stubNetwork({});
-      await (await caller(target))('http://example.com/', network);
-      t.deepEqual([network.lookups[0], network.dialled[0]], ['example.com', EXAMPLE]);
-    });
+    test.serial(
+      `${label}: connects to public targets, which shows that the refusals are not accidental`,
+      async (t) => {
+        using network = await stubNetwork({});
+        await (await caller(target))('http://example.com/', network);
+        t.deepEqual([network.lookups[0], network.dialled[0]], ['example.com', EXAMPLE]);
+      },
+    );
 
   if (takes === 'url')
-    test.serial(`${label}: redirects that lead into a network`, async (t) => {
+    test.serial(`${label}: refuses redirects to private targets`, async (t) => {
       await using open = new AsyncDisposableStack();
       const browser = tool.pool === 'browser';
       const call = await caller(target, browser ? { resource: open.use(await openBrowsers()) } : {});
@@ -168,7 +171,7 @@ for (const target of FIELDS) {
         const code = await call(first, network);
         const told = `${input}: ${why}: ${code}`;
         if (browser) {
-          // It tries https first, opens connections ahead, and has its own idea of a broken redirect.
+          // Chromium tries https first, opens connections ahead, and handles broken redirects differently.
           t.true(['target_refused', 'target_failed'].includes(code), told);
           t.true(network.dialled.includes(EXAMPLE), told);
           t.deepEqual(

@@ -6,23 +6,23 @@ import type { Stack } from './stack.ts';
 
 type Fields = Record<string, unknown>;
 
-/** An account of a running stack, with a key of each scope, and what a caller does with them. */
+/** An account of a running stack with a key of each scope, and the requests of a caller. */
 export interface TestAccount {
   accountId: string;
   email: string;
   toolsKey: string;
   accountKey: string;
-  /** POSTs to a tool with the tools key; a string goes out as it is, anything else as JSON. */
+  /** POSTs to a tool with the tools key. Strings are sent as they are, other values as JSON. */
   call(tool: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** Any path of the API with the account key; a body makes it a POST. */
+  /** Requests a path of the API with the account key. A body makes it a POST. */
   manage(path: string, body?: Fields, init?: RequestInit): Promise<Response>;
-  /** One more key. */
+  /** Adds a key. */
   addKey(key: Partial<Omit<NewKey, 'accountId'>>): Promise<{ id: string; key: string }>;
-  /** One more process's view of the same account: the same keys, another base URL. */
+  /** The same account and keys at another base URL. */
   at(baseUrl: string): Pick<TestAccount, 'call' | 'manage'>;
 }
 
-/** Opens the stack's database for the time of `use`. */
+/** Runs `use` with the stack's database open. */
 export async function withStore<T>(
   stack: Pick<Stack, 'mongodbUri'>,
   use: (store: Store) => Promise<T>,
@@ -42,7 +42,7 @@ function createKey(stack: Pick<Stack, 'mongodbUri'>, key: NewKey): Promise<{ id:
   });
 }
 
-/** Makes an account with exactly so many credits; each has its own e-mail address. */
+/** Creates an account with this many credits and a unique email address. */
 export async function makeAccount(
   stack: Pick<Stack, 'mongodbUri' | 'baseUrl'>,
   credits: number,

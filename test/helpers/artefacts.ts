@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a test made and somebody may want to look at; git does not keep it. */
+/** Artefacts of test runs for inspection; ignored by git. */
 const FOLDER = new URL('../artefacts/', import.meta.url).pathname;
 
 /** @param group folder of its own, under `test/artefacts` */

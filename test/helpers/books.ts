@@ -3,11 +3,11 @@ import { audit, type Drift } from '../../store/audit.ts';
 import { copyJournal } from '../../store/journal.ts';
 import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
 
-/** The sweeper ends what was left open within a minute; a loaded machine gets somewhat more. */
+/** The sweeper ends open calls within a minute; the rest is a margin for loaded machines. */
 const SETTLED_WITHIN_MS = 90_000;
 const LOOK_EVERY_MS = 50;
 
-/** Asks until the answer is neither null nor false. @throws when `withinMs` have passed */
+/** Polls until the result is neither null nor false. @throws when `withinMs` have passed */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | null | false>,
@@ -17,12 +17,15 @@ export async function until<T>(
   for (;;) {
     const answer = await ask();
     if (answer !== null && answer !== false) return answer;
-    if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
+    if (Date.now() > end) throw new Error(`timed out waiting for: ${what}`);
     await sleep(LOOK_EVERY_MS);
   }
 }
 
-/** Waits until no call runs and no credits are held, then recomputes every account. Empty when the books are right. */
+/**
+ * Waits until no call runs and no credits are held, then recomputes every account. Empty when the ledger has
+ * no drift.
+ */
 export async function closeBooks(store: Store): Promise<Drift[]> {
   const { accounts, calls } = store;
   await until('no call runs', async () => (await calls.countDocuments({ state: 'running' })) === 0);
@@ -39,13 +42,15 @@ export async function accountOf({ accounts }: Store, accountId: string): Promise
   return account;
 }
 
-/** The account's calls, oldest first, as their owner sees them. */
+/** Returns the account's calls, oldest first, as the owner sees them. */
 export async function callsOf(store: Store, accountId: string): Promise<CallDoc[]> {
   await copyJournal(store, accountId);
   return store.calls.find({ accountId }).sort({ startedAt: 1, _id: 1 }).toArray();
 }
 
-/** Waits until the account holds credits for so many calls: their workflows have begun. */
+/**
+ * Waits until the account holds credits for this many calls, which means that their workflows have started.
+ */
 export const untilHeld = (store: Store, accountId: string, count: number): Promise<true> =>
   until(`${count} calls are held`, async () => {
     const { holds } = await accountOf(store, accountId);

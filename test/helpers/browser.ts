@@ -7,12 +7,12 @@ import { createGuard, type Guard } from '../../egress/guard.ts';
 import { type AllowEntry, parseAllow } from '../../schemas/formats/allow.ts';
 import { listen } from './egress.ts';
 
-/** What the tools draw with. */
+/** The browser that the tools use. */
 export const SHELL = '/usr/bin/chromium-headless-shell';
-/** The same with its windows, as people have it. */
+/** The same browser in headed mode. */
 export const CHROMIUM = '/usr/bin/chromium';
 
-/** Keep a Chromium without any boundary on this machine. */
+/** Keeps a Chromium that runs outside the sandbox on this machine. */
 const LOCAL_ONLY = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
   '--disable-background-networking',
@@ -20,11 +20,17 @@ const LOCAL_ONLY = [
   '--disable-sync',
 ];
 
-/** A Chromium as puppeteer starts it, to compare with or to look at pages with. Of a flag given twice the last counts. */
+/**
+ * Starts a Chromium through puppeteer, as a reference or to inspect pages. Of repeated flags the last one
+ * counts.
+ */
 export const launchChromium = (flags: readonly string[] = [], executablePath = CHROMIUM): Promise<Browser> =>
   puppeteer.launch({ executablePath, args: ['--no-sandbox', ...LOCAL_ONLY, ...flags] });
 
-/** Browsers as a worker has them, in the strongest boundary; all of theirs lies under `folder`, and is gone at their end. */
+/**
+ * Starts browsers as a worker does, in the strongest sandbox, with all their files under `folder`. Disposing
+ * removes everything.
+ */
 export async function openBrowsers(
   options: Partial<BrowsersOptions> = {},
 ): Promise<Browsers & { folder: string; lines: string[] }> {
@@ -55,20 +61,22 @@ export async function openBrowsers(
   };
 }
 
-/** Of the lines of `processesWith`: Chromium itself, not what it is started through nor what it starts. */
+/**
+ * Selects Chromium itself from the lines of `processesWith`: neither its launcher nor its child processes.
+ */
 export const isBrowser = (line: string): boolean =>
   /^\d+ \S*chromium(?:-headless-shell)? (?!.*--type=)/.test(line);
 export const isRenderer = (line: string): boolean => line.includes(' --type=renderer ');
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A website on loopback: text is a page, a function answers itself, and anything else is not found. */
+/** A website on loopback: text is a page, a function responds itself, and other paths are not found. */
 export interface Site {
   port: number;
   origin: string;
   /** `<method> <path>` of every request, in order. */
   requests: string[];
-  /** A guard that lets through to it, and to what else is allowed. */
+  /** Returns a guard that allows the site and the given targets. */
   guard(...allow: string[]): Guard;
   close(): void;
 }

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { listen } from './egress.ts';
 
-/** Something that must not be reached: a port of loopback, TCP and UDP. */
+/** A port on loopback, TCP and UDP, that must not be reached. */
 export interface Canary {
   port: number;
   readonly hits: number;
 }
 
-/** Servers on loopback that say who has been there. */
+/** Starts servers on loopback that record their clients. */
 export async function startCanaries(count: number): Promise<{ canaries: Canary[]; close(): void }> {
   const servers: (Server | Socket)[] = [];
   const canaries: Canary[] = [];

@@ -6,17 +6,17 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A certificate that is its own root, with its key, PEM. */
+/** A self-signed certificate with its key, PEM. */
 export interface Certificate {
   cert: string;
   key: string;
 }
 
 /**
- * Has openssl make a self-signed certificate.
+ * Creates a self-signed certificate with openssl.
  *
  * @param names subject alternative names, as openssl writes them: `DNS:example.com`, `IP:127.0.0.1`
- * @param days of validity from now; negative for one that has expired
+ * @param days of validity from now; negative for an expired certificate
  */
 export async function makeCertificate(names: readonly string[], days = 2): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'certificate-'));

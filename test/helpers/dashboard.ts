@@ -6,18 +6,18 @@ import type { Stack } from './stack.ts';
 type Headers = Record<string, string>;
 export type Fields = Record<string, string> | [string, string][];
 
-/** Somebody with a browser that keeps its cookie, and sends forms with what their pages have in them. */
+/** A user with a browser that keeps cookies and submits forms with the hidden fields of their pages. */
 export interface Visitor extends Credentials {
   cookie: string;
   get(path: string, headers?: Headers): Promise<Response>;
-  /** Sends a form of ours as its page would: with the session's token. */
+  /** Submits a form as its page does, with the token of the session. */
   post(path: string, fields?: Fields, headers?: Headers): Promise<Response>;
-  /** Sends whatever is given, and nothing else. */
+  /** Sends exactly these fields. */
   postRaw(path: string, fields: Fields, headers?: Headers): Promise<Response>;
   formToken(): Promise<string>;
 }
 
-/** What a browser sends when a form of ours is submitted. */
+/** The headers that a browser sends with a form of the dashboard. */
 const fromOurPage = (baseUrl: string): Headers => ({ Origin: baseUrl, 'Sec-Fetch-Site': 'same-origin' });
 
 export function visitor({ baseUrl }: Pick<Stack, 'baseUrl'>, cookie: string, who: Credentials): Visitor {
@@ -51,7 +51,7 @@ export function visitor({ baseUrl }: Pick<Stack, 'baseUrl'>, cookie: string, who
   };
 }
 
-/** A new owner. */
+/** Signs up a new owner. */
 export async function newOwner(stack: Pick<Stack, 'baseUrl'>): Promise<Visitor> {
   const who = freshCredentials();
   return visitor(stack, await signUp(stack.baseUrl, who), who);

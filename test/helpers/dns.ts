@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type DecodedPacket, decode, encode, type Packet, type Question } from 'dns-packet';
 import type { DnsServer } from '../../schemas/envValues.ts';
 
-/** A query as it came in. */
+/** A received query. */
 export interface Received {
   /** Counts from 1, over both transports. */
   number: number;
@@ -14,11 +14,14 @@ export interface Received {
   bytes: Buffer;
   packet: DecodedPacket;
   question: Question;
-  /** Sends a datagram to the asker from another port than the one that was asked. */
+  /** Sends a datagram to the client from a port other than the queried one. */
   spoof(message: Buffer): Promise<void>;
 }
 
-/** Messages to send back, none for silence; over TCP also raw pieces, sent apart, after which it is closed. */
+/**
+ * Messages to send back; null for silence. Over TCP also raw pieces, which are sent separately before the
+ * connection closes.
+ */
 export type Response = Buffer | Buffer[] | null | { raw: Buffer[] };
 
 export interface ScriptedDns extends DnsServer {
@@ -39,14 +42,14 @@ async function bindBoth(): Promise<{ tcp: ReturnType<typeof createServer>; udp: 
       await once(udp, 'listening');
       return { tcp, udp, port };
     } catch {
-      // Another program has the UDP port of that number.
+      // The UDP port of that number is in use.
       udp.close();
       tcp.close();
     }
   }
 }
 
-/** A name server on a free loopback port, UDP and TCP, that answers whatever `respond` says. */
+/** Starts a name server on a free loopback port, UDP and TCP, that responds with the result of `respond`. */
 export async function startDns(
   respond: (received: Received) => Response | Promise<Response>,
 ): Promise<ScriptedDns> {
@@ -86,7 +89,7 @@ export async function startDns(
     connections.add(socket);
     socket.setNoDelay();
     socket.on('close', () => connections.delete(socket));
-    // The asker may hang up whenever it likes.
+    // The client may disconnect at any time.
     socket.on('error', () => socket.destroy());
     let buffered = Buffer.alloc(0);
     socket.on('data', async (chunk) => {
@@ -134,7 +137,7 @@ interface ReplyParts extends Pick<Packet, 'id' | 'questions' | 'authorities' | '
 const RECURSION = 0x0180;
 const TRUNCATED = 0x0200;
 
-/** A well-formed answer to a query, encoded by dns-packet. */
+/** Encodes a well-formed answer to a query with dns-packet. */
 export function reply(to: Received, answers: Answer[], parts: ReplyParts = {}): Buffer {
   const { code = 'NOERROR', truncated = false, ...rest } = parts;
   return encode({
@@ -147,7 +150,7 @@ export function reply(to: Received, answers: Answer[], parts: ReplyParts = {}): 
   });
 }
 
-/** The SOA record that a negative answer comes with. */
+/** The SOA record of a negative answer. */
 export const soa = (name: string, ttl: number, minimum: number): Answer => ({
   type: 'SOA',
   name,

@@ -12,7 +12,7 @@ import type { Certificate } from './certificates.ts';
 
 export const never = new AbortController().signal;
 
-/** Limits that a test does not run into. */
+/** Limits that a test does not reach. */
 export const soon = (ms = 60_000): { signal: AbortSignal; deadline: number } => ({
   signal: never,
   deadline: Date.now() + ms,
@@ -41,15 +41,15 @@ export async function listen(server: Server): Promise<number> {
   return address.port;
 }
 
-/** A guard that looks nothing up and reaches one port of this machine, and public addresses. */
+/** A guard that resolves no names and allows one port of this machine and public addresses. */
 export const guardFor = (port: number): Guard =>
   createGuard({
-    resolver: { addresses: () => Promise.reject(new Error('nothing is to be looked up')) },
+    resolver: { addresses: () => Promise.reject(new Error('unexpected lookup')) },
     allow: [parseAllow(`127.0.0.1:${port}`)],
     ownPorts: [],
   });
 
-/** A web server on loopback until the end of the test, and a guard that reaches it. */
+/** Starts a web server on loopback until the end of the test, with a guard that allows it. */
 export async function serve(
   t: Pick<ExecutionContext, 'teardown'>,
   handle: Handle,
@@ -65,7 +65,7 @@ export async function serve(
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The whole Internet, as far as a test knows: one web server under every public address. */
+/** A stub of the Internet: one web server behind every public address. */
 export interface StubNetwork extends Disposable {
   guard: Guard;
   /** Names that were looked up, in order. */
@@ -76,16 +76,16 @@ export interface StubNetwork extends Disposable {
 }
 
 interface StubOptions extends Partial<GuardOptions> {
-  /** Answers of DNS; default 93.184.215.14 for every name. */
+  /** DNS answers; default 93.184.215.14 for every name. */
   resolve?: (name: string) => HostAddresses | Promise<HostAddresses>;
   handle?: Handle;
-  /** For ports that end in 443; it is trusted. */
+  /** Certificate for ports that end in 443; it is trusted. */
   certificate?: Certificate;
 }
 
 /**
- * A guard whose connections all end at one web server on loopback, whatever address it thinks it dials: the socket says
- * that its peer is the address that was asked for. Nothing leaves the machine.
+ * Returns a guard that connects to one web server on loopback, whatever address it dials; the socket reports
+ * the dialled address as its peer. No traffic leaves the machine.
  */
 export async function stubNetwork({
   resolve,

@@ -3,23 +3,23 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { CURRENCIES } from '../../schemas/tools/gold-price.ts';
 import { listen } from './egress.ts';
 
-/** What a path answers: a value as JSON, or whatever a function does. */
+/** The response of a path: a value that is sent as JSON, or a function that responds. */
 export type Answer = object | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** Sources of prices and rates on loopback, which can be told to lie and can go away. */
+/** Feeds of prices and rates on loopback, which can return faulty values or be unavailable. */
 export interface Feed {
   port: number;
-  /** For the service. */
+  /** Environment for the service. */
   env: { GOLD_FEED_URL: string; FX_FEED_URL: string };
-  /** Paths that were asked, in order. */
+  /** Requested paths, in order. */
   asked: string[];
-  /** The most requests that any one path had open at the same time. */
+  /** The largest number of requests that one path had open at the same time. */
   mostAtOnce(): number;
-  /** From now on. */
+  /** Sets the response of a path. */
   answer(path: string, answer: Answer): void;
-  /** Nobody listens any more, and open connections break. */
+  /** Stops listening and breaks open connections. */
   leave(): Promise<void>;
-  /** At the same port. */
+  /** Listens again on the same port. */
   comeBack(): Promise<void>;
   close(): void;
 }
@@ -30,7 +30,7 @@ export const FX = '/v2/rates?base=USD';
 
 const minuteAgo = (): string => new Date(Date.now() - 60_000).toISOString();
 
-/** As gold-api.com answers. */
+/** A response in the format of gold-api.com. */
 export const metalAnswer = (symbol: string, price: unknown, updatedAt: unknown = minuteAgo()) => ({
   currency: 'USD',
   currencySymbol: '$',
@@ -42,7 +42,7 @@ export const metalAnswer = (symbol: string, price: unknown, updatedAt: unknown =
   updatedAtReadable: 'a minute ago',
 });
 
-/** As api.frankfurter.dev/v2 answers, with a currency more than we have. */
+/** A response in the format of api.frankfurter.dev/v2, with one currency more than the service offers. */
 export const ratesAnswer = (rateOf: (currency: string) => unknown, date: unknown = '2025-01-15') =>
   [...CURRENCIES.filter((currency) => currency !== 'USD'), 'VND'].map((quote) => ({
     date,

@@ -3,9 +3,8 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { guardFor } from './egress.ts';
 
 /**
- * Run as a process of its own: downloads `http://127.0.0.1:<port><path>` for each path given, into memory or into a file,
- * and prints a line of JSON for each: the code it ended with, and the most memory that the process had beyond that at
- * its start.
+ * Runs as a separate process: downloads `http://127.0.0.1:<port><path>` for each path, into memory or a file,
+ * and prints a line of JSON for each: the resulting code, and the growth of peak memory since the start.
  */
 const [port = '', milliseconds = '', maxBytes = '', place = '', ...paths] = process.argv.slice(2);
 const guard = guardFor(Number(port));
@@ -26,7 +25,7 @@ async function download(path: string): Promise<string> {
   }
 }
 
-/** Everything is loaded, and the heap has its size. */
+/** Loads all modules and grows the heap to its working size. */
 await download('/warm-up');
 const start = process.memoryUsage.rss();
 for (const path of paths) {

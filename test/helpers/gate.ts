@@ -1,4 +1,4 @@
-/** Lets so many pieces of work run at once; the others wait for their turn, in order. */
+/** Limits the number of concurrent pieces of work; the others wait in order. */
 export function createGate(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let free = atOnce;

@@ -7,10 +7,10 @@ import { run } from '../../dev/programs/run.ts';
 const FETCH = { idleMs: 120_000, totalMs: 600_000 };
 
 /**
- * Path of a program that is written in Go: the one on PATH or in this user's cache, else built from its module.
+ * Returns the path of a program written in Go, from PATH, from this user's cache, or built from its module.
  *
- * @param source of its main package, with the version
- * @param built what `go install` calls it: the last part of that package's path
+ * @param source import path of its main package, with the version
+ * @param built name that `go install` gives it: the last part of the package path
  */
 export const findGoProgram = (
   { name, source, built }: { name: string; source: string; built: string },

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, createZstdCompress, gzipSync, zstdCompressSync } from 'node:zlib';
 import { listen } from './egress.ts';
 
-/** What a server sends; it ends early when the other side hangs up. */
+/** The bytes that a server sends; ends early when the client disconnects. */
 export type Script = (path: string) => Iterable<string | Buffer> | AsyncIterable<string | Buffer>;
 
 const ZEROS = Buffer.alloc(16_000_000);
@@ -27,7 +27,7 @@ function* repeat<T>(item: T, times = Infinity): Generator<T> {
 const chunk = (bytes: string | Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), Buffer.from(bytes), Buffer.from('\r\n')]);
 
-/** A zstd frame that asks for a window of 128 MB to be kept. */
+/** A zstd frame that requires a window of 128 MB. */
 async function wideFrame(): Promise<Buffer> {
   const compress = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
   compress.write(text);
@@ -38,7 +38,7 @@ async function wideFrame(): Promise<Buffer> {
 const head = (...lines: string[]): string => `${['HTTP/1.1 200 OK', ...lines].join('\r\n')}\r\n\r\n`;
 const coded = (coding: string): string => head(`Content-Encoding: ${coding}`);
 
-/** Ways to hurt a client, by path. Each server closes the connection after what it sends. */
+/** Hostile responses, by path. Each server closes the connection after its response. */
 const SCRIPTS: Readonly<Record<string, Script>> = {
   *'/gzip-bomb'() {
     yield coded('gzip');
@@ -176,9 +176,9 @@ export const HOSTILE_PATHS = Object.keys(SCRIPTS);
 
 export interface RawServer {
   port: number;
-  /** Requests, as they came. */
+  /** The received requests. */
   requests: string[];
-  /** Connections that are open now. */
+  /** The number of open connections. */
   open(): number;
   close(): void;
 }
@@ -198,14 +198,17 @@ async function send(socket: Socket, parts: ReturnType<Script>): Promise<void> {
   socket.end();
 }
 
-/** A server on loopback that answers the first request of a connection, once its headers are there, with a script. */
+/**
+ * Starts a server on loopback that responds to the first request of a connection with a script, once the
+ * headers have arrived.
+ */
 export async function startRaw(script: Script): Promise<RawServer> {
   const sockets = new Set<Socket>();
   const requests: string[] = [];
   const server: Server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // Whoever was hurt hangs up.
+    // The client may disconnect.
     socket.on('error', () => socket.destroy());
     let request = '';
     const read = (bytes: Buffer): void => {
@@ -231,7 +234,7 @@ export async function startRaw(script: Script): Promise<RawServer> {
   };
 }
 
-/** A server on loopback that is hostile in the way that the path says. */
+/** Starts a server on loopback that responds with the hostile script of the requested path. */
 export const startHostile = (): Promise<RawServer> =>
   startRaw(
     (path) =>

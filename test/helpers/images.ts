@@ -16,10 +16,10 @@ export interface Answer {
   status?: number;
 }
 
-/** A place on the web where a test puts its files. */
+/** A web server for the files of a test. */
 export interface Files {
   guard: Guard;
-  /** @param name last part of the path; default one that nothing else has. @returns the address */
+  /** @param name last part of the path; unique by default. @returns the URL */
   put(answer: Answer, name?: string): string;
   close(): void;
 }
@@ -47,7 +47,10 @@ export async function startFiles(): Promise<Files> {
   };
 }
 
-/** Has a tool make a picture of one that is put on the web for it. @returns the picture; its other fields are checked */
+/**
+ * Calls a tool that turns an image, served for it, into another image. @returns the new image; its other
+ * fields are checked
+ */
 export async function makeImage(
   tool: LoadedTool,
   files: Files,
@@ -56,31 +59,35 @@ export async function makeImage(
 ): Promise<Buffer> {
   const output = await tool.call({ fileUrl: files.put({ bytes }), ...body }, { egress: files.guard });
   const made = Buffer.from(String(output.fileBase64), 'base64');
-  if (made.length !== output.sizeBytes) throw new Error(`${output.sizeBytes} is not the size`);
+  if (made.length !== output.sizeBytes)
+    throw new Error(`sizeBytes is ${output.sizeBytes}, which is not the size of the file`);
   const magic = { 'image/png': '\x89PNG', 'image/jpeg': '\xff\xd8\xff', 'image/webp': 'RIFF' };
   const [type] =
     Object.entries(magic).find(([, start]) => made.toString('latin1', 0, 4).startsWith(start)) ?? [];
-  if (type !== output.mimeType) throw new Error(`${output.mimeType} is not the type`);
+  if (type !== output.mimeType)
+    throw new Error(`mimeType is ${output.mimeType}, which is not the type of the file`);
   return made;
 }
 
-/** A sound PNG of 30,000 x 30,000 pixels in 110 KB. */
+/** A valid PNG of 30,000 x 30,000 pixels in 110 KB. */
 export const makeBomb = (): Buffer =>
   encodeBilevelPng(
     30_000,
     Array.from({ length: 30_000 }, () => Buffer.alloc(0)).fill(Buffer.alloc(30_000 / 8)),
   );
 
-/** What a call did in a process of its own. */
+/** The outcome of a call in a process of its own. */
 export interface Cost {
-  /** `ok`, or the code that it was refused with. */
+  /** `ok`, or the code of the refusal. */
   outcome: string;
   ms: number;
   /** Most memory that the process and those it started held during the call, beyond what they held before, bytes. */
   growth: number;
 }
 
-/** The first calls of a tool in a process of its own, one after the other, and what each of them cost. */
+/**
+ * Makes the first calls of a tool in a process of its own, one after the other, and returns the cost of each.
+ */
 export async function costsOf(
   tool: string,
   pictures: readonly Buffer[],

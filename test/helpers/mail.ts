@@ -5,7 +5,7 @@ import { recordsAt } from './json.ts';
 import { issueCertificate } from './pki.ts';
 import { loadTool } from './tool.ts';
 
-/** The name that the mail servers of the tests go by. */
+/** The host name of the mail servers in the tests. */
 export const MAIL_HOST = 'mail.example.com';
 
 export const root = await issueCertificate({
@@ -18,7 +18,7 @@ export const good = await issueCertificate(mailSite);
 
 const tool = await loadTool('smtp-test');
 
-/** A network in which every name is that address. */
+/** A network in which every name resolves to that address. */
 export const networkOf = (address: string) =>
   createGuard({
     resolver: { addresses: async () => ({ addresses: [address], chain: [] }) },
@@ -27,7 +27,7 @@ export const networkOf = (address: string) =>
     ca: [root.cert],
   });
 
-/** What the tool answers of the server at that address. */
+/** Returns the tool's output for the server at that address. */
 export const probe = (
   { address, port }: { address: string; port: number },
   body: Record<string, unknown> = {},
@@ -39,6 +39,6 @@ export const probe = (
     { egress: networkOf(address), deadline: Date.now() + ms, signal },
   );
 
-/** The steps in short: `ehlo 250`, with `!` where it is not ok and `-` where there was no reply. */
+/** Abbreviates the steps: `ehlo 250`, with `!` where a step is not ok and `-` where there was no reply. */
 export const stepsOf = (output: Record<string, unknown>): string[] =>
   recordsAt(output.steps).map(({ step, code, ok }) => `${step} ${code ?? '-'}${ok === true ? '' : ' !'}`);

@@ -4,9 +4,9 @@ import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import { until } from './books.ts';
 
-/** A mail as Python's parser reads it. */
+/** A mail as parsed by Python. */
 export interface Received {
-  /** Of the envelope. */
+  /** Sender of the envelope. */
   from: string;
   to: string[];
   headers: [string, string][];
@@ -15,15 +15,15 @@ export interface Received {
   links: string[];
 }
 
-/** A mail server on loopback that keeps what it is given. */
+/** A mail server on loopback that keeps the received mails. */
 export interface Mailbox {
   url: string;
-  /** Mails to an address, once there are so many. @throws when they do not come */
+  /** Waits for this many mails to an address. @throws when they do not arrive */
   until(email: string, count?: number): Promise<Received[]>;
   to(email: string): Received[];
-  /** From now on mail to this address is refused, or taken again. */
+  /** Refuses mail to this address from now on, or accepts it again. */
   refuse(email: string, refused: boolean): void;
-  /** Keeps senders waiting until they are released. */
+  /** Makes senders wait until they are released. */
   hold(): { release(): void };
   close(): Promise<void>;
 }

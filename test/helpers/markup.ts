@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { type DefaultTreeAdapterMap, parse } from 'parse5';
 
-/** What the tests read of our pages. */
+/** A node of a parsed page. */
 type Node = DefaultTreeAdapterMap['node'];
 export type Element = DefaultTreeAdapterMap['element'];
 
@@ -16,13 +16,13 @@ export const attribute = ({ attrs }: Element, name: string): string | undefined 
 export const textOf = (node: Node): string =>
   'value' in node ? node.value : 'childNodes' in node ? node.childNodes.map(textOf).join('') : '';
 
-/** The words of the page's main part, one space between them. */
+/** Returns the words of the page's main part, separated by single spaces. */
 export function mainText(elements: readonly Element[]): string {
   const main = elements.find(({ tagName }) => tagName === 'main');
   return main === undefined ? '' : textOf(main).replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Names of elements and attributes: what markup there is, whatever the texts say. */
+/** The names of elements and attributes: the markup without its texts. */
 export const shape = (elements: readonly Element[]): string[] =>
   elements.map(({ tagName, attrs }) => [tagName, ...attrs.map(({ name }) => name)].join(' '));
 
@@ -32,7 +32,9 @@ export const linksOf = (elements: readonly Element[]): string[] =>
 export const CSP =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** The elements of a page that is valid, and that may run and style nothing in place. */
+/**
+ * Returns the elements of a page. Asserts that the page is valid and contains no inline scripts or styles.
+ */
 export async function pageOf(t: ExecutionContext, response: Response): Promise<Element[]> {
   t.is(response.headers.get('content-type'), 'text/html; charset=utf-8');
   t.is(response.headers.get('cache-control'), 'no-store');

@@ -29,8 +29,8 @@ async function waitUntilRunning(child: ChildProcess): Promise<void> {
 /**
  * Runs BIND as a child of the test, on a free loopback port, with files in a temporary folder.
  *
- * @param zones master files by the name of their zone
- * @param failing zones that are forwarded to a closed port, so that it answers SERVFAIL for them
+ * @param zones master files by zone name
+ * @param failing zones that are forwarded to a closed port, so that their answer is SERVFAIL
  */
 export async function startNamed(zones: Record<string, string>, failing: readonly string[]): Promise<Named> {
   const folder = await mkdtemp(join(tmpdir(), 'named-'));
@@ -50,7 +50,7 @@ export async function startNamed(zones: Record<string, string>, failing: readonl
   const program = join(folder, 'named');
   await copyFile('/usr/sbin/named', program);
 
-  // So that it does not outlive a test that is killed.
+  // Ends it when the test is killed.
   const withParent = ['--pdeathsig', 'KILL', program];
   const child = spawn('setpriv', [...withParent, '-g', '-n', '1', '-c', join(folder, 'named.conf')], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -71,7 +71,7 @@ export async function startNamed(zones: Record<string, string>, failing: readonl
   }
 }
 
-/** What `dig` was told: the code of the answer, and its records with their data in master-file form. */
+/** An answer as `dig` reports it: the code, and the records with their data in master-file form. */
 export interface DigAnswer {
   status: string;
   records: { owner: string; ttl: number; type: string; data: string }[];
@@ -89,7 +89,7 @@ function parseDig(text: string): DigAnswer {
   return { status: /status: (\w+)/.exec(text)?.[1] ?? '', records };
 }
 
-/** Asks with BIND's own client, for something to compare with: one answer for each type, in their order. */
+/** Queries with BIND's own client, as a reference: one answer for each type, in order. */
 export async function dig(server: DnsServer, name: string, types: readonly string[]): Promise<DigAnswer[]> {
   const options = ['+noall', '+comments', '+answer', '+idnin'];
   const { stdout } = await promisify(execFile)(
@@ -101,6 +101,6 @@ export async function dig(server: DnsServer, name: string, types: readonly strin
     .split(/^;; Got answer:$/m)
     .slice(1)
     .map(parseDig);
-  if (answers.length !== types.length) throw new Error(`dig has no answer to each question:\n${stdout}`);
+  if (answers.length !== types.length) throw new Error(`dig did not answer every question:\n${stdout}`);
   return answers;
 }

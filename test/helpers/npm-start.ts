@@ -14,7 +14,7 @@ export interface Exit {
   stderr: string;
 }
 
-/** `npm start` as a user runs it: with nothing in the environment but what the test sets. */
+/** Runs `npm start` as a user does, with only the environment that the test sets. */
 export function npmStart(env: Record<string, string>) {
   const cache = process.env.XDG_CACHE_HOME;
   const child = spawn('npm', ['start'], {
@@ -27,7 +27,7 @@ export function npmStart(env: Record<string, string>) {
     exit.stdout += chunk;
   });
   child.stderr.on('data', (chunk) => {
-    // npm's own remarks are no part of what we print.
+    // npm's own messages are not part of the output.
     exit.stderr += String(chunk).replace(/^npm (?:warn|error|notice).*\n?/gm, '');
   });
   const exited = new Promise<Exit>((resolve) => {
@@ -45,7 +45,7 @@ export function npmStart(env: Record<string, string>) {
       resolve();
     });
   });
-  // Not every test waits for it.
+  // Prevents an unhandled rejection in tests that do not wait for it.
   ready.catch(() => undefined);
   return {
     pid: child.pid ?? 0,

@@ -6,7 +6,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 
 const run = promisify(execFile);
 
-/** Converts files with LibreOffice as it is installed, in one go. @returns the paths of what it made */
+/** Converts files with the installed LibreOffice in one run. @returns the paths of the results */
 export async function convertPlainly(
   folder: string,
   to: string,
@@ -18,7 +18,7 @@ export async function convertPlainly(
   const options = ['--headless', profile, '--convert-to', to, '--outdir', outdir];
   await run('soffice', [...options, ...files], {
     timeout: 150_000,
-    // As in the sandbox: no language, and not the paper that this machine has in /etc/papersize.
+    // As in the sandbox: no language, and not the paper size of this machine in /etc/papersize.
     env: { ...process.env, LANG: 'C.UTF-8', PAPERSIZE: 'letter', TMPDIR: folder },
   });
   const made = await readdir(outdir);
@@ -28,14 +28,14 @@ export async function convertPlainly(
   });
 }
 
-/** What a reader sees of a PDF, by poppler. */
+/** Reads pages and text of a PDF with poppler. */
 export async function readPdf(path: string): Promise<{ pages: number; text: string }> {
   const { stdout } = await run('pdfinfo', [path]);
   const text = await run('pdftotext', ['-layout', path, '-'], { maxBuffer: 64 * 2 ** 20 });
   return { pages: Number(/^Pages:\s+(\d+)$/m.exec(stdout)?.[1]), text: text.stdout };
 }
 
-/** Its pages as poppler draws them, each the bytes of a grey picture. */
+/** Renders the pages with poppler, each as the bytes of a grey image. */
 export async function drawPdf(path: string): Promise<Buffer[]> {
   await run('pdftoppm', ['-r', '72', '-gray', path, path]);
   const folder = dirname(path);
@@ -46,11 +46,11 @@ export async function drawPdf(path: string): Promise<Buffer[]> {
 export interface ZipPart {
   name: string;
   data?: Buffer | string;
-  /** Instead of `data`: deflated already, of so many bytes. */
+  /** In place of `data`: deflated bytes and their original size. */
   deflated?: { bytes: Buffer; size: number };
 }
 
-/** A ZIP archive, honest or not. */
+/** A ZIP archive whose headers may misstate its content. */
 export function zipOf(parts: readonly ZipPart[]): Buffer {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -90,13 +90,13 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 export interface DocxOptions {
   /** XML within `w:body`. */
   body?: string;
-  /** Type (last part of its address), target of external relations; their ids are x0, x1 … */
+  /** Type (last part of its URI) and target of external relations; their ids are x0, x1 … */
   external?: readonly (readonly [type: string, target: string])[];
   mainType?: string;
   extra?: readonly ZipPart[];
 }
 
-/** The least that Word takes for a document. */
+/** The smallest document that Word accepts. */
 export function makeDocx({
   body = '',
   external = [],

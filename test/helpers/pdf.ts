@@ -4,9 +4,9 @@ type Body = string | Buffer;
 export interface PdfParts {
   /** By object number. 1 is the catalog, 2 the root of the page tree, 9 the information dictionary. */
   objects: Readonly<Record<number, Body>>;
-  /** Entries of the trailer beside these. */
+  /** Further entries of the trailer. */
   trailer?: string;
-  /** Of the cross-reference table; default where it stands. */
+  /** Offset of the cross-reference table; default its real offset. */
   startxref?: number;
 }
 
@@ -31,7 +31,7 @@ export const streamOf = (dictionary: string, data: Buffer): Buffer =>
     Buffer.from('\nendstream'),
   ]);
 
-/** Puts a file together (ISO 32000-2, 7.5), right or as wrong as its parts are. */
+/** Assembles a file (ISO 32000-2, 7.5); invalid parts make an invalid file. */
 export function makePdf({ objects, trailer = '', startxref }: PdfParts): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n')];
   const offsets = new Map<number, number>();
@@ -60,11 +60,11 @@ export function makePdf({ objects, trailer = '', startxref }: PdfParts): Buffer 
 
 interface XrefStreamParts {
   objects: Readonly<Record<number, Body>>;
-  /** Object number -> its place in the object stream that is object 10. */
+  /** Object number -> its index in the object stream, which is object 10. */
   packed?: Readonly<Record<number, number>>;
   /** Entries of the stream's dictionary: /Size, /Filter … */
   dictionary: string;
-  /** From the entries to the data of the stream. */
+  /** Encodes the entries as the data of the stream. */
   encode?: (entries: Buffer) => Buffer;
 }
 

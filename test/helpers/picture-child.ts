@@ -6,8 +6,8 @@ import { type Cost, startFiles } from './images.ts';
 import { loadTool } from './tool.ts';
 
 /**
- * Run as a process of its own: has a tool take pictures, one after the other, and prints what each of them cost. Everything is
- * loaded before the first.
+ * Runs as a separate process: calls an image tool several times in sequence and prints the cost of each call.
+ * All modules are loaded before the first call.
  */
 const [name = '', body = '{}', ...paths] = process.argv.slice(2);
 const tool = await loadTool(name);

@@ -9,25 +9,25 @@ import type { Certificate } from './certificates.ts';
 const run = promisify(execFile);
 
 export interface Issue {
-  /** As `openssl req -subj` writes it; `/` is empty. */
+  /** As in `openssl req -subj`; `/` is empty. */
   subject: string;
-  /** Values of subjectAltName as openssl's configuration writes them, `DNS.1=example.com`. */
+  /** Values of subjectAltName as in openssl's configuration, `DNS.1=example.com`. */
   names?: readonly string[];
-  /** null for a certificate that signs itself. */
+  /** null for a self-signed certificate. */
   issuer: Certificate | null;
-  /** Of validity from now; 0 or -1 for one that has expired. */
+  /** Validity from now; 0 or -1 for an expired certificate. */
   days?: number;
   authority?: boolean;
   digest?: 'sha256' | 'sha1';
-  /** Further extensions as openssl's configuration writes them, `nameConstraints=permitted;DNS:example.com`. */
+  /** Further extensions as in openssl's configuration, `nameConstraints=permitted;DNS:example.com`. */
   extensions?: readonly string[];
-  /** RSA key of so many bits; default an elliptic curve key. */
+  /** Size of an RSA key; default an elliptic curve key. */
   bits?: number;
-  /** A key that there is already, PEM. */
+  /** An existing key, PEM. */
   key?: string;
 }
 
-/** Has openssl make a certificate; for one that signs itself and nothing else there is `makeCertificate`. */
+/** Creates a certificate with openssl. `makeCertificate` suffices for plain self-signed certificates. */
 export async function issueCertificate({
   subject,
   names = [],
@@ -73,7 +73,10 @@ export async function issueCertificate({
 const armour = (der: Buffer): string =>
   `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 
-/** The certificate with other times of as many characters, `261231235959Z`; null for one that stays. Nobody has signed that. */
+/**
+ * Replaces the validity times of a certificate with others of the same length, `261231235959Z`; null keeps a
+ * time. The signature becomes invalid.
+ */
 export function retime({ cert, key }: Certificate, from: string | null, to: string | null): Certificate {
   const times = [from, to];
   const der = new X509Certificate(cert).raw

@@ -24,10 +24,10 @@ const PROGRAMS = '/usr/lib/postfix/sbin';
 const QUEUES = ['active', 'bounce', 'corrupt', 'defer', 'deferred', 'flush', 'hold', 'incoming'];
 const PLACES = [...QUEUES, 'maildrop', 'pid', 'private', 'public', 'saved', 'trace'];
 
-/** Resolves with the output of a program that is to end well. */
+/** Resolves with the output of a program. Rejects when it fails. */
 async function output(file: string, args: string[], input = ''): Promise<string> {
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  // It may end without reading; its exit code tells whether that was right.
+  // It may exit without reading; its exit code decides.
   child.stdin.on('error', () => undefined).end(input);
   const chunks = child.stdout.toArray();
   const [code] = await once(child, 'exit');
@@ -53,12 +53,12 @@ async function untilOpen(address: string, port: number): Promise<void> {
 }
 
 /**
- * Runs Postfix, with its own configuration and queue in a temporary folder, on an address of its own: port 2525 with
- * STARTTLS, 465 with TLS from the start, 587 without TLS. AUTH by Cyrus SASL knows one user.
+ * Runs Postfix, with configuration and queue in a temporary folder, on a loopback address of its own: port
+ * 2525 with STARTTLS, 465 with implicit TLS, 587 without TLS. AUTH by Cyrus SASL has one user.
  */
 export async function startPostfix({ certificate, user }: PostfixOptions): Promise<Postfix> {
   const address = ownLoopback();
-  // Its daemons run as another user, who may not pass through the folder that `npm test` gives us.
+  // Its daemons run as another user, who has no access to the temporary folder of `npm test`.
   const folder = await mkdtemp('/tmp/postfix-');
   const at = (...names: string[]): string => join(folder, ...names);
   // Its daemons run as a user of its own.

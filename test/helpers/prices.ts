@@ -1,4 +1,4 @@
-/** Credits a call of each tool costs, as the service's specification has them. */
+/** Credits per call of each tool, from the service's specification. */
 export const PRICES: Readonly<Record<string, number>> = {
   'gold-price': 1,
   'hash-text': 1,

@@ -6,7 +6,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // It ended while we looked.
+    // The process ended meanwhile.
     return '';
   }
 }
@@ -14,7 +14,10 @@ function read(path: string): string {
 const pids = (): number[] =>
   readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 
-/** Every living process with `text` in its command line or its environment, and all under it, as `<pid> <command line>`. */
+/**
+ * Returns every living process with `text` in its command line or environment, and all descendants, as `<pid>
+ * <command line>`.
+ */
 export function processesWith(text: string): string[] {
   const named = pids().filter(
     (pid) =>
@@ -26,7 +29,7 @@ export function processesWith(text: string): string[] {
     .map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
 }
 
-/** Waits until there is no such process any more; answers those that are left after `ms`. */
+/** Waits until no such process exists. Returns those that remain after `ms`. */
 export async function remaining(text: string, ms: number): Promise<string[]> {
   const deadline = Date.now() + ms;
   for (;;) {
@@ -36,20 +39,23 @@ export async function remaining(text: string, ms: number): Promise<string[]> {
   }
 }
 
-/** The pid of the one process whose command line matches. */
+/** Returns the pid of the only process whose command line matches. */
 export function pidOf(text: string, command: RegExp): number {
   const found = processesWith(text).filter((line) => command.test(line));
   if (found.length !== 1) throw new Error(`${found.length} processes match ${command}: ${found.join('; ')}`);
   return Number.parseInt(found[0] ?? '', 10);
 }
 
-/** A dead process whose exit code nobody has asked for yet, a zombie, is not alive. */
+/** Zombies, dead processes whose exit code has not been collected, are not alive. */
 export const isAlive = (pid: number): boolean => {
   const status = read(`/proc/${pid}/status`);
   return status !== '' && !/^State:\s+Z/m.test(status);
 };
 
-/** Waits until all of them are dead: the kernel ends a killed namespace in its own time. @returns those left after `ms` */
+/**
+ * Waits until all of them are dead, because the kernel ends a killed namespace asynchronously. @returns those
+ * that remain after `ms`
+ */
 export async function stillAlive(pids: readonly number[], ms: number): Promise<number[]> {
   const deadline = Date.now() + ms;
   for (;;) {
@@ -59,7 +65,7 @@ export async function stillAlive(pids: readonly number[], ms: number): Promise<n
   }
 }
 
-/** Every process that descends from one and whose command line matches. */
+/** Returns the descendants of a process whose command line matches. */
 export function childrenOf(pid: number, command: RegExp): number[] {
   const parents = new Map(
     pids().map((it) => [it, Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${it}/status`))?.[1])]),
@@ -75,12 +81,12 @@ const linkOf = (path: string): string => {
   try {
     return readlinkSync(path);
   } catch {
-    // It was closed while we looked.
+    // It was closed meanwhile.
     return '';
   }
 };
 
-/** The TCP ports that a process and all that descend from it listen on, as the kernel tells (proc_pid_net(5)). */
+/** Returns the TCP ports on which a process and its descendants listen, from proc_pid_net(5). */
 export function portsOf(pid: number): number[] {
   const files = new Set(
     [pid, ...childrenOf(pid, /^/)].flatMap((it) =>

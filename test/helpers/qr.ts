@@ -8,13 +8,13 @@ import {
 import jsQrModule from 'jsqr';
 import { PNG } from 'pngjs';
 
-/** A grey picture, 0 black to 255 white. */
+/** A grey image, 0 black to 255 white. */
 export interface GreyImage {
   width: number;
   height: number;
-  /** A byte a pixel. */
+  /** One byte per pixel. */
   pixels: Uint8ClampedArray<ArrayBuffer>;
-  /** The same, four bytes a pixel. */
+  /** The same, four bytes per pixel. */
   rgba: Uint8ClampedArray<ArrayBuffer>;
 }
 
@@ -25,17 +25,17 @@ export function readPng(base64: string): GreyImage {
   return { width, height, pixels, rgba: new Uint8ClampedArray(data) };
 }
 
-/** Finds and reads a code as jsQR does; null when it does not. */
+/** Finds and reads a code with jsQR; null on failure. */
 export const readWithJsQr = ({ width, height, rgba }: GreyImage): string | null =>
   jsQrModule.default(rgba, width, height, { inversionAttempts: 'dontInvert' })?.data ?? null;
 
-/** Reads a straight and clean code as ZXing does. @throws when it does not */
+/** Reads an upright, clean code with ZXing. @throws on failure */
 export function readWithZxing({ width, height, pixels }: GreyImage): string {
   const bitmap = new BinaryBitmap(new HybridBinarizer(new RGBLuminanceSource(pixels, width, height)));
   return new QRCodeReader().decode(bitmap, new Map([[DecodeHintType.PURE_BARCODE, true]])).getText();
 }
 
-/** The columns and rows between which there is anything dark, both included. */
+/** Returns the first and last columns and rows that contain dark pixels. */
 export function darkBounds({
   width,
   height,

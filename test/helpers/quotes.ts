@@ -10,14 +10,14 @@ import { startDatabase } from './stack.ts';
 export interface QuotesRig {
   store: Store;
   quotes: Quotes;
-  /** What went wrong, as the operator's log has it. */
+  /** Errors as in the operator's log. */
   faults: string[];
-  /** The same feeds and database seen from one more worker. */
+  /** The quotes of another worker with the same feeds and database. */
   another(): Quotes;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Everything that is stored was stored so much earlier; clocks cannot be turned, this can. */
+/** Moves all stored quotes into the past, because the clock cannot be moved. */
 export async function age({ quotes }: Pick<Store, 'quotes'>, ms: number): Promise<void> {
   const earlier = (date: Date): Date => new Date(date.getTime() - ms);
   for (const feed of await quotes.find().toArray()) {

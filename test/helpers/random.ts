@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 
-/** A source of numbers that gives the same ones again for the same seed. */
+/** A deterministic source of random numbers: the same seed gives the same numbers. */
 export interface Random {
-  /** An integer from min to max, both possible. */
+  /** Returns an integer from min to max, both inclusive. */
   integer(min: number, max: number): number;
   pick<T>(items: readonly T[]): T;
   bytes(length: number): Buffer;
-  /** Well-formed text of so many code points, of one to four bytes of UTF-8, U+0000 never. */
+  /** Returns well-formed text of this many code points, of one to four bytes of UTF-8, never U+0000. */
   text(codePoints: number): string;
 }
 
@@ -29,7 +29,7 @@ const RANGES = [
   [0x10000, 0x10ffff],
 ] as const;
 
-/** Random test data from a seed of one's own. */
+/** Random test data from a given seed. */
 export function createRandom(seed: number): Random {
   const numbers = xorshift(seed);
   const integer = (min: number, max: number): number => min + (numbers.next().value % (max - min + 1));
@@ -52,7 +52,7 @@ export function createRandom(seed: number): Random {
 }
 
 /**
- * Random test data; the seed is logged, and `TEST_SEED=<seed>` gives the same data again.
+ * Random test data. The seed is logged, and `TEST_SEED=<seed>` gives the same data again.
  *
  * @param log `t.log` of the test
  */

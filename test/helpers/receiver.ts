@@ -2,18 +2,18 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listen } from './egress.ts';
 
-/** A delivery as it came. */
+/** A received delivery. */
 export interface Delivery {
   at: number;
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** Id and kind of the event, as the body says. */
+  /** Id and type of the event, from the body. */
   id: string;
   event: string;
 }
 
-/** What a receiver does with a delivery; null: it never answers. */
+/** The response of a receiver to a delivery; null never responds. */
 export type Answer = {
   status?: number;
   headers?: Record<string, string>;
@@ -24,16 +24,16 @@ export type Answer = {
 /** A webhook receiver on loopback. */
 export interface Receiver {
   port: number;
-  /** Of the path /hook. */
+  /** URL of the path /hook. */
   url: string;
   received: Delivery[];
-  /** Most deliveries that were open at once. */
+  /** The largest number of deliveries that were open at the same time. */
   mostAtOnce(): number;
-  /** Decides on every delivery from now on. */
+  /** Sets the response to deliveries from now on. */
   answer(how: (delivery: Delivery) => Answer): void;
-  /** Tells of every delivery from now on, as it comes. */
+  /** Calls `tell` for each delivery from now on. */
   watch(tell: (delivery: Delivery) => void): void;
-  /** Resolves when so many have come. @throws when they do not come in time */
+  /** Resolves when this many have arrived. @throws when they do not arrive in time */
   until(count: number, withinMs?: number): Promise<Delivery[]>;
   close(): void;
 }

@@ -7,7 +7,10 @@ import { run } from '../../dev/programs/run.ts';
 const PACKAGES = ['schemathesis==4.4.1', 'hypothesis==6.140.3'];
 const LIMITS = { idleMs: 300_000, totalMs: 900_000 };
 
-/** Path of schemathesis, from PATH or packed with its Python packages into one file (https://github.com/linkedin/shiv). */
+/**
+ * Path of schemathesis, from PATH or packed with its Python packages into one file
+ * (https://github.com/linkedin/shiv).
+ */
 export const findSchemathesis = (log: (line: string) => void): Promise<string> =>
   findOrFetch(
     {
@@ -18,7 +21,7 @@ export const findSchemathesis = (log: (line: string) => void): Promise<string> =
           title: 'from PyPI',
           async fetch(folder, _log, signal) {
             const python = await onPath('python3');
-            if (python === null) throw new Error('there is no python3');
+            if (python === null) throw new Error('python3 is missing');
             const lib = join(folder, 'lib');
             const program = join(folder, 'schemathesis');
             const options = { env: { ...clientEnv(), PYTHONPATH: lib }, signal, ...LIMITS };

@@ -13,13 +13,13 @@ export interface Credentials {
   password: string;
 }
 
-/** An e-mail nobody has, and a password. */
+/** A unique email address and a password. */
 export const freshCredentials = (): Credentials => ({
   email: `${randomUUID()}@example.com`,
   password: randomUUID(),
 });
 
-/** POSTs to better-auth as a page of `origin` does, or as a program does when that is left out. */
+/** POSTs to better-auth like a page of `origin`, or like a program when that is left out. */
 export const postAuth = (
   baseUrl: string,
   path: string,
@@ -32,7 +32,7 @@ export const postAuth = (
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-/** The Cookie header that a browser sends after this answer. @throws when it set no session */
+/** Returns the Cookie header that a browser sends after this response. @throws when it set no session */
 export function cookieOf(response: Response): string {
   const cookies = response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '');
   if (!cookies.some((cookie) => cookie.includes('session_token=')))
@@ -40,15 +40,15 @@ export function cookieOf(response: Response): string {
   return cookies.join('; ');
 }
 
-/** Signs up; answers the Cookie header of the session. */
+/** Signs up. Returns the Cookie header of the session. */
 export const signUp = async (baseUrl: string, who: Credentials): Promise<string> =>
   cookieOf(await postAuth(baseUrl, 'sign-up/email', { name: 'Test', ...who }));
 
-/** Signs in; answers the Cookie header of the session. */
+/** Signs in. Returns the Cookie header of the session. */
 export const signIn = async (baseUrl: string, who: Credentials): Promise<string> =>
   cookieOf(await postAuth(baseUrl, 'sign-in/email', who));
 
-/** Somebody who can sign in, made the way an operator makes them. */
+/** Creates a user who can sign in, with the operator's command. */
 export async function makeUser(stack: Pick<Stack, 'mongodbUri' | 'env'>, role: Role): Promise<Credentials> {
   const env = readEnv(stack.env);
   const log = createLog(env, 'test', await loadRegistry());

@@ -6,17 +6,17 @@ import { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Certificate } from './certificates.ts';
 
-/** An address of loopback that is nobody else's, so that the ports of mail are free on it. */
+/** A loopback address that is not otherwise in use, so that the mail ports are free on it. */
 export const ownLoopback = (): string => `127.${[1, 2, 3].map(() => randomInt(1, 255)).join('.')}`;
 
-/** A server's end of a connection. */
+/** The server's end of a connection. */
 export interface Peer {
   say(text: string | Buffer): void;
-  /** The next line from the client. @throws when it has gone */
+  /** The next line from the client. @throws when the client has disconnected */
   hear(): Promise<string>;
-  /** Speaks TLS from here on. @throws when the client has gone */
+  /** Starts TLS. @throws when the client has disconnected */
   secure(certificate: Certificate): Promise<void>;
-  /** Ends with RST where the kernel can. */
+  /** Closes the connection with RST where the kernel can. */
   reset(): void;
 }
 
@@ -45,7 +45,7 @@ function createPeer(tcp: Socket, heard: string[]): Peer {
     say: (text) => socket.write(text),
     async hear() {
       while (!buffer.includes('\n')) {
-        if (socket.destroyed || socket.readableEnded) throw new Error('the client has gone');
+        if (socket.destroyed || socket.readableEnded) throw new Error('the client has disconnected');
         await once(socket, 'more');
       }
       const end = buffer.indexOf('\n');
@@ -65,7 +65,7 @@ function createPeer(tcp: Socket, heard: string[]): Peer {
   };
 }
 
-/** A server that says what the script says, to each client anew, and closes the connection when it is through. */
+/** Starts a server that runs the script for each client and then closes the connection. */
 export async function startSmtp(
   script: (peer: Peer) => Promise<void> | void,
   port = 2525,
@@ -78,7 +78,7 @@ export async function startSmtp(
     try {
       await script(createPeer(socket, state.heard));
     } catch {
-      // The client went away in the middle.
+      // The client disconnected during the script.
     }
     socket.end();
   });
@@ -97,9 +97,9 @@ export async function startSmtp(
 }
 
 /**
- * Answers commands by their first word, as a decent server would, until QUIT.
+ * Replies to commands by their first word, as a correct server would, until QUIT.
  *
- * @param answers exceptions; after a command with null it returns without an answer
+ * @param answers exceptions; after a command with null it returns without a reply
  */
 export async function serve(peer: Peer, answers: Record<string, string | Buffer | null> = {}): Promise<void> {
   const usual = {
@@ -117,7 +117,7 @@ export async function serve(peer: Peer, answers: Record<string, string | Buffer 
   }
 }
 
-/** What `swaks` was told, in the terms of the tool. */
+/** The findings of `swaks`, in the tool's terms. */
 export interface SwaksReport {
   extensions: string[];
   tls: boolean;
@@ -125,7 +125,10 @@ export interface SwaksReport {
   transcript: string;
 }
 
-/** Has swaks, the mail tester, hold the same conversation. It ends after AUTH, and does without the user's own settings. */
+/**
+ * Has swaks, the mail tester, hold the same conversation. It ends after AUTH and ignores the user's own
+ * settings.
+ */
 export async function swaks(server: string, port: number, ...options: string[]): Promise<SwaksReport> {
   const where = ['--server', server, '--port', `${port}`, '--timeout', '10', '--helo', '[127.0.0.1]'];
   const args = [...where, ...options];
@@ -135,7 +138,7 @@ export async function swaks(server: string, port: number, ...options: string[]):
     env: { PATH: process.env.PATH, HOME: '/nonexistent' },
   }).then(
     ({ stdout }) => stdout,
-    // It ends with a code when AUTH is refused.
+    // swaks exits with a code when AUTH is refused.
     (error: { stdout?: string }) => error.stdout ?? '',
   );
   const hellos = transcript.split(/^ [-~]> EHLO .*\n/m).slice(1);

@@ -14,14 +14,14 @@ import {
 } from '../../dev/stack.ts';
 
 export interface Stack extends Service {
-  /** With a database of its own. */
+  /** MongoDB with a database of the stack's own. */
   mongodbUri: string;
   temporalAddress: string;
-  /** Of its own. */
+  /** A namespace of the stack's own. */
   namespace: string;
-  /** A temporary folder of its own. */
+  /** A temporary folder of the stack's own. */
   dataDir: string;
-  /** What its processes were given: for `readEnv`, or to run the operator commands with. */
+  /** The environment of its processes, for `readEnv` or for the operator commands. */
   env: Record<string, string>;
 }
 
@@ -29,16 +29,16 @@ type Addresses = Pick<Servers, 'mongodbUri' | 'temporalAddress'> & Partial<Pick<
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
-// The test run was killed: end, so that the channels to the processes we started close, and they end too.
+// The test run was killed. Exiting closes the channels to the child processes, which then end too.
 process.once('disconnect', () => process.exit(1));
 
 const makeFolder = (parent = tmpdir()) => mkdtemp(join(parent, 'utility-tools-test-'));
 const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true });
 
 /**
- * A MongoDB and a Temporal for one test alone, which may kill and start them.
+ * Starts a MongoDB and a Temporal server for a single test, which may kill and restart them.
  *
- * @param parent folder for their data. Default: that of temporary files
+ * @param parent folder for their data. Default: the folder of temporary files
  */
 export async function startOwnServers(
   parent?: string,
@@ -47,7 +47,7 @@ export async function startOwnServers(
   const dataDir = owned.adopt(await makeFolder(parent), removeFolder);
   const servers = owned.adopt(await startServers({ dataDir, log }), (it) => it.stop());
   const { mongod, temporal } = servers;
-  if (mongod === null || temporal === null) throw new Error('startServers was given no address');
+  if (mongod === null || temporal === null) throw new Error('startServers returned no address');
   const running = owned.move();
   return { ...servers, mongod, temporal, stop: () => running.disposeAsync() };
 }
@@ -58,7 +58,7 @@ const shared: { servers: ReturnType<typeof startOwnServers> | null; users: numbe
   users: 0,
 };
 
-/** The servers of `npm test`, or ones of our own. */
+/** Returns the servers of `npm test`, or starts servers for this process. */
 async function useServers(): Promise<Addresses & { leave(): Promise<void> }> {
   const { TEST_MONGODB_URI: mongodbUri, TEST_TEMPORAL_ADDRESS: temporalAddress } = process.env;
   if (mongodbUri && temporalAddress) return { mongodbUri, temporalAddress, leave: async () => undefined };
@@ -93,7 +93,7 @@ async function dropDatabase(uri: string): Promise<void> {
   }
 }
 
-/** A database of its own on the shared MongoDB. */
+/** Creates a database on the shared MongoDB. */
 export async function startDatabase(): Promise<{ mongodbUri: string; stop(): Promise<void> }> {
   const servers = await useServers();
   const mongodbUri = freshDatabase(servers.mongodbUri);
@@ -106,7 +106,7 @@ export async function startDatabase(): Promise<{ mongodbUri: string; stop(): Pro
   };
 }
 
-/** A namespace of its own on the shared Temporal server. */
+/** Creates a namespace on the shared Temporal server. */
 export async function startNamespace() {
   const { temporalAddress, leave } = await useServers();
   const namespace = freshName();
@@ -115,17 +115,20 @@ export async function startNamespace() {
 }
 
 export interface StackOptions {
-  /** API processes. Default 1. */
+  /** Number of API processes. Default 1. */
   apis?: number;
   /** Default: the orchestrator and every pool that has a tool. */
   pools?: readonly string[];
-  /** Over the defaults of a test: no limits, free ports, warnings only. */
+  /** Overrides the defaults of the tests: no limits, free ports, warnings only. */
   env?: Record<string, string>;
-  /** Default: the shared ones. These are not stopped with the stack. */
+  /** Default: the shared servers. Servers given here are not stopped with the stack. */
   servers?: Addresses;
 }
 
-/** The whole service on a database and a namespace of its own. Start it in `test.before`, stop it in `test.after.always`. */
+/**
+ * Starts the whole service on a database and a namespace of its own. Start it in `test.before`, stop it in
+ * `test.after.always`.
+ */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   await using owned = new AsyncDisposableStack();
   const servers = options.servers ?? owned.adopt(await useServers(), (it) => it.leave());
@@ -134,7 +137,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const mongodbUri = freshDatabase(servers.mongodbUri);
   const namespace = freshName();
   await prepareNamespace(temporalAddress, namespace);
-  // Servers of the test's own may be down by then, and their data goes with them.
+  // The test's own servers may be down by then; their data is deleted with them.
   if (options.servers === undefined) owned.defer(() => dropDatabase(mongodbUri));
   const env = {
     NODE_ENV: 'test',
@@ -146,7 +149,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     MONGODB_URI: mongodbUri,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_NAMESPACE: namespace,
-    // No test reaches the Internet: nothing listens here.
+    // Tests do not reach the Internet: no server listens here.
     GOLD_FEED_URL: 'http://127.0.0.1:9',
     FX_FEED_URL: 'http://127.0.0.1:9',
     ...options.env,

@@ -15,7 +15,7 @@ const PROGRAM = {
 };
 const START_MS = 30_000;
 
-/** What Stripe was asked, as it came. */
+/** A request that the Stripe mock received. */
 export interface StripeRequest {
   path: string;
   idempotencyKey: string | undefined;
@@ -26,14 +26,14 @@ export interface StripeRequest {
 export interface StripeMock {
   url: string;
   requests: StripeRequest[];
-  /** The next request gets this status and no answer of Stripe's. */
+  /** Fails the next request with this status and a body that is not Stripe's. */
   failNext(status: number): void;
   stop(): Promise<void>;
 }
 
 /**
- * Stripe's own stand-in for its API, which checks requests against Stripe's OpenAPI document and answers examples, behind
- * a server that writes down what was asked.
+ * Starts Stripe's own mock of its API, which checks requests against Stripe's OpenAPI document and responds
+ * with examples, behind a server that records the requests.
  */
 export async function startStripeMock(log: (line: string) => void): Promise<StripeMock> {
   await using owned = new AsyncDisposableStack();

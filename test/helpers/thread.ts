@@ -10,11 +10,11 @@ import(workerData.module).then(({ run }) => {
 });`;
 
 /**
- * Runs a tool in a thread of its own and terminates that in the middle of the work, as a pool does with a call that
- * was cancelled or is out of time.
+ * Runs a tool in a thread of its own and terminates the thread while it works, as a pool does with a call
+ * that was cancelled or is out of time.
  *
- * @param input validated, and dear enough to be still running after 300 ms
- * @returns milliseconds from the order to the end of the thread
+ * @param input validated, and expensive enough to run for more than 300 ms
+ * @returns milliseconds from the request to the end of the thread
  */
 export async function killHalfWay(tool: string, input: Record<string, unknown>): Promise<number> {
   const module = new URL(`../../activities/tools/${tool}.ts`, import.meta.url).href;
@@ -46,9 +46,9 @@ import(workerData.module)
   .then((output) => parentPort.postMessage({ output, missed }));`;
 
 /**
- * Runs a job of `activities/jobs/` where a package is not installed.
+ * Runs a job of `activities/jobs/` without an installed package.
  *
- * @returns its output, and how often it asked for the package
+ * @returns its output, and how often it tried to load the package
  */
 export async function runJobWithout<O>(
   missing: string,

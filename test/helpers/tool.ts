@@ -9,15 +9,15 @@ import type { ToolDefinition } from '../../schemas/tool.ts';
 
 type Fields = Record<string, unknown>;
 
-/** A tool as the API and a worker see it together, without either. */
+/** A tool as the API and a worker run it together, without either of them. */
 export interface LoadedTool {
   definition: ToolDefinition;
-  /** What the API does with a body: schema, defaults, then `check`. @throws ServiceError invalid_input */
+  /** Validates a body like the API: schema, defaults, then `check`. @throws ServiceError invalid_input */
   validate(body: Fields): Fields;
   /**
-   * Validates, runs, and holds the output against its schema.
+   * Validates, runs, and checks the output against its schema.
    *
-   * @throws ServiceError invalid_input with its faults, or what the tool throws
+   * @throws ServiceError invalid_input with its faults, or the error of the tool
    */
   call(body: Fields, context?: Partial<NetworkContext> & { resource?: unknown }): Promise<Fields>;
 }
@@ -58,13 +58,16 @@ export async function loadTool(name: string): Promise<LoadedTool> {
         offload,
         ...context,
       });
-      if (!isFields(result)) throw new Error('the output is no object');
+      if (!isFields(result)) throw new Error('the output is not an object');
       return checkOutput(JSON.parse(jsonOf(result).toString()));
     },
   };
 }
 
-/** The faults for which a call is refused, before or by the tool itself. @throws when it is not refused so */
+/**
+ * Returns the faults for which a call is refused, before it runs or by the tool. @throws when it is not
+ * refused with faults
+ */
 export async function faultsOf(tool: LoadedTool, body: Fields): Promise<Fault[]> {
   try {
     await tool.call(body);

@@ -12,24 +12,24 @@ const PROGRAM = {
 };
 const START_MS = 10_000;
 
-/** What a connection suffers; see the toxics of https://github.com/Shopify/toxiproxy. */
+/** A disturbance of connections; see the toxics of https://github.com/Shopify/toxiproxy. */
 export type Toxic =
   | { type: 'latency'; attributes: { latency: number; jitter: number } }
-  /** Nothing passes, and nobody is told. */
+  /** Drops all data without closing the connection. */
   | { type: 'timeout'; attributes: { timeout: 0 } };
 
-/** A way to a server that can be made bad. */
+/** A connection to a server that can be disturbed. */
 export interface Link {
   /** host:port */
   address: string;
   poison(toxic: Toxic): Promise<void>;
-  /** Closes all connections, and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
-  /** As if nothing had been. */
+  /** Removes all disturbances. */
   heal(): Promise<void>;
 }
 
-/** A toxiproxy of one's own, with a link for each server. */
+/** Starts a toxiproxy with a link for each server. */
 export async function startToxiproxy<N extends string>(
   upstreams: Record<N, string>,
   log: (line: string) => void,

@@ -5,13 +5,13 @@ import type { Client } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { Db, MongoClient } from 'mongodb';
 
-/** A text that is nowhere by accident, and the ways in which it could lie about. */
+/** A text that cannot occur by accident, and its possible encodings. */
 export interface Marker {
   text: string;
   needles: readonly Buffer[];
 }
 
-/** The part of a text's base64 that is the same whatever stands before and after it. */
+/** The part of a text's base64 that does not depend on the text before and after it. */
 function base64Core(text: string, offset: number): string {
   const encoded = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).toString('base64');
   return encoded.slice(Math.ceil((offset * 4) / 3) + (offset === 0 ? 0 : 1), -4);
@@ -21,7 +21,8 @@ export function createMarker(): Marker {
   const word = randomBytes(12)
     .toString('hex')
     .replace(/[0-9]/g, (digit) => 'ghijkmnpqr'.charAt(Number(digit)));
-  // Characters that JSON, URLs and base64 write in other ways, and after them nothing that they could change.
+  // Contains characters that JSON, URLs and base64 encode differently; they come last, so that they change
+  // nothing after them.
   const text = `${word}é"+/%`;
   const base64 = [0, 1, 2].map((offset) => base64Core(word, offset));
   const spellings = [
@@ -45,7 +46,7 @@ export const holds = (bytes: Uint8Array, { needles }: Marker): boolean => {
 };
 
 const CHUNK = 8 * 1024 * 1024;
-/** Longer than any needle, so that none is lost between two chunks. */
+/** Longer than any needle, so that none is missed between two chunks. */
 const OVERLAP = 512;
 
 async function fileHolds(path: string, marker: Marker): Promise<boolean> {
@@ -58,7 +59,9 @@ async function fileHolds(path: string, marker: Marker): Promise<boolean> {
   }
 }
 
-/** Files below the folder that hold the marker, and how many bytes were looked at. */
+/**
+ * Searches the files below the folder for the marker. Returns the matches and the number of bytes searched.
+ */
 export async function searchFiles(
   folder: string,
   marker: Marker,
@@ -76,13 +79,16 @@ export async function searchFiles(
 
 async function collectionHolds(db: Db, name: string, marker: Marker): Promise<number> {
   let found = 0;
-  // Raw BSON: strings, keys and binary data alike.
+  // Raw BSON, so that strings, keys and binary data are all searched.
   for await (const document of db.collection(name).find({}, { raw: true }))
     if (document instanceof Uint8Array && holds(document, marker)) found++;
   return found;
 }
 
-/** Documents that hold the marker, by `<database>.<collection>`, of every collection of the server, the oplog included. */
+/**
+ * Searches every collection of the server, including the oplog, for the marker. Returns matches by
+ * `<database>.<collection>`.
+ */
 export async function searchMongodb(
   client: MongoClient,
   marker: Marker,
@@ -104,7 +110,7 @@ export async function searchMongodb(
 const isPayload = (value: object): value is Payload =>
   'metadata' in value && 'data' in value && value.data instanceof Uint8Array;
 
-/** Every string and all bytes of a message, and of each payload in it also what the codec makes of it. */
+/** Yields every string and all bytes of a message, and for each payload also its decoded form. */
 async function* contents(
   value: unknown,
   codec: PayloadCodec,
@@ -113,7 +119,7 @@ async function* contents(
   else if (value instanceof Uint8Array) yield { bytes: value, decoded: false };
   else if (typeof value === 'object' && value !== null) {
     if (isPayload(value))
-      // Without any it is an empty array of another kind.
+      // An empty payload is decoded to an array of another kind.
       for (const { data } of await codec.decode([value]))
         if (data && data.length > 0) yield { bytes: data, decoded: true };
     for (const [key, member] of Object.entries(value)) {
@@ -126,13 +132,13 @@ async function* contents(
 export interface TemporalTraces {
   workflows: number;
   payloads: number;
-  /** Ids of workflows that hold the marker as the server sees them. */
+  /** Ids of workflows that contain the marker in the server's view. */
   plain: string[];
-  /** Ids of workflows that hold it for who has the key. */
+  /** Ids of workflows that contain it after decryption. */
   decoded: string[];
 }
 
-/** Looks through every workflow of the client's namespace: its description and all of its history. */
+/** Searches every workflow of the client's namespace: its description and its whole history. */
 export async function searchTemporal(
   client: Client,
   codec: PayloadCodec,

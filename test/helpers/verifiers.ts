@@ -7,17 +7,17 @@ import { findGo } from '../../dev/programs/go.ts';
 
 const run = promisify(execFile);
 
-/** What a receiver has in hand. */
+/** The data that a receiver checks. */
 export interface Claim {
   secret: string;
-  /** Left out where the header did not come. */
+  /** Absent when the header was not sent. */
   timestamp?: string;
-  /** Left out where the header did not come. */
+  /** Absent when the header was not sent. */
   signature?: string;
   body: string;
 }
 
-/** The verification snippet in this language, as docs/webhooks.md shows it. */
+/** The verification snippet in this language from docs/webhooks.md. */
 async function snippet(language: string): Promise<string> {
   const guide = await readFile(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
   const [, section = ''] = guide.split('\n## Verify the signature\n');
@@ -27,7 +27,7 @@ async function snippet(language: string): Promise<string> {
   return `${block}\n`;
 }
 
-/** Files beside the snippet's, which feed it claims from claims.json and print its answers as JSON. */
+/** Files beside the snippet's that pass it the claims from claims.json and print its verdicts as JSON. */
 interface Harness {
   snippet: string;
   files: Record<string, string>;

@@ -9,11 +9,11 @@ import { makeDocx } from './office.ts';
 import { makePdf, ONE_PAGE, PAGE as PDF_PAGE } from './pdf.ts';
 import { serve, startSmtp } from './smtp.ts';
 
-/** What the tools that need a network find of it on this machine. */
+/** The local servers that stand in for the targets of the network tools. */
 export interface World {
-  /** For the stack. */
+  /** Environment for the stack. */
   env: Record<string, string>;
-  /** An example's input; of tools that connect to what it names, with a server of this machine in its place. */
+  /** Returns the input of an example, with a local server in place of the target that it names. */
   localise(pool: Pool, input: Record<string, unknown>): Record<string, unknown>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ const REPORT = makePdf({
   },
 });
 
-/** What the examples download, by path; any other is the page. */
+/** Files that the examples download, by path; all other paths return the page. */
 const FILES: Readonly<Record<string, { type: string; base64: string }>> = {
   '/letter.docx': {
     type: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
@@ -48,10 +48,10 @@ const FILES: Readonly<Record<string, { type: string; base64: string }>> = {
   },
 };
 
-/** The zone of the examples; any other name does not exist. */
+/** The zone of the examples; other names do not exist. */
 function answer(query: Received): Buffer {
   const { type } = query.question;
-  // The resolver asks in upper and lower case letters.
+  // The resolver mixes upper and lower case.
   const name = query.question.name.toLowerCase();
   const authorities = [soa('example.com', 300, 300)];
   if (name !== 'example.com') return reply(query, [], { code: 'NXDOMAIN', authorities });
@@ -60,7 +60,7 @@ function answer(query: Received): Buffer {
   return reply(query, [], { authorities });
 }
 
-/** Starts the servers that the tools' examples reach, on loopback alone. */
+/** Starts the servers that the tools' examples reach, on loopback only. */
 export async function startWorld(): Promise<World> {
   const dns = await startDns(answer);
   const feed = await startFeed();

@@ -24,7 +24,7 @@ async function innerText(served: Served): Promise<string> {
 }
 const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
 
-/** Pages of the Dijit widgets that their package ships; some lead elsewhere at once. */
+/** Pages of the Dijit widgets in their package; some navigate away at once. */
 const CORPUS = join(import.meta.dirname, '../../node_modules/dijit');
 const pages = readdirSync(CORPUS, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.html') && !name.endsWith('runTests.html'))
@@ -96,7 +96,7 @@ const SNIPPETS = [
   '<frameset><frame src=x></frameset>',
 ];
 
-/** Style sheets that a page holds itself. */
+/** Style sheets within a page. */
 const STYLED = [
   '<style>.h{display:none}</style>a<div class=h>h</div><p class="x h">h<p class=x>z',
   '<style>#h,.b .c,b>i{display:none}</style>a<div id=h>h</div><p class=b>b<span><u class=c>h</u></span><b>y<i>h</i></b>z',
@@ -123,12 +123,12 @@ const STYLED = [
 ];
 
 for (const snippet of [...SNIPPETS, ...STYLED])
-  test.serial(`Chromium shows the same words: ${snippet}`, async (t) => {
+  test.serial(`extracts the same words as Chromium shows: ${snippet}`, async (t) => {
     const served = { body: `<!doctype html>${snippet}`, contentType: HTML };
     t.deepEqual(words(pageText(ours(served))), words(await innerText(served)));
   });
 
-test.serial('XHTML is read as XML has it', async (t) => {
+test.serial('XHTML is parsed by the rules of XML', async (t) => {
   const body = `<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title>T</title>
     <script src="x.js"/></head><body><p>one <a id="x"/>two</p><div/><p>three<br/>four</p><textarea/><i/>five</body></html>`;
   const served = { body, contentType: 'application/xhtml+xml' };
@@ -141,7 +141,7 @@ const TITLES = [
   '<svg><title>s</title></svg><title>t</title>',
 ];
 for (const title of TITLES)
-  test.serial(`Chromium has the same title: ${title}`, async (t) => {
+  test.serial(`reads the same title as Chromium: ${title}`, async (t) => {
     const served = { body: `<!doctype html>${title}<p>x`, contentType: HTML };
     const page = await reader.open(served);
     t.is(readMeta(ours(served)).title, String(await page.evaluate('document.title')));
@@ -175,7 +175,7 @@ const HREFS = [
   'a%zz',
 ];
 for (const base of ['', '<base href="/other/">', '<base target=x><base href="sub/">'])
-  test.serial(`links lead where Chromium leads them: ${base}`, async (t) => {
+  test.serial(`resolves links as Chromium does: ${base}`, async (t) => {
     const anchors = HREFS.map((href) => `<a href="${href}">x</a>`).join('');
     const served = { body: `<!doctype html>${base}${anchors}`, contentType: HTML };
     const page = await reader.open(served);

@@ -3,21 +3,24 @@ import type { Page } from 'puppeteer';
 import { launchChromium } from '../helpers/browser.ts';
 import { listen } from '../helpers/egress.ts';
 
-/** A page as a server gives it. */
+/** A page as served. */
 export interface Served {
   body: string | Uint8Array;
   contentType?: string;
 }
 
-/** One tab of a Chromium that reaches nothing but our server and runs no scripts but ours. */
+/** A tab of a Chromium that reaches only our server and runs only our scripts. */
 export interface Reader {
-  /** Opens a page and gives the tab that shows it; its address is always the same. */
+  /** Serves the page and returns the tab that shows it; the URL is always the same. */
   open(served: Served): Promise<Page>;
   url: string;
   close(): Promise<void>;
 }
 
-/** Starts a browser as the measure of what a page shows. Scripting is on for `noscript`, and forbidden to pages. */
+/**
+ * Starts a browser as the reference for what a page shows. Scripting counts as enabled for `noscript`, but
+ * pages may run no scripts.
+ */
 export async function startReader(): Promise<Reader> {
   let served: Served = { body: '' };
   const server = createServer((request, response) => {

@@ -13,20 +13,20 @@ test('text is cut between words, by code points', (t) => {
   t.is(cutText('', 3), '');
 });
 
-test('words are those of the Unicode rules', (t) => {
+test('words follow the Unicode rules', (t) => {
   t.is(countWords("can't stop 3.14, e.g. — !?"), 4);
   t.is(countWords('ภาษาไทย'), 2);
   t.is(countWords(''), 0);
 });
 
-/** MIME Sniffing Standard, section 7.1, step 1: each of them, where a space or `>` follows. */
+/** MIME Sniffing Standard, section 7.1, step 1: each signature, followed by a space or `>`. */
 const SIGNATURES =
   '<!DOCTYPE HTML|<HTML|<HEAD|<SCRIPT|<IFRAME|<H1|<DIV|<FONT|<TABLE|<A|<STYLE|<TITLE|<B|<BODY|<BR|<P'.split(
     '|',
   );
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test('the signatures of the standard are HTML, whatever it is called', (t) => {
+test('the signatures of the standard are HTML, whatever the declared type', (t) => {
   for (const signature of SIGNATURES)
     for (const text of [`${signature}>`, `${signature} x`, ` \t\r\n${signature.toLowerCase()}>`]) {
       t.true(isHtml(bytesOf(text), null), text);

@@ -30,21 +30,21 @@ async function newAccount(monthlyAllowance: number): Promise<string> {
 
 const balanceOf = async (accountId: string) => (await accounts.find(accountId))?.balance;
 
-/** Grants all of a month, or as many as it may; answers how many those were. */
+/** Grants a month to all accounts, or to `atMost` of them. Returns the number of grants. */
 async function run(month: string, atMost = Number.POSITIVE_INFINITY): Promise<number> {
   let granted = 0;
   for await (const _accountId of grantAllowances(store, accounts, month)) if (++granted >= atMost) break;
   return granted;
 }
 
-test('a month is that of UTC', (t) => {
+test('a month is a month in UTC', (t) => {
   t.is(monthOf(new Date('2026-10-31T23:59:59.999Z')), '2026-10');
   t.is(monthOf(new Date('2026-11-01T08:59:59+09:00')), '2026-10');
   t.is(monthOf(new Date('2026-11-01T09:00:00+09:00')), '2026-11');
 });
 
 test.serial(
-  'each month is granted once, a missed one never, and none when there is no allowance',
+  'each month is granted once; missed months and accounts without an allowance are not granted',
   async (t) => {
     const [hundred, seven, none] = [await newAccount(100), await newAccount(7), await newAccount(0)];
     const balances = () => Promise.all([hundred, seven, none].map(balanceOf));
@@ -54,9 +54,9 @@ test.serial(
     // November and December are missed.
     t.is(await run('2027-01'), 2);
     t.deepEqual(await balances(), [200, 14, 0]);
-    // A clock that is behind.
+    // The clock of this process is behind.
     t.is(await run('2026-12'), 0);
-    // A new amount counts from the next month on.
+    // A new amount applies from the next month on.
     await accounts.setMonthlyAllowance(hundred, 500);
     await accounts.setMonthlyAllowance(none, 1);
     t.is(await run('2027-01'), 1);
@@ -79,10 +79,10 @@ test.serial(
   },
 );
 
-test.serial('runs that are stopped half way, and several at once, grant each account once', async (t) => {
+test.serial('runs that are interrupted or concurrent grant each account once', async (t) => {
   const owners = await Promise.all(Array.from({ length: 30 }, () => newAccount(10)));
   await run('2026-10', 4);
-  // Ended between the grant and the note that it was made.
+  // Interrupted after the grant and before it was recorded.
   await store.accounts.updateOne({ allowanceMonth: '2026-10' }, { $unset: { allowanceMonth: '' } });
   await Promise.all([run('2026-10'), run('2026-10', 3), run('2026-10')]);
   await run('2026-10');

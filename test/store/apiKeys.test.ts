@@ -12,7 +12,7 @@ test('keys whose checksum another implementation computed are well formed', (t) 
   for (const key of vectors.keys) t.true(isWellFormedKey(key), key);
 });
 
-test('a new key is well formed, and no two are alike', (t) => {
+test('new keys are well formed and unique', (t) => {
   const keys = Array.from({ length: 1000 }, generateKey);
   for (const key of keys) {
     t.regex(key, /^ut_[0-9A-Za-z]{36}$/);
@@ -32,7 +32,7 @@ test('every single wrong character is detected', (t) => {
   t.true(isWellFormedKey(key));
 });
 
-test('neighbours that changed places are detected', (t) => {
+test('transposed neighbouring characters are detected', (t) => {
   const missed: string[] = [];
   for (const key of vectors.keys)
     for (let at = 3; at + 1 < key.length; at++) {
@@ -43,7 +43,7 @@ test('neighbours that changed places are detected', (t) => {
   t.deepEqual(missed, []);
 });
 
-test('what only looks like a key is none', (t) => {
+test('text that only resembles a key is rejected', (t) => {
   const [key = ''] = vectors.keys;
   const fakes = [
     '',
@@ -58,7 +58,7 @@ test('what only looks like a key is none', (t) => {
   for (const fake of fakes) t.false(isWellFormedKey(fake), JSON.stringify(fake));
 });
 
-test('random text of the right shape is as good as never a key', (t) => {
+test('random text of the right shape is practically never a valid key', (t) => {
   const random = seededRandom((line) => t.log(line));
   const accepted = Array.from({ length: 20_000 }, () =>
     Array.from({ length: 36 }, () => random.pick(ALPHABET)).join(''),
@@ -66,7 +66,7 @@ test('random text of the right shape is as good as never a key', (t) => {
   t.deepEqual(accepted, []);
 });
 
-test('a key lives until it expires or is revoked, and is stored as its hash alone', async (t) => {
+test('a key is valid until it expires or is revoked, and only its hash is stored', async (t) => {
   await using open = new AsyncDisposableStack();
   const database = open.adopt(await startDatabase(), (it) => it.stop());
   const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
@@ -93,7 +93,7 @@ test('a key lives until it expires or is revoked, and is stored as its hash alon
   await t.throwsAsync(apiKeys.revoke('acc_other', live.row._id), { message: /resource does not exist/ });
 });
 
-test('the 51st live key is refused, also when many are made at once; a revoked one makes room', async (t) => {
+test('the 51st valid key is refused, also under concurrency; revoking one makes room', async (t) => {
   await using open = new AsyncDisposableStack();
   const database = open.adopt(await startDatabase(), (it) => it.stop());
   const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());

@@ -21,7 +21,7 @@ test.after.always(async () => {
   await database?.stop();
 });
 
-/** A call of 5 credits that was charged, as a workflow would have it done. */
+/** Charges a call of 5 credits as its workflow would. */
 async function charge(accountId: string): Promise<string> {
   const callId = randomUUID();
   const tool = { tool: 'hash-text', pool: 'cpu', price: 5 } as const;
@@ -43,8 +43,11 @@ async function charge(accountId: string): Promise<string> {
   return callId;
 }
 
-/** Books with one of everything: 30 credits, two charges across 25, more credits, less of them, a shortfall settled. */
-async function writeBooks(): Promise<{ accountId: string; callId: string }> {
+/**
+ * Writes one ledger entry of each kind: 30 credits, two charges beyond 25, a grant, a deduction, a settled
+ * shortfall.
+ */
+async function writeLedger(): Promise<{ accountId: string; callId: string }> {
   const accounts = createAccounts(store);
   const { _id: accountId } = await accounts.create({ email: `${randomUUID()}@example.com`, credits: 30 });
   const callId = await charge(accountId);
@@ -59,83 +62,85 @@ async function writeBooks(): Promise<{ accountId: string; callId: string }> {
 const found = ({ drift }: Audit, accountId: string): string[] =>
   drift.filter((row) => row.accountId === accountId).map(({ what }) => what);
 
-test('books that nobody touched are right', async (t) => {
-  const { accountId } = await writeBooks();
+test('an unmodified ledger has no drift', async (t) => {
+  const { accountId } = await writeLedger();
   const account = await store.accounts.findOne({ _id: accountId });
   t.like(account, { balance: 70, shortfall: 0, reserved: 0, seq: 6 });
   t.deepEqual(found(await audit(store), accountId), []);
 });
 
-/** A hand in the books, and what the audit has to say of it. */
-const COOKED: Record<
+/** Manipulations of the ledger and the drift that the audit must report. */
+const MANIPULATIONS: Record<
   string,
-  { cook(account: { accountId: string; callId: string }): Promise<unknown>; finds: RegExp }
+  { manipulate(account: { accountId: string; callId: string }): Promise<unknown>; finds: RegExp }
 > = {
   'a balance': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { balance: 1 } }),
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { balance: 1 } }),
     finds: /^balance$/,
   },
-  'what is reserved': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { reserved: 1 } }),
+  'the reserved credits': {
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $inc: { reserved: 1 } }),
     finds: /^reserved$/,
   },
-  'more reserved than there is': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { reserved: 71 } }),
+  'more reserved than the balance': {
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { reserved: 71 } }),
     finds: /^reserved above balance$/,
   },
   'the count of running calls': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { 'running.cpu': 2 } }),
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { 'running.cpu': 2 } }),
     finds: /^running in cpu$/,
   },
-  'a shortfall that was forgiven': {
-    cook: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { shortfall: 3 } }),
+  'a removed shortfall': {
+    manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { shortfall: 3 } }),
     finds: /^shortfall$/,
   },
-  'the last line taken away': {
-    cook: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 6 }),
+  'a removed last entry': {
+    manipulate: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 6 }),
     finds: /^lines$/,
   },
-  'a line taken away': {
-    cook: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 4 }),
+  'a removed entry': {
+    manipulate: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 4 }),
     finds: /^number of a line$/,
   },
-  'the amount of a line': {
-    cook: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -4 } }),
+  'the amount of an entry': {
+    manipulate: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -4 } }),
     finds: /^balance after line 3$/,
   },
-  'an amount that takes what is not there': {
-    cook: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -40 } }),
+  'an amount that makes the balance negative': {
+    manipulate: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -40 } }),
     finds: /^line 3 below zero$/,
   },
-  'a charge that was given back by hand': {
-    cook: ({ callId: _id }) => store.calls.updateOne({ _id }, { $set: { state: 'refunded', charged: 0 } }),
+  'a charge reversed by hand': {
+    manipulate: ({ callId: _id }) =>
+      store.calls.updateOne({ _id }, { $set: { state: 'refunded', charged: 0 } }),
     finds: /^credits of call /,
   },
   'a charge of another amount': {
-    cook: ({ callId: _id }) => store.calls.updateOne({ _id }, { $set: { charged: 6 } }),
+    manipulate: ({ callId: _id }) => store.calls.updateOne({ _id }, { $set: { charged: 6 } }),
     finds: /^credits of call /,
   },
-  'a call that is charged without a line': {
-    async cook({ accountId, callId }) {
+  'a charged call without an entry': {
+    async manipulate({ accountId, callId }) {
       const call = await store.calls.findOne({ _id: callId });
       if (call !== null) await store.calls.insertOne({ ...call, _id: randomUUID(), accountId });
     },
     finds: /^credits of call /,
   },
-  'a line that names another call': {
-    cook: ({ callId }) => store.entries.updateOne({ callId }, { $set: { callId: randomUUID() } }),
+  'an entry that names another call': {
+    manipulate: ({ callId }) => store.entries.updateOne({ callId }, { $set: { callId: randomUUID() } }),
     finds: /^credits of call /,
   },
-  'a grant that was changed': {
-    cook: ({ accountId }) => store.grants.updateOne({ accountId, requested: 100 }, { $set: { applied: 90 } }),
+  'a modified grant': {
+    manipulate: ({ accountId }) =>
+      store.grants.updateOne({ accountId, requested: 100 }, { $set: { applied: 90 } }),
     finds: /^credits of grants$/,
   },
-  'credits.low that never fired': {
-    cook: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.low' }),
+  'a missing credits.low event': {
+    manipulate: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.low' }),
     finds: /^credits\.low events$/,
   },
-  'credits.exhausted that nothing caused': {
-    cook: ({ accountId }) =>
+  'an unjustified credits.exhausted event': {
+    manipulate: ({ accountId }) =>
       store.events.insertOne({
         _id: `evt_${randomUUID()}`,
         accountId,
@@ -145,22 +150,22 @@ const COOKED: Record<
       }),
     finds: /^credits\.exhausted events$/,
   },
-  'credits.granted that never fired': {
-    cook: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.granted' }),
+  'a missing credits.granted event': {
+    manipulate: ({ accountId }) => store.events.deleteOne({ accountId, event: 'credits.granted' }),
     finds: /^credits\.granted events$/,
   },
-  'an account that is gone': {
-    cook: ({ accountId: _id }) => store.accounts.deleteOne({ _id }),
+  'a deleted account': {
+    manipulate: ({ accountId: _id }) => store.accounts.deleteOne({ _id }),
     finds: /^lines of an account that is gone$/,
   },
 };
 
-for (const [name, { cook, finds }] of Object.entries(COOKED))
-  test.serial(`cooked books are found: ${name}`, async (t) => {
-    const [cooked, honest] = [await writeBooks(), await writeBooks()];
-    await cook(cooked);
+for (const [name, { manipulate, finds }] of Object.entries(MANIPULATIONS))
+  test.serial(`manipulation is found: ${name}`, async (t) => {
+    const [manipulated, honest] = [await writeLedger(), await writeLedger()];
+    await manipulate(manipulated);
     const result = await audit(store);
-    const drift = found(result, cooked.accountId);
+    const drift = found(result, manipulated.accountId);
     t.true(
       drift.some((what) => finds.test(what)),
       drift.join('; '),
@@ -168,8 +173,8 @@ for (const [name, { cook, finds }] of Object.entries(COOKED))
     t.deepEqual(found(result, honest.accountId), []);
   });
 
-/** An account that began with 30 credits and paid 10 in one call. */
-function books(): { account: AccountDoc; of: Books; line: EntryDoc } {
+/** An account that started with 30 credits and paid 10 for one call. */
+function makeLedger(): { account: AccountDoc; of: Books; line: EntryDoc } {
   const common = { accountId: 'acc_1', at: new Date(), source: null, reference: null };
   const line: EntryDoc = {
     ...common,
@@ -214,10 +219,10 @@ function books(): { account: AccountDoc; of: Books; line: EntryDoc } {
   return { account, of, line };
 }
 
-test('a charge that is still in the journal counts once, before it is copied, half way and after', (t) => {
-  const { account, of, line } = books();
+test('a charge that is still in the journal counts once before, during and after it is copied', (t) => {
+  const { account, of, line } = makeLedger();
   const [first] = of.entries;
-  if (first === undefined) throw new Error('no line');
+  if (first === undefined) throw new Error('no entry');
   const journal: AccountDoc['journal'] = [
     {
       id: line._id,
@@ -239,22 +244,22 @@ test('a charge that is still in the journal counts once, before it is copied, ha
   t.deepEqual(check({ ...account, journal }, pending), []);
 });
 
-test('a drift names the account, what is wrong, and both numbers', (t) => {
-  const { account, of } = books();
+test('a drift names the account, the difference, and both numbers', (t) => {
+  const { account, of } = makeLedger();
   t.deepEqual(check({ ...account, balance: 21 }, of), [
     { accountId: 'acc_1', what: 'balance', expected: 20, found: 21 },
   ]);
 });
 
 test('a call that was charged twice is found', (t) => {
-  const { account, of, line } = books();
+  const { account, of, line } = makeLedger();
   const twice = { ...line, _id: 'ent_3', seq: 3, balanceAfter: 10 };
   const drift = check({ ...account, balance: 10, seq: 3 }, { ...of, entries: [...of.entries, twice] });
   t.deepEqual(drift, [{ accountId: 'acc_1', what: 'credits of call call', expected: 20, found: 10 }]);
 });
 
-test('holds must add up to what is reserved, pool by pool', (t) => {
-  const { account, of } = books();
+test('holds must add up to the reserved credits, per pool', (t) => {
+  const { account, of } = makeLedger();
   const holds = {
     running: { nonce: 'n', tool: 'hash-text', pool: 'cpu' as const, cost: 5, at: new Date() },
   };

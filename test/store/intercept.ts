@@ -1,10 +1,12 @@
 import type { Collection, Document } from 'mongodb';
 import type { Store } from '../../store/mongo.ts';
 
-/** Runs one database operation, sooner, later, not at all, or with an error of its own. */
+/** Runs one database operation: at once, later, never, or with an injected error. */
 export type Intercept = <T>(name: string, run: () => Promise<T>) => Promise<T>;
 
-/** A cursor whose first step waits for the intercept; what it yields is read at that moment. */
+/**
+ * Wraps a cursor so that its first step goes through the intercept; it reads its documents at that moment.
+ */
 function interceptCursor(cursor: object, name: string, intercept: Intercept): object {
   const toArray = (): Promise<unknown[]> =>
     intercept(name, async () => {
@@ -46,7 +48,7 @@ function interceptCollection<T extends Document>(
   });
 }
 
-/** The same store, where each operation of the ledger's collections goes through `intercept`. */
+/** Wraps a store so that each operation on the ledger's collections goes through `intercept`. */
 export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   ...store,
   accounts: interceptCollection(store.accounts, intercept),

@@ -10,7 +10,7 @@ import { createKeyring, loadKeyring, type Purpose } from '../../store/keyring.ts
 const key = (id: string) => ({ id, bytes: randomBytes(32) });
 const PLAIN = Buffer.from('a result that nobody else should read');
 
-test('what was sealed opens with the same purpose and context, and nothing of it shows', (t) => {
+test('a sealed value opens with the same purpose and context, and reveals nothing of its content', (t) => {
   const keyring = createKeyring([key('a')]);
   for (const plain of [PLAIN, Buffer.alloc(0), randomBytes(100_000)]) {
     const sealed = keyring.seal('result', 'call-1', plain);
@@ -18,10 +18,10 @@ test('what was sealed opens with the same purpose and context, and nothing of it
     if (plain.length > 0) t.false(sealed.includes(plain));
   }
   const twice = [1, 2].map(() => keyring.seal('result', 'call-1', PLAIN));
-  t.notDeepEqual(twice[0], twice[1], 'a fresh IV each time');
+  t.notDeepEqual(twice[0], twice[1], 'a new IV each time');
 });
 
-test('another purpose, another context or another key does not open', (t) => {
+test('a sealed value does not open with another purpose, context or key', (t) => {
   const keyring = createKeyring([key('a')]);
   const sealed = keyring.seal('result', 'call-1', PLAIN);
   const others: Purpose[] = ['temporal-payload', 'vault', 'fingerprint', 'webhook-secret', 'session'];
@@ -36,7 +36,7 @@ test('another purpose, another context or another key does not open', (t) => {
   t.throws(() => createKeyring([key('b')]).open('result', 'call-1', sealed), { message: /not in the ring/ });
 });
 
-test('every flipped bit and every cut is noticed', (t) => {
+test('every flipped bit and every truncation is detected', (t) => {
   const keyring = createKeyring([key('some-id')]);
   const sealed = keyring.seal('vault', 'reply', PLAIN);
   for (let bit = 0; bit < sealed.length * 8; bit++) {
@@ -50,7 +50,7 @@ test('every flipped bit and every cut is noticed', (t) => {
   t.throws(() => keyring.open('vault', 'reply', Buffer.concat([sealed, Buffer.of(0)])), undefined, 'longer');
 });
 
-test('rotation: the first key encrypts, every key of the ring opens, one that left does not', (t) => {
+test('rotation: the first key encrypts, every key of the ring decrypts, a removed key does not', (t) => {
   const [a, b, c] = [key('2024'), key('2025'), key('2026')];
   const old = createKeyring([a]).seal('result', 'x', PLAIN);
   const ring = createKeyring([c, b, a]);
@@ -63,7 +63,7 @@ test('rotation: the first key encrypts, every key of the ring opens, one that le
   t.throws(() => createKeyring([c, b]).open('result', 'x', old), { message: /"2024" is not in the ring/ });
 });
 
-test('a fingerprint is the same under the key that made it, and another under any other', (t) => {
+test('a fingerprint is stable under its key, and differs under every other key', (t) => {
   const [a, b] = [key('a'), key('b')];
   const before = createKeyring([a]).mac('fingerprint', 'body');
   const ring = createKeyring([b, a]);
@@ -73,8 +73,11 @@ test('a fingerprint is the same under the key that made it, and another under an
   t.not(ring.mac('session', 'body', 'a'), before);
 });
 
-/** HKDF (RFC 5869) and AES-GCM by OpenSSL's command line, from the layout that the docstring promises. */
-test('a value sealed here opens with the derived key that openssl computes', async (t) => {
+/**
+ * Derives the key by HKDF (RFC 5869) with OpenSSL's command line, and decrypts AES-GCM, from the layout in
+ * the docstring.
+ */
+test('a sealed value opens with the derived key that openssl computes', async (t) => {
   const master = key('k');
   const sealed = createKeyring([master]).seal('result', '', PLAIN);
   const run = promisify(execFile);
@@ -105,7 +108,7 @@ const keyring = loadKeyring({ MASTER_KEYS: null, DATA_DIR: process.argv[1] });
 console.log(keyring.derive('session').toString('hex'));
 `;
 
-test('twenty processes that start at once make one key between them, which nobody else may read', async (t) => {
+test('twenty processes that start concurrently create one key file, readable by its user only', async (t) => {
   t.timeout(120_000);
   const folder = await mkdtemp(join(tmpdir(), 'keyring-'));
   try {
@@ -115,11 +118,11 @@ test('twenty processes that start at once make one key between them, which nobod
       Array.from({ length: 20 }, async () => (await run(process.execPath, args)).stdout),
     );
     t.is(new Set(outputs).size, 1);
-    t.deepEqual(await readdir(folder), ['master.keys'], 'no drafts are left');
+    t.deepEqual(await readdir(folder), ['master.keys'], 'no temporary files are left');
     t.is((await stat(join(folder, 'master.keys'))).mode & 0o777, 0o600);
     t.regex(await readFile(join(folder, 'master.keys'), 'utf8'), /^local:[A-Za-z0-9+/]{43}=\n$/);
     const again = loadKeyring({ MASTER_KEYS: null, DATA_DIR: folder });
-    t.is(`${again.derive('session').toString('hex')}\n`, outputs[0] ?? '', 'and it stays');
+    t.is(`${again.derive('session').toString('hex')}\n`, outputs[0] ?? '', 'the key is stable');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,10 +1,10 @@
 import type { Pool } from '../../schemas/tool.ts';
 
-/** The books of one account as the contract describes them, in memory and one step at a time. */
+/** Reference model of one account's ledger according to the contract: in memory, one step at a time. */
 export class ModelAccount {
   balance: number;
   shortfall = 0;
-  /** Amounts in the order of the statement, with what they left. */
+  /** Amounts in statement order, with the balance after each. */
   readonly lines: { type: string; amount: number; balanceAfter: number }[] = [];
   readonly events: string[] = [];
   readonly holds = new Map<string, { price: number; pool: Pool }>();
@@ -33,7 +33,7 @@ export class ModelAccount {
     this.calls.set(callId, 'running');
   }
 
-  /** What the account says to a new hold. */
+  /** The result of a new reservation. */
   verdict(price: number, pool: Pool, maxRunning: number): 'held' | 'insufficient' | 'busy' | 'suspended' {
     if (this.shortfall > 0) return 'suspended';
     if (this.balance - this.reserved < price) return 'insufficient';
@@ -52,7 +52,7 @@ export class ModelAccount {
     this.holds.set(callId, { price, pool });
   }
 
-  /** @returns the state on record */
+  /** @returns the recorded state */
   settle(callId: string, wanted: 'charged' | 'refunded'): 'charged' | 'refunded' {
     const hold = this.holds.get(callId);
     if (this.calls.get(callId) === 'running') {
@@ -72,8 +72,8 @@ export class ModelAccount {
   }
 
   /**
-   * @param taken what a negative amount could take, where concurrent steps leave that open
-   * @returns what is missing afterwards
+   * @param taken how much a negative amount could take, where concurrent steps leave that open
+   * @returns the remaining shortfall
    */
   grant(type: string, amount: number, reference: string, taken?: number): number {
     if (this.#references.has(`${type}:${reference}`)) return this.shortfall;

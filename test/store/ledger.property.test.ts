@@ -7,20 +7,22 @@ import { createLedger, type Ledger, type Reservation } from '../../store/ledger.
 import type { EntryType, Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
-import { insertCalls, openLanes } from './books.ts';
 import { type Intercept, interceptStore } from './intercept.ts';
 import { ModelAccount } from './ledger.model.ts';
+import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
 const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 100_000);
-const LANES = 24;
-/** An account's statement is read again and again: it stays short. */
+const WRITERS = 24;
+/** Limits the length of a statement, because it is read repeatedly. */
 const OPERATIONS_BY_ACCOUNT = 100;
-/** Calls accepted with one write. */
+/** Calls that one write accepts. */
 const ACCEPTED_AT_ONCE = 10;
-const ACCOUNTS_BY_LANE = Math.ceil(OPERATIONS / OPERATIONS_BY_ACCOUNT / LANES);
+const ACCOUNTS_BY_WRITER = Math.ceil(OPERATIONS / OPERATIONS_BY_ACCOUNT / WRITERS);
 const POOLS: readonly Pool[] = ['cpu', 'network'];
 const MAX_RUNNING = 3;
-/** Percent of database operations at which the process crashes, half of them after the operation was done. */
+/**
+ * Percentage of database operations at which the process crashes; half of the crashes follow the operation.
+ */
 const CRASHES = 3;
 const ENOUGH_ATTEMPTS = 50;
 
@@ -36,8 +38,8 @@ const crashing =
     return result;
   };
 
-/** What a retry policy does: the step again, until it answers. */
-async function insist<T>(step: () => Promise<T>): Promise<T> {
+/** Repeats the step until it succeeds, like a retry policy. */
+async function retryUntilDone<T>(step: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await step();
@@ -55,16 +57,16 @@ interface Subject {
   id: string;
   model: ModelAccount;
   calls: Call[];
-  /** Calls that nothing was done with yet. */
+  /** Calls without any operation so far. */
   fresh: Call[];
 }
 
 type Mismatch = (what: string, expected: unknown, found: unknown) => void;
 
-/** One operation that runs now; what it returns then tells the model what was answered, and checks it. */
+/** Runs one operation. The returned function applies the result to the model and checks it. */
 type Operation = () => Promise<() => void>;
 
-class Lane {
+class Writer {
   readonly #random: Random;
   readonly #store: Store;
   readonly #ledger: Ledger;
@@ -76,7 +78,7 @@ class Lane {
     this.#random = random;
     this.#store = store;
     this.#mismatch = mismatch;
-    // A batch that is lost stays in the journal: that is no error.
+    // A lost batch stays in the journal, which is not an error.
     this.#ledger = createLedger(crashes, () => undefined);
     this.#accounts = createAccounts(crashes);
   }
@@ -102,12 +104,12 @@ class Lane {
   #reserve({ model }: Subject, call: Call, alone: boolean): Operation {
     const { callId, price, pool } = call;
     return async () => {
-      const answer = await insist(() => this.#ledger.reserve(call));
+      const answer = await retryUntilDone(() => this.#ledger.reserve(call));
       if (answer.status === 'held') call.nonce = answer.nonce;
       return () => {
         if (alone) {
           const expected = model.reserve(callId, price, pool, MAX_RUNNING);
-          // Of a call that has ended, poverty may be mentioned first.
+          // For a call that has ended, insufficient credits may be reported first.
           if (expected === 'closed') this.#mismatch('late reserve', true, answer.status !== 'held');
           else this.#mismatch('reserve', expected, answer.status);
           this.#mismatch('available', model.balance - model.reserved, answer.available);
@@ -120,7 +122,7 @@ class Lane {
   #settle({ model, id }: Subject, call: Call, wanted: 'charged' | 'refunded', alone: boolean): Operation {
     const { callId, nonce } = call;
     return async () => {
-      const { state, available } = await insist(() =>
+      const { state, available } = await retryUntilDone(() =>
         this.#ledger.settle(
           wanted === 'charged'
             ? { callId, accountId: id, wanted, nonce: nonce ?? 'none' }
@@ -128,7 +130,7 @@ class Lane {
         ),
       );
       return () => {
-        // Side by side, whoever was first decided for all: each was told the same.
+        // Of concurrent steps the first decides for all; all return the same state.
         this.#mismatch('settle', model.settle(callId, alone ? wanted : state), state);
         if (alone) this.#mismatch('available', model.balance - model.reserved, available);
       };
@@ -142,11 +144,11 @@ class Lane {
   ): Operation {
     const { id: accountId, model } = subject;
     const amount = type === 'adjustment' ? -this.#random.integer(1, 40) : this.#random.integer(5, 60);
-    // Few references, so that one in several comes twice, late.
+    // Few references, so that one in several is repeated later.
     const reference = `r${this.#random.integer(1, 500)}`;
     return async () => {
       const known = await this.#store.grants.findOne({ _id: `${accountId}:${type}:${reference}` });
-      const answer = await insist(() =>
+      const answer = await retryUntilDone(() =>
         this.#accounts.grant({ accountId, type, amount, reference, reason: null }),
       );
       const applied = await this.#store.grants.findOne({ _id: `${accountId}:${type}:${reference}` });
@@ -159,7 +161,10 @@ class Lane {
     };
   }
 
-  /** Some operation on the account; `alone` when nothing else goes on there, so that the model knows its answer. */
+  /**
+   * Starts a random operation on the account. `alone` means that no other operation runs there, so that the
+   * model knows its result.
+   */
   async #any(subject: Subject, alone: boolean): Promise<Operation> {
     const known = subject.calls.length === 0 ? undefined : this.#random.pick(subject.calls);
     const kind = this.#random.integer(1, 100);
@@ -171,19 +176,19 @@ class Lane {
     return this.#grant(subject, kind <= 96 ? 'purchase' : 'allowance', alone);
   }
 
-  /** @returns how many operations that was */
+  /** @returns the number of operations */
   async alone(subject: Subject): Promise<number> {
     const operation = await this.#any(subject, true);
-    const tell = await operation();
-    tell();
+    const check = await operation();
+    check();
     await this.#compare(subject);
     return 1;
   }
 
   /**
-   * Several at once on one account, and those of a call twice or against each other.
+   * Runs several operations on one account concurrently, including repeated and conflicting ones on one call.
    *
-   * @returns how many operations that was
+   * @returns the number of operations
    */
   async together(subject: Subject, count: number): Promise<number> {
     const batch: Operation[] = [];
@@ -196,7 +201,7 @@ class Lane {
       if (known === undefined || kind <= 40) {
         const call = await this.#accept(subject);
         busy.add(call);
-        // Two attempts of one reservation at once: one hold.
+        // Two concurrent attempts of one reservation: one hold.
         batch.push(this.#reserve(subject, call, false), this.#reserve(subject, call, false));
       } else if (kind <= 90) {
         busy.add(known);
@@ -207,22 +212,22 @@ class Lane {
         batch.push(this.#grant(subject, kind <= 95 ? 'adjustment' : 'purchase', false));
       }
     }
-    const tells = await Promise.all(batch.map((operation) => operation()));
-    await this.#tellInOrder(subject, tells);
+    const checks = await Promise.all(batch.map((operation) => operation()));
+    await this.#applyInOrder(subject, checks);
     await this.#compare(subject);
     return batch.length;
   }
 
-  /** Tells the model what was answered; lines of the statement in the order they got there. */
-  async #tellInOrder(subject: Subject, tells: (() => void)[]): Promise<void> {
-    for (const tell of tells) tell();
+  /** Applies the results to the model, statement entries in their recorded order. */
+  async #applyInOrder(subject: Subject, checks: (() => void)[]): Promise<void> {
+    for (const check of checks) check();
     await this.flush();
     const { lines, events } = subject.model;
     const entries = await this.#store.entries.find({ accountId: subject.id }).sort({ seq: 1 }).toArray();
     const sorted = (list: { type: string; amount: number }[]) =>
       list.map(({ type, amount }) => `${type} ${amount}`).sort();
     this.#mismatch('lines, in any order', sorted(lines), sorted(entries));
-    // The order within the batch was the database's to choose; what it entails is computed again.
+    // The database chose the order within the batch; the resulting events are computed again.
     const granted = events.filter((event) => event === 'credits.granted');
     lines.splice(0);
     events.splice(0, events.length, ...granted);
@@ -247,7 +252,7 @@ class Lane {
       this.#mismatch(`running in ${pool}`, model.running(pool), account?.running[pool] ?? 0);
   }
 
-  async compareBooks({ id, model }: Subject): Promise<void> {
+  async compareLedger({ id, model }: Subject): Promise<void> {
     const entries = await this.#store.entries.find({ accountId: id }).sort({ seq: 1 }).toArray();
     const lines = entries.map(({ type, amount, balanceAfter }) => ({ type, amount, balanceAfter }));
     this.#mismatch('statement', model.lines, lines);
@@ -262,15 +267,15 @@ class Lane {
   }
 
   flush(): Promise<void> {
-    return insist(() => this.#ledger.flush());
+    return retryUntilDone(() => this.#ledger.flush());
   }
 }
 
-test('random operations, alone and at once, with crashes, leave the books as the model has them', async (t) => {
+test('random sequential and concurrent operations with crashes leave the ledger as in the model', async (t) => {
   t.timeout(OPERATIONS * 20 + 300_000);
   const seeds = seededRandom((line) => t.log(line));
-  await using lanes = await openLanes(1);
-  const [store] = lanes.stores;
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   let done = 0;
   let wrong = 0;
@@ -280,10 +285,10 @@ test('random operations, alone and at once, with crashes, leave the books as the
   };
 
   const started = performance.now();
-  const runLane = async (random: Random) => {
-    const lane = new Lane(store, random, mismatch);
+  const runWriter = async (random: Random) => {
+    const writer = new Writer(store, random, mismatch);
     const subjects: Subject[] = [];
-    for (let i = 0; i < ACCOUNTS_BY_LANE; i++) {
+    for (let i = 0; i < ACCOUNTS_BY_WRITER; i++) {
       const credits = random.integer(0, 80);
       const account = await createAccounts(store).create({ email: `${randomUUID()}@example.com`, credits });
       subjects.push({ id: account._id, model: new ModelAccount(credits), calls: [], fresh: [] });
@@ -291,34 +296,34 @@ test('random operations, alone and at once, with crashes, leave the books as the
     while (done < OPERATIONS && wrong === 0) {
       const subject = random.pick(subjects);
       const count = random.integer(1, 10) <= 7 ? 1 : random.integer(2, 6);
-      // Not `done += await …`, which reads the sum before the other lanes have added to it.
-      const counted = await (count === 1 ? lane.alone(subject) : lane.together(subject, count));
+      // Not `done += await …`, which would read the sum before the other accounts have added to it.
+      const counted = await (count === 1 ? writer.alone(subject) : writer.together(subject, count));
       done += counted;
     }
-    return { lane, subjects };
+    return { writer, subjects };
   };
   const ran = await Promise.all(
-    Array.from({ length: LANES }, () => createRandom(seeds.integer(1, 2 ** 31))).map(runLane),
+    Array.from({ length: WRITERS }, () => createRandom(seeds.integer(1, 2 ** 31))).map(runWriter),
   );
   const seconds = (performance.now() - started) / 1000;
   t.log(`${done} operations in ${seconds.toFixed(1)} s: ${Math.round(done / seconds)} a second`);
   t.is(wrong, 0);
-  t.deepEqual((await audit(store)).drift, [], 'half way, with calls that run');
+  t.deepEqual((await audit(store)).drift, [], 'half way, with running calls');
 
   const ledger = createLedger(store, (error) => t.fail(String(error)));
   for (;;) if ((await sweep(store, ledger, async () => true)).ended === 0) break;
   await ledger.flush();
-  for (const { lane, subjects } of ran) {
-    await lane.flush();
+  for (const { writer, subjects } of ran) {
+    await writer.flush();
     for (const subject of subjects) {
       for (const [callId, state] of subject.model.calls)
         if (state === 'running') subject.model.settle(callId, 'refunded');
-      await lane.compareBooks(subject);
+      await writer.compareLedger(subject);
     }
   }
   t.is(wrong, 0);
   const result = await audit(store);
   t.deepEqual(result.drift, []);
-  t.is(result.accounts, ACCOUNTS_BY_LANE * LANES);
+  t.is(result.accounts, ACCOUNTS_BY_WRITER * WRITERS);
   t.is(await store.accounts.countDocuments({ reserved: { $ne: 0 } }), 0);
 });

@@ -5,22 +5,22 @@ import { createLedger, type Ledger, type Reservation, type ReserveResult } from 
 import type { Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
-import { openCall, openLanes, readBooks } from './books.ts';
 import { interceptStore } from './intercept.ts';
-import { Turns } from './turns.ts';
+import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
+import { Scheduler } from './scheduler.ts';
 
 const SCHEDULES = Number(process.env.TEST_SCHEDULES ?? 1000);
-const LANES = 8;
+const DATABASES = 8;
 const PRICE = 10;
-/** Never by itself: each process flushes when the schedule says so. */
+/** Disables the flush timer: each process flushes when the schedule says so. */
 const NEVER_MS = 2 ** 31 - 1;
 
 const fail = (error: unknown): never => {
   throw error;
 };
 
-/** As Temporal retries a money step: without limit in practice, here with one that shows a livelock. */
-async function insist<T>(step: () => Promise<T>): Promise<T> {
+/** Retries like Temporal retries a ledger step, but with a limit that reveals a livelock. */
+async function retryUntilDone<T>(step: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await step();
@@ -30,44 +30,45 @@ async function insist<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What somebody was told about how the call ended. */
-interface Told {
-  who: string;
+/** A final state that an actor received from the ledger. */
+interface FinalState {
+  actor: string;
   state: 'charged' | 'refunded';
 }
 
 interface Played {
-  told: Told[];
-  /** The workflow had its credits, wanted to charge, and nobody else wanted the call to end. */
+  finalStates: FinalState[];
+  /** The workflow had its credits and charged, and no other actor tried to end the call. */
   undisturbed: boolean;
-  heard: ReserveResult | null;
-  turns: Turns;
+  received: ReserveResult | null;
+  scheduler: Scheduler;
 }
 
 /**
- * One call: several attempts to reserve, of which the workflow hears one; a charge or refund, perhaps executed twice;
- * the API that may give up; the sweeper; a grant; processes that die. Every database operation of them is a turn.
+ * Plays one call: several reservation attempts, of which the workflow receives one result; a charge or
+ * refund, possibly executed twice; the API, which may give up; the sweeper; a grant; crashing processes. Each
+ * of their database operations is one step of the schedule.
  */
 async function playCall(store: Store, call: Reservation, random: Random): Promise<Played> {
-  const turns = new Turns(random, random.pick([5, 20, 100]));
+  const scheduler = new Scheduler(random, random.pick([5, 20, 100]));
   const { callId, accountId } = call;
-  const told: Told[] = [];
+  const finalStates: FinalState[] = [];
   const chance = (percent: number) => random.integer(1, 100) <= percent;
   const world = { started: false, closed: false };
 
   const process = (name: string) =>
-    createLedger(interceptStore(store, turns.intercept(name)), fail, NEVER_MS);
+    createLedger(interceptStore(store, scheduler.intercept(name)), fail, NEVER_MS);
   const actor = (name: string, steps: (ledger: Ledger) => Promise<void>) => {
     const ledger = process(name);
-    turns.start(name, async () => {
+    scheduler.start(name, async () => {
       await steps(ledger);
       await ledger.flush();
     });
   };
 
   const [reserves, settles] = [random.integer(1, 3), random.integer(1, 2)];
-  const heardReserve = random.integer(1, reserves);
-  const heardSettle = random.integer(1, settles);
+  const receivedReserve = random.integer(1, reserves);
+  const receivedSettle = random.integer(1, settles);
   const charges = chance(75);
   const givesUp = chance(40);
   const sweeps = chance(50);
@@ -76,9 +77,9 @@ async function playCall(store: Store, call: Reservation, random: Random): Promis
   const victim = chance(60)
     ? random.pick([...numbered('reserve', reserves), ...numbered('settle', settles), 'api', 'sweeper'])
     : null;
-  if (victim !== null) turns.killAfter(victim, random.integer(1, 12));
+  if (victim !== null) scheduler.killAfter(victim, random.integer(1, 12));
 
-  let heard: ReserveResult | null = null;
+  let received: ReserveResult | null = null;
   const settle = (held: ReserveResult) => {
     for (let i = 1; i <= settles; i++)
       actor(`settle ${i}`, async (ledger) => {
@@ -87,16 +88,16 @@ async function playCall(store: Store, call: Reservation, random: Random): Promis
             ? { callId, accountId, wanted: 'charged', nonce: held.nonce }
             : { callId, accountId, wanted: 'refunded', code: 'target_failed', release: true },
         );
-        told.push({ who: `settle ${i}`, state });
-        if (i === heardSettle) world.closed = true;
+        finalStates.push({ actor: `settle ${i}`, state });
+        if (i === receivedSettle) world.closed = true;
       });
   };
   for (let i = 1; i <= reserves; i++)
     actor(`reserve ${i}`, async (ledger) => {
       world.started = true;
-      const answer = await insist(() => ledger.reserve(call));
-      if (i !== heardReserve) return;
-      heard = answer;
+      const answer = await retryUntilDone(() => ledger.reserve(call));
+      if (i !== receivedReserve) return;
+      received = answer;
       settle(answer);
     });
   if (givesUp)
@@ -108,11 +109,11 @@ async function playCall(store: Store, call: Reservation, random: Random): Promis
         code: 'deadline_exceeded',
         release: true,
       });
-      told.push({ who: 'api', state });
+      finalStates.push({ actor: 'api', state });
     });
   let sweptEarly = false;
   if (sweeps) {
-    const swept = interceptStore(store, turns.intercept('sweeper'));
+    const swept = interceptStore(store, scheduler.intercept('sweeper'));
     const isOver = async () => {
       const over = world.closed || !world.started;
       if (!world.closed) sweptEarly ||= over;
@@ -123,8 +124,8 @@ async function playCall(store: Store, call: Reservation, random: Random): Promis
     });
   }
   if (chance(20))
-    turns.start('grant', () =>
-      turns.intercept('grant')('grant', async () => {
+    scheduler.start('grant', () =>
+      scheduler.intercept('grant')('grant', async () => {
         await createAccounts(store).grant({
           accountId,
           type: 'purchase',
@@ -134,40 +135,43 @@ async function playCall(store: Store, call: Reservation, random: Random): Promis
         });
       }),
     );
-  await turns.play();
-  // Who dies unheard does not matter; the death of who was to be heard is that of the workflow.
-  const mourned = victim === `reserve ${heardReserve}` || victim === `settle ${heardSettle}`;
-  return { told, heard, turns, undisturbed: charges && !givesUp && !sweptEarly && !mourned };
+  await scheduler.play();
+  // The death of an attempt matters only when the workflow was to receive its result.
+  const crashed = victim === `reserve ${receivedReserve}` || victim === `settle ${receivedSettle}`;
+  return { finalStates, received, scheduler, undisturbed: charges && !givesUp && !sweptEarly && !crashed };
 }
 
-/** Everything that must hold whatever the order was. @returns what does not */
+/** Checks all invariants, which hold in any order. @returns the violations */
 async function faults(store: Store, call: Reservation, played: Played, credits: number): Promise<string[]> {
   const ledger = createLedger(store, fail, NEVER_MS);
   await sweep(store, ledger, async () => true);
   await ledger.flush();
-  const books = await readBooks(store, call);
+  const ledgerState = await readLedger(store, call);
   const found: string[] = [];
   const expect = (what: string, holds: boolean) => {
     if (!holds) found.push(what);
   };
-  const charged = books.charges.length;
+  const charged = ledgerState.charges.length;
   expect('at most one charge', charged <= 1);
-  expect('the balance is the sum of the entries', books.balance === books.total);
-  expect('the balance is never negative', books.balance >= 0);
-  expect('nothing is held', books.reserved === 0 && books.holds === 0 && books.running === 0);
-  expect('the call has ended', books.state !== 'running');
-  expect('its row says what the entries say', (books.state === 'charged') === (charged === 1));
-  expect('a charged call keeps its key', charged === 0 || books.keyBound);
-  for (const { who, state } of played.told)
-    expect(`${who} was told ${state}`, (state === 'charged') === (charged === 1));
-  const { heard } = played;
+  expect('the balance is the sum of the entries', ledgerState.balance === ledgerState.total);
+  expect('the balance is never negative', ledgerState.balance >= 0);
   expect(
-    'who had the credits, undisturbed, was charged',
-    !(played.undisturbed && heard?.status === 'held') || charged === 1,
+    'nothing is held',
+    ledgerState.reserved === 0 && ledgerState.holds === 0 && ledgerState.running === 0,
+  );
+  expect('the call has ended', ledgerState.state !== 'running');
+  expect('the call document agrees with the entries', (ledgerState.state === 'charged') === (charged === 1));
+  expect('a charged call keeps its key', charged === 0 || ledgerState.keyBound);
+  for (const { actor, state } of played.finalStates)
+    expect(`${actor} received the final state ${state}`, (state === 'charged') === (charged === 1));
+  const { received } = played;
+  expect(
+    'an undisturbed call with a hold is charged',
+    !(played.undisturbed && received?.status === 'held') || charged === 1,
   );
   expect(
-    'who was undisturbed and could pay had the credits',
-    !(played.undisturbed && credits >= PRICE) || heard?.status === 'held',
+    'an undisturbed call that can pay has a hold',
+    !(played.undisturbed && credits >= PRICE) || received?.status === 'held',
   );
   for (const { what, expected, found: is } of (await audit(store)).drift)
     found.push(`${what}: ${is}, not ${expected}`);
@@ -182,7 +186,7 @@ async function runSchedule(t: ExecutionContext, store: Store, seed: number): Pro
   const found = await faults(store, call, played, credits);
   if (found.length > 0)
     t.fail(
-      `TEST_SCHEDULE=${seed}, ${credits} credits: ${found.join('; ')}\n${played.turns.history.join('\n')}`,
+      `TEST_SCHEDULE=${seed}, ${credits} credits: ${found.join('; ')}\n${played.scheduler.history.join('\n')}`,
     );
   const { accountId } = call;
   await Promise.all([
@@ -195,7 +199,7 @@ async function runSchedule(t: ExecutionContext, store: Store, seed: number): Pro
   return found.length === 0;
 }
 
-test('one call, its zombies, its retries, the API that gives up and the sweeper, in any order', async (t) => {
+test('all invariants hold for one call with zombies, retries, an API that gives up and the sweeper, in any order', async (t) => {
   t.timeout(SCHEDULES * 200 + 60_000);
   const random = seededRandom((line) => t.log(line));
   const replay = process.env.TEST_SCHEDULE;
@@ -203,12 +207,12 @@ test('one call, its zombies, its retries, the API that gives up and the sweeper,
     replay === undefined
       ? Array.from({ length: SCHEDULES }, () => random.integer(1, 2 ** 31))
       : [Number(replay)];
-  await using lanes = await openLanes(Math.min(LANES, seeds.length));
+  await using databases = await openDatabases(Math.min(DATABASES, seeds.length));
   const started = performance.now();
   const count = seeds.length;
   let failed = 0;
   await Promise.all(
-    lanes.stores.map(async (store) => {
+    databases.stores.map(async (store) => {
       for (let seed = seeds.pop(); seed !== undefined && failed < 5; seed = seeds.pop())
         if (!(await runSchedule(t, store, seed))) failed++;
     }),

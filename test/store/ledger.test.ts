@@ -6,12 +6,12 @@ import { audit } from '../../store/audit.ts';
 import { createLedger, type Ledger, type Reservation, type Settled } from '../../store/ledger.ts';
 import type { Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
-import { insertCalls, openCall, openLanes, readBooks } from './books.ts';
 import { interceptStore } from './intercept.ts';
+import { insertCalls, openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 
-/** Every sequence of operations up to this length, each operation any number of times. */
+/** Maximum length of the sequences; each operation may occur any number of times. */
 const LENGTH = Number(process.env.TEST_SEQUENCE_LENGTH ?? 3);
-const LANES = 8;
+const DATABASES = 8;
 const CREDITS = 30;
 const PRICE = 10;
 
@@ -19,7 +19,10 @@ const fail = (error: unknown): never => {
   throw error;
 };
 
-/** What may happen to a call. `zombie`: a reservation whose process dies between its hold and its look at the row. */
+/**
+ * Operations on a call. `zombie`: a reservation whose process dies between placing the hold and reading the
+ * call.
+ */
 const STEPS = ['reserve', 'zombie', 'charge', 'refund', 'sweepClosed', 'sweepOpen'] as const;
 type Step = (typeof STEPS)[number];
 
@@ -28,16 +31,16 @@ const sequences = (length: number): Step[][] =>
 
 const ALL = Array.from({ length: LENGTH }, (_, i) => sequences(i + 1)).flat();
 
-/** The same in a few lines of state: the first terminal step decides. */
+/** Reference model: the first terminal step decides. */
 class Model {
   ending: 'charged' | 'refunded' | null = null;
   held = false;
-  /** A reservation was answered, and its hold is still the one that stands. */
+  /** A reservation succeeded and its hold still stands. */
   mayCharge = false;
 
   reserve(): 'held' | 'closed' {
     if (this.ending !== null) {
-      this.held = false; // a stray one is dropped by the way
+      this.held = false; // a stray hold is dropped along the way
       return 'closed';
     }
     this.held = true;
@@ -60,11 +63,11 @@ async function dieAfterHold(store: Store, call: Reservation): Promise<void> {
   try {
     await createLedger(dying, fail).reserve(call);
   } catch {
-    // as wanted; or there was no hold to take
+    // Already in the wanted state, or there was no hold.
   }
 }
 
-/** @returns what the ledger did otherwise than the model */
+/** @returns the differences between ledger and model */
 async function playSequence(store: Store, steps: readonly Step[], pulled: boolean): Promise<string[]> {
   const call = await openCall(store, { credits: CREDITS, price: PRICE });
   const { callId, accountId } = call;
@@ -82,11 +85,11 @@ async function playSequence(store: Store, steps: readonly Step[], pulled: boolea
       expect('reserve', model.reserve(), answer.status);
       if (answer.status === 'held') nonce = answer.nonce;
     } else if (step === 'zombie') {
-      // Its hold stays when nothing says any more, in the account itself, that the call is over.
+      // The hold stays once the account itself no longer records that the call has ended.
       if (model.ending === null || pulled) model.held = true;
       await dieAfterHold(store, call);
     } else if (step === 'charge') {
-      if (nonce === null) continue; // nobody charges without having been answered
+      if (nonce === null) continue; // only a workflow with a reservation can charge
       const { state } = await ledger.settle({ callId, accountId, wanted: 'charged', nonce });
       expect('charge', model.settle('charged'), state);
       if (model.ending !== null) model.mayCharge = false;
@@ -105,7 +108,7 @@ async function playSequence(store: Store, steps: readonly Step[], pulled: boolea
       }
     }
     if (pulled) await ledger.flush();
-    const { balance, reserved, charges } = await readBooks(store, call);
+    const { balance, reserved, charges } = await readLedger(store, call);
     const charged = model.ending === 'charged';
     expect(`balance after ${step}`, charged ? CREDITS - PRICE : CREDITS, balance);
     expect(`reserved after ${step}`, model.held ? PRICE : 0, reserved);
@@ -114,26 +117,30 @@ async function playSequence(store: Store, steps: readonly Step[], pulled: boolea
 
   await sweep(store, ledger, async () => true);
   await ledger.flush();
-  const books = await readBooks(store, call);
+  const ledgerState = await readLedger(store, call);
   const charged = model.ending === 'charged';
-  expect('available in the end', charged ? CREDITS - PRICE : CREDITS, books.balance - books.reserved);
-  expect('total of the statement', books.balance, books.total);
-  expect('ended', false, books.state === 'running');
-  expect('charged by its row', charged, books.state === 'charged');
-  expect('journal', 0, books.journal);
-  expect('events', charged ? 'credits.low' : '', books.events.join());
+  expect(
+    'available in the end',
+    charged ? CREDITS - PRICE : CREDITS,
+    ledgerState.balance - ledgerState.reserved,
+  );
+  expect('total of the statement', ledgerState.balance, ledgerState.total);
+  expect('ended', false, ledgerState.state === 'running');
+  expect('charged by its row', charged, ledgerState.state === 'charged');
+  expect('journal', 0, ledgerState.journal);
+  expect('events', charged ? 'credits.low' : '', ledgerState.events.join());
   await Promise.all([store.accounts.deleteOne({ _id: accountId }), store.calls.deleteOne({ accountId })]);
   return wrong;
 }
 
 for (const pulled of [true, false])
-  test(`${ALL.length} sequences of steps on one call, journal ${pulled ? 'pulled' : 'kept'} in between: the first that ends it decides`, async (t) => {
+  test(`${ALL.length} sequences of steps on one call, journal ${pulled ? 'pulled' : 'kept'} in between: the first terminal step decides`, async (t) => {
     t.timeout(ALL.length * 1000 + 60_000);
-    await using lanes = await openLanes(LANES);
+    await using databases = await openDatabases(DATABASES);
     const open = [...ALL];
     const wrong: string[] = [];
     await Promise.all(
-      lanes.stores.map(async (store) => {
+      databases.stores.map(async (store) => {
         for (let steps = open.pop(); steps !== undefined; steps = open.pop())
           for (const fault of await playSequence(store, steps, pulled))
             wrong.push(`${steps.join()}: ${fault}`);
@@ -142,7 +149,7 @@ for (const pulled of [true, false])
     t.deepEqual(wrong.slice(0, 20), []);
   });
 
-/** Pays calls of one account as fast as it goes until told to stop. @returns how many */
+/** Charges calls of one account as fast as possible until `stop` fires. @returns the number of charges */
 async function keepHot(store: Store, ledger: Ledger, first: Reservation, stop: AbortSignal): Promise<number> {
   let paid = 0;
   while (!stop.aborted) {
@@ -159,9 +166,9 @@ async function keepHot(store: Store, ledger: Ledger, first: Reservation, stop: A
   return paid;
 }
 
-test('a grant gets through to an account that is busy with calls', async (t) => {
-  await using lanes = await openLanes(1);
-  const [store] = lanes.stores;
+test('a grant succeeds on an account that is busy with calls', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   const call = await openCall(store, { credits: 1_000_000, price: 1 });
   const ledger = createLedger(store, (error) => t.fail(String(error)));
@@ -179,14 +186,14 @@ test('a grant gets through to an account that is busy with calls', async (t) => 
   stop.abort();
   const paid = (await Promise.all(callers)).reduce((sum, count) => sum + count, 0);
   await ledger.flush();
-  t.log(`${Math.round(ms / grants)} ms a grant beside ${paid} calls`);
+  t.log(`${Math.round(ms / grants)} ms per grant during ${paid} calls`);
   t.is((await store.accounts.findOne({ _id: accountId }))?.balance, 1_000_000 + grants * 7 - paid);
   t.deepEqual((await audit(store)).drift, []);
 });
 
-test('steps that meet on one account go together, and each is decided by itself', async (t) => {
-  await using lanes = await openLanes(1);
-  const [store] = lanes.stores;
+test('concurrent steps on one account share an update, and each is decided separately', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   const credits = 60;
   const first = await openCall(store, { credits, price: 1 });
@@ -203,7 +210,7 @@ test('steps that meet on one account go together, and each is decided by itself'
   t.deepEqual(
     answers.map(({ status }) => status),
     calls.map((_, i) => (i < credits ? 'held' : 'insufficient')),
-    'who came first was served first',
+    'served in order of arrival',
   );
   t.is((await store.accounts.findOne({ _id: first.accountId }))?.reserved, credits);
 
@@ -231,9 +238,9 @@ test('steps that meet on one account go together, and each is decided by itself'
   t.deepEqual((await audit(store)).drift, []);
 });
 
-test('a sweep that cannot tell of one call leaves that one, and when it fails it has come to rest', async (t) => {
-  await using lanes = await openLanes(1);
-  const [store] = lanes.stores;
+test('a sweep skips a call whose state is unknown, and has no step pending when it fails', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   const first = await openCall(store, { credits: 100, price: 1 });
   const calls = Array.from({ length: 60 }, () => ({ ...first, callId: randomUUID(), maxRunning: null }));
@@ -249,7 +256,7 @@ test('a sweep that cannot tell of one call leaves that one, and when it fails it
 
   await t.throwsAsync(sweep(store, ledger, isOver), { message: 'no answer' });
   const left = await running();
-  t.true(left < calls.length, 'those that it could tell of have ended');
+  t.true(left < calls.length, 'the calls whose state is known have ended');
   await sleep(300);
   t.is(await running(), left);
   t.is((await store.calls.findOne({ _id: unknown ?? '' }))?.state, 'running');
@@ -262,7 +269,7 @@ test('a sweep that cannot tell of one call leaves that one, and when it fails it
   t.deepEqual((await audit(store)).drift, []);
 });
 
-/** Reserves the price of a call. Gives what charges it, which may be done again. */
+/** Reserves the price of a call. Returns a function that charges it and may be repeated. */
 async function reserveFor(ledger: Ledger, call: Reservation): Promise<() => Promise<Settled>> {
   const { callId, accountId } = call;
   const held = await ledger.reserve(call);
@@ -270,9 +277,9 @@ async function reserveFor(ledger: Ledger, call: Reservation): Promise<() => Prom
   return () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
 }
 
-test('an entry stays in the journal until it stands in the books, also when all is to be written meanwhile', async (t) => {
-  await using lanes = await openLanes(1);
-  const [store] = lanes.stores;
+test('an entry stays in the journal until it is in the ledger, also while all entries are being written', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   const call = await openCall(store, { credits: CREDITS, price: PRICE });
   const begun = Promise.withResolvers<void>();
@@ -285,7 +292,7 @@ test('an entry stays in the journal until it stands in the books, also when all 
   });
   const ledger = createLedger(slow, fail, 2 ** 31 - 1);
   const charge = await reserveFor(ledger, call);
-  const journal = async () => (await readBooks(store, call)).journal;
+  const journal = async () => (await readLedger(store, call)).journal;
 
   const charging = charge();
   await begun.promise;
@@ -298,7 +305,7 @@ test('an entry stays in the journal until it stands in the books, also when all 
 
   t.is((await charge()).state, 'charged');
   await ledger.flush();
-  t.like(await readBooks(store, call), {
+  t.like(await readLedger(store, call), {
     journal: 0,
     state: 'charged',
     charges: [-PRICE],
@@ -307,15 +314,15 @@ test('an entry stays in the journal until it stands in the books, also when all 
   t.deepEqual((await audit(store)).drift, []);
 });
 
-test('a charge that comes again takes nothing of what a late reservation holds', async (t) => {
-  await using lanes = await openLanes(1);
-  const [store] = lanes.stores;
+test('a repeated charge does not consume the hold of a late reservation', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   const call = await openCall(store, { credits: CREDITS, price: PRICE });
   const ledger = createLedger(store, fail, 2 ** 31 - 1);
   const charge = await reserveFor(ledger, call);
   t.is((await charge()).state, 'charged');
-  // From here on nothing in the account itself says that the call is over.
+  // From here on the account itself no longer records that the call has ended.
   await ledger.flush();
   await dieAfterHold(store, call);
   const late = {
@@ -325,12 +332,12 @@ test('a charge that comes again takes nothing of what a late reservation holds',
     holds: 1,
     reserved: PRICE,
   };
-  t.like(await readBooks(store, call), late);
+  t.like(await readLedger(store, call), late);
 
   t.is((await charge()).state, 'charged');
   await ledger.flush();
-  t.like(await readBooks(store, call), late);
+  t.like(await readLedger(store, call), late);
   t.is((await sweep(store, ledger, async () => true)).strayHolds, 1);
-  t.like(await readBooks(store, call), { ...late, holds: 0, reserved: 0 });
+  t.like(await readLedger(store, call), { ...late, holds: 0, reserved: 0 });
   t.deepEqual((await audit(store)).drift, []);
 });

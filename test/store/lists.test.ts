@@ -12,24 +12,24 @@ import type { Page } from '../../store/pages.ts';
 import { createPayments } from '../../store/payments.ts';
 import { firstDay, USAGE_EVERY, usageOf } from '../../store/usage.ts';
 import { until } from '../helpers/books.ts';
-import { insertCalls, openLanes } from './books.ts';
+import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
 const LIMIT = 25;
 const MANY = 1500;
-/** Of what is rare; it is older than all the rest. */
+/** Number of rare documents, which are older than all others. */
 const RARE = 40;
 
 let store: Store;
 let close: () => PromiseLike<void>;
 
 test.before(async (t) => {
-  const lanes = await openLanes(1);
-  close = () => lanes[Symbol.asyncDispose]();
-  store = lanes.stores[0] ?? t.fail('no store');
+  const databases = await openDatabases(1);
+  close = () => databases[Symbol.asyncDispose]();
+  store = databases.stores[0] ?? t.fail('no store');
 });
 test.after.always(() => close?.());
 
-/** What the server did to answer a read; its profiler writes down what `explain` says of each. */
+/** The work of the server for one read; its profiler records the figures that `explain` reports. */
 interface Read {
   ns: string;
   planSummary: string;
@@ -53,7 +53,7 @@ async function readsOf(work: () => Promise<unknown>): Promise<Read[]> {
 const at = (number: number) => new Date(Date.UTC(2026, 0, 1) + number * 1000);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-/** An account with thousands of everything. */
+/** Creates an account with thousands of documents of each kind. */
 async function seed(endpoints: readonly string[]): Promise<string> {
   const { _id: accountId } = await createAccounts(store).create({
     email: `${randomUUID()}@example.com`,
@@ -149,7 +149,7 @@ async function seed(endpoints: readonly string[]): Promise<string> {
   return accountId;
 }
 
-test.serial('whatever is listed, an index leads to its rows, in their order', async (t) => {
+test.serial('every list reads its rows from an index, in index order', async (t) => {
   const endpoints = [`whe_${randomUUID()}`, `whe_${randomUUID()}`];
   const accountId = await seed(endpoints);
   for (let i = 0; i < 3; i++) await seed([`whe_${randomUUID()}`]);
@@ -202,7 +202,7 @@ test.serial('whatever is listed, an index leads to its rows, in their order', as
     const second = nextCursor === null ? [] : [{ cursor: nextCursor }];
     for (const cursor of [{}, ...second]) check(name, await readsOf(() => list(cursor)), LIMIT + 10);
   }
-  // An event has up to ten deliveries, and so many more are looked at.
+  // An event has up to ten deliveries, so up to ten times as many are examined.
   for (const filter of [{ state: 'held' }, { state: 'held', event: 'credits.granted' }] as const) {
     const first = await events(filter)({});
     t.is(first.items.length, LIMIT);
@@ -223,72 +223,75 @@ test.serial('whatever is listed, an index leads to its rows, in their order', as
   for (const [name, read] of Object.entries(others)) check(name, await readsOf(read), LIMIT * 4);
 });
 
-test.serial('each charge counts once in the use, whoever adds up at a time', async (t) => {
-  const { _id: accountId } = await createAccounts(store).create({
-    email: `${randomUUID()}@example.com`,
-    credits: 1000,
-  });
-  const prices = { 'hash-text': 1, ping: 2, 'gold-price': 3 };
-  const fail = (error: unknown) => t.fail(String(error));
-  const [ledger, other] = [createLedger(store, fail), createLedger(store, fail)];
-  let open = true;
-  const readers = [1, 2, 3].map(async () => {
-    while (open) await usageOf(store, accountId);
-  });
-  const call = async (tool: string, price: number, index: number) => {
-    const reservation = {
-      callId: randomUUID(),
-      accountId,
-      tool,
-      pool: 'cpu',
-      price,
-      maxRunning: null,
-    } as const;
-    await insertCalls(store, [reservation]);
-    const { callId } = reservation;
-    const books = index % 2 === 0 ? ledger : other;
-    const held = await books.reserve(reservation);
-    if (held.status !== 'held') throw new Error(held.status);
-    if (index % 5 === 0) {
-      const refund = { wanted: 'refunded', code: 'internal', release: true } as const;
-      return books.settle({ callId, accountId, ...refund });
-    }
-    return books.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
-  };
-  const began = firstDay(new Date(), 1);
-  for (let round = 0; round < 4; round++)
-    await Promise.all(
-      numbers(10).flatMap((i) => Object.entries(prices).map(([tool, price]) => call(tool, price, i))),
-    );
-  open = false;
-  await Promise.all(readers);
-
-  // Of ten calls two are refunded. At midnight a tool has two days.
-  const sums = async () => {
-    const days = await usageOf(store, accountId);
-    t.true(days.every(({ day }) => day >= began));
-    return Object.fromEntries(
-      Object.keys(prices).map((tool) => [
+test.serial(
+  'each charge counts once in the usage sums, however many processes add up concurrently',
+  async (t) => {
+    const { _id: accountId } = await createAccounts(store).create({
+      email: `${randomUUID()}@example.com`,
+      credits: 1000,
+    });
+    const prices = { 'hash-text': 1, ping: 2, 'gold-price': 3 };
+    const fail = (error: unknown) => t.fail(String(error));
+    const [ledger, other] = [createLedger(store, fail), createLedger(store, fail)];
+    let open = true;
+    const readers = [1, 2, 3].map(async () => {
+      while (open) await usageOf(store, accountId);
+    });
+    const call = async (tool: string, price: number, index: number) => {
+      const reservation = {
+        callId: randomUUID(),
+        accountId,
         tool,
-        days.filter((row) => row.tool === tool).reduce((sum, { charged }) => sum + charged, 0),
-      ]),
-    );
-  };
-  const expected = { 'hash-text': 32, ping: 64, 'gold-price': 96 };
-  t.deepEqual(await sums(), expected);
-  await store.usage.deleteOne({ _id: accountId });
-  t.deepEqual(await sums(), expected, 'the lines alone say the same');
+        pool: 'cpu',
+        price,
+        maxRunning: null,
+      } as const;
+      await insertCalls(store, [reservation]);
+      const { callId } = reservation;
+      const writer = index % 2 === 0 ? ledger : other;
+      const held = await writer.reserve(reservation);
+      if (held.status !== 'held') throw new Error(held.status);
+      if (index % 5 === 0) {
+        const refund = { wanted: 'refunded', code: 'internal', release: true } as const;
+        return writer.settle({ callId, accountId, ...refund });
+      }
+      return writer.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
+    };
+    const began = firstDay(new Date(), 1);
+    for (let round = 0; round < 4; round++)
+      await Promise.all(
+        numbers(10).flatMap((i) => Object.entries(prices).map(([tool, price]) => call(tool, price, i))),
+      );
+    open = false;
+    await Promise.all(readers);
 
-  // An account that nobody looks at.
-  await store.usage.deleteOne({ _id: accountId });
-  await store.accounts.updateOne({ _id: accountId }, { $set: { seq: USAGE_EVERY - 1 } });
-  await call('ping', 2, 1);
-  await until('it is added up', async () => (await store.usage.countDocuments({ _id: accountId })) === 1);
-  t.deepEqual(await sums(), { ...expected, ping: 66 });
-  await Promise.all([ledger.flush(), other.flush()]);
-});
+    // Two of ten calls are refunded. At midnight a tool has two days.
+    const sums = async () => {
+      const days = await usageOf(store, accountId);
+      t.true(days.every(({ day }) => day >= began));
+      return Object.fromEntries(
+        Object.keys(prices).map((tool) => [
+          tool,
+          days.filter((row) => row.tool === tool).reduce((sum, { charged }) => sum + charged, 0),
+        ]),
+      );
+    };
+    const expected = { 'hash-text': 32, ping: 64, 'gold-price': 96 };
+    t.deepEqual(await sums(), expected);
+    await store.usage.deleteOne({ _id: accountId });
+    t.deepEqual(await sums(), expected, 'the entries alone give the same sums');
 
-test('what was charged longer ago than is shown is left out, and forgotten', async (t) => {
+    // An account whose usage is never read.
+    await store.usage.deleteOne({ _id: accountId });
+    await store.accounts.updateOne({ _id: accountId }, { $set: { seq: USAGE_EVERY - 1 } });
+    await call('ping', 2, 1);
+    await until('it is added up', async () => (await store.usage.countDocuments({ _id: accountId })) === 1);
+    t.deepEqual(await sums(), { ...expected, ping: 66 });
+    await Promise.all([ledger.flush(), other.flush()]);
+  },
+);
+
+test('charges older than the shown period are left out and removed', async (t) => {
   const { _id: accountId } = await createAccounts(store).create({
     email: `${randomUUID()}@example.com`,
     credits: 0,

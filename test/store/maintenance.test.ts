@@ -6,11 +6,11 @@ import { createChannel } from '../../activities/endpoints.ts';
 import { createMaintenanceActivities } from '../../activities/maintenance.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { startNamespace } from '../helpers/stack.ts';
-import { openCall, openLanes, readBooks } from './books.ts';
+import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 
-test('a hold goes when Temporal knows no workflow of its call, and stays when Temporal only answers with an error', async (t) => {
+test('a hold is released when Temporal knows no workflow of its call, and kept when Temporal returns an error', async (t) => {
   await using open = new AsyncDisposableStack();
-  const { stores } = open.use(await openLanes(1));
+  const { stores } = open.use(await openDatabases(1));
   const [store] = stores;
   if (store === undefined) throw new Error('no database');
   const { temporalAddress: address, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
@@ -23,7 +23,7 @@ test('a hold goes when Temporal knows no workflow of its call, and stays when Te
   const sweepWith = (client: Client) => {
     const channel = createChannel(client, false);
     const { sweepLedger } = createMaintenanceActivities(store, ledger, client, channel, () => undefined);
-    // That it failed is what is wanted here, and no warning.
+    // The failure is expected, so its warning is not logged.
     return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(sweepLedger);
   };
   const call = await openCall(store, { credits: 30, price: 10 });
@@ -33,10 +33,10 @@ test('a hold goes when Temporal knows no workflow of its call, and stays when Te
   await t.throwsAsync(sweepWith(new Client({ connection, namespace: `${namespace}-no-more` })), {
     instanceOf: NamespaceNotFoundError,
   });
-  // Nothing listens there.
+  // No server listens there.
   await t.throwsAsync(sweepWith(new Client({ connection: connect('127.0.0.1:9'), namespace })));
-  t.like(await readBooks(store, call), { holds: 1, reserved: 10, state: 'running' });
+  t.like(await readLedger(store, call), { holds: 1, reserved: 10, state: 'running' });
 
   t.deepEqual(await sweepWith(new Client({ connection, namespace })), { ended: 1, strayHolds: 0 });
-  t.like(await readBooks(store, call), { holds: 0, reserved: 0, state: 'refunded', balance: 30 });
+  t.like(await readLedger(store, call), { holds: 0, reserved: 0, state: 'refunded', balance: 30 });
 });

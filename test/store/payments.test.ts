@@ -43,8 +43,8 @@ const disputed = (stage: 'inquiry' | 'open' | 'lost' | 'won', amount = PRICE, id
   dispute: { id, amount, stage },
 });
 
-/** Tells facts of one payment, each by an event of its own. */
-const tell = (paymentId: string, fact: Fact, source = `evt_${randomUUID()}`, currency = 'USD') =>
+/** Reports facts about one payment, each in an event of its own. */
+const report = (paymentId: string, fact: Fact, source = `evt_${randomUUID()}`, currency = 'USD') =>
   payments.record({ paymentId, source, currency, fact });
 
 async function stateOf(accountId: string) {
@@ -54,44 +54,47 @@ async function stateOf(accountId: string) {
 
 const granted = (accountId: string) => store.events.countDocuments({ accountId, event: 'credits.granted' });
 
-test.serial('a payment that is told of twenty times at once is one purchase and one event', async (t) => {
-  const accountId = await newAccount();
-  const paymentId = `pi_${randomUUID()}`;
-  const told = await Promise.all(Array.from({ length: 20 }, () => tell(paymentId, paid(accountId))));
-  t.is(told.filter((it) => it.status === 'recorded' && it.accountId === accountId).length, 1);
-  t.deepEqual(await stateOf(accountId), { balance: CREDITS, shortfall: 0 });
-  t.is(await granted(accountId), 1);
-  const [line] = await store.entries.find({ accountId }).toArray();
-  t.like(line, { type: 'purchase', amount: CREDITS, source: 'purchase', reference: paymentId });
-});
+test.serial(
+  'a payment that is reported twenty times concurrently is one purchase and one event',
+  async (t) => {
+    const accountId = await newAccount();
+    const paymentId = `pi_${randomUUID()}`;
+    const reported = await Promise.all(Array.from({ length: 20 }, () => report(paymentId, paid(accountId))));
+    t.is(reported.filter((it) => it.status === 'recorded' && it.accountId === accountId).length, 1);
+    t.deepEqual(await stateOf(accountId), { balance: CREDITS, shortfall: 0 });
+    t.is(await granted(accountId), 1);
+    const [line] = await store.entries.find({ accountId }).toArray();
+    t.like(line, { type: 'purchase', amount: CREDITS, source: 'purchase', reference: paymentId });
+  },
+);
 
-/** What is told of a payment, and the credits that are left of it, in whatever order that comes. */
-const STORIES: Record<string, { facts: Fact[]; left: number }> = {
-  'two refunds of a part': { facts: [refunded(300), refunded(450)], left: 500 },
-  'a refund of all of it': { facts: [refunded(1), refunded(PRICE)], left: 0 },
-  'a dispute that is open': { facts: [disputed('inquiry'), disputed('open')], left: 0 },
-  'a dispute that is lost': { facts: [disputed('open'), disputed('lost')], left: 0 },
-  'a dispute that is won': { facts: [disputed('open'), disputed('won')], left: CREDITS },
+/** Reports about a payment, and the credits that remain of it in any order of the reports. */
+const SEQUENCES: Record<string, { facts: Fact[]; left: number }> = {
+  'two partial refunds': { facts: [refunded(300), refunded(450)], left: 500 },
+  'a full refund': { facts: [refunded(1), refunded(PRICE)], left: 0 },
+  'an open dispute': { facts: [disputed('inquiry'), disputed('open')], left: 0 },
+  'a lost dispute': { facts: [disputed('open'), disputed('lost')], left: 0 },
+  'a won dispute': { facts: [disputed('open'), disputed('won')], left: CREDITS },
   'an inquiry': { facts: [disputed('inquiry')], left: CREDITS },
-  'a refund of a part, and a dispute about the rest': {
+  'a partial refund, and a dispute about the rest': {
     facts: [refunded(300), disputed('open', 600)],
     left: 0,
   },
-  'more refunded than was paid': { facts: [refunded(2 * PRICE)], left: 0 },
+  'a refund above the paid amount': { facts: [refunded(2 * PRICE)], left: 0 },
   'two disputes of a third each, one of them won': {
     facts: [disputed('open', 300, 'du_1'), disputed('open', 300, 'du_2'), disputed('won', 300, 'du_2')],
     left: 667,
   },
 };
 
-/** Every order of the items. */
+/** Returns all permutations of the items. */
 const orders = <T>(items: readonly T[]): T[][] =>
   items.length < 2
     ? [[...items]]
     : items.flatMap((item, i) => orders(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 
-for (const [name, { facts, left }] of Object.entries(STORIES)) {
-  test.serial(`${name}: the same credits are left in whatever order it is told`, async (t) => {
+for (const [name, { facts, left }] of Object.entries(SEQUENCES)) {
+  test.serial(`${name}: any order of the reports leaves the same credits`, async (t) => {
     for (const order of orders([null, ...facts])) {
       const accountId = await newAccount();
       const paymentId = `pi_${randomUUID()}`;
@@ -99,64 +102,68 @@ for (const [name, { facts, left }] of Object.entries(STORIES)) {
         fact: fact ?? paid(accountId),
         source: `evt_${randomUUID()}`,
       }));
-      // The first comes again, late.
-      for (const { fact, source } of [...events, ...events.slice(0, 1)]) await tell(paymentId, fact, source);
+      // The first report is repeated late.
+      for (const { fact, source } of [...events, ...events.slice(0, 1)])
+        await report(paymentId, fact, source);
       t.deepEqual(await stateOf(accountId), { balance: left, shortfall: 0 }, JSON.stringify(order));
     }
   });
 
-  test.serial(`${name}: the same when all of it is told at once`, async (t) => {
+  test.serial(`${name}: concurrent reports leave the same credits`, async (t) => {
     const accountId = await newAccount();
     const paymentId = `pi_${randomUUID()}`;
     const events = [paid(accountId), ...facts].map((fact) => ({ fact, source: `evt_${randomUUID()}` }));
-    await Promise.all([...events, ...events].map(({ fact, source }) => tell(paymentId, fact, source)));
+    await Promise.all([...events, ...events].map(({ fact, source }) => report(paymentId, fact, source)));
     t.deepEqual(await stateOf(accountId), { balance: left, shortfall: 0 });
   });
 }
 
-test.serial('a refund takes what is there, and the rest is a shortfall until it is settled', async (t) => {
-  const accountId = await newAccount();
-  const paymentId = `pi_${randomUUID()}`;
-  await tell(paymentId, paid(accountId));
-  await accounts.grant({ accountId, type: 'adjustment', amount: -400, reference: 'spent', reason: null });
-  const before = await granted(accountId);
-  await tell(paymentId, refunded(PRICE));
-  t.deepEqual(await stateOf(accountId), { balance: 0, shortfall: 400 });
-  t.is(await granted(accountId), before);
-  await tell(`pi_${randomUUID()}`, paid(accountId));
-  t.deepEqual(await stateOf(accountId), { balance: 600, shortfall: 0 });
-});
+test.serial(
+  'a refund takes the available credits, and the rest is a shortfall until it is settled',
+  async (t) => {
+    const accountId = await newAccount();
+    const paymentId = `pi_${randomUUID()}`;
+    await report(paymentId, paid(accountId));
+    await accounts.grant({ accountId, type: 'adjustment', amount: -400, reference: 'spent', reason: null });
+    const before = await granted(accountId);
+    await report(paymentId, refunded(PRICE));
+    t.deepEqual(await stateOf(accountId), { balance: 0, shortfall: 400 });
+    t.is(await granted(accountId), before);
+    await report(`pi_${randomUUID()}`, paid(accountId));
+    t.deepEqual(await stateOf(accountId), { balance: 600, shortfall: 0 });
+  },
+);
 
-test.serial('what contradicts what was told before changes nothing', async (t) => {
+test.serial('a report that contradicts an earlier one changes nothing', async (t) => {
   const [accountId, other] = [await newAccount(), await newAccount()];
   const paymentId = `pi_${randomUUID()}`;
-  await tell(paymentId, paid(accountId));
+  await report(paymentId, paid(accountId));
   const source = () => `evt_${randomUUID()}`;
-  for (const told of [
-    tell(paymentId, paid(other)),
-    tell(paymentId, { kind: 'paid', accountId, credits: 5000, amount: PRICE, test: true }),
-    tell(paymentId, { kind: 'paid', accountId, credits: CREDITS, amount: 1, test: true }),
-    tell(paymentId, paid(accountId), source(), 'EUR'),
-    tell(paymentId, refunded(PRICE), source(), 'EUR'),
-    tell(paymentId, disputed('open'), source(), 'EUR'),
+  for (const reported of [
+    report(paymentId, paid(other)),
+    report(paymentId, { kind: 'paid', accountId, credits: 5000, amount: PRICE, test: true }),
+    report(paymentId, { kind: 'paid', accountId, credits: CREDITS, amount: 1, test: true }),
+    report(paymentId, paid(accountId), source(), 'EUR'),
+    report(paymentId, refunded(PRICE), source(), 'EUR'),
+    report(paymentId, disputed('open'), source(), 'EUR'),
   ])
-    t.deepEqual(await told, { status: 'mismatch' });
+    t.deepEqual(await reported, { status: 'mismatch' });
   t.deepEqual(await stateOf(accountId), { balance: CREDITS, shortfall: 0 });
   t.deepEqual(await stateOf(other), { balance: 0, shortfall: 0 });
 });
 
-test.serial('a payment for an account that is not there is refused, and nothing of it is kept', async (t) => {
+test.serial('a payment for an unknown account is refused and not stored', async (t) => {
   const paymentId = `pi_${randomUUID()}`;
-  await t.throwsAsync(tell(paymentId, paid('acc_none')), { message: /resource does not exist/ });
+  await t.throwsAsync(report(paymentId, paid('acc_none')), { message: /resource does not exist/ });
   t.is(await store.payments.findOne({ _id: paymentId }), null);
 });
 
-test.serial('refunds of what we did not sell are forgotten by themselves, and no purchase is', async (t) => {
+test.serial('refunds of payments that are not purchases expire, and purchases do not', async (t) => {
   const [foreign, own] = [`pi_${randomUUID()}`, `pi_${randomUUID()}`];
-  t.deepEqual(await tell(foreign, refunded(5)), { status: 'recorded', accountId: null });
-  await tell(own, refunded(5));
+  t.deepEqual(await report(foreign, refunded(5)), { status: 'recorded', accountId: null });
+  await report(own, refunded(5));
   const accountId = await newAccount();
-  await tell(own, paid(accountId));
+  await report(own, paid(accountId));
   t.true(((await store.payments.findOne({ _id: foreign }))?.forgetAt?.getTime() ?? 0) > Date.now());
   t.is((await store.payments.findOne({ _id: own }))?.forgetAt, undefined);
   const listed = await payments.list(accountId, 10);
@@ -166,17 +173,17 @@ test.serial('refunds of what we did not sell are forgotten by themselves, and no
   );
 });
 
-test.serial('parts of large purchases are counted exactly', async (t) => {
+test.serial('partial refunds of large purchases are counted exactly', async (t) => {
   const accountId = await newAccount();
   const paymentId = `pi_${randomUUID()}`;
   const [credits, amount] = [999_999_999, 99_999_999];
-  await tell(paymentId, { kind: 'paid', accountId, credits, amount, test: true });
-  await tell(paymentId, refunded(amount - 1));
+  await report(paymentId, { kind: 'paid', accountId, credits, amount, test: true });
+  await report(paymentId, refunded(amount - 1));
   // 999999999 * 99999998 / 99999999 is 999999988.99999990… (bc), rounded down.
   t.deepEqual(await stateOf(accountId), { balance: 11, shortfall: 0 });
 });
 
-test.serial('after all that the books are right', async (t) => {
+test.serial('the audit finds no drift after all these tests', async (t) => {
   const { accounts: count, drift } = await audit(store);
   t.true(count > 50);
   t.deepEqual(drift, []);

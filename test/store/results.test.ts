@@ -20,7 +20,7 @@ async function openResults() {
 
 const soon = () => new Date(Date.now() + 900_000);
 
-test('a result comes back as it was, whatever its size', async (t) => {
+test('a result is read back unchanged, whatever its size', async (t) => {
   await using opened = await openResults();
   const { results, store } = opened;
   for (const [size, pieces] of [
@@ -39,7 +39,7 @@ test('a result comes back as it was, whatever its size', async (t) => {
   }
 });
 
-test('nothing of it is readable in the database, and the database deletes it in time', async (t) => {
+test('results are unreadable in the database, which deletes them when they expire', async (t) => {
   await using opened = await openResults();
   const { results, store } = opened;
   const expiresAt = soon();
@@ -54,14 +54,14 @@ test('nothing of it is readable in the database, and the database deletes it in 
   );
 });
 
-test('a piece that is gone, changed, swapped or of another call is not answered', async (t) => {
+test('a piece that is missing, modified, swapped or of another call is refused', async (t) => {
   await using opened = await openResults();
   const { results, store } = opened;
   const reference = await results.write('call-1', randomBytes(8 * MB + 10), soon());
   const { id } = reference;
   await t.throwsAsync(results.read('call-2', reference), undefined, 'another call');
-  await t.throwsAsync(results.read('call-1', { id, pieces: 1 }), undefined, 'cut short');
-  await t.throwsAsync(results.read('call-1', { id, pieces: 3 }), undefined, 'longer than it is');
+  await t.throwsAsync(results.read('call-1', { id, pieces: 1 }), undefined, 'truncated');
+  await t.throwsAsync(results.read('call-1', { id, pieces: 3 }), undefined, 'longer than stored');
 
   const first = await store.results.findOne({ _id: `${id}:0` }, { promoteBuffers: true });
   const second = await store.results.findOne({ _id: `${id}:1` }, { promoteBuffers: true });
@@ -80,7 +80,7 @@ test('a piece that is gone, changed, swapped or of another call is not answered'
   await t.throwsAsync(results.read('call-1', reference), { message: /is gone/ });
 });
 
-test('two attempts of one call never mix', async (t) => {
+test('two attempts of one call are never mixed', async (t) => {
   await using opened = await openResults();
   const { results } = opened;
   const [a, b] = [randomBytes(100), randomBytes(100)];

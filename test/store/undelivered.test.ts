@@ -9,7 +9,7 @@ import type { Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { accountOf, until } from '../helpers/books.ts';
-import { openLanes } from './books.ts';
+import { openDatabases } from './ledgerFixtures.ts';
 
 const CREDITS = 30;
 const PRICE = 10;
@@ -30,7 +30,7 @@ const runChild = (...args: string[]): Promise<string[]> =>
 test('kill -9 before each database operation of an answer: no error is charged, no result is free', async (t) => {
   t.timeout(900_000);
   await using open = new AsyncDisposableStack();
-  const { stores } = open.use(await openLanes(1));
+  const { stores } = open.use(await openDatabases(1));
   const [store] = stores;
   if (store === undefined) throw new Error('no database');
   const uri = new URL(store.client.options.hosts[0] ? `mongodb://${store.client.options.hosts[0]}` : '');

@@ -6,7 +6,7 @@ import { askVault, createVault } from '../../store/vault.ts';
 const SECRETS = { password: 'hunter2, and a bit more' };
 const newKeyring = () => createKeyring([{ id: 'a', bytes: randomBytes(32) }]);
 
-test('the token of a call opens its secrets, as often as it is asked until the call ends', (t) => {
+test('the token of a call opens its secrets any number of times until the call ends', (t) => {
   const keyring = newKeyring();
   const vault = createVault(keyring);
   const token = vault.put('call-1', SECRETS);
@@ -16,15 +16,15 @@ test('the token of a call opens its secrets, as often as it is asked until the c
     const reply = vault.answer(request);
     if (reply === null) return t.fail('no answer');
     t.deepEqual(open(reply), SECRETS);
-    for (const bytes of [request, reply]) t.false(bytes.includes('hunter2'), 'sealed on the wire');
+    for (const bytes of [request, reply]) t.false(bytes.includes('hunter2'), 'encrypted on the wire');
     t.false(request.includes(token));
   }
   vault.drop('call-1');
   t.is(vault.size, 0);
-  t.is(vault.answer(askVault(keyring, 'call-1', token).request), null, 'gone with the call');
+  t.is(vault.answer(askVault(keyring, 'call-1', token).request), null, 'deleted with the call');
 });
 
-test('a token is good for its own call alone', (t) => {
+test('a token is valid for its own call only', (t) => {
   const keyring = newKeyring();
   const vault = createVault(keyring);
   const tokens = [vault.put('call-1', SECRETS), vault.put('call-2', { password: 'other' })] as const;
@@ -42,7 +42,7 @@ test('a token is good for its own call alone', (t) => {
     t.is(vault.answer(askVault(keyring, callId, token).request), null, callId);
 });
 
-test('who lacks the master key gets nothing, whatever is sent', (t) => {
+test('requests without the master key are refused, whatever they contain', (t) => {
   const keyring = newKeyring();
   const vault = createVault(keyring);
   const token = vault.put('call-1', SECRETS);
@@ -65,7 +65,7 @@ test('who lacks the master key gets nothing, whatever is sent', (t) => {
   for (const request of requests) t.is(vault.answer(request), null);
 });
 
-test('a request that was overheard and is sent again gives nothing that its sender could open', (t) => {
+test('a replayed request returns nothing that its sender could decrypt', (t) => {
   const keyring = newKeyring();
   const vault = createVault(keyring);
   const token = vault.put('call-1', SECRETS);
@@ -77,6 +77,6 @@ test('a request that was overheard and is sent again gives nothing that its send
   t.throws(
     () => second.open(replayed),
     undefined,
-    'an old reply does not pass for the answer to a new request',
+    'an old reply is not accepted as the answer to a new request',
   );
 });

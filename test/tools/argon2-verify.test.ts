@@ -22,7 +22,7 @@ interface Sample {
   rest: string;
 }
 
-/** A hash made by the reference code (which node-argon2 compiles), in its parts. */
+/** A hash made by the reference implementation (which node-argon2 compiles), split into its parts. */
 async function sample(random: Random, version: number): Promise<Sample> {
   const variant = random.pick(['argon2d', 'argon2i', 'argon2id'] as const);
   const lanes = random.integer(1, 4);
@@ -51,7 +51,7 @@ async function sample(random: Random, version: number): Promise<Sample> {
 }
 
 for (const { password, hash, matches: expected } of phc.vectors)
-  test(`agrees with the reference code on ${hash} and ${password}`, async (t) => {
+  test(`agrees with the reference implementation on ${hash} and ${password}`, async (t) => {
     if (expected !== null) return void t.is(await matches(password, hash), expected);
     t.deepEqual(
       (await faultsOf(tool, { password, hash })).map(({ pointer }) => pointer),
@@ -60,7 +60,7 @@ for (const { password, hash, matches: expected } of phc.vectors)
   });
 
 for (const version of [16, 19])
-  test(`verifies what the reference code made at version ${version}, and nothing near it`, async (t) => {
+  test(`verifies hashes of the reference implementation at version ${version}, and rejects near misses`, async (t) => {
     const random = seededRandom(t.log);
     for (let i = 0; i < 60; i++) {
       const { password, prefix, costs, extras, rest } = await sample(random, version);
@@ -71,14 +71,14 @@ for (const version of [16, 19])
     }
   });
 
-test('takes a hash without a version as one of version 16', async (t) => {
+test('reads a hash without a version as version 16', async (t) => {
   const { password, prefix, costs, extras, rest } = await sample(seededRandom(t.log), 16);
   const list = [...costs, ...extras].join(',');
   t.true(await matches(password, `${prefix}$${list}${rest}`));
   t.false(await matches(password, `${prefix}$v=19$${list}${rest}`));
 });
 
-test('takes the parameters in the order in which other libraries write them', async (t) => {
+test('accepts the parameters in the order in which other libraries write them', async (t) => {
   const { password, prefix, costs, extras, rest } = await sample(seededRandom(t.log), 19);
   for (const order of [
     [0, 2, 1],
@@ -91,27 +91,27 @@ test('takes the parameters in the order in which other libraries write them', as
   t.true(await matches('x', await argon2.hash('x', { memoryCost: 64, associatedData: Buffer.from('data') })));
 });
 
-test('takes associated data that reads as a number', async (t) => {
+test('accepts associated data that resembles a number', async (t) => {
   const options = { memoryCost: 64, associatedData: Buffer.from('1234', 'base64') };
   const hash = await argon2.hash('x', options);
   t.true(hash.includes('data=1234'));
   t.true(await matches('x', hash));
 });
 
-test('takes a key id for a name: it changes nothing, and a hash made with a secret key does not match', async (t) => {
+test('ignores a key id, and does not verify a hash made with a secret key', async (t) => {
   const { password, prefix, costs, extras, rest } = await sample(seededRandom(t.log), 19);
   const list = [...costs, 'keyid=a2V5MQ', ...extras].join(',');
   t.true(await matches(password, `${prefix}$v=19$${list}${rest}`));
   t.false(await matches('x', await argon2.hash('x', { memoryCost: 64, secret: Buffer.from('pepper') })));
 });
 
-test('takes the empty password', async (t) => {
+test('accepts the empty password', async (t) => {
   t.true(await matches('', await argon2.hash('', { memoryCost: 64 })));
   t.true(await matches('', await argon2.hash('', { memoryCost: 64, version: 16 })));
   t.false(await matches('', await argon2.hash('x', { memoryCost: 64 })));
 });
 
-test('does not cut the password', async (t) => {
+test('does not truncate the password', async (t) => {
   const password = 'é'.repeat(100_000);
   const hash = await argon2.hash(password, { memoryCost: 64 });
   t.true(await matches(password, hash));
@@ -135,16 +135,16 @@ for (const [hash, message] of [
   [`$argon2id$v=19$m=8,t=1,p=1$c29tZXM$${TAG}`, /^has a salt of 5 bytes/],
   [`$argon2id$v=19$m=8,t=1,p=1$${SALT}$AAAA`, /^has a hash of 3 bytes/],
 ] as const)
-  test(`refuses ${hash} and says which parameter`, async (t) => {
+  test(`refuses ${hash} and names the parameter`, async (t) => {
     const [fault, ...more] = await faultsOf(tool, { password: 'x', hash });
     t.is(fault?.pointer, '/hash');
     t.regex(fault?.message ?? '', message);
-    // A hash too dear in one parameter may be too dear by the product as well.
+    // A hash whose parameter is above its limit may also exceed the limit of the product.
     t.true(more.every((other) => other.message.startsWith('has m x t')));
   });
 
 for (const costs of ['m=262144,t=4,p=1', 'm=65536,t=16,p=16'])
-  test(`takes ${costs}, the dearest there is`, async (t) => {
+  test(`accepts ${costs}, the most expensive hash that is allowed`, async (t) => {
     t.notThrows(() => tool.validate({ password: 'x', hash: withCosts(costs) }));
     t.false(await matches('x', withCosts(costs)));
   });
@@ -183,7 +183,7 @@ for (const hash of [
     t.deepEqual(more, []);
   });
 
-test('takes a hash of up to 1 KB', async (t) => {
+test('accepts a hash of up to 1 KB', async (t) => {
   const short = withCosts('m=64,t=1,p=1').replace(TAG, '');
   const hash = short.padEnd(1024, 'A');
   t.false(await matches('x', hash));
@@ -193,7 +193,7 @@ test('takes a hash of up to 1 KB', async (t) => {
   );
 });
 
-test('names every fault at once and repeats no password', async (t) => {
+test('reports all faults at once and does not repeat the password', async (t) => {
   const faults = await faultsOf(tool, { password: 'hunter2\ud800', hash: 'hunter2' });
   t.deepEqual(
     faults.map(({ pointer }) => pointer),
@@ -202,13 +202,13 @@ test('names every fault at once and repeats no password', async (t) => {
   t.false(JSON.stringify(faults).includes('hunter2'));
 });
 
-test('marks the password, and it alone, as a secret', (t) => {
+test('marks only the password as a secret', (t) => {
   t.deepEqual(secretFields(tool.definition), ['password']);
 });
 
 for (const version of [16, 19])
-  test(`ends with its thread and leaves the process alone, version ${version}`, async (t) => {
+  test(`is aborted by ending its thread, and leaves the process alone, version ${version}`, async (t) => {
     const hash = withCosts('m=262144,t=4,p=1').replace('v=19', `v=${version}`);
-    // OpenSSL works its hash to the end first.
+    // OpenSSL finishes its hash first.
     t.true((await killHalfWay('argon2-verify', { password: 'x', hash })) < 30_000);
   });

@@ -8,7 +8,7 @@ import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('bcrypt-hash');
 
-test('makes a $2b$ hash that another implementation verifies, each time with a fresh salt', async (t) => {
+test('returns a $2b$ hash that another implementation verifies, with a new salt each time', async (t) => {
   const body = { password: 'pässwörd 🔑', workFactor: 4 };
   const hashes = await Promise.all([tool.call(body), tool.call(body)]);
   const [first, second] = hashes.map(({ hash }) => String(hash));
@@ -18,20 +18,20 @@ test('makes a $2b$ hash that another implementation verifies, each time with a f
   t.false(await referenceVerify(`${body.password}!`, String(first)));
 });
 
-test('takes the work factor 11 unless told otherwise', async (t) => {
+test('defaults to work factor 11', async (t) => {
   const { hash } = await tool.call({ password: 'secret' });
   t.true(String(hash).startsWith('$2b$11$'));
   t.true(await referenceVerify('secret', String(hash)));
 });
 
 for (const workFactor of [4, 5, 9, 10, 12])
-  test(`writes the work factor ${workFactor} into the hash and spends it`, async (t) => {
+  test(`writes the work factor ${workFactor} into the hash and applies it`, async (t) => {
     const { hash } = await tool.call({ password: 'secret', workFactor });
     t.is(String(hash).slice(4, 6), String(workFactor).padStart(2, '0'));
     t.true(await referenceVerify('secret', String(hash)));
   });
 
-test('gives for the same salt the hash that @node-rs/bcrypt gives', async (t) => {
+test('returns the same hash as @node-rs/bcrypt for the same salt', async (t) => {
   const random = seededRandom(t.log);
   for (let i = 0; i < 100; i++) {
     const password = Buffer.from(random.text(random.integer(1, 40))).subarray(0, 72);
@@ -48,7 +48,7 @@ for (const [name, password] of Object.entries({
   '18 characters of four bytes': '😀'.repeat(18),
   'one character': 'a',
 }))
-  test(`takes ${name}`, async (t) => {
+  test(`accepts ${name}`, async (t) => {
     const { hash } = await tool.call({ password, workFactor: 4 });
     t.true(await referenceVerify(password, String(hash)));
   });
@@ -78,7 +78,7 @@ for (const workFactor of [3, 15, 10.5, '11', null])
     );
   });
 
-test('names every fault at once, and unknown fields by name', async (t) => {
+test('reports all faults at once, and names unknown fields', async (t) => {
   const faults = await faultsOf(tool, { workFactor: 99, rounds: 4 });
   t.deepEqual(faults.map(({ pointer }) => pointer).sort(), ['/password', '/rounds', '/workFactor']);
 });
@@ -87,6 +87,6 @@ test('marks the password as a secret', (t) => {
   t.deepEqual(secretFields(tool.definition), ['password']);
 });
 
-test('ends with its thread', async (t) => {
+test('is aborted by ending its thread', async (t) => {
   t.true((await killHalfWay('bcrypt-hash', { password: 'secret', workFactor: 14 })) < 2_000);
 });

@@ -22,9 +22,9 @@ for (const { password, hash } of openwall.vectors)
     if (isUtf8(bytes)) t.true(await matches(bytes.toString(), hash));
   });
 
-test('tells the sign-extension bug of $2x$ and its remedy in $2a$ from the right algorithm', async (t) => {
+test('distinguishes the sign-extension bug of $2x$, and its mitigation in $2a$, from the correct algorithm', async (t) => {
   const accepted = new Set(openwall.vectors.map(({ password, hash }) => `${password} ${hash}`));
-  // 0xA3 and 0xFF 0xA3 … are what the bug takes for one another, so the table alone says who matches.
+  // The bug confuses 0xA3 with 0xFF 0xA3 …, so only the table says which passwords match.
   for (const { password } of openwall.vectors)
     for (const { hash } of openwall.vectors.filter((other) => other.hash.includes('OK.fbVrR')))
       if (!accepted.has(`${password} ${hash}`) && !hash.startsWith('$2x$'))
@@ -37,7 +37,7 @@ for (const { password, hash } of libxcrypt.vectors)
     t.false(await matches(`!${password}`, hash));
   });
 
-test('verifies what @node-rs/bcrypt made, and nothing near it', async (t) => {
+test('verifies hashes of @node-rs/bcrypt, and rejects near misses', async (t) => {
   const random = seededRandom(t.log);
   for (let i = 0; i < 60; i++) {
     const password = random.text(random.integer(0, 40));
@@ -48,7 +48,7 @@ test('verifies what @node-rs/bcrypt made, and nothing near it', async (t) => {
   }
 });
 
-test('counts 72 bytes of the password and no more', async (t) => {
+test('uses the first 72 bytes of the password and ignores the rest', async (t) => {
   const hash = await referenceHash('é'.repeat(36), { cost: 4 });
   t.true(await matches('é'.repeat(36), hash));
   t.true(await matches(`${'é'.repeat(36)}whatever`, hash));
@@ -56,22 +56,22 @@ test('counts 72 bytes of the password and no more', async (t) => {
   t.true(await matches('x'.repeat(900_000), await referenceHash('x'.repeat(72), { cost: 4 })));
 });
 
-test('takes a character cut in two by the 72nd byte as its first half', async (t) => {
+test('uses the first bytes of a character that the 72-byte limit splits', async (t) => {
   const password = `${'x'.repeat(71)}é`;
   t.true(await matches(password, await referenceHash(Buffer.from(password).subarray(0, 72), { cost: 4 })));
 });
 
-test('takes a NUL character as a byte, which ends nothing', async (t) => {
+test('treats NUL as an ordinary byte that does not end the password', async (t) => {
   t.false(await matches('a\0b', await referenceHash('a', { cost: 4 })));
   t.true(await matches('a\0b', await referenceHash('a\0b', { cost: 4 })));
 });
 
-test('takes the empty password', async (t) => {
+test('accepts the empty password', async (t) => {
   t.true(await matches('', '$2a$05$CCCCCCCCCCCCCCCCCCCCC.7uG0VCzI2bS7j6ymqJi9CdcdxiRTWNy'));
   t.false(await matches('', U_U));
 });
 
-test('takes unused bits of salt and digest as crypt does: no password produces them', async (t) => {
+test('treats unused bits of salt and digest as crypt does: no password produces them', async (t) => {
   t.false(await matches('U*U', U_U.replace('.E5', '/E5')));
   t.false(await matches('U*U', U_U.replace(/W$/, 'X')));
 });
@@ -102,7 +102,7 @@ for (const hash of [
     t.deepEqual(more, []);
   });
 
-test('verifies up to the work factor 16 and says so', async (t) => {
+test('accepts hashes up to work factor 16, and says so when it refuses one', async (t) => {
   t.notThrows(() => tool.validate({ password: 'x', hash: U_U.replace('$05', '$16') }));
   for (const workFactor of ['17', '31']) {
     const [fault] = await faultsOf(tool, { password: 'x', hash: U_U.replace('$05', `$${workFactor}`) });
@@ -113,7 +113,7 @@ test('verifies up to the work factor 16 and says so', async (t) => {
   }
 });
 
-test('names every fault at once and repeats no password', async (t) => {
+test('reports all faults at once and does not repeat the password', async (t) => {
   const faults = await faultsOf(tool, { password: 'hunter2\udfff', hash: 'hunter2' });
   t.deepEqual(
     faults.map(({ pointer }) => pointer),
@@ -122,11 +122,11 @@ test('names every fault at once and repeats no password', async (t) => {
   t.false(JSON.stringify(faults).includes('hunter2'));
 });
 
-test('marks the password, and it alone, as a secret', (t) => {
+test('marks only the password as a secret', (t) => {
   t.deepEqual(secretFields(tool.definition), ['password']);
 });
 
-test('ends with its thread', async (t) => {
+test('is aborted by ending its thread', async (t) => {
   const hash = U_U.replace('$05', '$16');
   t.true((await killHalfWay('bcrypt-verify', { password: 'U*U', hash })) < 2_000);
 });

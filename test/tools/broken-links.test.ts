@@ -15,7 +15,7 @@ import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('broken-links');
 
-/** example.com is this machine, and there is nobody else. */
+/** Resolves example.com to this machine, and no other name. */
 const resolver = {
   async addresses(name: string) {
     if (name === 'slow.example.com') throw new ServiceError('target_failed', { detail: 'SERVFAIL' });
@@ -35,13 +35,13 @@ interface Site {
   origin: string;
   /** Method and path of each request. */
   requests: string[];
-  /** Most requests that were open at the same time. */
+  /** The largest number of requests that were open at the same time. */
   most(): number;
-  /** Bytes that went out. */
+  /** Bytes sent to clients. */
   sent(): number;
 }
 
-/** A web server on loopback; what it has no route for is 404. */
+/** A web server on loopback; paths without a route return 404. */
 async function startSite(t: ExecutionContext, routes: Record<string, Route | string>): Promise<Site> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -81,7 +81,7 @@ const redirect = (location: string, code = 302): Route => status(code, { Locatio
 const pageOf = (hrefs: readonly string[]): string =>
   `<!doctype html><title>Links</title>${hrefs.map((href, index) => `<p><a href="${href}">Link ${index}</a>`).join('')}`;
 
-/** Reports by the path, or the whole, of their link. */
+/** Returns the reports by the path, or the whole URL, of their link. */
 const byPath = (origin: string, { links }: Json): Map<string, Json> =>
   new Map(recordsAt(links).map((link) => [String(link.url).replace(origin, ''), link]));
 
@@ -115,7 +115,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   },
   '/inside': redirect('http://10.0.0.1/'),
 };
-/** Status and reason of each; broken is whatever has a reason but `blocked`. */
+/** Status and reason of each link. A link is broken when it has a reason other than `blocked`. */
 const EXPECTED: Readonly<
   Record<string, [statusCode: number | null, reason: string | null, leadsTo?: string]>
 > = {
@@ -144,7 +144,7 @@ const EXPECTED: Readonly<
   '/inside': [null, 'refused'],
 };
 
-test('each kind of answer has its verdict, and each link one GET', async (t) => {
+test('each kind of response gets its verdict, and each link is requested once with GET', async (t) => {
   const paths = Object.keys(EXPECTED);
   const site = await startSite(t, { '/': pageOf(paths), ...ROUTES });
   const output = await check(`${site.origin}/`);
@@ -166,7 +166,7 @@ test('each kind of answer has its verdict, and each link one GET', async (t) => 
   t.true(site.most() <= 5);
 });
 
-/** What linkinator sees otherwise, and why we do not. */
+/** Links that linkinator judges differently, and why. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   '/not-modified': 'it counts 304 as broken',
   '/unauthorised': 'it counts 401 as broken',
@@ -175,8 +175,8 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   '/6': 'it follows 20 redirects',
 };
 
-test('the same links are broken as linkinator says', async (t) => {
-  // These it would ask for on other machines, or wait for too long.
+test('the same links are broken as linkinator reports', async (t) => {
+  // Linkinator would request these from other machines, or wait too long for them.
   const paths = Object.keys(EXPECTED).filter((path) => path !== '/inside' && path !== '/head-hangs');
   const site = await startSite(t, { '/': pageOf(paths), ...ROUTES });
   const ours = byPath(site.origin, await check(`${site.origin}/`));
@@ -186,7 +186,7 @@ test('the same links are broken as linkinator says', async (t) => {
   t.deepEqual(different, Object.keys(DIFFERENCES));
 });
 
-test('what counts as a link', async (t) => {
+test('links are collected from the elements and attributes that count', async (t) => {
   const site = await startSite(t, {
     '/dir/page': `<!doctype html><html><head><base href="/base/">
       <meta http-equiv="refresh" content="5; url=/refresh"><link rel="stylesheet" href="/style.css">
@@ -209,7 +209,7 @@ test('what counts as a link', async (t) => {
   t.deepEqual(asked, ['GET /area', 'GET /base/', 'GET /base/relative', 'GET /root']);
 });
 
-test('the page is where its redirects lead, and a page with an error is a page', async (t) => {
+test('the page is the target of its redirects; a page with an error status is still checked', async (t) => {
   const site = await startSite(t, {
     '/old': redirect('/new/page'),
     '/new/page': (_, response) =>
@@ -220,11 +220,11 @@ test('the page is where its redirects lead, and a page with an error is a page',
   t.deepEqual([...byPath(site.origin, output).keys()], ['/new/next', '/new/page']);
 });
 
-test.serial('the first 30 of many, five at a time', async (t) => {
+test.serial('the first 30 links are checked, five at a time', async (t) => {
   const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
   const slow: Route = async (_, response) => {
     while (site.most() < 5) await sleep(10);
-    // Time for one too many.
+    // Leaves time for one request too many.
     await sleep(30);
     response.end();
   };
@@ -245,7 +245,7 @@ test.serial('the first 30 of many, five at a time', async (t) => {
     );
 });
 
-test('of a download of 100 GB nothing but the headers is read', async (t) => {
+test('only the headers of a 100 GB download are read', async (t) => {
   const chunk = Buffer.alloc(65_536);
   const site = await startSite(t, {
     '/': pageOf(['/huge', '/endless', '/bomb']),
@@ -268,12 +268,12 @@ test('of a download of 100 GB nothing but the headers is read', async (t) => {
   });
   const { links } = await check(`${site.origin}/`);
   for (const link of recordsAt(links)) t.like(link, { statusCode: 200, broken: false, reason: null });
-  // What the sockets of both sides hold, and no more.
+  // At most what the sockets of both sides buffer.
   await sleep(200);
   t.true(site.sent() < 20_000_000, String(site.sent()));
 });
 
-test('links that lead to no answer say why', async (t) => {
+test('links without a response report the reason', async (t) => {
   const closed = await startRaw(() => []);
   closed.close();
   const hostile = await startHostile();
@@ -317,7 +317,7 @@ test('links that lead to no answer say why', async (t) => {
     );
 });
 
-test('a link with a user name is asked for without it', async (t) => {
+test('a link with user information is requested without it', async (t) => {
   const seen: (string | undefined)[] = [];
   const site = await startSite(t, {
     '/': (_, response) =>
@@ -339,7 +339,7 @@ test('a link with a user name is asked for without it', async (t) => {
   t.deepEqual(seen, [undefined]);
 });
 
-test('a server that hangs has 10 s', async (t) => {
+test('a server that does not respond is given up after 10 s', async (t) => {
   const site = await startSite(t, {
     '/': pageOf(['/hangs', '/ok']),
     '/hangs': () => undefined,
@@ -350,7 +350,7 @@ test('a server that hangs has 10 s', async (t) => {
   t.like(found.get('/ok'), { statusCode: 200, broken: false });
 });
 
-test.serial('when the time is over, what has no answer is left out', async (t) => {
+test.serial('links without a response at the deadline are left out', async (t) => {
   const paths = Array.from({ length: 12 }, (_, index) => `/hangs/${index}`);
   const site = await startSite(t, {
     '/': pageOf(['/ok', ...paths]),
@@ -363,7 +363,7 @@ test.serial('when the time is over, what has no answer is left out', async (t) =
   t.true(site.requests.length <= 7);
 });
 
-test('what is cancelled ends with its connections', async (t) => {
+test('cancelling the call closes its connections', async (t) => {
   const paths = Array.from({ length: 12 }, (_, index) => `/hangs/${index}`);
   let open = 0;
   const hang: Route = (_, response) => {
@@ -385,7 +385,7 @@ test('what is cancelled ends with its connections', async (t) => {
   t.is(site.requests.length, 6);
 });
 
-test('what is no page', async (t) => {
+test('targets that are not pages are refused', async (t) => {
   const site = await startSite(t, {
     '/picture': (_, response) =>
       response

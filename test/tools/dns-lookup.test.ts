@@ -75,7 +75,7 @@ test.after.always(() => named?.close());
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object';
 
-/** Calls the tool with nothing cached. */
+/** Calls the tool with an empty cache. */
 async function call(body: Record<string, unknown>, resolver = createResolver({ servers: [named] })) {
   const { hostname, recordType, records, found } = await tool.call(body, { resolver });
   return { hostname, recordType, records: Array.isArray(records) ? records.filter(isRecord) : [], found };
@@ -90,7 +90,7 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
     },
   );
 
-/** The bytes of `"a\"b" "\255"`, string by string. */
+/** Decodes `"a\"b" "\255"` to bytes, one buffer per string. */
 const chunksOf = (data: string): Buffer[] =>
   Array.from(data.matchAll(/"((?:\\.|[^"\\])*)"/g), ([, text = '']) =>
     Buffer.from(
@@ -101,7 +101,7 @@ const chunksOf = (data: string): Buffer[] =>
     ),
   );
 
-/** Our record in the words of dig, TXT apart. */
+/** Formats one of our records as dig does; TXT is handled apart. */
 function masterForm(record: Record<string, unknown>): string {
   const { ttl: _, ...data } = record;
   const dotted = (name: unknown): string => (name === '.' ? '.' : `${name}.`);
@@ -117,9 +117,9 @@ function masterForm(record: Record<string, unknown>): string {
 const expectedCode = ({ status }: DigAnswer): string =>
   status === 'NOERROR' ? 'answered' : status === 'NXDOMAIN' ? 'host_not_found' : 'target_failed';
 
-// One at a time, so that a busy machine does not make the name server look slow.
+// Serial, because a busy machine makes the name server look slow.
 for (const hostname of NAMES)
-  test.serial(`${hostname} is what dig says it is`, async (t) => {
+  test.serial(`${hostname} resolves as with dig`, async (t) => {
     const answers = await dig(named, hostname, TYPES);
     for (const [index, recordType] of TYPES.entries()) {
       const theirs = answers[index] ?? t.fail();
@@ -154,11 +154,11 @@ for (const hostname of NAMES)
     }
   });
 
-test.serial('the name comes back as it was asked for: A-labels, lower case, no trailing dot', async (t) => {
+test.serial('hostname is returned as it was queried: A-labels, lower case, no trailing dot', async (t) => {
   t.is((await call({ hostname: 'BÜCHER.Example.Test.' })).hostname, 'xn--bcher-kva.example.test');
 });
 
-test.serial('A is the default type, and a private address may be shown', async (t) => {
+test.serial('the default type is A, and private addresses are returned', async (t) => {
   t.deepEqual(await call({ hostname: 'private.example.test' }), {
     hostname: 'private.example.test',
     recordType: 'A',
@@ -167,12 +167,12 @@ test.serial('A is the default type, and a private address may be shown', async (
   });
 });
 
-test.serial('an alias whose end has no record of the type is found: false', async (t) => {
+test.serial('an alias whose target has no record of the type returns found: false', async (t) => {
   const { records, found } = await call({ hostname: 'www.example.test', recordType: 'MX' });
   t.deepEqual({ records, found }, { records: [], found: false });
 });
 
-test.serial('a domain that takes no mail has the exchange "."', async (t) => {
+test.serial('a domain that accepts no mail has the exchange "."', async (t) => {
   const { records } = await call({ hostname: 'nomail.example.test', recordType: 'MX' });
   t.deepEqual(records, [{ exchange: '.', priority: 0, ttl: 3600 }]);
 });
@@ -184,12 +184,12 @@ const TXT: [name: string, text: string, chunks: string[]][] = [
   ['control', 'nul \0 tab \t "quoted" back\\slash', ['nul \0 tab \t "quoted" back\\slash', '']],
 ];
 for (const [name, text, chunks] of TXT)
-  test.serial(`TXT bytes are UTF-8 where they can be, else Latin-1: ${name}`, async (t) => {
+  test.serial(`TXT bytes are decoded as UTF-8 where valid, else as Latin-1: ${name}`, async (t) => {
     const { records } = await call({ hostname: `${name}.example.test`, recordType: 'TXT' });
     t.deepEqual(records, [{ text, chunks, ttl: 3600 }]);
   });
 
-test.serial('an answer too long for a datagram comes whole', async (t) => {
+test.serial('an answer that is too long for a datagram is returned in full', async (t) => {
   const { records } = await call({ hostname: 'max.example.test', recordType: 'TXT' });
   t.deepEqual(
     records.map(({ text }) => typeof text === 'string' && text.length),
@@ -197,17 +197,17 @@ test.serial('an answer too long for a datagram comes whole', async (t) => {
   );
 });
 
-test.serial('odd bytes of names are written as in master files', async (t) => {
+test.serial('special bytes in names are escaped as in master files', async (t) => {
   const { records } = await call({ hostname: 'odd.example.test', recordType: 'MX' });
   t.deepEqual(records, [{ exchange: String.raw`od\.d\032na\255me.example.test`, priority: 5, ttl: 3600 }]);
 });
 
-test.serial('a name server that fails is told apart from a name that does not exist', async (t) => {
+test.serial('a failing name server is distinguished from a name that does not exist', async (t) => {
   t.is(await codeOf(call({ hostname: 'www.failing.test' })), 'target_failed');
   t.is(await codeOf(call({ hostname: 'nowhere.example.test' })), 'host_not_found');
 });
 
-test('a name server that stays silent is target_timeout', async (t) => {
+test('a silent name server is target_timeout', async (t) => {
   const silent = await startDns(() => null);
   t.teardown(() => silent.close());
   t.is(
@@ -216,7 +216,7 @@ test('a name server that stays silent is target_timeout', async (t) => {
   );
 });
 
-test.serial('names of internal networks are refused and never asked for, also behind an alias', async (t) => {
+test.serial('internal names are refused without a query, also as the target of an alias', async (t) => {
   const server = await startDns((query) =>
     reply(query, [{ type: 'A', name: query.question.name, data: '10.0.0.1' }]),
   );
@@ -234,7 +234,7 @@ test.serial('names of internal networks are refused and never asked for, also be
     t.is(await codeOf(call({ hostname }, watched)), 'target_refused', hostname);
   t.is(server.received.length, 0);
 
-  // The name server itself would answer these two with addresses of its private zones.
+  // The name server itself would answer both with addresses of its private zones.
   t.is((await dig(named, 'inside.example.test', ['A']))[0]?.records.at(-1)?.data, '10.9.8.7');
   t.is(await codeOf(call({ hostname: 'inside.example.test' })), 'target_refused');
   t.is(await codeOf(call({ hostname: 'single.example.test' })), 'target_refused');
@@ -243,7 +243,7 @@ test.serial('names of internal networks are refused and never asked for, also be
   t.deepEqual(records, [{ value: 'db.internal', ttl: 3600 }]);
 });
 
-test.serial('what is not the bare name of a domain is invalid_input that says where', async (t) => {
+test.serial('input other than a bare domain name is invalid_input and names the field', async (t) => {
   const long = `${'a.'.repeat(126)}aa`;
   t.is(long.length, 254);
   const bad = [
@@ -270,7 +270,7 @@ const rows = readFileSync(new URL('../cases/ssrf.tsv', import.meta.url), 'utf8')
   .map((line) => line.split('\t'))
   .filter(([, kind]) => kind === 'host');
 
-test.serial('every host of the SSRF cases is judged as it says there, literals apart', async (t) => {
+test.serial('the hosts of the SSRF case file are judged as listed there, except for literals', async (t) => {
   const public_ = await startDns((query) =>
     reply(query, [{ type: 'A', name: query.question.name, data: '93.184.215.14' }]),
   );
@@ -280,7 +280,7 @@ test.serial('every host of the SSRF cases is judged as it says there, literals a
   for (const [input = '', , verdict, why] of rows) {
     const hostname: unknown = JSON.parse(`"${input}"`);
     const code = await codeOf(call({ hostname }, fixed));
-    // This tool takes names only.
+    // This tool accepts names only.
     if (verdict === 'allow' && why === 'public literals') t.is(code, 'invalid_input', input);
     else if (verdict === 'allow') t.is(code, 'answered', input);
     else t.true(['invalid_input', 'target_refused'].includes(code), `${input}: ${code}`);

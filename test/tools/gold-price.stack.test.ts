@@ -12,7 +12,7 @@ import { startOwnServers, startStack } from '../helpers/stack.ts';
 
 const MINUTE = 60_000;
 
-test('two workers, a feed that dies, a database and workers that start again: always the last good quote', async (t) => {
+test('two workers return the last good quote through a feed outage and restarts of the database and workers', async (t) => {
   await using open = new AsyncDisposableStack();
   const feed = open.adopt(await startFeed(), (it) => it.close());
   const servers = open.adopt(await startOwnServers(), (it) => it.stop());
@@ -52,7 +52,7 @@ test('two workers, a feed that dies, a database and workers that start again: al
   await second.kill('network');
   await untilFresh(); // one of the two is enough
 
-  // A caller's target is not what the feeds' own guard lets through.
+  // The exceptions of the feeds' own guard do not apply to callers' targets.
   const refused = await account.call('http-request', { url: `${feed.env.GOLD_FEED_URL}${GOLD}` });
   t.is(recordAt(await refused.json()).code, 'target_refused');
 
@@ -74,7 +74,7 @@ test('two workers, a feed that dies, a database and workers that start again: al
   await stack.kill('network');
   await servers.mongod.start();
   await stack.restart('network');
-  t.deepEqual(await rupees(), stale, 'the last good quote outlives the processes');
+  t.deepEqual(await rupees(), stale, 'the last good quote survives a restart of the processes');
   await feed.comeBack();
   await age(store, MINUTE);
   await untilFresh();

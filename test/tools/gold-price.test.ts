@@ -28,7 +28,7 @@ async function openRig() {
   };
 }
 
-/** The price once nobody asks a feed any more, however slow the machine is. */
+/** Returns the price once no request to a feed is pending. */
 async function settled({ quotes, store }: QuotesRig, input: Record<string, unknown> = {}) {
   await price(quotes, input);
   await until(
@@ -38,7 +38,7 @@ async function settled({ quotes, store }: QuotesRig, input: Record<string, unkno
   return price(quotes, input);
 }
 
-/** An exact fraction of a decimal number. */
+/** The exact fraction of a decimal number. */
 interface Fraction {
   over: bigint;
   under: bigint;
@@ -51,19 +51,19 @@ const product = (...all: Fraction[]): Fraction =>
   all.reduce((a, b) => ({ over: a.over * b.over, under: a.under * b.under }), { over: 1n, under: 1n });
 const inverse = ({ over, under }: Fraction): Fraction => ({ over: under, under: over });
 
-/** Half up to six decimals, by whole numbers alone. */
+/** Rounds half up to six decimals, in integer arithmetic. */
 function sixDecimals({ over, under }: Fraction): number {
   const millionths = (2n * over * 1_000_000n + under) / (2n * under);
   const digits = `${millionths}`.padStart(7, '0');
   return Number(`${digits.slice(0, -6)}.${digits.slice(-6)}`);
 }
 
-/** What each unit weighs in ounces. */
+/** The weight of each unit in ounces. */
 const OUNCE = fraction('1');
 const GRAM = inverse(fraction('31.1034768'));
 const TOLA = product(fraction('11.6638'), GRAM);
 
-test('prices are exact, in every currency, for both metals and all karats', async (t) => {
+test('prices are exact in every currency, for both metals and all karats', async (t) => {
   const random = seededRandom((line) => t.log(line));
   const decimals = (least: number, most: number, places: number): string =>
     `${random.integer(least, most)}.${String(random.integer(1, 10 ** places - 1)).padStart(places, '0')}`.replace(
@@ -105,7 +105,7 @@ test('prices are exact, in every currency, for both metals and all karats', asyn
   }
 });
 
-test('the defaults are gold in dollars, which asks for no rate; nothing else is taken', async (t) => {
+test('the defaults are gold in dollars, which needs no rate; other values are rejected', async (t) => {
   await using rig = await openRig();
   t.like(await price(rig.quotes), { metal: 'gold', currency: 'USD', pricePerOunce: 2700.5, stale: false });
   t.deepEqual(rig.feed.asked, [GOLD]);
@@ -114,7 +114,7 @@ test('the defaults are gold in dollars, which asks for no rate; nothing else is 
   t.is(CURRENCIES.length, 32);
 });
 
-/** The same rates as services of that name answer them, and when they are of. */
+/** The same rates in the response format of each service, and their time. */
 const SHAPES: readonly (readonly [name: string, currency: string, answer: object, asOf: string])[] = [
   ['Frankfurter v2', 'EUR', ratesAnswer((code) => (code === 'EUR' ? 0.8 : 2)), '2025-01-15T00:00:00.000Z'],
   [
@@ -167,7 +167,7 @@ const SHAPES: readonly (readonly [name: string, currency: string, answer: object
 ];
 
 for (const [name, currency, answer, asOf] of SHAPES)
-  test(`rates as ${name} has them; the older of the two quotes is named`, async (t) => {
+  test(`rates are read in the format of ${name}; asOf is the older of the two quotes`, async (t) => {
     await using rig = await openRig();
     rig.feed.answer(GOLD, metalAnswer('XAU', 2000, '2025-01-15T09:00:00Z'));
     rig.feed.answer(FX, answer);
@@ -183,7 +183,7 @@ const HTML: Answer = (_, response) =>
   response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html><h1>502 Bad Gateway</h1>');
 const tomorrow = () => new Date(Date.now() + 1_440 * MINUTE).toISOString();
 
-/** What both kinds of feed can do wrong. */
+/** Faulty responses that both kinds of feed can return. */
 const BROKEN: Readonly<Record<string, Answer>> = {
   'HTML with 200': HTML,
   'nothing with 200': raw(''),
@@ -242,7 +242,7 @@ for (const [path, lies, good] of [
   [GOLD, METAL_LIES, 2592.48],
   [FX, FX_LIES, 2592.48],
 ] as const)
-  test(`${path}: a lie is not believed, and the last good quote served as stale`, async (t) => {
+  test(`${path}: a faulty response is rejected, and the last good quote is returned as stale`, async (t) => {
     await using rig = await openRig();
     const truth = { [GOLD]: metalAnswer('XAU', 2700.5), [FX]: rates(0.96) };
     const euros = () => settled(rig, { currency: 'EUR' });
@@ -270,18 +270,18 @@ for (const [name, answer] of [
     },
   ],
 ] satisfies [string, Answer][])
-  test(`a ${name} feed holds nobody up for long who can be answered without it`, async (t) => {
+  test(`a ${name} feed delays calls only briefly when they can be answered without it`, async (t) => {
     await using rig = await openRig();
     await price(rig.quotes);
     await age(rig.store, MINUTE);
     rig.feed.answer(GOLD, answer);
     t.like(await price(rig.quotes), { pricePerOunce: 2700.5, stale: true });
-    // Whoever asks the feed gives it up at last, and says why.
+    // The request to the feed times out in the end and reports why.
     const fault = await until('the feed is given up', async () => rig.faults[0] ?? null);
     t.regex(fault, /XAU: .*target_timeout|XAU: .*too slow/);
   });
 
-test('until there was a quote there is none, of that metal or that currency alone', async (t) => {
+test('a metal or currency without a quote yet is feed_unavailable; the others are not affected', async (t) => {
   await using rig = await openRig();
   rig.feed.answer(GOLD, HTML);
   rig.feed.answer(
@@ -298,7 +298,7 @@ test('until there was a quote there is none, of that metal or that currency alon
   t.is((await price(rig.quotes, { currency: 'PKR' })).stale, false);
 });
 
-test('the first quote of all has to be one that can be', async (t) => {
+test('an implausible first quote is rejected', async (t) => {
   for (const lie of [0, -2700, 1e-9, 1e300]) {
     await using rig = await openRig();
     rig.feed.answer(GOLD, metalAnswer('XAU', lie));
@@ -309,7 +309,7 @@ test('the first quote of all has to be one that can be', async (t) => {
   }
 });
 
-test('a quote is kept for a minute; a feed that failed is asked again after some seconds', async (t) => {
+test('a quote is cached for a minute; a failed feed is retried after some seconds', async (t) => {
   await using rig = await openRig();
   const asked = () => rig.feed.asked.length;
   await price(rig.quotes);
@@ -325,7 +325,7 @@ test('a quote is kept for a minute; a feed that failed is asked again after some
   t.is(asked(), 3);
 });
 
-test('a move of more than 20 % is believed when three refreshes over ten minutes agree on it', async (t) => {
+test('a change of more than 20 % is accepted when three refreshes over ten minutes agree on it', async (t) => {
   await using rig = await openRig();
   const say = async (ounce: number) => {
     rig.feed.answer(GOLD, metalAnswer('XAU', ounce));
@@ -337,10 +337,10 @@ test('a move of more than 20 % is believed when three refreshes over ten minutes
   t.deepEqual(await say(1200), [1200, false]);
   t.deepEqual(await say(2000), [1200, true]);
   t.deepEqual(await say(2050), [1200, true]);
-  t.deepEqual(await say(1210), [1210, false]); // it was a spike after all
+  t.deepEqual(await say(1210), [1210, false]); // it was a spike
   t.deepEqual(await say(2000), [1210, true]);
   t.deepEqual(await say(2050), [1210, true]);
-  t.deepEqual(await say(3000), [1210, true]); // no agreement
+  t.deepEqual(await say(3000), [1210, true]); // the values disagree
   t.deepEqual(await say(2000), [1210, true]);
   t.deepEqual(await say(2050), [1210, true]);
   t.deepEqual(await say(2100), [2100, false]);
@@ -356,7 +356,7 @@ test('two refreshes that agree are not enough, however far apart', async (t) => 
   }
 });
 
-test('fifty calls on two workers are one request, and all get its answer', async (t) => {
+test('fifty calls on two workers share one request to the feed, and all get its answer', async (t) => {
   await using rig = await openRig();
   const workers = [rig.quotes, rig.another()];
   rig.feed.answer(GOLD, (_, response) => {
@@ -371,7 +371,7 @@ test('fifty calls on two workers are one request, and all get its answer', async
   }
 });
 
-test('a worker that dies while it asks stops nobody', async (t) => {
+test('a worker that dies during a refresh does not block the others', async (t) => {
   await using rig = await openRig();
   await price(rig.quotes);
   await age(rig.store, MINUTE);
@@ -384,7 +384,7 @@ test('a worker that dies while it asks stops nobody', async (t) => {
   t.is(rig.feed.asked.length, 2);
 });
 
-test('a feed that dies while calls come, and comes back, makes no call fail', async (t) => {
+test('no call fails while the feed is down or after it is back', async (t) => {
   await using rig = await openRig();
   const { feed, store } = rig;
   await price(rig.quotes, { currency: 'PKR' });
@@ -412,7 +412,7 @@ test('a feed that dies while calls come, and comes back, makes no call fail', as
   await until('it is fresh again', async () => !(await price(rig.quotes, { currency: 'PKR' })).stale);
 });
 
-test('who gives up waiting is let go at once', async (t) => {
+test('an aborted call stops waiting for the feed at once', async (t) => {
   await using rig = await openRig();
   rig.feed.answer(GOLD, () => undefined);
   const caller = new AbortController();
@@ -422,7 +422,7 @@ test('who gives up waiting is let go at once', async (t) => {
   await t.throwsAsync(() => call, { name: 'AbortError' });
 });
 
-test('karats are of gold, finest first', async (t) => {
+test('karats apply to gold only, and are listed finest first', async (t) => {
   await using rig = await openRig();
   const { karats } = await price(rig.quotes);
   t.deepEqual(

@@ -7,17 +7,17 @@ import published from '../vectors/digests.json' with { type: 'json' };
 const tool = await loadTool('hash-text');
 
 for (const { algorithm, text, times, hash, source } of published.vectors)
-  test(`${algorithm} of ${times} x ${JSON.stringify(text)} is as in ${source}`, async (t) => {
+  test(`${algorithm} of ${times} x ${JSON.stringify(text)} matches ${source}`, async (t) => {
     t.deepEqual(await tool.call({ text: text.repeat(times), algorithm }), { algorithm, hash });
   });
 
-test('hashes with SHA-256 unless told otherwise', async (t) => {
+test('defaults to SHA-256', async (t) => {
   const { hash } = await tool.call({ text: '' });
   t.is(hash, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
 });
 
 for (const algorithm of ['md5', 'sha1', 'sha256', 'sha512'])
-  test(`agrees with OpenSSL on the UTF-8 bytes of any text, ${algorithm}`, async (t) => {
+  test(`agrees with OpenSSL on the UTF-8 bytes of random text, ${algorithm}`, async (t) => {
     const random = seededRandom(t.log);
     for (let i = 0; i < 100; i++) {
       const text = random.text(random.integer(0, 300));
@@ -26,12 +26,12 @@ for (const algorithm of ['md5', 'sha1', 'sha256', 'sha512'])
     }
   });
 
-test('hashes bytes as sent: no normalisation, a NUL and a byte order mark like anything else', async (t) => {
+test('hashes the bytes as sent: no normalisation; NUL and a byte order mark are ordinary characters', async (t) => {
   for (const text of ['é', 'e\u0301', 'a\0b', '\ufeffa', ' a\r\n'])
     t.is((await tool.call({ text })).hash, createHash('sha256').update(text).digest('hex'));
 });
 
-test('takes 1,000,000 characters and no more', async (t) => {
+test('accepts 1,000,000 characters and no more', async (t) => {
   t.notThrows(() => tool.validate({ text: 'é'.repeat(1_000_000) }));
   const faults = await faultsOf(tool, { text: 'a'.repeat(1_000_001) });
   t.deepEqual(

@@ -38,7 +38,7 @@ async function draw(html: string, body: object = {}) {
   return { ...result, file };
 }
 type Colour = [red: number, green: number, blue: number];
-/** The pixel of a PNG. */
+/** Returns a pixel of a PNG. */
 function pixel(file: Buffer, x: number, y: number): Colour {
   const { data, width } = PNG.sync.read(file);
   const at = 4 * (y * width + x);
@@ -79,7 +79,7 @@ test.serial('only https and data URLs are loaded, other references are left out'
     .call({ html, width: 200, height: 100 }, { egress: site.guard(`127.0.0.1:${port}`), resource })
     .then((result) => ({ file: Buffer.from(String(result.fileBase64), 'base64') }));
   t.deepEqual(pixel(file, 25, 25), [0, 0, 255]);
-  // A dot that had loaded would be black.
+  // A dot that loaded would be black.
   const black = PNG.sync.read(file).data.findIndex((_, at, all) => at % 4 === 0 && all[at + 2] === 0);
   t.is(black, -1);
   t.deepEqual(asked.slice(0, 1), ['connection']);
@@ -144,7 +144,7 @@ test.serial('five megabytes of text in any language are rendered', async (t) => 
   t.deepEqual(pixel((await draw(html)).file, 5, 50), [0, 255, 0]);
 });
 
-test.serial('sizes, formats and the ceiling', async (t) => {
+test.serial('sizes and formats are honoured, and the height is limited', async (t) => {
   const tall = (height: number) => `<body style="margin:0"><div style="height:${height}px;background:#08f">`;
   const cases = [
     { body: {}, height: 300, expected: { width: 200, height: 100, truncated: false } },
@@ -195,7 +195,7 @@ test.serial('an endless script is stopped and the page captured as it is', async
     return pixel(Buffer.from(String(fileBase64), 'base64'), 5, 50);
   };
   t.deepEqual(await drawBy(Date.now() + 24_000), [0, 255, 0]);
-  // Too little time to find out that it has no end.
+  // Too short to detect that the script is endless.
   const deadline = Date.now() + 5_000;
   await t.throwsAsync(drawBy(deadline), { code: 'deadline_exceeded' });
   t.true(Date.now() < deadline + 1_000);
@@ -209,7 +209,7 @@ test.serial('markup of a million nodes is captured or refused, and the next call
     const { fileBase64 } = await tool.call(input, { egress: site.guard(), resource: small });
     return Buffer.from(String(fileBase64), 'base64');
   };
-  t.true((await drawIn('<div>'.repeat(100_000))).length > 0, 'one in the other');
+  t.true((await drawIn('<div>'.repeat(100_000))).length > 0, 'nested nodes');
   await t.throwsAsync(drawIn('<p>x <b>y</b></p>'.repeat(250_000)), { code: 'source_too_large' });
   t.is(small.metrics.browsers.overMemory, 1);
   t.deepEqual(pixel(await drawIn(`<div style="${FILL};background:#00f">`), 5, 50), [0, 0, 255]);

@@ -9,7 +9,7 @@ const url = 'http://example.com/';
 
 const pointersOf = (faults: Fault[]): string[] => faults.map(({ pointer }) => pointer);
 
-test('headers that are not for the caller to set are faults at their names, all at once', async (t) => {
+test('headers that callers may not set are reported at their names, all at once', async (t) => {
   const bad: Record<string, string> = {
     'X-Half': '\ud800',
     Connection: 'close',
@@ -44,7 +44,7 @@ test('headers that are not for the caller to set are faults at their names, all 
   for (const { message } of inText) t.notRegex(message, /example\.org|Basic/);
 });
 
-test('half a surrogate pair is one fault, wherever it stands', async (t) => {
+test('a lone surrogate is one fault, wherever it occurs', async (t) => {
   const message = 'holds a lone surrogate, which UTF-8 cannot carry';
   const faults = (input: Record<string, unknown>) => faultsOf(tool, { url, ...input });
   t.deepEqual(await faults({ url: 'http://example.com/\ud800' }), [{ pointer: '/url', message }]);
@@ -75,7 +75,7 @@ test('half a surrogate pair is one fault, wherever it stands', async (t) => {
   t.is((await faults({ headers: nested })).at(-1)?.pointer, `/headers${'/0'.repeat(1_000)}`);
 });
 
-test('Host may say what the URL says', async (t) => {
+test('Host may repeat the host of the URL', async (t) => {
   const faults = async (href: string, host: string | string[]) => {
     const input = { url: href, headers: { host } };
     return codeOf(() => tool.validate(input));
@@ -92,7 +92,7 @@ test('Host may say what the URL says', async (t) => {
   t.is(await faults('http://example.com/', ['example.com', 'internal']), 'invalid_input');
 });
 
-test('what is no object of headers is a fault, within its bounds none', async (t) => {
+test('malformed and oversized headers are rejected; headers within the limits are accepted', async (t) => {
   const values = [
     ...['', '{', '[]', 'null', '"a"', 'a: b', '{"A":1}', '{"A":null}', '{"A":["b",1]}', '{"A":{}}'],
     ...[{ A: 1 }, { A: null }, { A: [1] }, { A: {} }, [], null, 1],
@@ -113,7 +113,7 @@ test('what is no object of headers is a fault, within its bounds none', async (t
   }
 });
 
-test('URLs and bodies have their bounds too', async (t) => {
+test('URLs and bodies are limited in size', async (t) => {
   const bad: [Record<string, unknown>, string[]][] = [
     ...[
       ...['', '/path', 'example.com', 'ftp://example.com/', 'http://', 'http://user@example.com/'],
@@ -138,7 +138,7 @@ test('URLs and bodies have their bounds too', async (t) => {
     t.notThrows(() => tool.validate({ url, method, body: 'a'.repeat(1_000_000) }));
 });
 
-test('targets that are not public are refused, unasked', async (t) => {
+test('targets that are not public are refused without a connection', async (t) => {
   const network = await stubNetwork({});
   t.teardown(network.close);
   for (const { input, why } of casesOf('url').filter(({ verdict }) => verdict === 'refuse')) {

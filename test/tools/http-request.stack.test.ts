@@ -6,7 +6,7 @@ import { callsOf, closeBooks, until } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-/** What the target was asked, by path, each request still waiting for its answer. */
+/** The requests that the target received, by path, each waiting for its response. */
 const asked = new Map<string, ServerResponse[]>();
 const timesAsked = (path: string): number => asked.get(path)?.length ?? 0;
 const answerAll = (path: string): void => {
@@ -35,7 +35,7 @@ test.after.always(async () => {
   target.closeAllConnections();
 });
 
-/** A call by somebody who can hang up. */
+/** Starts a call that can be hung up. */
 async function begin(method: string, path: string) {
   const account = await makeAccount(stack, 10);
   const phone = new AbortController();
@@ -53,7 +53,7 @@ async function begin(method: string, path: string) {
   return { response, hangUp: () => phone.abort(), end };
 }
 
-test.serial('hanging up calls off what only reads, and leaves alone what changes something', async (t) => {
+test.serial('hanging up cancels requests with safe methods and leaves the others running', async (t) => {
   const [read, write] = [await begin('GET', '/hang-up'), await begin('POST', '/hang-up')];
   for (const { response, hangUp } of [read, write]) {
     hangUp();
@@ -67,7 +67,7 @@ test.serial('hanging up calls off what only reads, and leaves alone what changes
 });
 
 test.serial(
-  'a worker that dies half way: what reads is asked again, what changes something is not',
+  'after a worker dies, requests with safe methods are repeated and the others are not',
   async (t) => {
     const [read, write] = [await begin('GET', '/die'), await begin('POST', '/die')];
     await stack.kill('network');

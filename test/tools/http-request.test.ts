@@ -22,7 +22,7 @@ const ask = (port: number, path: string, input: Fields = {}, ms = 20_000): Promi
     { egress: guardFor(port), deadline: Date.now() + ms },
   );
 
-/** A server that sends these bytes to everybody and hangs up. */
+/** A server that sends these bytes on every connection and closes it. */
 async function serving(t: ExecutionContext, ...parts: (string | Buffer)[]) {
   const server = await startRaw(() => parts);
   t.teardown(server.close);
@@ -37,7 +37,7 @@ interface Seen {
   body: Buffer;
 }
 
-/** A server that keeps what it was asked. */
+/** A server that records the requests it receives. */
 async function startMirror(t: ExecutionContext): Promise<{ port: number; seen: Seen[] }> {
   const seen: Seen[] = [];
   const server = createServer(async (request, response) => {
@@ -62,7 +62,7 @@ const head = (...lines: string[]): string => `${['HTTP/1.1 200 OK', ...lines].jo
 const bytesOf = ({ body, bodyEncoding }: Fields): Buffer =>
   Buffer.from(String(body), bodyEncoding === 'base64' ? 'base64' : 'utf8');
 
-/** What curl makes of it: status, fields by name in lower case, and the bytes of the body. */
+/** Runs curl. Returns the status, the fields by lower-case name, and the bytes of the body. */
 async function curl(port: number, options: readonly string[] = [], input = '') {
   const told = ['-sS', '--compressed', '-w', '%{stderr}%{http_code} %{header_json}'];
   const program = run('curl', [...told, ...options, `http://127.0.0.1:${port}/`], { encoding: 'buffer' });
@@ -115,7 +115,7 @@ const RESPONSES: Record<string, (string | Buffer)[]> = {
   'all bytes': [head(), Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))],
 };
 for (const [name, parts] of Object.entries(RESPONSES))
-  test(`a response is what curl says it is: ${name}`, async (t) => {
+  test(`a response is read as by curl: ${name}`, async (t) => {
     const server = await serving(t, ...parts);
     const ours = await server.ask();
     const theirs = await curl(server.port);
@@ -125,20 +125,20 @@ for (const [name, parts] of Object.entries(RESPONSES))
     t.true(Number.isInteger(ours.elapsedMs));
   });
 
-test('header values are UTF-8, or Latin-1 where they are not that', async (t) => {
+test('header values are decoded as UTF-8, or as Latin-1 where they are not valid UTF-8', async (t) => {
   const sent = head('X-UTF8: caf\u00c3\u00a9', 'X-Latin: caf\u00e9');
   const { headers } = await (await serving(t, Buffer.from(sent, 'latin1'))).ask();
   t.deepEqual(headers, { 'x-utf8': 'café', 'x-latin': 'café' });
 });
 
-test('HEAD has no body, whatever its headers say', async (t) => {
+test('a response to HEAD has no body, whatever its headers say', async (t) => {
   const server = await serving(t, head('Content-Length: 1000000000', 'Content-Encoding: gzip'));
   const ours = await server.ask({ method: 'HEAD' });
   const theirs = await curl(server.port, ['--head']);
   t.like(ours, { statusCode: 200, headers: theirs.headers, body: '', bodyEncoding: 'text' });
 });
 
-test('a request is what curl would send', async (t) => {
+test('a request is the one that curl sends', async (t) => {
   const { port, seen } = await startMirror(t);
   const requests: [string, Record<string, string | string[]>, string | undefined][] = [
     ['GET', {}, undefined],
@@ -168,7 +168,7 @@ test('a request is what curl would send', async (t) => {
   }
 });
 
-test('headers are an object or its JSON text, in order, with the Host that the URL has', async (t) => {
+test('headers are an object or its JSON text, are sent in order, and the Host is that of the URL', async (t) => {
   const { port, seen } = await startMirror(t);
   const headers = {
     'X-B': 'b',
@@ -191,7 +191,7 @@ test('headers are an object or its JSON text, in order, with the Host that the U
   );
 });
 
-test('https asks for a certificate that is valid for the host', async (t) => {
+test('https requires a certificate that is valid for the host', async (t) => {
   const certificate = await makeCertificate(['DNS:example.com']);
   const network = await stubNetwork({ certificate });
   t.teardown(network.close);
@@ -200,7 +200,7 @@ test('https asks for a certificate that is valid for the host', async (t) => {
   t.is(await codeOf(() => tool.call({ url: 'https://www.example.com/' }, { egress })), 'target_failed');
 });
 
-test('an answer counts that comes before the body was read', async (t) => {
+test('a response that arrives before the request body was read is accepted', async (t) => {
   const server = await serving(t, 'HTTP/1.1 413 Too Much\r\nContent-Length: 2\r\n\r\nno');
   const answer = await server.ask({ method: 'POST', body: 'x'.repeat(1_000_000) });
   t.like(answer, { statusCode: 413, body: 'no' });
@@ -249,7 +249,7 @@ const BODIES: [what: string, header: string, bytes: Buffer, text: string | null]
   ['a coding unknown to us', head('Content-Encoding: compress'), Buffer.from('as it is'), null],
 ];
 for (const [what, header, bytes, text] of BODIES)
-  test(`a body is text where it is that, else base64: ${what}`, async (t) => {
+  test(`a body is returned as text where it is text, else as base64: ${what}`, async (t) => {
     const { body, bodyEncoding } = await (await serving(t, header, bytes)).ask();
     t.deepEqual(
       { body, bodyEncoding },
@@ -259,9 +259,9 @@ for (const [what, header, bytes, text] of BODIES)
     );
   });
 
-test('a body may have 5 MB, decoded, and not a byte more', async (t) => {
+test('a body may have 5 MB after decoding, and not a byte more', async (t) => {
   const limit = 5 * 1024 * 1024;
-  // Blocks of noise, so that no coding makes it a hundredth.
+  // Blocks of noise, so that no coding compresses it to a hundredth.
   const text = seededRandom(t.log)
     .bytes(limit / 32)
     .toString('hex')
@@ -297,7 +297,7 @@ const ENDS: Record<string, string> = {
   '/silent': 'target_timeout',
 };
 for (const [path, code] of Object.entries(ENDS))
-  test(`a hostile server: ${path}`, async (t) => {
+  test(`a hostile server ends with its expected code: ${path}`, async (t) => {
     const server = await startHostile();
     t.teardown(server.close);
     const ms = code === 'target_timeout' ? 1_500 : 20_000;
@@ -306,13 +306,13 @@ for (const [path, code] of Object.entries(ENDS))
     t.is(server.requests.length, 1);
   });
 
-test('a connection that is refused is the failure of the target', async (t) => {
+test('a refused connection is target_failed', async (t) => {
   const server = await serving(t);
   server.close();
   t.is(await codeOf(() => server.ask()), 'target_failed');
 });
 
-test('what changes something out there is sent once, whatever becomes of it', async (t) => {
+test('requests with unsafe methods are sent once, whatever happens', async (t) => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     t.true(tool.definition.actsOnWorld?.({ url: 'http://example.com/', method }), method);
     const server = await serving(t);
@@ -323,7 +323,7 @@ test('what changes something out there is sent once, whatever becomes of it', as
     t.false(tool.definition.actsOnWorld?.({ url: 'http://example.com/', method }), method);
 });
 
-test('an answer that comes late says how long it took', async (t) => {
+test('a late response reports its duration', async (t) => {
   const server = await startRaw(async function* () {
     await sleep(300);
     yield head('Content-Length: 2');

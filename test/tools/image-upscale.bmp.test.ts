@@ -25,7 +25,7 @@ function decode(bytes: Buffer) {
 const upscaled = (bytes: Buffer) => makeImage(tool, files, bytes);
 const refusal = (bytes: Buffer) => codeOf(() => upscaled(bytes));
 
-/** By the picture that shows what they hold. Pixels that no run reaches have the first colour. */
+/** Files by the image that shows their content. Pixels that no run covers have the first colour. */
 const SHOWN: Record<string, readonly string[]> = {
   pal1: ['good/pal1', 'good/pal1wb'],
   pal1bg: ['good/pal1bg'],
@@ -63,12 +63,12 @@ const SHOWN: Record<string, readonly string[]> = {
   rgba32: ['questionable/rgba32-1', 'questionable/rgba32abf', 'questionable/rgba32h56'],
   'rgba32-61754': ['questionable/rgba32-61754'],
 };
-/** Masks of more than 8 bits, which the references do not round to the nearest. */
+/** Masks of more than 8 bits, which the references do not round to the nearest value. */
 const WIDE = ['questionable/rgb32-111110', 'questionable/rgba32-61754'];
 
 for (const [reference, names] of Object.entries(SHOWN))
   for (const name of names)
-    test(`BMP Suite ${name}`, async (t) => {
+    test(`BMP Suite ${name} is decoded as its reference`, async (t) => {
       const made = decode(vector(`${name}.bmp`));
       const wanted = await sharp(vector(`reference/${reference}.png`))
         .ensureAlpha()
@@ -80,7 +80,7 @@ for (const [reference, names] of Object.entries(SHOWN))
       for (let pixel = 0; pixel < made.width * made.height; pixel++) {
         const alpha = wanted.data[4 * pixel + 3] ?? 0;
         if (made.channels === 4) worst = Math.max(worst, Math.abs((made.data[4 * pixel + 3] ?? 0) - alpha));
-        // What the colours are where nothing is to be seen is nobody's business.
+        // The colours of invisible pixels are not compared.
         if (alpha > 0)
           for (let channel = 0; channel < 3; channel++) {
             const value = made.data[pixel * made.channels + channel] ?? 0;
@@ -91,7 +91,7 @@ for (const [reference, names] of Object.entries(SHOWN))
     });
 
 for (const name of ['rgb24jpeg', 'rgb24png', 'rgb24rle24', 'pal1huffmsb', 'rgba64'])
-  test(`BMP Suite ${name} is not taken`, async (t) => {
+  test(`BMP Suite ${name} is refused as unsupported`, async (t) => {
     t.is(await refusal(vector(`questionable/${name}.bmp`)), 'unsupported_source');
   });
 
@@ -104,11 +104,11 @@ for (const name of [
   'badwidth',
   'shortfile',
 ])
-  test(`BMP Suite ${name} is damaged`, async (t) => {
+  test(`BMP Suite ${name} is refused as damaged`, async (t) => {
     t.is(await refusal(vector(`bad/${name}.bmp`)), 'corrupt_source');
   });
 
-test('a colour that the palette lacks is black, the others are themselves', (t) => {
+test('a colour index outside the palette is black, the others are unaffected', (t) => {
   const [made, whole] = [decode(vector('bad/pal8badindex.bmp')), decode(vector('good/pal8.bmp'))];
   const pixel = (data: ArrayLike<number>, at: number) =>
     [data[3 * at], data[3 * at + 1], data[3 * at + 2]].join();
@@ -123,20 +123,20 @@ for (const [what, offset] of [
   ['a place in the headers', 20],
   ['a place behind the end', 0xfffffff0],
 ] as const)
-  test(`with ${what} given for its pixels they follow the palette`, (t) => {
+  test(`with ${what} as the pixel offset, the pixels follow the palette`, (t) => {
     const bytes = vector('good/pal8.bmp');
     bytes.writeUInt32LE(offset, 10);
     t.deepEqual(decode(bytes), decode(vector('good/pal8.bmp')));
   });
 
-test('a picture whose alpha was never written is opaque', (t) => {
+test('an image whose alpha channel was never written is opaque', (t) => {
   const bytes = vector('questionable/rgba32-1.bmp');
   for (let at = bytes.readUInt32LE(10) + 3; at < bytes.length; at += 4) bytes[at] = 0;
   const { data } = decode(bytes);
   t.true(data.every((value, at) => at % 4 !== 3 || value === 255));
 });
 
-test('the padding of the last row may be missing, a pixel of it may not', (t) => {
+test('the padding of the last row may be missing, but none of its pixels', (t) => {
   const bytes = vector('good/rgb24.bmp');
   const { width } = decode(bytes);
   const padding = -(3 * width) & 3;
@@ -149,14 +149,14 @@ for (const [path, reference] of [
   ['good/pal4', 'pal4'],
   ['questionable/pal8os2v2', 'pal8'],
 ] as const)
-  test(`${path} is enlarged as the PNG of the same picture`, async (t) => {
+  test(`${path} is enlarged like the PNG of the same image`, async (t) => {
     const png = await sharp(vector(`reference/${reference}.png`))
       .png({ palette: false })
       .toBuffer();
     t.deepEqual(await upscaled(vector(`${path}.bmp`)), await upscaled(png));
   });
 
-test('the colour profile within goes along', async (t) => {
+test('an embedded colour profile is kept', async (t) => {
   const flat = sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } });
   const { icc } = await sharp(await flat.withIccProfile('p3').png().toBuffer()).metadata();
   const bytes = vector('good/pal8v5.bmp');
@@ -167,7 +167,7 @@ test('the colour profile within goes along', async (t) => {
   t.deepEqual((await sharp(made).metadata()).icc, icc);
 });
 
-test('damaged files are told as such, whatever is wrong with them', (t) => {
+test('damaged files are reported as damaged, whatever the damage', (t) => {
   const random = seededRandom(t.log);
   for (const folder of ['good', 'questionable', 'bad'])
     for (const file of readdirSync(new URL(folder, suite)))

@@ -26,7 +26,7 @@ const refusal = (bytes: Buffer, factor: 2 | 4 = 2) => codeOf(() => upscaled(byte
 const flat = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: { r: 30, g: 111, b: 200, alpha: 0.5 } } });
 
-/** Stripes and discs with soft and hard sides: what a network has something to do with. */
+/** Stripes and discs with soft and hard edges, which the network treats differently from an interpolation. */
 const drawing = (width: number, height: number) =>
   sharp(
     Buffer.from(
@@ -45,10 +45,10 @@ const pictureOf = async (image: Sharp): Promise<Picture> => {
 type Samples = ArrayLike<number>;
 const worstOf = (a: Samples, b: Samples): number =>
   Array.from(a).reduce((most, value, at) => Math.max(most, Math.abs(value - (b[at] ?? 0))), 0);
-/** Of a picture of three channels. */
+/** One channel of an image with three channels. */
 const samplesOf = (data: Samples, channel: number): Float32Array =>
   Float32Array.from(data).filter((_, at) => at % 3 === channel);
-/** Of a picture of four. */
+/** The alpha channel of an image with four channels. */
 const samplesOfAlpha = ({ data }: Picture): Uint8Array =>
   Uint8Array.from(data.filter((_, at) => at % 4 === 3));
 const planeOf = ({ data, width, height }: Picture, channel: number): Plane => ({
@@ -58,7 +58,7 @@ const planeOf = ({ data, width, height }: Picture, channel: number): Plane => ({
 });
 
 for (const factor of [2, 4] as const) {
-  test.serial(`the fast network at ${factor}x is UpscalerJS's own to 1/255`, async (t) => {
+  test.serial(`the fast network at ${factor}x matches UpscalerJS to 1/255`, async (t) => {
     const random = seededRandom(t.log);
     const [width, height] = [37, 23];
     const plane = () => ({ data: Float32Array.from(random.bytes(width * height)), width, height });
@@ -73,9 +73,9 @@ for (const factor of [2, 4] as const) {
   });
 
   test.serial(
-    `without ONNX Runtime UpscalerJS does the work at ${factor}x, and the same picture comes out`,
+    `UpscalerJS is the fallback without ONNX Runtime at ${factor}x, with the same image`,
     async (t) => {
-      // Below that a picture is too small for its weight to be measured.
+      // Smaller images are too small to measure the weight.
       const side = factor === 2 ? 32 : 80;
       const bytes = await drawing(side, side).png().toBuffer();
       const body = { fileUrl: files.put({ bytes }), factor };
@@ -99,24 +99,24 @@ for (const factor of [2, 4] as const) {
       t.is(asked, 1);
       t.is(slow.length, 3 * (side * factor) ** 2);
       t.true(worstOf(slow, fast) <= 1);
-      // The network has had its part.
+      // Shows that the network was applied.
       const plain = enlarge(planeOf(await pictureOf(sharp(bytes)), 0), factor).data;
       t.true(worstOf(new Uint8ClampedArray(plain), samplesOf(fast, 0)) > 3);
     },
   );
 
-  test.serial(`tiles show no seam at ${factor}x`, async (t) => {
+  test.serial(`tiling leaves no seam at ${factor}x`, async (t) => {
     const picture = await pictureOf(drawing(120, 80));
     const network = await openNetwork(factor);
     const whole = await upscale(picture, factor, network, 1000);
     const tiled = await upscale(picture, factor, network, 47);
     const worst = worstOf(whole.data, tiled.data);
-    // Sums of floats in another order may round to the other side.
+    // Sums of floats in another order may round differently.
     t.true(worst <= 1, `${worst}`);
     t.like(tiled, { width: 120 * factor, height: 80 * factor });
   });
 
-  test.serial(`every type, and odd sizes, at ${factor}x`, async (t) => {
+  test.serial(`every format and odd sizes are enlarged at ${factor}x`, async (t) => {
     for (const format of ['png', 'jpeg', 'webp'] as const)
       for (const [width, height] of [
         [1, 1],
@@ -128,7 +128,7 @@ for (const factor of [2, 4] as const) {
         const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });
         t.like(info, { width: width * factor, height: height * factor, channels: 3 });
         t.is((await sharp(made).metadata()).format, format);
-        // What is flat stays so, but for what JPEG and WebP do.
+        // Flat areas stay flat, apart from the losses of JPEG and WebP.
         const off = [30, 111, 200].map((value, channel) => Math.abs(value - (data[channel] ?? 0)));
         t.true(Math.max(...off) <= (format === 'png' ? 0 : 6), `${format} ${width} ${height} ${off}`);
       }
@@ -160,7 +160,7 @@ for (const [format, most] of [
   ['webp', 16_383],
 ] as const)
   test.serial(
-    `a ${format} that would be wider or higher than one can be is refused before any work`,
+    `a ${format} that would exceed the maximum width or height of its format is refused before any work`,
     async (t) => {
       const offload = () => {
         throw new RangeError('taken');
@@ -186,7 +186,7 @@ for (const [format, most] of [
     },
   );
 
-test.serial('it is nearer to what was there than Lanczos alone', async (t) => {
+test.serial('the result is closer to the original than Lanczos alone', async (t) => {
   const drawn = await drawing(240, 160).png().toBuffer();
   const original = await pictureOf(sharp(drawn));
   const small = await pictureOf(sharp(drawn).resize(120, 80, { kernel: 'lanczos3' }));
@@ -199,7 +199,7 @@ test.serial('it is nearer to what was there than Lanczos alone', async (t) => {
   t.true(ratio < 0.97, `${ratio}`);
 });
 
-test.serial('opaque stays opaque, transparency is enlarged apart', async (t) => {
+test.serial('opaque images stay opaque, and transparency is enlarged separately', async (t) => {
   const opaque = await upscaled(await drawing(50, 40).ensureAlpha(1).png().toBuffer());
   const { data } = await sharp(opaque).raw().toBuffer({ resolveWithObject: true });
   t.true(data.every((value, at) => at % 4 !== 3 || value === 255));
@@ -209,7 +209,7 @@ test.serial('opaque stays opaque, transparency is enlarged apart', async (t) => 
   t.true(half.every((value, at) => at % 4 !== 3 || value === 128));
 });
 
-/** On transparent ground, whose colour is black. */
+/** A disc on a transparent ground whose colour is black. */
 const disc = (side: number, fill: string) =>
   sharp(
     Buffer.from(
@@ -218,7 +218,7 @@ const disc = (side: number, fill: string) =>
   );
 
 for (const factor of [2, 4] as const)
-  test.serial(`the black of invisible pixels does not come out at the sides at ${factor}x`, async (t) => {
+  test.serial(`the black of invisible pixels does not bleed into the edges at ${factor}x`, async (t) => {
     const yellow = [255, 221, 0] as const;
     const small = await disc(90, `rgb(${yellow})`).png().toBuffer();
     const made = await pictureOf(sharp(await upscaled(small, factor)));
@@ -226,7 +226,7 @@ for (const factor of [2, 4] as const)
       .resize(90 * factor, 90 * factor, { kernel: 'lanczos3' })
       .raw()
       .toBuffer();
-    // Laid on its own colour a disc is not to be seen.
+    // A disc on a ground of its own colour is invisible.
     const error = (data: Samples) =>
       Array.from(data).reduce((sum, value, at) => {
         const alpha = (data[at - (at % 4) + 3] ?? 0) / 255;
@@ -236,7 +236,7 @@ for (const factor of [2, 4] as const)
   });
 
 test.serial(
-  'invisible colours neither darken nor change what is seen, in grey and in 16 bits either',
+  'invisible colours neither darken nor change visible pixels, also in grey and in 16 bits',
   async (t) => {
     const network = await openNetwork(2);
     const white = await pictureOf(disc(60, 'white'));
@@ -268,7 +268,7 @@ test.serial(
   },
 );
 
-test.serial('greyscale and 16 bits stay', async (t) => {
+test.serial('greyscale and 16 bits are preserved', async (t) => {
   const grey = await upscaled(await drawing(40, 30).toColourspace('b-w').png().toBuffer());
   t.like(await sharp(grey).metadata(), { space: 'b-w', channels: 1, width: 80, height: 60 });
   const pixels = Uint16Array.from({ length: 24 * 20 * 3 }, () => 30_001);
@@ -284,7 +284,7 @@ test.serial('greyscale and 16 bits stay', async (t) => {
   t.true(values.every((value) => Math.abs(value - 30_001) <= 1));
 });
 
-/** A BMP of 24 bits (Windows bitmap, BITMAPINFOHEADER): rows from the bottom, blue first, padded to four bytes. */
+/** A BMP of 24 bits (Windows bitmap, BITMAPINFOHEADER): rows bottom up, blue first, padded to four bytes. */
 function bmp(width: number, height: number, [red, green, blue]: readonly [number, number, number]): Buffer {
   const row = Buffer.alloc(Math.ceil((3 * width) / 4) * 4);
   for (let x = 0; x < width; x++) row.set([blue, green, red], 3 * x);
@@ -300,7 +300,7 @@ function bmp(width: number, height: number, [red, green, blue]: readonly [number
   return Buffer.concat([header, ...Array.from({ length: height }, () => row)]);
 }
 
-test.serial('a BMP becomes a PNG', async (t) => {
+test.serial('a BMP is returned as a PNG', async (t) => {
   const made = await upscaled(bmp(5, 3, [200, 100, 50]));
   const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });
   t.like(info, { width: 10, height: 6, channels: 3 });
@@ -308,7 +308,7 @@ test.serial('a BMP becomes a PNG', async (t) => {
   t.is(await refusal(bmp(5, 3, [1, 2, 3]).subarray(0, 40)), 'corrupt_source');
 });
 
-test.serial('what is no picture, damaged or moving is not taken', async (t) => {
+test.serial('files that are not images, damaged files and animations are refused', async (t) => {
   t.is(await refusal(Buffer.from('<!doctype html>')), 'unsupported_source');
   const png = await drawing(60, 40).png().toBuffer();
   t.is(await refusal(png.subarray(0, png.length >> 1)), 'corrupt_source');
@@ -318,7 +318,7 @@ test.serial('what is no picture, damaged or moving is not taken', async (t) => {
   t.is(await refusal(Buffer.alloc(10 * 1024 * 1024 + 1, 0x89)), 'source_too_large');
 });
 
-test.serial('an animated PNG is not taken, one that only ever shows one picture is', async (t) => {
+test.serial('an animated PNG is refused, unless it only ever shows one image', async (t) => {
   const png = await flat(20, 20).png().toBuffer();
   const endOfHeader = 33;
   const animated = (frames: number) => {
@@ -334,25 +334,22 @@ test.serial('an animated PNG is not taken, one that only ever shows one picture 
   t.is(await refusal(animated(1)), 'ok');
 });
 
-test.serial(
-  'calls that are called off end at once, whatever they are at, and the next one is served',
-  async (t) => {
-    const random = seededRandom(t.log);
-    const fileUrl = files.put({ bytes: await drawing(1200, 800).png().toBuffer() });
-    const reason = new Error('hung up');
-    for (let round = 0; round < 5; round++) {
-      const stop = new AbortController();
-      const call = tool.call({ fileUrl }, { egress: files.guard, signal: stop.signal });
-      setTimeout(() => stop.abort(reason), random.integer(0, 1500));
-      t.is(await t.throwsAsync(call), reason);
-    }
-    const late = tool.call({ fileUrl }, { egress: files.guard, deadline: Date.now() + 2000 });
-    t.regex(await codeOf(() => late), /^(?:deadline_exceeded|target_timeout)$/);
-    t.is(await refusal(await drawing(40, 30).png().toBuffer()), 'ok');
-  },
-);
+test.serial('cancelled calls end at once at any stage, and the next call succeeds', async (t) => {
+  const random = seededRandom(t.log);
+  const fileUrl = files.put({ bytes: await drawing(1200, 800).png().toBuffer() });
+  const reason = new Error('hung up');
+  for (let round = 0; round < 5; round++) {
+    const stop = new AbortController();
+    const call = tool.call({ fileUrl }, { egress: files.guard, signal: stop.signal });
+    setTimeout(() => stop.abort(reason), random.integer(0, 1500));
+    t.is(await t.throwsAsync(call), reason);
+  }
+  const late = tool.call({ fileUrl }, { egress: files.guard, deadline: Date.now() + 2000 });
+  t.regex(await codeOf(() => late), /^(?:deadline_exceeded|target_timeout)$/);
+  t.is(await refusal(await drawing(40, 30).png().toBuffer()), 'ok');
+});
 
-test.serial('factors are 2 and 4', async (t) => {
+test.serial('only the factors 2 and 4 are accepted', async (t) => {
   for (const factor of [1, 3, 8, 2.5])
     t.is((await faultsOf(tool, { fileUrl: 'https://example.com/', factor }))[0]?.pointer, '/factor');
 });

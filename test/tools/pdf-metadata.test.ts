@@ -15,7 +15,7 @@ import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const run = promisify(execFile);
 const tool = await loadTool('pdf-metadata');
-/** Another folder with PDFs, of any number, may be named instead of ours. */
+/** TEST_PDFS names another folder of PDFs to compare. */
 const samples = process.env.TEST_PDFS ?? fileURLToPath(new URL('../vectors/pdf', import.meta.url));
 
 const files = new Map<string, Buffer>();
@@ -31,7 +31,7 @@ test.after.always(() => {
 
 const egress = guardFor(port);
 
-/** Calls the tool for a file that the server has. */
+/** Calls the tool for a file on the server. */
 async function ask(bytes: Buffer, ms = 60_000): Promise<Record<string, unknown>> {
   const path = `/${crypto.randomUUID()}`;
   files.set(path, bytes);
@@ -45,7 +45,7 @@ async function ask(bytes: Buffer, ms = 60_000): Promise<Record<string, unknown>>
   }
 }
 
-/** Runs work with a folder of its own. */
+/** Runs work in a temporary folder. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'pdf-test-'));
   try {
@@ -55,7 +55,7 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** What pdfinfo says; null where it does not open the file. */
+/** Returns the report of pdfinfo, or null where it does not open the file. */
 async function pdfinfo(path: string) {
   const answer = await run('pdfinfo', ['-enc', 'UTF-8', path], { timeout: 30_000 }).catch(() => null);
   if (answer === null) return null;
@@ -73,7 +73,7 @@ async function pdfinfo(path: string) {
   };
 }
 
-/** Pages that qpdf counts; null where it does not open the file. */
+/** Returns the page count of qpdf, or null where it does not open the file. */
 async function qpdfPages(path: string): Promise<number | null> {
   try {
     const { stdout } = await run('qpdf', ['--warning-exit-0', '--show-npages', path], { timeout: 30_000 });
@@ -83,7 +83,7 @@ async function qpdfPages(path: string): Promise<number | null> {
   }
 }
 
-/** What pdfinfo makes of bytes. */
+/** Returns the report of pdfinfo for these bytes. */
 const pdfinfoOf = (bytes: Buffer) =>
   inFolder(async (folder) => {
     const path = join(folder, 'file.pdf');
@@ -91,7 +91,7 @@ const pdfinfoOf = (bytes: Buffer) =>
     return pdfinfo(path);
   });
 
-/** What a call for these bytes ends with: the output, or the code of the refusal. */
+/** Returns the output of a call for these bytes, or the code of the refusal. */
 async function outcomeOf(bytes: Buffer, ms?: number): Promise<Record<string, unknown>> {
   let output = {};
   const code = await codeOf(async () => {
@@ -100,32 +100,35 @@ async function outcomeOf(bytes: Buffer, ms?: number): Promise<Record<string, unk
   return { code, ...output };
 }
 
-test.serial('opens more than pdfinfo and qpdf do, and counts the pages that pdfinfo counts', async (t) => {
-  const names = (await readdir(samples)).filter((name) => name.endsWith('.pdf')).sort();
-  t.true(names.length >= 50);
-  const counted = { ours: 0, pdfinfo: 0, qpdf: 0 };
-  for (const name of names) {
-    const path = join(samples, name);
-    const ours = await outcomeOf(await readFile(path));
-    t.true(
-      ['ok', 'corrupt_source', 'unsupported_source'].includes(String(ours.code)),
-      `${name}: ${ours.code}`,
-    );
-    if (typeof ours.pageCount === 'number') counted.ours += 1;
-    if ((await qpdfPages(path)) !== null) counted.qpdf += 1;
-    const theirs = await pdfinfo(path);
-    if (theirs === null) continue;
-    counted.pdfinfo += 1;
-    t.is(ours.pageCount, theirs.pageCount, name);
-    if (theirs.encrypted) t.true(ours.encrypted, name);
-  }
-  t.log(counted);
-  t.true(counted.ours > counted.pdfinfo && counted.ours > counted.qpdf);
-});
+test.serial(
+  'opens every file that pdfinfo or qpdf opens, and counts the same pages as pdfinfo',
+  async (t) => {
+    const names = (await readdir(samples)).filter((name) => name.endsWith('.pdf')).sort();
+    t.true(names.length >= 50);
+    const counted = { ours: 0, pdfinfo: 0, qpdf: 0 };
+    for (const name of names) {
+      const path = join(samples, name);
+      const ours = await outcomeOf(await readFile(path));
+      t.true(
+        ['ok', 'corrupt_source', 'unsupported_source'].includes(String(ours.code)),
+        `${name}: ${ours.code}`,
+      );
+      if (typeof ours.pageCount === 'number') counted.ours += 1;
+      if ((await qpdfPages(path)) !== null) counted.qpdf += 1;
+      const theirs = await pdfinfo(path);
+      if (theirs === null) continue;
+      counted.pdfinfo += 1;
+      t.is(ours.pageCount, theirs.pageCount, name);
+      if (theirs.encrypted) t.true(ours.encrypted, name);
+    }
+    t.log(counted);
+    t.true(counted.ours > counted.pdfinfo && counted.ours > counted.qpdf);
+  },
+);
 
 const titled = (title: string): Buffer => makePdf({ objects: { ...ONE_PAGE, 9: `<< /Title ${title} >>` } });
 
-/** Strings of ISO 32000-2, 7.9.2.2, and what they say. */
+/** Strings of ISO 32000-2, 7.9.2.2, and their text. */
 const TITLES: Readonly<Record<string, [source: string, title: string | null]>> = {
   ASCII: ['(Hello)', 'Hello'],
   escapes: ['(a\\(b\\)\\101\\\nc (d))', 'a(b)Ac (d)'],
@@ -138,13 +141,13 @@ const TITLES: Readonly<Record<string, [source: string, title: string | null]>> =
   'no string': ['/Hello', null],
 };
 for (const [what, [source, title]] of Object.entries(TITLES))
-  test.serial(`a title is what pdfinfo says it is: ${what}`, async (t) => {
+  test.serial(`a title is read as by pdfinfo: ${what}`, async (t) => {
     const bytes = titled(source);
     t.is((await ask(bytes)).title, title);
     t.is((await pdfinfoOf(bytes))?.title ?? null, title);
   });
 
-test.serial('titles that pdfinfo does not read, or shows as they are', async (t) => {
+test.serial('titles that pdfinfo does not decode or clean up are decoded, trimmed and limited', async (t) => {
   t.is((await ask(titled('(\\000Hello\\000)'))).title, 'Hello');
   t.is((await ask(titled('( \\t Hello\\n )'))).title, 'Hello');
   t.is((await ask(titled('(\\000\\000 )'))).title, null);
@@ -157,7 +160,7 @@ test.serial('titles that pdfinfo does not read, or shows as they are', async (t)
   t.is((await ask(titled(`<FEFF${'D83DDE00'.repeat(5_001)}>`))).title, '😀'.repeat(5_000));
 });
 
-test.serial('all four texts', async (t) => {
+test.serial('all four text fields are returned', async (t) => {
   const texts = { title: 'Annual report', author: 'Jane Doe', subject: 'Money', producer: 'Hand 1.0' };
   const entries = Object.entries(texts).map(
     ([key, text]) => `/${key[0]?.toUpperCase()}${key.slice(1)} (${text})`,
@@ -174,7 +177,7 @@ const CIPHERS: Readonly<Record<string, string[]>> = {
   'AES, 256 bits': ['256'],
 };
 for (const [cipher, options] of Object.entries(CIPHERS))
-  test.serial(`encrypted: ${cipher}`, async (t) => {
+  test.serial(`an encrypted file is reported as encrypted: ${cipher}`, async (t) => {
     await inFolder(async (folder) => {
       const path = join(folder, 'file.pdf');
       const source = join(folder, 'source.pdf');
@@ -210,17 +213,27 @@ for (const [cipher, options] of Object.entries(CIPHERS))
     });
   });
 
-test.serial('encrypted for certificates, or in a way that nobody knows', async (t) => {
-  const hidden = { title: null, author: null, subject: null, producer: null, encrypted: true, pageCount: 1 };
-  const handlers = [
-    '<< /Filter /Adobe.PubSec /SubFilter /adbe.pkcs7.s4 /V 2 /Length 128 /Recipients [<00>] >>',
-    '<< /Filter /Standard /V 99 /R 99 /O (x) /U (x) /P -1 >>',
-  ];
-  for (const handler of handlers) {
-    const trailer = '/Encrypt 6 0 R /ID [<00> <00>]';
-    t.deepEqual(await ask(makePdf({ objects: { ...ONE_PAGE, 6: handler }, trailer })), hidden);
-  }
-});
+test.serial(
+  'files encrypted for certificates or with an unknown handler are reported as encrypted',
+  async (t) => {
+    const hidden = {
+      title: null,
+      author: null,
+      subject: null,
+      producer: null,
+      encrypted: true,
+      pageCount: 1,
+    };
+    const handlers = [
+      '<< /Filter /Adobe.PubSec /SubFilter /adbe.pkcs7.s4 /V 2 /Length 128 /Recipients [<00>] >>',
+      '<< /Filter /Standard /V 99 /R 99 /O (x) /U (x) /P -1 >>',
+    ];
+    for (const handler of handlers) {
+      const trailer = '/Encrypt 6 0 R /ID [<00> <00>]';
+      t.deepEqual(await ask(makePdf({ objects: { ...ONE_PAGE, 6: handler }, trailer })), hidden);
+    }
+  },
+);
 
 const BOMB = deflateSync(Buffer.alloc(96 * 1024 * 1024));
 const packedObjects = [CATALOG, ONE_PAGE[2], PAGE].map(String);
@@ -249,7 +262,7 @@ const xrefStream = (dictionary: string, more = Buffer.alloc(0)): Buffer =>
   });
 
 const GOOD = { code: 'ok', title: 'Hello', pageCount: 1, encrypted: false };
-/** Files made to hurt a reader, and what becomes of them. */
+/** Hostile files and their outcomes. */
 const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<string, unknown>]>> = {
   'a page tree that leads back to its root': [
     () =>
@@ -331,23 +344,23 @@ const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<stri
   ],
 };
 for (const [what, [make, outcome]] of Object.entries(HOSTILE))
-  test.serial(`a hostile file: ${what}`, async (t) => {
+  test.serial(`a hostile file ends with its expected outcome: ${what}`, async (t) => {
     t.like(await outcomeOf(make()), outcome);
   });
 
-test.serial('good files in the forms that the hostile ones have', async (t) => {
+test.serial('valid files in the same forms as the hostile ones are read', async (t) => {
   t.like(await ask(objectStream(Buffer.alloc(0), 3)), { title: 'Hello', pageCount: 1 });
   t.like(await ask(xrefStream('/Size 21')), { title: 'Hello', pageCount: 1 });
 });
 
-test.serial('a file that keeps the reader busy is given up in time', async (t) => {
+test.serial('a file that keeps the parser busy is given up in time', async (t) => {
   const bytes = xrefStream('/Size 1000000000 /Index [0 1000000000]', Buffer.alloc(20 * 1024 * 1024));
-  // Whichever is used up first, on this machine: the time, or the memory of the thread.
+  // Depending on the machine, the time or the memory of the thread is exhausted first.
   const { code } = await outcomeOf(bytes, 3000);
   t.true(code === 'deadline_exceeded' || code === 'source_too_large', String(code));
 });
 
-test.serial('a file of which a part is missing', async (t) => {
+test.serial('truncated files are read or refused', async (t) => {
   const random = seededRandom(t.log);
   for (const name of ['c-linearized.pdf', '11-pages-with-labels.pdf', 'enc-owner-objstm.pdf']) {
     const bytes = await readFile(new URL(`../vectors/pdf/${name}`, import.meta.url));
@@ -358,7 +371,7 @@ test.serial('a file of which a part is missing', async (t) => {
   }
 });
 
-test.serial('what a file is, its bytes say', async (t) => {
+test.serial('the type of a file is determined by its bytes', async (t) => {
   const others = {
     nothing: '',
     text: 'Hello',
@@ -376,9 +389,9 @@ test.serial('what a file is, its bytes say', async (t) => {
   t.like(await ask(Buffer.concat([Buffer.from('% no header\n'), pdf.subarray(9)])), { pageCount: 1 });
 });
 
-test.serial('50 MB, and not a byte more', async (t) => {
+test.serial('a file may have 50 MB, and not a byte more', async (t) => {
   const rest = makePdf({ objects: { ...ONE_PAGE, 5: streamOf('', Buffer.alloc(0)) } }).length;
-  // The length of the stream and the place of the table take seven and five digits more.
+  // The stream length and the table offset take seven and five more digits.
   const fill = 50 * 1024 * 1024 - rest - 12;
   const make = (more: number) =>
     makePdf({ objects: { ...ONE_PAGE, 5: streamOf('', Buffer.alloc(fill + more, 0x61)) } });
@@ -388,7 +401,7 @@ test.serial('50 MB, and not a byte more', async (t) => {
   t.is((await outcomeOf(make(1))).code, 'source_too_large');
 });
 
-test.serial('what the server does wrong', async (t) => {
+test.serial('failures of the server are reported with their codes', async (t) => {
   const missing = () => tool.call({ fileUrl: `http://127.0.0.1:${port}/missing` }, { egress });
   t.is(await codeOf(missing), 'target_failed');
   const hostile = await startHostile();
@@ -414,7 +427,7 @@ test.serial('what the server does wrong', async (t) => {
   }
 });
 
-test.serial('addresses that are none', async (t) => {
+test.serial('invalid URLs are rejected', async (t) => {
   for (const fileUrl of ['file:///etc/passwd', 'report.pdf', 'http://user@example.com/a.pdf'])
     t.deepEqual(
       (await faultsOf(tool, { fileUrl })).map(({ pointer }) => pointer),

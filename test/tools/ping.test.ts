@@ -18,7 +18,7 @@ import { faultsOf, loadTool } from '../helpers/tool.ts';
 const tool = await loadTool('ping');
 const execute = promisify(execFile);
 
-/** As on a machine without the program, so that TCP is used. */
+/** Behaves as on a machine without the program, so that TCP is used. */
 const noEcho = createEcho('no-such-program');
 
 function guardFor(addresses: readonly string[], dial: Dial = dialTcp) {
@@ -53,7 +53,7 @@ async function withServer<T>(server: Server, work: (port: number) => Promise<T>)
   }
 }
 
-/** Runs the work with a shell script in the place of ping, in a folder of its own. */
+/** Runs the work with a shell script in place of ping, in a temporary folder. */
 async function withProgram<T>(script: string, work: (program: string, folder: string) => Promise<T>) {
   const folder = await mkdtemp(join(tmpdir(), 'ping-'));
   try {
@@ -67,11 +67,11 @@ async function withProgram<T>(script: string, work: (program: string, folder: st
 }
 
 for (const address of ['127.0.0.1', '::1'])
-  test(`ICMP to ${address} is answered, as fping says`, async (t) => {
+  test(`ICMP to ${address} is answered, as fping reports`, async (t) => {
     const guard = guardFor([address]);
     const output = await tool.call({ host: 'example.com', count: 3 }, { egress: guard });
     t.like(output, { resolvedIp: address, method: 'icmp', sent: 3 });
-    // Its summary goes to the standard error.
+    // fping writes its summary to standard error.
     const { stderr } = await execute('fping', ['-q', '-c', '3', '-p', '250', address]);
     t.true(stderr.includes(`= ${output.sent}/${output.received}/${output.packetLossPercent}%`), stderr);
     for (const { success, latency, status } of recordsAt(output.attempts)) {
@@ -80,8 +80,8 @@ for (const address of ['127.0.0.1', '::1'])
     }
   });
 
-test('the statistics are those of the replies, of ping as it prints them', async (t) => {
-  // In the words of iputils 20221126, times apart.
+test('the statistics are computed from the replies that ping prints', async (t) => {
+  // The output of iputils 20221126, apart from the times.
   const script = `
 n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; echo "$LC_ALL $*" >> args
 echo 'PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.'
@@ -119,7 +119,7 @@ esac`;
   });
 });
 
-test('a program that may not send is replaced by TCP', async (t) => {
+test('TCP replaces a ping program that lacks the permission to send', async (t) => {
   const script = "echo 'ping: socktype: SOCK_RAW' >&2; echo 'Operation not permitted' >&2; exit 2";
   const port = await closedPort();
   await withProgram(script, async (program) => {
@@ -129,7 +129,7 @@ test('a program that may not send is replaced by TCP', async (t) => {
   });
 });
 
-test('a program that hangs is ended, by its time or by a cancel', async (t) => {
+test('a ping program that hangs is ended, at its timeout or by a cancel', async (t) => {
   await withProgram('echo $$ > pid; exec sleep 600', async (program, folder) => {
     const gone = async () => {
       const pid = Number(await readFile(join(folder, 'pid'), 'utf8'));
@@ -148,7 +148,7 @@ test('a program that hangs is ended, by its time or by a cancel', async (t) => {
   });
 });
 
-test('TCP: an open port replies, a closed one too', async (t) => {
+test('TCP: open and closed ports both count as replies', async (t) => {
   const open = await withServer(createServer(), (port) => probe({ port, count: 3 }));
   t.like(open, { method: 'tcp', resolvedIp: '127.0.0.1', sent: 3, received: 3, packetLossPercent: 0 });
   t.deepEqual([...new Set(open.attempts.map(({ status }) => status))], ['ok']);
@@ -167,7 +167,7 @@ test('TCP: an open port replies, a closed one too', async (t) => {
   );
 });
 
-test('nothing comes back: 100 % and no statistics, with the probes side by side', async (t) => {
+test('without replies the loss is 100 % and there are no statistics; probes run concurrently', async (t) => {
   const events: string[] = [];
   const guard = guardFor(['127.0.0.1'], () => {
     events.push('start');
@@ -190,7 +190,7 @@ test('nothing comes back: 100 % and no statistics, with the probes side by side'
   t.deepEqual(events.slice(0, 3), ['start', 'start', 'start']);
 });
 
-test('one reply has no jitter', async (t) => {
+test('a single reply has no jitter', async (t) => {
   let dials = 0;
   const guard = guardFor(['127.0.0.1'], (address, port) =>
     dials++ === 1 ? dialTcp(address, port) : new Socket(),
@@ -201,7 +201,7 @@ test('one reply has no jitter', async (t) => {
   t.not(output.avgMs, null);
 });
 
-test('a network that cannot get there', async (t) => {
+test('an unreachable network is reported as unreachable', async (t) => {
   const dial: Dial = () => {
     const socket = new Socket();
     const error = Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' });
@@ -220,7 +220,7 @@ test('a cancel ends the probes', async (t) => {
   await t.throwsAsync(work, { message: 'cancelled' });
 });
 
-test('a host in any spelling, and of a URL the host alone', async (t) => {
+test('any spelling of a host is accepted, and only the host of a URL is used', async (t) => {
   const port = await closedPort();
   for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '①②⑦.0.0.1', 'https://127.1:8443/a?b#c'])
     t.like(await probe({ host, port, count: 1 }), { resolvedIp: '127.0.0.1', received: 1 }, host);
@@ -230,8 +230,8 @@ test('a host in any spelling, and of a URL the host alone', async (t) => {
   t.like(await probe({ port, count: 1 }, guardFor(['::1', '127.0.0.1'])), { resolvedIp: '127.0.0.1' });
 });
 
-test('what is no public host is refused, and nothing is sent', async (t) => {
-  // A URL is a host here; what it names is judged.
+test('hosts that are not public are refused, and nothing is sent', async (t) => {
+  // This tool accepts a URL in place of a host, and judges its host.
   const rows = casesOf('host').filter(
     ({ input, verdict }) => verdict === 'refuse' && input !== 'http://example.com',
   );
@@ -245,11 +245,11 @@ test('what is no public host is refused, and nothing is sent', async (t) => {
   }
 });
 
-test('a name that does not exist', async (t) => {
+test('a name that does not exist is host_not_found', async (t) => {
   t.is(await codeOf(() => probe({}, guardFor([]))), 'host_not_found');
 });
 
-test('the bounds of the numbers', async (t) => {
+test('the numeric inputs are limited', async (t) => {
   for (const [field, low, high] of [
     ['count', 1, 10],
     ['port', 1, 65_535],

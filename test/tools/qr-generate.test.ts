@@ -13,13 +13,13 @@ const leastOf = (version: number): number => modulesOf(version) + 8;
 const bytesOf = (level: (typeof LEVELS)[number], version: number): number =>
   capacity.bytes[level][version - 1] ?? 0;
 
-/** Text of so many bytes that no mode but bytes can hold, with nothing in it that repeats at once. */
+/** Text of this many bytes that only byte mode can hold and that contains no immediate repetition. */
 const bytesText = (length: number): string =>
   Array.from({ length }, (_, i) =>
     'abcdefghijklmnopqrstuvwxyz_'.charAt((i * i + 7 * i + (i >> 3)) % 27),
   ).join('');
 
-/** Draws, and holds the picture against the text, the size asked for, and the version it must be when that is known. */
+/** Draws a code and checks its text, its size and, where known, its version. */
 async function drawsAndReads(
   t: ExecutionContext,
   body: { text: string; size?: number; errorCorrection?: string },
@@ -33,7 +33,7 @@ async function drawsAndReads(
   t.deepEqual([image.width, image.height], [size, size]);
   t.true(image.pixels.every((value) => value === 0 || value === 255));
   t.is(readWithZxing(image), body.text);
-  // jsQR 1.4.0 looks for an alignment pattern of version 23 at 74 instead of 78, which level L cannot make up for.
+  // jsQR 1.4.0 expects an alignment pattern of version 23 at 74 instead of 78, which level L cannot correct.
   if (version !== 23 || body.errorCorrection !== 'L') t.is(readWithJsQr(image), body.text);
   if (version === undefined) return;
 
@@ -45,12 +45,12 @@ async function drawsAndReads(
 }
 
 for (const errorCorrection of LEVELS) {
-  test(`fills every version at ${errorCorrection} to the last byte, at its least size and at others`, async (t) => {
+  test(`fills every version at ${errorCorrection} to the last byte, at its minimum size and at others`, async (t) => {
     for (let version = 1; version <= 40; version++) {
       const text = bytesText(bytesOf(errorCorrection, version));
       const least = leastOf(version);
       await drawsAndReads(t, { text, size: Math.max(64, least), errorCorrection }, version);
-      // Two and three pixels a module, and a remainder for the margin.
+      // Two and three pixels per module, with a remainder for the margin.
       if (version % 4 === LEVELS.indexOf(errorCorrection))
         await drawsAndReads(t, { text, size: 2 * least + 65 + version, errorCorrection }, version);
       if (least <= 64) continue;
@@ -60,8 +60,8 @@ for (const errorCorrection of LEVELS) {
     }
   });
 
-  test(`takes the next version at ${errorCorrection} for one byte more`, async (t) => {
-    // From version 10 on the least size of a code is more than the least a caller may ask for.
+  test(`uses the next version at ${errorCorrection} for one byte more`, async (t) => {
+    // From version 10 on the minimum size of a code exceeds the smallest size that callers may request.
     for (let version = 10; version < 40; version++) {
       const text = bytesText(bytesOf(errorCorrection, version) + 1);
       const [fault] = await faultsOf(tool, { text, size: leastOf(version), errorCorrection });
@@ -82,7 +82,7 @@ for (const errorCorrection of LEVELS) {
     ['digits', '7'.repeat(capacity.digits[errorCorrection])],
     ['capitals', 'A'.repeat(capacity.alphanumeric[errorCorrection])],
   ] as const)
-    test(`takes ${text.length} ${kind} like ${text[0]} at ${errorCorrection}, and refuses more by its limit`, async (t) => {
+    test(`accepts ${text.length} ${kind} like ${text[0]} at ${errorCorrection}, and refuses more with the limit`, async (t) => {
       await drawsAndReads(t, { text, size: 400, errorCorrection });
       const limit = capacity.bytes[errorCorrection].at(-1);
       t.deepEqual(await faultsOf(tool, { text: text + text[0], size: 400, errorCorrection }), [
@@ -93,7 +93,7 @@ for (const errorCorrection of LEVELS) {
       ]);
     });
 
-  test(`holds any mixture up to the limit in bytes, ${errorCorrection}`, async (t) => {
+  test(`accepts any mixture of modes up to the byte limit, ${errorCorrection}`, async (t) => {
     const random = seededRandom(t.log);
     const limit = capacity.bytes[errorCorrection].at(-1) ?? 0;
     const kinds = ['0123456789', 'ABCXYZ $%*+-./:', 'abcxyz_?&=#', 'éßñ', '漢字かな', '😀🔑'];
@@ -130,16 +130,16 @@ for (const text of [
   'a\0b',
   'WIFI:T:WPA;S:Café;P:pass\\;word;;',
 ])
-  test(`reads back as ${JSON.stringify(text)}`, async (t) => {
+  test(`decodes to ${JSON.stringify(text)}`, async (t) => {
     for (const errorCorrection of LEVELS) await drawsAndReads(t, { text, errorCorrection });
   });
 
-test('takes 300 pixels and level M unless told otherwise', async (t) => {
+test('defaults to 300 pixels and level M', async (t) => {
   const text = bytesText(bytesOf('M', 10));
   await drawsAndReads(t, { text }, 10);
 });
 
-test('is black on white, from a dark corner on', async (t) => {
+test('is black on white and starts with a dark corner', async (t) => {
   const { imageBase64 } = await tool.call({ text: 'x', size: 290 });
   const { pixels, width } = readPng(String(imageBase64));
   t.is(pixels[0], 255);
@@ -166,7 +166,7 @@ for (const [body, pointer] of [
     );
   });
 
-test('refuses a megabyte of text before it runs, at once', (t) => {
+test('refuses a megabyte of text at once, before it runs', (t) => {
   const start = performance.now();
   const error = t.throws(() => tool.validate({ text: '1a'.repeat(450_000), errorCorrection: 'Q' }), {
     instanceOf: ServiceError,

@@ -12,7 +12,7 @@ async function read(t: ExecutionContext, body: string, type = 'text/html; charse
   return { url, answer: tool.call({ url: `${url}#part` }, { egress }) };
 }
 
-test('all that a page says of itself', async (t) => {
+test('returns all metadata of a page', async (t) => {
   const { url, answer } = await read(
     t,
     `<!doctype html><base href="/base/"><title>A
@@ -44,7 +44,7 @@ test('all that a page says of itself', async (t) => {
   });
 });
 
-test('what a page does not say is null or empty', async (t) => {
+test('returns null or empty lists for missing metadata', async (t) => {
   const { url, answer } = await read(t, '<p>');
   t.deepEqual(await answer, {
     url,
@@ -59,12 +59,12 @@ test('what a page does not say is null or empty', async (t) => {
   });
 });
 
-test('words are counted in scripts that write no spaces, too', async (t) => {
+test('counts words also in scripts without spaces', async (t) => {
   const { answer } = await read(t, '<p>ภาษาไทย<p>今日は良い天気です。<p>Hello, world!');
   t.is((await answer).wordCount, 9);
 });
 
-test('what is no HTML, and what is not public, is refused', async (t) => {
+test('refuses sources that are not HTML or not public', async (t) => {
   const { answer } = await read(t, '{}', 'application/json');
   t.is(await codeOf(() => answer), 'unsupported_source');
   const network = await stubNetwork({});

@@ -21,12 +21,12 @@ async function against(script: Script, body: Output = {}, ms?: number) {
   }
 }
 
-/** Every AUTH line that a server heard. */
+/** The AUTH lines that a server received. */
 const authLines = ({ heard }: Pick<ScriptedSmtp, 'heard'>) => heard.filter((line) => /^AUTH/i.test(line));
 const replyOf = (output: Output, step: string) =>
   recordsAt(output.steps).findLast((row) => row.step === step)?.reply;
 
-/** Greets, offers STARTTLS, and upgrades; `go` is said in clear before that. */
+/** Greets, offers STARTTLS and upgrades; sends `go` in plaintext before that. */
 async function upgrade(peer: Peer, go: string | Buffer = '220 go\r\n', certificate: Certificate = good) {
   peer.say('220 mail\r\n');
   await peer.hear();
@@ -39,7 +39,7 @@ async function upgrade(peer: Peer, go: string | Buffer = '220 go\r\n', certifica
 const HELLO = ['connect -', 'banner 220', 'ehlo 250'];
 const UPGRADED = [...HELLO, 'starttls 220', 'tls -', 'ehlo 250'];
 
-test('plaintext behind the reply to STARTTLS: flagged, dropped, and no credentials follow', async (t) => {
+test('plaintext after the reply to STARTTLS is reported and discarded, and no credentials follow', async (t) => {
   for (const injected of ['250-evil\r\n250 AUTH PLAIN\r\n', '2', 'x'.repeat(5000)]) {
     const { output, heard } = await against(async (peer) => {
       await upgrade(peer, `220 go\r\n${injected}`);
@@ -52,7 +52,7 @@ test('plaintext behind the reply to STARTTLS: flagged, dropped, and no credentia
   }
 });
 
-test('plaintext in a packet of its own is seen as well', async (t) => {
+test('plaintext in a packet of its own is detected as well', async (t) => {
   const { output } = await against(async (peer) => {
     peer.say('220 mail\r\n');
     await peer.hear();
@@ -67,7 +67,7 @@ test('plaintext in a packet of its own is seen as well', async (t) => {
   t.like(output, { flags: ['starttls_injection'], encryption: 'starttls', extensions: ['AUTH PLAIN LOGIN'] });
 });
 
-test('what a server says before STARTTLS does not count after it', async (t) => {
+test('capabilities announced before STARTTLS are ignored after it', async (t) => {
   const { output, heard } = await against(async (peer) => {
     await upgrade(peer);
     await serve(peer, { EHLO: '250 mail\r\n' });
@@ -78,7 +78,7 @@ test('what a server says before STARTTLS does not count after it', async (t) => 
 });
 
 for (const code of [421, 454, 501, 554])
-  test(`STARTTLS refused by ${code}: no credentials in clear`, async (t) => {
+  test(`STARTTLS refused by ${code}: no credentials are sent in plaintext`, async (t) => {
     const { output, heard } = await against(async (peer) => {
       peer.say('220 mail\r\n');
       await serve(peer, {
@@ -92,7 +92,7 @@ for (const code of [421, 454, 501, 554])
     t.deepEqual(authLines({ heard }), []);
   });
 
-test('a handshake that fails after STARTTLS is a result, and nothing more is said in clear', async (t) => {
+test('a handshake that fails after STARTTLS is a result, and nothing more is sent in plaintext', async (t) => {
   for (const answer of ['no TLS here\r\n', Buffer.from([21, 3, 3, 0, 2, 2, 40])]) {
     const { output, heard } = await against(async (peer) => {
       peer.say('220 mail\r\n');
@@ -109,7 +109,7 @@ test('a handshake that fails after STARTTLS is a result, and nothing more is sai
   }
 });
 
-test('a server that has gone when the handshake is to begin: seen at once', async (t) => {
+test('a server that disconnects before the handshake is detected at once', async (t) => {
   for (const ending of [() => undefined, (peer: Peer) => peer.reset()]) {
     const { output } = await against(async (peer) => {
       peer.say('220 mail\r\n');
@@ -123,7 +123,7 @@ test('a server that has gone when the handshake is to begin: seen at once', asyn
   }
 });
 
-test('TLS that encrypts nothing is refused: credentials would be in clear', async (t) => {
+test('TLS without encryption is refused, because it would expose the credentials', async (t) => {
   const own = await issueCertificate({ ...mailSite, bits: 2048 });
   const plain = { ...own, maxVersion: 'TLSv1.2', ciphers: 'NULL-SHA256:@SECLEVEL=0' };
   const { output, heard } = await against(async (peer) => {
@@ -134,7 +134,7 @@ test('TLS that encrypts nothing is refused: credentials would be in clear', asyn
   t.deepEqual(authLines({ heard }), []);
 });
 
-test('a certificate that begins or ends at no time cannot be read', async (t) => {
+test('a certificate without valid dates cannot be read', async (t) => {
   for (const certificate of [retime(good, '259924000000Z', null), retime(good, null, '271322000000Z')]) {
     const { output } = await against(async (peer) => {
       await upgrade(peer, '220 go\r\n', certificate);
@@ -145,7 +145,7 @@ test('a certificate that begins or ends at no time cannot be read', async (t) =>
   }
 });
 
-test('banners of several lines, and ones that refuse', async (t) => {
+test('multi-line banners are read, and refusing banners are reported', async (t) => {
   const banner = '220-mail.example.com ESMTP\r\n220-No spam.\r\n220 Go on.\r\n';
   const { output } = await against(async (peer) => {
     peer.say(banner);
@@ -167,7 +167,7 @@ test('banners of several lines, and ones that refuse', async (t) => {
   }
 });
 
-test('what is no SMTP banner gives no result', async (t) => {
+test('a banner that is not SMTP gives no result', async (t) => {
   for (const [banner, code] of [
     ['SSH-2.0-OpenSSH_9.2\r\n', 'target_failed'],
     ['* OK IMAP4rev1\r\n', 'target_failed'],
@@ -195,7 +195,7 @@ test('what is no SMTP banner gives no result', async (t) => {
   }
 });
 
-test('once greeted, a reply that breaks the protocol is a result', async (t) => {
+test('after the greeting, a malformed reply is a result', async (t) => {
   for (const [answer, why] of [
     ['no code\r\n', 'The target does not answer in SMTP.'],
     ['250-a\r\n251 b\r\n', 'The lines of a reply differ in their codes.'],
@@ -212,7 +212,7 @@ test('once greeted, a reply that breaks the protocol is a result', async (t) => 
   }
 });
 
-test('a server that floods ends the call, and not our memory', async (t) => {
+test('a server that floods ends the call without exhausting memory', async (t) => {
   const before = process.memoryUsage().rss;
   const { output } = await against(async (peer) => {
     const block = Buffer.alloc(1_000_000, '250-x\r\n');
@@ -230,7 +230,7 @@ test('a server that floods ends the call, and not our memory', async (t) => {
   t.true(process.memoryUsage().rss - before < 400_000_000);
 });
 
-test('a server that knows no EHLO, or refuses it', async (t) => {
+test('a server that does not support EHLO, or refuses it, is a result', async (t) => {
   const old = await against(async (peer) => {
     peer.say('220 mail\r\n');
     await serve(peer, { EHLO: '502 5.5.1 no\r\n', HELO: '250 mail\r\n' });
@@ -245,7 +245,7 @@ test('a server that knows no EHLO, or refuses it', async (t) => {
   t.deepEqual(stepsOf(refusing.output), ['connect -', 'banner 220', 'ehlo 550 !', 'quit 221']);
 });
 
-test('extensions as they come, mechanisms from both spellings', async (t) => {
+test('extensions are listed as announced, and mechanisms are read in both spellings', async (t) => {
   const { output } = await against(async (peer) => {
     peer.say('220 mail\r\n');
     await serve(peer, {
@@ -256,7 +256,7 @@ test('extensions as they come, mechanisms from both spellings', async (t) => {
   t.deepEqual(output.authMechanisms, ['LOGIN', 'PLAIN']);
 });
 
-test('8-bit bytes and control characters in replies', async (t) => {
+test('8-bit bytes and control characters in replies are returned safely', async (t) => {
   const { output } = await against(async (peer) => {
     peer.say(Buffer.from('220-Grüße 邮\r\n220-\x1b[31mred\0\r\n220 a\tb\r\n'));
     await serve(peer, { EHLO: Buffer.from('250-Gr\xfc\xdfe\r\n250 SIZE\r\n', 'latin1') });
@@ -265,7 +265,7 @@ test('8-bit bytes and control characters in replies', async (t) => {
   t.is(replyOf(output, 'ehlo'), '250-Grüße\n250 SIZE');
 });
 
-/** What a server does before it falls silent, breaks off or drips, and how far the conversation gets. */
+/** The replies of a server before it falls silent, disconnects or drips, and the stages that are reached. */
 const STOPS: readonly [string, Script, string[] | null][] = [
   ['at the banner', () => undefined, null],
   ['within the banner', (peer) => peer.say('220-mail\r\n'), null],
@@ -350,15 +350,15 @@ const ENDINGS: readonly [string, Script, 'target_timeout' | 'target_failed'][] =
 
 for (const [how, ending, code] of ENDINGS)
   for (const [where, script, steps] of STOPS) {
-    // Bytes that drip into a handshake are no TLS: they fail it at once, which is another test.
+    // Bytes that drip into a handshake are not TLS and fail it at once; another test covers this.
     if (how === 'drips' && where === 'at the handshake') continue;
-    test(`a server that ${how} ${where}`, async (t) => {
+    test(`a server that ${how} ${where} ends with its expected outcome`, async (t) => {
       const server = await startSmtp(async (peer) => {
         await script(peer);
         await ending(peer);
       });
       try {
-        // Time enough for all that goes well before.
+        // Long enough for all preceding steps.
         const ms = code === 'target_timeout' ? 4000 : 60_000;
         if (steps === null) t.is(await codeOf(() => probe(server, credentials, ms)), code);
         else {
@@ -374,7 +374,7 @@ for (const [how, ending, code] of ENDINGS)
     });
   }
 
-test('a step has ten seconds, however long the call has', async (t) => {
+test('each step is limited to ten seconds, however much time the call has', async (t) => {
   const began = performance.now();
   const { output } = await against(async (peer) => {
     peer.say('220 mail\r\n');
@@ -385,7 +385,7 @@ test('a step has ten seconds, however long the call has', async (t) => {
   t.true(took >= 9_900 && took <= performance.now() - began);
 });
 
-test('an aborted call ends with its reason, in the middle of a step', async (t) => {
+test('an aborted call ends with its reason in the middle of a step', async (t) => {
   const reason = new Error('hung up');
   const controller = new AbortController();
   const server = await startSmtp(async (peer) => {
@@ -401,7 +401,7 @@ test('an aborted call ends with its reason, in the middle of a step', async (t) 
   }
 });
 
-test('an exchange that leads nowhere is given up', async (t) => {
+test('an endless AUTH exchange is given up', async (t) => {
   const { output, heard } = await against(async (peer) => {
     await upgrade(peer);
     await serve(peer, { AUTH: null });
@@ -417,7 +417,7 @@ test('an exchange that leads nowhere is given up', async (t) => {
   t.is(authLines({ heard }).length, 1);
 });
 
-test('a server that breaks off when it has refused AUTH', async (t) => {
+test('a server that disconnects after refusing AUTH is a result', async (t) => {
   const { output } = await against(async (peer) => {
     await upgrade(peer);
     await serve(peer, { AUTH: null });

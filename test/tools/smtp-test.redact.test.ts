@@ -8,11 +8,11 @@ import { type Peer, startSmtp } from '../helpers/smtp.ts';
 import { createMarker, holds } from '../helpers/traces.ts';
 
 const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64');
-/** Its bytes in UTF-8, in hexadecimal, a mark before each. */
+/** Escapes the UTF-8 bytes in hexadecimal, with a prefix before each. */
 const escapeBytes = (text: string, mark: string): string =>
   Array.from(Buffer.from(text), (byte) => mark + byte.toString(16).padStart(2, '0').toUpperCase()).join('');
 
-/** Ways in which a server may say a text again. */
+/** Encodings in which a server may repeat a text. */
 const SPELLINGS: Record<string, (text: string) => string | Buffer> = {
   'as it is': (text) => text,
   'in capitals': (text) => text.toUpperCase(),
@@ -58,7 +58,7 @@ const SPELLINGS: Record<string, (text: string) => string | Buffer> = {
 const says = (...parts: (string | Buffer)[]): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part)));
 const half = (text: string) => [text.slice(0, text.length / 2), text.slice(text.length / 2)] as const;
 
-/** Follows a client through a session; `echo` is put into every reply. */
+/** Follows a client through a session and puts `echo` into every reply. */
 async function repeat(peer: Peer, echo: string | Buffer): Promise<void> {
   for (;;) {
     const line = await peer.hear();
@@ -73,7 +73,7 @@ async function repeat(peer: Peer, echo: string | Buffer): Promise<void> {
 }
 
 for (const [how, spell] of Object.entries(SPELLINGS))
-  test(`a server that repeats the credentials ${how}`, async (t) => {
+  test(`credentials that a server repeats ${how} are redacted`, async (t) => {
     // One as the user name, one as the password.
     const [name, word] = [createMarker(), createMarker()];
     const server = await startSmtp(async (peer) => {
@@ -94,7 +94,7 @@ for (const [how, spell] of Object.entries(SPELLINGS))
           ['quit', 221],
         ],
       );
-      // Whatever parted the characters may be gone: without it nothing may come to light either.
+      // The separators between the characters may be gone; the secret must not appear without them either.
       const text = JSON.stringify(output);
       for (const visible of [text, text.toLowerCase(), text.replaceAll(/\\ufffd|\ufffd|\s/g, '')])
         for (const marker of [name, word]) t.false(holds(Buffer.from(visible), marker), visible);
@@ -104,7 +104,7 @@ for (const [how, spell] of Object.entries(SPELLINGS))
     }
   });
 
-test('credentials in parts over lines and replies, with the codes between', async (t) => {
+test('credentials that are split over lines and replies, with reply codes between, are redacted', async (t) => {
   const secret = createMarker();
   const forms = [secret.text, base64(secret.text), base64(`\0tester@example.com\0${secret.text}`)];
   for (const form of forms) {
@@ -134,7 +134,7 @@ test('credentials in parts over lines and replies, with the codes between', asyn
   }
 });
 
-test('a certificate that names them', async (t) => {
+test('credentials in a certificate are redacted', async (t) => {
   const secret = createMarker();
   const word = secret.text.replaceAll(/[^a-z]/g, '');
   const certificate = await issueCertificate({ ...mailSite, subject: `/CN=x-${word}`, issuer: root });
@@ -151,7 +151,7 @@ test('a certificate that names them', async (t) => {
   }
 });
 
-test('short credentials are cut out as words, and leave other words alone', async (t) => {
+test('short credentials are redacted as whole words, and other words are kept', async (t) => {
   const server = await startSmtp(async (peer) => {
     await peer.secure(good);
     peer.say('220 me.example.com\r\n');
@@ -174,7 +174,7 @@ test('short credentials are cut out as words, and leave other words alone', asyn
   }
 });
 
-test('whatever stands around it, a secret is cut out and the rest stays', (t) => {
+test('a secret is redacted in any context, and the rest is kept', (t) => {
   const random = seededRandom(t.log);
   const letters = 'abcXYZ019äß邮 .:-+/=%@';
   const word = (least: number, most: number): string =>
@@ -183,7 +183,7 @@ test('whatever stands around it, a secret is cut out and the rest stays', (t) =>
     ).join('');
   for (let round = 0; round < 2000; round++) {
     const secret = `Q${word(4, 30)}Q`;
-    // Letters that are in no secret, whatever its spelling.
+    // Letters that occur in no secret in any encoding.
     const [before, after] = ['♠'.repeat(random.integer(0, 9)), '♥'.repeat(random.integer(0, 9))];
     const form = [secret, base64(secret), Buffer.from(secret).toString('hex')][random.integer(0, 2)] ?? '';
     const [clean] = createRedactor([secret], [])([before + form + after]);
@@ -193,7 +193,7 @@ test('whatever stands around it, a secret is cut out and the rest stays', (t) =>
 });
 
 for (const [how, spell] of Object.entries(SPELLINGS))
-  test(`every character of a password is cut out, ${how}`, (t) => {
+  test(`every character of a password is redacted, ${how}`, (t) => {
     const secret = `aB<c>&"d'e(f)*g!/h\\i=j+k%l ä邮😀#m`;
     const said = Buffer.from(spell(secret)).toString(how === 'in Latin-1' ? 'latin1' : 'utf8');
     const [clean = ''] = createRedactor([secret], [])([`♠${said.replaceAll('\0', '\ufffd')}♥`]);
@@ -201,7 +201,7 @@ for (const [how, spell] of Object.entries(SPELLINGS))
     t.regex(clean, /\*{3}/);
   });
 
-test('a server that says as much as it may, of what looks like the credentials', async (t) => {
+test('replies of the maximum length that resemble the credentials are redacted', async (t) => {
   const secret = createMarker();
   const long = 'x'.repeat(8_000);
   for (const filler of [base64(secret.text).slice(0, -4), secret.text.slice(0, -1), '\u0130\u03a3 ', '-']) {
@@ -231,14 +231,14 @@ test('a server that says as much as it may, of what looks like the credentials',
   }
 });
 
-test('it takes no longer for texts that are made to make it slow', (t) => {
+test('hostile texts do not make the redaction slow', (t) => {
   const texts = ['a', '%61+61=61\\x61&#97;'].map((say) =>
     `250-${say.repeat(2000 / say.length)}\n`.repeat(128),
   );
   for (const text of texts)
     for (const password of ['a'.repeat(8192), `b${'a'.repeat(8191)}`, `${'a'.repeat(8191)}b`]) {
       const [clean = ''] = createRedactor(['tester@example.com', password], [])([text]);
-      // What a search that begins anew at each character would take is minutes.
+      // A search that restarts at each character would take minutes.
       t.true(clean.length <= text.length);
     }
 });

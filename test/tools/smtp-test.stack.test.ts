@@ -7,7 +7,7 @@ import { stepsOf } from '../helpers/mail.ts';
 import { type ScriptedSmtp, serve, startSmtp } from '../helpers/smtp.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-/** Lets the servers that hold their answer back give it. */
+/** Releases the responses that the servers hold back. */
 let release: () => void = () => undefined;
 const gate = () => {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -15,7 +15,7 @@ const gate = () => {
   return promise;
 };
 
-/** A server that keeps the client waiting for the answer to that command until the gate opens. */
+/** A server that delays the reply to that command until it is released. */
 const waitsAt = (word: 'EHLO' | 'AUTH') => {
   const usual = { EHLO: '250-mail\r\n250 AUTH PLAIN\r\n', AUTH: '235 2.7.0 OK\r\n' };
   let opened: Promise<void> | undefined;
@@ -42,7 +42,7 @@ test.after.always(async () => {
 
 const credentials = { username: 'tester@example.com', password: 'correct horse' };
 
-/** A call that waits for the server, by somebody who can hang up. */
+/** Starts a call that waits for the server and can be hung up. */
 async function begin(server: ScriptedSmtp, word: string, body: Record<string, unknown>) {
   const account = await makeAccount(stack, 10);
   const phone = new AbortController();
@@ -62,7 +62,7 @@ async function begin(server: ScriptedSmtp, word: string, body: Record<string, un
 }
 
 test.serial(
-  'a worker that dies: what has sent credentials is not tried again, what has not is',
+  'after a worker dies, a call that has sent credentials is not retried, and one that has not is',
   async (t) => {
     const servers = [await waitsAt('AUTH'), await waitsAt('EHLO')] as const;
     for (const server of servers) t.teardown(() => server.close());
@@ -81,7 +81,7 @@ test.serial(
   },
 );
 
-test.serial('hanging up calls off a conversation without credentials alone', async (t) => {
+test.serial('hanging up cancels only conversations without credentials', async (t) => {
   const servers = [await waitsAt('EHLO'), await waitsAt('AUTH')] as const;
   for (const server of servers) t.teardown(() => server.close());
   const look = await begin(servers[0], 'EHLO', {});
@@ -95,7 +95,7 @@ test.serial('hanging up calls off a conversation without credentials alone', asy
   t.deepEqual(await login.end(), { drift: [], calls: [{ state: 'charged', charged: 3 }] });
 });
 
-test.serial('what fails and what is refused costs nothing', async (t) => {
+test.serial('failed and refused calls are not charged', async (t) => {
   const account = await makeAccount(stack, 10);
   const ask = async (body: Record<string, unknown>) => {
     const response = await account.call('smtp-test', body);
@@ -108,7 +108,7 @@ test.serial('what fails and what is refused costs nothing', async (t) => {
   const server = await startSmtp((peer) => peer.say('554 5.7.1 go away\r\n'));
   t.teardown(() => server.close());
   const refusing = await ask({ host: server.address, port: server.port });
-  t.is(refusing.status, 200, 'a server that says no has been tested');
+  t.is(refusing.status, 200, 'a server that refuses has been tested');
   t.deepEqual(stepsOf(refusing.body), ['connect -', 'banner 554 !', 'quit - !']);
   t.deepEqual(await closeBooks(store), []);
   const charged = (await callsOf(store, account.accountId)).map((row) => row.charged);

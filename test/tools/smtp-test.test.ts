@@ -48,7 +48,7 @@ test.after.always(() => postfix?.close());
 const HELLO = ['connect -', 'banner 220', 'ehlo 250'];
 const UPGRADED = [...HELLO, 'starttls 220', 'tls -', 'ehlo 250'];
 
-/** Holds the same conversation with swaks and compares what it found. @returns the tool's output */
+/** Holds the same conversation with swaks and compares the findings. @returns the tool's output */
 async function agreesWithSwaks(
   t: ExecutionContext,
   where: { address: string; port: number },
@@ -64,7 +64,7 @@ async function agreesWithSwaks(
   return output;
 }
 
-test('Postfix: STARTTLS, seen as swaks sees it', async (t) => {
+test('Postfix: STARTTLS is reported as by swaks', async (t) => {
   const output = await agreesWithSwaks(t, postfix, {}, ['-tls', '--quit-after', 'EHLO']);
   t.deepEqual(stepsOf(output), [...UPGRADED, 'quit 221']);
   t.like(output, {
@@ -85,7 +85,7 @@ test('Postfix: STARTTLS, seen as swaks sees it', async (t) => {
   t.regex(String(hello?.reply), /^250-mail\.example\.com\n(?:250-.+\n)*250 .+$/);
 });
 
-test('Postfix: TLS from the start on port 465, whatever is asked for', async (t) => {
+test('Postfix: port 465 uses implicit TLS, whatever is requested', async (t) => {
   const where = { ...postfix, port: 465 };
   for (const encryption of ['starttls', 'ssl', 'none']) {
     const options = ['-tlsc', '--quit-after', 'EHLO'];
@@ -95,7 +95,7 @@ test('Postfix: TLS from the start on port 465, whatever is asked for', async (t)
   }
 });
 
-test('Postfix: AUTH by each mechanism, with a right and a wrong password', async (t) => {
+test('Postfix: each AUTH mechanism works with a correct and a wrong password', async (t) => {
   for (const mechanism of ['PLAIN', 'LOGIN', 'CRAM-MD5'])
     for (const given of [password, wrong]) {
       const options = ['-tls', '-a', mechanism, '--auth-user', username, '--auth-password', given];
@@ -107,7 +107,7 @@ test('Postfix: AUTH by each mechanism, with a right and a wrong password', async
     }
 });
 
-test('Postfix: without STARTTLS nothing is sent, unless the caller wants it in clear', async (t) => {
+test('Postfix: without STARTTLS no credentials are sent, unless the caller requests plaintext', async (t) => {
   const where = { ...postfix, port: 587 };
   const kept = await probe(where, { username, password });
   t.deepEqual(stepsOf(kept), [...HELLO, 'starttls - !', 'auth - !', 'quit 221']);
@@ -119,13 +119,17 @@ test('Postfix: without STARTTLS nothing is sent, unless the caller wants it in c
   const options = ['-a', 'CRAM-MD5', '--auth-user', username, '--auth-password', password];
   const clear = await agreesWithSwaks(t, where, { username, password, encryption: 'none' }, options);
   t.deepEqual(stepsOf(clear), [...HELLO, 'auth 334', 'auth 235', 'quit 221']);
-  t.is(recordsAt(clear.steps)[3]?.command, 'AUTH CRAM-MD5', 'what does not show the password');
+  t.is(recordsAt(clear.steps)[3]?.command, 'AUTH CRAM-MD5', 'a mechanism that does not expose the password');
 });
 
-test('a closed port and a port of something else give no result', async (t) => {
+test('a closed port and a port of another protocol give no result', async (t) => {
   const closed = { address: ownLoopback(), port: 2525 };
   t.is(await codeOf(() => probe(closed)), 'target_failed');
-  t.is(await codeOf(() => probe(postfix, { encryption: 'ssl' })), 'target_failed', 'no TLS there');
+  t.is(
+    await codeOf(() => probe(postfix, { encryption: 'ssl' })),
+    'target_failed',
+    'the port does not speak TLS',
+  );
 });
 
 type Answer = (auth: SMTPServerAuthentication) => boolean;
@@ -168,13 +172,13 @@ async function withServer<T>(
   }
 }
 
-/** What the server understood of the credentials. */
+/** The credentials as the server received them. */
 const known: Answer = (auth) =>
   auth.method === 'CRAM-MD5'
     ? auth.username === username && auth.validatePassword(password)
     : auth.username === username && (auth.password ?? auth.accessToken) === password;
 
-test('smtp-server: AUTH by each mechanism', async (t) => {
+test('smtp-server: each AUTH mechanism works', async (t) => {
   const asked: string[] = [];
   const accepts: Answer = (auth) => {
     asked.push(auth.method);
@@ -191,20 +195,20 @@ test('smtp-server: AUTH by each mechanism', async (t) => {
   t.deepEqual(asked, ['PLAIN', 'PLAIN', 'LOGIN', 'LOGIN', 'CRAM-MD5', 'CRAM-MD5', 'XOAUTH2', 'XOAUTH2']);
 });
 
-test('smtp-server: credentials that are long, or in any script', async (t) => {
+test('smtp-server: credentials may be long and in any script', async (t) => {
   const own = { username: 'jürgen@пример.example', password: `пароль-${'x'.repeat(2000)} 🔑` };
   const accepts: Answer = ({ username: name, password: word, accessToken }) =>
     name === own.username && (word ?? accessToken) === own.password;
   await withServer({ accepts }, async (where) => {
     for (const authMechanism of ['PLAIN', 'LOGIN', 'XOAUTH2'])
       t.true((await probe(where, { ...own, authMechanism })).authSucceeded === true, authMechanism);
-    // A command has 512 octets: what is longer waits for the server to ask.
+    // A command is limited to 512 octets; longer credentials are sent after the server's challenge.
     const output = await probe(where, { ...own, authMechanism: 'PLAIN' });
     t.deepEqual(stepsOf(output).slice(6), ['auth 334', 'auth 235', 'quit 221']);
   });
 });
 
-test('the mechanism: the first that is known here and there, or the one that is asked for', async (t) => {
+test('the mechanism is the first that both sides support, or the requested one', async (t) => {
   const used = async (authMethods: string[], body: Record<string, unknown> = {}) =>
     withServer({ authMethods, accepts: known }, async (where) => {
       const { steps } = await probe(where, { username, password, ...body });
@@ -220,7 +224,7 @@ test('the mechanism: the first that is known here and there, or the one that is 
   t.is(await used(['GSSAPI']), 'The server does not offer any of PLAIN, LOGIN, CRAM-MD5, XOAUTH2.');
 });
 
-/** Names of OpenSSL's codes (x509_vfy.h), and ours for its number 62. */
+/** OpenSSL's codes and their names (x509_vfy.h), and our name for its number 62. */
 const CODES: Readonly<Record<string, string | null>> = {
   0: null,
   10: 'CERT_HAS_EXPIRED',
@@ -230,7 +234,7 @@ const CODES: Readonly<Record<string, string | null>> = {
   66: 'EE_KEY_TOO_SMALL',
 };
 
-/** What `openssl s_client` says of the server after STARTTLS. */
+/** Returns the verdict of `openssl s_client` on the server after STARTTLS. */
 async function askOpenssl({ address, port }: { address: string; port: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'roots-'));
   try {
@@ -240,7 +244,7 @@ async function askOpenssl({ address, port }: { address: string; port: number }) 
     const trust = ['-CAfile', roots, '-no-CApath', '-no-CAstore', '-verify_hostname', MAIL_HOST];
     const names = ['-nameopt', 'RFC2253', '-cipher', 'DEFAULT@SECLEVEL=2'];
     const client = promisify(execFile)('openssl', [...connection, ...trust, ...names], { timeout: 20_000 });
-    // It may have ended by itself.
+    // The process may have exited already.
     client.child.stdin?.on('error', () => undefined).end('QUIT\r\n');
     const { stdout } = await client;
     const [, code = ''] = /Verify return code: (\d+)/.exec(stdout) ?? [];
@@ -253,8 +257,8 @@ async function askOpenssl({ address, port }: { address: string; port: number }) 
 }
 
 for (const [name, [certificate, error]] of Object.entries(CERTIFICATES))
-  test(`a certificate ${name}: judged as openssl does, and the session goes on`, async (t) => {
-    // Without it OpenSSL would not give out a short key itself.
+  test(`a certificate ${name} is judged as by openssl, and the session continues`, async (t) => {
+    // OpenSSL itself would otherwise refuse to serve a short key.
     const options = { certificate, accepts: known, ciphers: 'DEFAULT@SECLEVEL=0' };
     await withServer(options, async (where) => {
       const output = await probe(where, { username, password });
@@ -266,7 +270,7 @@ for (const [name, [certificate, error]] of Object.entries(CERTIFICATES))
     });
   });
 
-test('what can be called', async (t) => {
+test('invalid ports, modes and credentials are rejected', async (t) => {
   const pointers = async (body: Record<string, unknown>) =>
     (await faultsOf(tool, { host: MAIL_HOST, ...body })).map(({ pointer }) => pointer);
   for (const port of [0, 24, 80, 26, 588, 2526, 65_536]) t.deepEqual(await pointers({ port }), ['/port']);
@@ -289,7 +293,7 @@ test('what can be called', async (t) => {
   t.false(tool.definition.actsOnWorld?.(tool.validate({ host: MAIL_HOST })));
 });
 
-test('an address instead of a name', async (t) => {
+test('an address is accepted in place of a name', async (t) => {
   const own = await issueCertificate({ ...mailSite, names: [`IP.1=${postfix.address}`] });
   await withServer({ certificate: own }, async ({ address, port }) => {
     const output = await tool.call({ host: address, port }, { egress: networkOf(address) });

@@ -33,7 +33,7 @@ const egress = createGuard({
   ca: [root.cert],
 });
 
-/** Runs the work against a server on loopback that ends with it. */
+/** Runs the work against a server on loopback, and closes it afterwards. */
 async function withServer<T>(server: Server, work: (port: number) => Promise<T>): Promise<T> {
   const sockets = new Set<{ destroy(): unknown }>();
   server.on('connection', (socket) => {
@@ -48,7 +48,7 @@ async function withServer<T>(server: Server, work: (port: number) => Promise<T>)
   }
 }
 
-/** A server that takes and gives whatever OpenSSL can. */
+/** A server that accepts everything that OpenSSL can. */
 const tlsServer = ({ cert, key }: Certificate, options: TlsOptions = {}): Server =>
   createServer({ cert, key, minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0', ...options });
 
@@ -56,7 +56,7 @@ const check = (host: string, ms = 60_000) => tool.call({ host }, { egress, deadl
 const checkServer = (server: Server, name = 'example.com') =>
   withServer(server, (port) => check(`${name}:${port}`));
 
-/** Names of OpenSSL's codes (x509_vfy.h). */
+/** OpenSSL's codes and their names (x509_vfy.h). */
 const CODES: Readonly<Record<string, string | null>> = {
   0: null,
   10: 'CERT_HAS_EXPIRED',
@@ -72,7 +72,7 @@ const CODES: Readonly<Record<string, string | null>> = {
   68: 'CA_MD_TOO_WEAK',
 };
 
-/** What `openssl s_client` says of the server with its usual security level. */
+/** Returns the verdict of `openssl s_client` on the server at its default security level. */
 async function askOpenssl(port: number, name: string) {
   const folder = await mkdtemp(join(tmpdir(), 'roots-'));
   try {
@@ -109,7 +109,7 @@ const shortIssuer = await issueCertificate({
   authority: true,
   bits: 1024,
 });
-/** An intermediate for some names alone, and a site that it has issued. */
+/** An intermediate certificate with name constraints, and a site certificate issued by it. */
 async function constrain(constraints: string): Promise<Certificate> {
   const extensions = [`nameConstraints=critical,${constraints}`];
   const issuer = await issueCertificate({
@@ -130,7 +130,7 @@ const underShort = await issueCertificate({
   authority: true,
 });
 const underWeak = await issueCertificate({ subject: '/CN=Under weak', issuer: weakIssuer, authority: true });
-/** What old clients trust, who do not know the root yet, and the root as they see it. */
+/** A root that old clients trust, and the new root cross-signed by it. */
 const oldRoot = await issueCertificate({ subject: '/CN=Old', issuer: null, authority: true, bits: 1024 });
 const cross = await issueCertificate({
   subject: '/C=US/O=Test/CN=Root',
@@ -213,7 +213,7 @@ const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null;
 };
 
 for (const [name, { own, error, issuers }] of Object.entries(SERVERS))
-  test(`${name}: judged as openssl does`, async (t) => {
+  test(`${name}: the chain is judged as by openssl`, async (t) => {
     await withServer(tlsServer(own), async (port) => {
       const output = await check(`example.com:${port}`);
       t.like(output, { chainError: error, chainValid: error === null, hostnameMatches: true });
@@ -224,7 +224,7 @@ for (const [name, { own, error, issuers }] of Object.entries(SERVERS))
     });
   });
 
-test('the fields are those of the certificate', async (t) => {
+test('the returned fields are those of the certificate', async (t) => {
   const own = await issueCertificate({
     ...site,
     subject: '/C=DE/O=Müller\\, "Söhne"+OU=Ä\\+B/CN=example.com',
@@ -250,7 +250,7 @@ test('the fields are those of the certificate', async (t) => {
   t.like(issuer, { subject: 'CN=Root,O=Test,C=US', issuer: 'CN=Root,O=Test,C=US' });
 });
 
-test('days remaining are rounded down, below zero too', async (t) => {
+test('days remaining are rounded down, also below zero', async (t) => {
   const days = async (validity: number) => {
     const own = await issueCertificate({ ...site, days: validity });
     return (await checkServer(tlsServer(own))).daysRemaining;
@@ -260,7 +260,7 @@ test('days remaining are rounded down, below zero too', async (t) => {
   t.is(await days(-1), -2);
 });
 
-test('times that are none: no dates are made up', async (t) => {
+test('invalid validity times return no dates', async (t) => {
   for (const [from, to] of [
     [null, '271322000000Z'],
     [null, '270230000000Z'],
@@ -276,7 +276,7 @@ test('times that are none: no dates are made up', async (t) => {
   t.like(output, { validFrom: '2020-02-29T00:00:00.000Z', validTo: '2049-12-31T23:59:59.000Z' });
 });
 
-test('a certificate for another host', async (t) => {
+test('a certificate for another host is reported', async (t) => {
   const output = await checkServer(tlsServer(good), 'a.b.example.com');
   t.like(output, { host: 'a.b.example.com', chainValid: true, hostnameMatches: false });
   t.true((await checkServer(tlsServer(good), 'WWW.example.com.')).hostnameMatches);
@@ -285,7 +285,7 @@ test('a certificate for another host', async (t) => {
   t.false((await checkServer(tlsServer(named), '127.0.0.1')).hostnameMatches);
 });
 
-test('a comma within a name is no separator', async (t) => {
+test('a comma within a name is not a separator', async (t) => {
   const own = await issueCertificate({
     subject: '/CN=spoof',
     names: ['DNS.1="localhost, DNS:example.com"', 'DNS.2=other.example', 'email.1=a@example.com'],
@@ -296,9 +296,9 @@ test('a comma within a name is no separator', async (t) => {
   t.false(output.hostnameMatches);
 });
 
-test('names of any kind: DNS names and addresses are shown, the others left out', async (t) => {
+test('DNS names and addresses are returned; alternative names of other kinds are left out', async (t) => {
   const names: [tag: number, content: Buffer][] = [
-    // x400Address and ediPartyName (RFC 5280 section 4.2.1.6), and a kind that there is not.
+    // x400Address and ediPartyName (RFC 5280 section 4.2.1.6), and a kind that does not exist.
     [0xa3, Buffer.from('3000', 'hex')],
     [0xa5, Buffer.from('a1040c026162', 'hex')],
     [0x89, Buffer.from('ab')],
@@ -322,14 +322,14 @@ test('names of any kind: DNS names and addresses are shown, the others left out'
   t.is(await codeOf(() => checkServer(tlsServer(none))), 'target_failed');
 });
 
-test('a certificate without a subject, and one without alternative names', async (t) => {
+test('certificates without a subject or without alternative names are read', async (t) => {
   const nameless = await issueCertificate({ ...site, subject: '/' });
   t.like(await checkServer(tlsServer(nameless)), { subject: '', hostnameMatches: true });
   const old = await issueCertificate({ ...site, names: [] });
   t.like(await checkServer(tlsServer(old)), { subject: 'CN=example.com', subjectAlternativeNames: [] });
 });
 
-test('the name goes out as SNI, an address does not', async (t) => {
+test('a name is sent as SNI, an address is not', async (t) => {
   const asked: (string | false | null)[] = [];
   const server = () =>
     tlsServer(good, { maxVersion: 'TLSv1.2' }).on(
@@ -342,12 +342,12 @@ test('the name goes out as SNI, an address does not', async (t) => {
 });
 
 for (const version of ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)
-  test(`a server that speaks ${version} alone`, async (t) => {
+  test(`a server that only supports ${version} is reported`, async (t) => {
     const output = await checkServer(tlsServer(good, { minVersion: version, maxVersion: version }));
     t.like(output, { protocol: version, chainValid: true });
   });
 
-test('weak ciphers are reported all the same', async (t) => {
+test('weak ciphers are reported too', async (t) => {
   const own = await issueCertificate({ ...site, bits: 2048 });
   for (const ciphers of ['AES128-SHA', 'DHE-RSA-AES128-SHA', 'NULL-SHA256', 'NULL-MD5']) {
     const weak = { maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0`, dhparam: 'auto' } as const;
@@ -357,7 +357,7 @@ test('weak ciphers are reported all the same', async (t) => {
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
   for (const rejectUnauthorized of [true, false])
-    test(`${version}, a client certificate ${rejectUnauthorized ? 'required' : 'wanted'}`, async (t) => {
+    test(`${version}, client certificate ${rejectUnauthorized ? 'required' : 'requested'}: the certificate is reported`, async (t) => {
       for (const [own, error] of [
         [good, null],
         [chained, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
@@ -370,23 +370,23 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
       }
     });
 
-test('what is not TLS at all fails', async (t) => {
+test('a server without TLS is target_failed', async (t) => {
   const server = createTcpServer((socket) => socket.end('220 mail.example.com ESMTP\r\n'));
   t.is(await codeOf(() => checkServer(server)), 'target_failed');
   const mute = createTcpServer((socket) => socket.destroy());
   t.is(await codeOf(() => checkServer(mute)), 'target_failed');
 });
 
-test('a refused connection fails, a silent server times out', async (t) => {
+test('a refused connection is target_failed, a silent server target_timeout', async (t) => {
   const port = await withServer(createTcpServer(), async (closed) => closed);
   t.is(await codeOf(() => check(`example.com:${port}`)), 'target_failed');
   const silent = createTcpServer();
   t.is(await codeOf(() => withServer(silent, (open) => check(`example.com:${open}`, 700))), 'target_timeout');
 });
 
-test('the time is the same for a server that drips', async (t) => {
+test('a server that drips does not extend the timeout', async (t) => {
   let timer: NodeJS.Timeout | undefined;
-  // The header of a handshake record of 16 kB, of which a byte comes at a time.
+  // Sends the header of a 16 kB handshake record and then one byte at a time.
   const drip = createTcpServer((socket) => {
     socket.write(Buffer.from([22, 3, 3, 0x40, 0]));
     timer = setInterval(() => socket.write(Buffer.alloc(1)), 20);
@@ -395,7 +395,7 @@ test('the time is the same for a server that drips', async (t) => {
   clearInterval(timer);
 });
 
-test('hosts with a port', async (t) => {
+test('hosts with a port are accepted', async (t) => {
   const dialled = async (host: string) => {
     const network = await stubNetwork({ certificate: good });
     try {

@@ -25,7 +25,7 @@ type Rgb = readonly [number, number, number];
 const flat = (width: number, height: number, [r, g, b]: Rgb) =>
   sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
 
-/** Where and how a picture differs from one that is flat. */
+/** Where and how an image differs from a flat one. */
 function changes(pixels: Uint8Array | Uint16Array, width: number, ground: readonly number[]) {
   const bounds = { left: width, right: -1, top: Infinity, bottom: -1 };
   const values = new Map<string, number>();
@@ -66,7 +66,7 @@ for (const opacity of [0.05, 0.35, 0.5, 0.777, 1])
     }
   });
 
-test('16 bits stay 16 bits, and exact', async (t) => {
+test('16-bit images stay 16-bit and exact', async (t) => {
   const [width, height, ground] = [800, 600, [1000, 30_001, 64_999]];
   const pixels = Uint16Array.from({ length: width * height * 3 }, (_, i) => ground[i % 3] ?? 0);
   const source = await sharp(pixels, { raw: { width, height, channels: 3 } })
@@ -82,7 +82,7 @@ test('16 bits stay 16 bits, and exact', async (t) => {
   t.true((values.get(light.join()) ?? 0) > 50);
 });
 
-test('greyscale stays greyscale', async (t) => {
+test('greyscale is preserved', async (t) => {
   const source = await flat(300, 200, [90, 90, 90]).toColourspace('b-w').png().toBuffer();
   const made = await mark(source, { opacity: 0.5 });
   t.is(made[25], 0);
@@ -92,7 +92,7 @@ test('greyscale stays greyscale', async (t) => {
   t.is((await sharp(jpeg).metadata()).channels, 1);
 });
 
-test('on a transparent ground the text is what there is', async (t) => {
+test('on a transparent ground only the text is visible', async (t) => {
   const clear = { r: 10, g: 20, b: 30, alpha: 0 };
   const source = await sharp({ create: { width: 300, height: 200, channels: 4, background: clear } })
     .png()
@@ -110,7 +110,7 @@ const AREAS = {
 } as const;
 
 for (const [position, [left, right, top, bottom]] of Object.entries(AREAS))
-  test(`position ${position}, and nothing beside it is touched`, async (t) => {
+  test(`position ${position} is honoured, and no other area is changed`, async (t) => {
     const [width, height] = [640, 480];
     const source = await flat(width, height, [50, 60, 70]).png().toBuffer();
     const found = changes(PNG.sync.read(await mark(source, { position })).data, width, [50, 60, 70, 255]);
@@ -118,16 +118,16 @@ for (const [position, [left, right, top, bottom]] of Object.entries(AREAS))
     t.true(found.top >= top * height && found.bottom < bottom * height);
     const middle = (found.left + found.right + 1) / 2;
     if (position === 'center') t.true(Math.abs(middle - width / 2) <= 2);
-    // A twentieth of the shorter side, so that a capital is about 17 pixels high.
+    // A twentieth of the shorter side, so a capital is about 17 pixels high.
     t.true(found.bottom - found.top + 1 >= 17 && found.bottom - found.top + 1 <= 32);
   });
 
-test('bottom-right and 0.35 unless told otherwise', async (t) => {
+test('defaults to bottom-right and opacity 0.35', async (t) => {
   const source = await flat(200, 100, [0, 0, 0]).png().toBuffer();
   t.deepEqual(await mark(source), await mark(source, { position: 'bottom-right', opacity: 0.35 }));
 });
 
-test('tiles cover all of a picture', async (t) => {
+test('tiles cover the whole image', async (t) => {
   const [width, height] = [800, 600];
   const source = await flat(width, height, [50, 60, 70]).png().toBuffer();
   const made = await mark(source, { position: 'tile' });
@@ -153,7 +153,7 @@ const SCRIPTS = [
 ] as const;
 
 for (const [language, text] of SCRIPTS)
-  test(`tesseract reads ${language}`, async (t) => {
+  test(`tesseract reads the watermark in ${language}`, async (t) => {
     const source = await flat(1600, 1100, [20, 40, 60]).png().toBuffer();
     const made = await mark(source, { text, opacity: 1, position: 'center' });
     const folder = await mkdtemp(join(tmpdir(), 'ocr-'));
@@ -171,7 +171,7 @@ for (const [language, text] of SCRIPTS)
     }
   });
 
-test('emoji are drawn in their colours, a family as one', async (t) => {
+test('emoji are drawn in colour, and a family emoji as one glyph', async (t) => {
   const ground = [128, 128, 128] as const;
   const source = await flat(400, 400, ground).png().toBuffer();
   const drawn = async (text: string) => {
@@ -187,7 +187,7 @@ test('emoji are drawn in their colours, a family as one', async (t) => {
   t.true(width(family) < 1.5 * width(await drawn('👩')));
 });
 
-test('a text too long for a line is broken at its spaces, and nothing of it is lost', async (t) => {
+test('a text that is too long for a line is wrapped at spaces and shown in full', async (t) => {
   const words =
     'alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa';
   const source = await flat(900, 900, [20, 40, 60]).png().toBuffer();
@@ -213,7 +213,7 @@ for (const text of ['W'.repeat(200), '﷽'.repeat(200), 'a\n'.repeat(100), `a${'
     [60, 40],
     [900, 600],
   ] as const)
-    test(`${text.length} of ${JSON.stringify(text.slice(0, 2))} on ${width} x ${height}`, async (t) => {
+    test(`${text.length} characters like ${JSON.stringify(text.slice(0, 2))} fit on ${width} x ${height}`, async (t) => {
       const source = await flat(width, height, [0, 80, 0]).png().toBuffer();
       const made = await mark(source, { text, opacity: 1, position: 'top-left' });
       const { data, ...size } = PNG.sync.read(made);
@@ -221,7 +221,7 @@ for (const text of ['W'.repeat(200), '﷽'.repeat(200), 'a\n'.repeat(100), `a${'
       t.true(changes(data, width, [0, 80, 0, 255]).values.size > 0);
     });
 
-test('a picture wider than any line of text can be', async (t) => {
+test('an image wider than the longest possible line is marked', async (t) => {
   const [width, height] = [1_200_000, 12];
   const made = await mark(await flat(width, height, [0, 80, 0]).png().toBuffer(), { position: 'center' });
   const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });
@@ -230,14 +230,17 @@ test('a picture wider than any line of text can be', async (t) => {
   t.true(left > width / 2 - 100 && right < width / 2 + 100 && right > left);
 });
 
-/** Corners of an upright picture, in the order top left, top right, bottom left, bottom right. */
+/** Corners of an upright image, in the order top left, top right, bottom left, bottom right. */
 const CORNERS: readonly Rgb[] = [
   [200, 0, 0],
   [0, 160, 0],
   [0, 0, 200],
   [180, 180, 0],
 ];
-/** EXIF 2.32, 4.6.4: the corners of the stored picture, in the same order. 6: row 0 is the right side, column 0 the top. */
+/**
+ * EXIF 2.32, 4.6.4: the corners of the stored image, in the same order. 6: row 0 is the right side, column 0
+ * the top.
+ */
 const STORED = {
   1: [0, 1, 2, 3],
   2: [1, 0, 3, 2],
@@ -251,7 +254,7 @@ const STORED = {
 
 for (const [orientation, order] of Object.entries(STORED))
   for (const format of ['jpeg', 'png', 'webp'] as const)
-    test(`EXIF orientation ${orientation} of a ${format}`, async (t) => {
+    test(`EXIF orientation ${orientation} of a ${format} is applied`, async (t) => {
       const [width, height] = Number(orientation) < 5 ? [120, 80] : [80, 120];
       const quarter = async (corner: number, left: number, top: number) => ({
         input: await flat(width / 2, height / 2, CORNERS[corner] ?? [0, 0, 0])
@@ -286,7 +289,7 @@ for (const [orientation, order] of Object.entries(STORED))
       }
     });
 
-test('CMYK becomes RGB that looks the same', async (t) => {
+test('CMYK is converted to RGB without a visible change', async (t) => {
   const source = await flat(200, 200, [120, 90, 60]).toColourspace('cmyk').jpeg({ quality: 95 }).toBuffer();
   const metadata = await sharp(source).metadata();
   t.is(metadata.space, 'cmyk');
@@ -299,7 +302,7 @@ test('CMYK becomes RGB that looks the same', async (t) => {
 
 for (const format of ['png', 'jpeg', 'webp'] as const)
   for (const alpha of format === 'jpeg' ? [false] : [false, true])
-    test(`${format}${alpha ? ' with alpha' : ''}: the colour profile stays, what else is known of the picture goes`, async (t) => {
+    test(`${format}${alpha ? ' with alpha' : ''}: the colour profile is kept, other metadata is removed`, async (t) => {
       const exif = {
         IFD0: { Copyright: 'Jane Doe' },
         IFD3: { GPSLatitude: '51/1 30/1 0/1', GPSLatitudeRef: 'N' },
@@ -326,7 +329,7 @@ for (const format of ['png', 'jpeg', 'webp'] as const)
         await rm(folder, { recursive: true, force: true });
       }
       if (format === 'jpeg') return;
-      // The far corner, without any conversion of colours.
+      // Compares the far corner without colour conversion.
       const raw = (bytes: Buffer) => sharp(bytes, { ignoreIcc: true }).raw().toBuffer();
       t.deepEqual((await raw(made)).subarray(-400), (await raw(source)).subarray(-400));
     });
@@ -361,11 +364,11 @@ test('every frame of an animated WebP is marked', async (t) => {
 });
 
 const suite = new URL('../vectors/pngsuite/', import.meta.url);
-/** Files of PngSuite whose signature, and not what follows, is broken. */
+/** PngSuite files in which only the signature is broken. */
 const NO_PNG = /^x(s[1247]|cr|lf)/;
 
 for (const file of readdirSync(suite).filter((name) => name.endsWith('.png')))
-  test(`PngSuite ${file}`, async (t) => {
+  test(`PngSuite ${file} is marked or refused as expected`, async (t) => {
     const source = readFileSync(new URL(file, suite));
     if (file.startsWith('x')) {
       t.is(await refusal(source), NO_PNG.test(file) ? 'unsupported_source' : 'corrupt_source');
@@ -385,13 +388,14 @@ for (const file of readdirSync(suite).filter((name) => name.endsWith('.png')))
     if (before.width > 8) t.true(untouched > before.data.length / 4);
   });
 
-test('30,000 x 30,000 pixels take no memory: they are never decoded', async (t) => {
+test('30,000 x 30,000 pixels use no memory, because they are never decoded', async (t) => {
   const bomb = makeBomb();
   const large = await flat(8000, 5000, [9, 9, 9]).jpeg().toBuffer();
   const [refused, taken] = await costsOf(tool.definition.name, [bomb, large], { text: 'x' });
   t.is(refused?.outcome, 'source_too_large');
   t.true((refused?.growth ?? Infinity) < 100_000_000, `${refused?.growth}`);
-  // Decoding is seen: this one has a twentieth of the pixels, so the other would hold ten times the limit.
+  // Decoding would show: this image has a twentieth of the pixels, and the other would use ten times the
+  // limit.
   t.is(taken?.outcome, 'ok');
   t.true((taken?.growth ?? 0) > 50_000_000, `${taken?.growth}`);
   const [upscaled] = await costsOf('image-upscale', [bomb]);
@@ -399,7 +403,7 @@ test('30,000 x 30,000 pixels take no memory: they are never decoded', async (t) 
   t.true((upscaled?.growth ?? Infinity) < 100_000_000, `${upscaled?.growth}`);
 });
 
-test('a picture of 900 megapixels is refused by its header, before a thread has it', async (t) => {
+test('an image of 900 megapixels is refused by its header, before it reaches a thread', async (t) => {
   const offload = () => {
     throw new Error('it was decoded');
   };
@@ -417,7 +421,7 @@ test('a picture of 900 megapixels is refused by its header, before a thread has 
   t.is(await refused(webp), 'source_too_large');
 });
 
-test('the limit is 40 megapixels, and an animation is all of its frames', async (t) => {
+test('the limit is 40 megapixels, and an animation counts with all frames', async (t) => {
   t.is(await refusal(await flat(8001, 5000, [0, 0, 0]).png().toBuffer()), 'source_too_large');
   const { width, height } = PNG.sync.read(await mark(await flat(8000, 5000, [9, 9, 9]).png().toBuffer()));
   t.deepEqual([width, height], [8000, 5000]);
@@ -430,7 +434,7 @@ test('the limit is 40 megapixels, and an animation is all of its frames', async 
   t.is(await refusal(source), 'source_too_large');
 });
 
-test('a header that lies about its picture is found out', async (t) => {
+test('a header that misstates the image size is detected', async (t) => {
   const webp = await sharp({
     create: { width: 300, height: 200, channels: 4, background: { r: 1, g: 2, b: 3, alpha: 0.5 } },
   })
@@ -453,7 +457,7 @@ test('a header that lies about its picture is found out', async (t) => {
   t.is(await refusal(twice), 'corrupt_source');
 });
 
-test('what is no PNG, JPEG or WebP is not taken, whatever it is called', async (t) => {
+test('files other than PNG, JPEG and WebP are refused, whatever their name', async (t) => {
   for (const bytes of [
     Buffer.alloc(0),
     Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
@@ -472,7 +476,7 @@ test('what is no PNG, JPEG or WebP is not taken, whatever it is called', async (
   }
 });
 
-test('damage is told from a sound file, and ends no worker', async (t) => {
+test('damaged files are distinguished from valid ones, and no worker crashes', async (t) => {
   const random = seededRandom(t.log);
   for (const format of ['png', 'jpeg', 'webp'] as const) {
     const noise = Buffer.from(random.bytes(40 * 30 * 3));
@@ -496,7 +500,7 @@ test('damage is told from a sound file, and ends no worker', async (t) => {
   }
 });
 
-test('200 characters are as people count them', async (t) => {
+test('the limit of 200 characters counts graphemes', async (t) => {
   const family = '👨‍👩‍👧‍👦';
   t.notThrows(() => tool.validate({ fileUrl: 'https://example.com/', text: family.repeat(200) }));
   t.notThrows(() => tool.validate({ fileUrl: 'https://example.com/', text: 'é'.repeat(200) }));
@@ -517,7 +521,7 @@ test('200 characters are as people count them', async (t) => {
     );
 });
 
-test('a text of which nothing can be seen is refused', async (t) => {
+test('a text without visible characters is refused', async (t) => {
   const bytes = await flat(50, 50, [0, 0, 0]).png().toBuffer();
   for (const text of ['\u200b\u200b', '\u2060', '\u00ad', '\u3164'])
     t.is(await refusal(bytes, { text }), 'invalid_input', escape(text));
@@ -539,7 +543,7 @@ for (const [body, pointer] of [
     );
   });
 
-test('an address that answers something else than a file is not taken for one', async (t) => {
+test('a URL that returns something other than a file is refused', async (t) => {
   const fileUrl = files.put({ bytes: await flat(9, 9, [1, 2, 3]).png().toBuffer(), status: 404 });
   t.is(await codeOf(() => tool.call({ fileUrl, text: 'x' }, { egress: files.guard })), 'target_failed');
   const large = files.put({ bytes: Buffer.alloc(20 * 1024 * 1024 + 1, 0x89) });
@@ -553,7 +557,7 @@ test('an address that answers something else than a file is not taken for one', 
   );
 });
 
-test('the name is that of the source, with the extension of its type', async (t) => {
+test('the file name is that of the source, with the extension of its type', async (t) => {
   const bytes = await flat(9, 9, [1, 2, 3]).jpeg().toBuffer();
   const fileUrl = files.put({ bytes }, 'holiday.photo.png');
   const output = await tool.call({ fileUrl, text: 'x' }, { egress: files.guard });

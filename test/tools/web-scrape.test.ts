@@ -11,7 +11,7 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** A website on loopback, and the tool asked for a page of it. */
+/** Starts a website on loopback and scrapes a page of it. */
 async function open(t: ExecutionContext, pages: Record<string, Answer>) {
   const { origin, egress } = await serve(t, (request, response) => {
     const page = pages[request.url ?? ''];
@@ -26,7 +26,7 @@ async function open(t: ExecutionContext, pages: Record<string, Answer>) {
   };
 }
 
-/** The answer for one page. */
+/** Scrapes a single page. */
 async function scrape(t: ExecutionContext, body: string | Uint8Array, input: Fields = {}): Promise<Fields> {
   const { ask } = await open(t, { '/dir/page': { body } });
   return ask('/dir/page', input);
@@ -49,7 +49,7 @@ const PAGE = `<!doctype html><html><head>
 <script>var words = 'in a script'</script><noscript>No script</noscript><template>In a template</template>
 </body></html>`;
 
-test.serial('all of a page', async (t) => {
+test.serial('returns all fields of a page', async (t) => {
   const { origin, ask } = await open(t, {
     '/start': { body: '', status: 302, headers: { Location: '/dir/page#frag' } },
     '/dir/page': { body: PAGE },
@@ -87,17 +87,17 @@ test.serial('all of a page', async (t) => {
   });
 });
 
-test.serial('without text, and without a selector', async (t) => {
+test.serial('text is optional, and so is the selector', async (t) => {
   const page = await scrape(t, '<p>one two', { includeText: false });
   t.like(page, { text: null, wordCount: 2, selectorMatches: null, title: null, canonical: null });
 });
 
-/** Everything that a page is described by. */
+/** Every metadata field of a page. */
 const described = (name: string): string =>
   `<base href="/${name}/"><title>${name}</title><meta name=description content=${name}><meta property=og:title content=${name}>` +
   `<link rel=canonical href="/${name}"><style>.x { display: none }</style><h1>${name}</h1><a href=/${name}>${name}</a>` +
   `<img src=/${name}.png><p class=x>${name}</p>`;
-test.serial('what is in a template is no part of the page', async (t) => {
+test.serial('the content of a template is not part of the page', async (t) => {
   const inside = `<template>${described('inside')}<template>${described('deeper')}</template></template>`;
   const shadow = `<div><template shadowrootmode=open>${described('shadow')}</template></div>`;
   const outside = described('outside').replace(/<style>.*<\/style>/, '');
@@ -130,7 +130,7 @@ const SELECTORS: [selector: string, matches: string[]][] = [
   ['x-y', []],
 ];
 for (const [selector, matches] of SELECTORS)
-  test.serial(`selector ${selector}`, async (t) => {
+  test.serial(`selector ${selector} selects the expected elements`, async (t) => {
     t.deepEqual((await scrape(t, PAGE, { selector })).selectorMatches, matches);
   });
 
@@ -151,12 +151,12 @@ for (const selector of [
   'a\\',
   ':root',
 ])
-  test.serial(`not a simple selector: ${JSON.stringify(selector)}`, async (t) => {
+  test.serial(`${JSON.stringify(selector)} is not a simple selector`, async (t) => {
     const faults = await faultsOf(tool, { url: 'http://127.0.0.1/', selector });
     t.deepEqual([...new Set(faults.map(({ pointer }) => pointer))], ['/selector']);
   });
 
-test.serial('a page that tells of an error is a result', async (t) => {
+test.serial('a page with an error status is a result', async (t) => {
   const { ask } = await open(t, { '/': { status: 500, body: '<h1>Oops</h1>' } });
   t.like(await ask('/'), { statusCode: 500, headings: [{ level: 1, text: 'Oops' }] });
 });
@@ -218,14 +218,14 @@ const TYPES: [name: string, type: string | null, body: string | number[], code: 
   ['ZIP called HTML', 'text/html', [0x50, 0x4b, 3, 4, 20, 0, 0, 0], 'unsupported_source'],
 ];
 for (const [name, type, body, code] of TYPES)
-  test.serial(`what is HTML is told by its bytes: ${name}`, async (t) => {
+  test.serial(`HTML is detected by its bytes: ${name}`, async (t) => {
     const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
     const bytes = typeof body === 'string' ? body : new Uint8Array(body);
     const { ask } = await open(t, { '/': { body: bytes, headers } });
     t.is(await codeOf(() => ask('/')), code);
   });
 
-test.serial('Shift_JIS by http-equiv, UTF-16 by its mark', async (t) => {
+test.serial('Shift_JIS is detected by http-equiv, UTF-16 by its byte order mark', async (t) => {
   const meta = '<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><title>';
   const { ask } = await open(t, {
     '/sjis': {
@@ -238,7 +238,7 @@ test.serial('Shift_JIS by http-equiv, UTF-16 by its mark', async (t) => {
   t.is((await ask('/utf16')).title, 'テスト');
 });
 
-test.serial('long text is cut between words, and counted whole', async (t) => {
+test.serial('long text is cut between words, and counted in full', async (t) => {
   const page = await scrape(t, `<p>${'wörter 😀 '.repeat(8000)}`);
   const text = String(page.text);
   t.is(page.wordCount, 8000);
@@ -247,19 +247,19 @@ test.serial('long text is cut between words, and counted whole', async (t) => {
   t.is([...String((await scrape(t, 'x'.repeat(60_000))).text)].length, 50_000);
 });
 
-test.serial('elements inside each other do not multiply their text without end', async (t) => {
+test.serial('nested elements do not multiply their text without limit', async (t) => {
   const page = await scrape(t, `${'<div>'.repeat(500)}${'word '.repeat(100_000)}`, { selector: 'div' });
   t.true(JSON.stringify(page.selectorMatches).length < 2_000_000);
 });
 
-test.serial('a long base does not multiply into the links', async (t) => {
+test.serial('a long base URL does not multiply in the links', async (t) => {
   const anchors = Array.from({ length: 12_000 }, (_, index) => `<a href="${index}">`).join('');
   const page = await scrape(t, `<base href="http://x.test/${'y'.repeat(100_000)}/">${anchors}`);
   t.is(JSON.parse(JSON.stringify(page.links)).length, 10_000);
   t.true(JSON.stringify(page).length < 2_000_000);
 });
 
-test.serial('5 MB are read, a byte more is too large', async (t) => {
+test.serial('5 MB are read, and one byte more is too large', async (t) => {
   const { ask } = await open(t, {
     '/5': { body: `<!doctype html><p>${'a'.repeat(5 * 1024 * 1024 - 18)}` },
     '/6': { body: `<!doctype html><p>${'a'.repeat(5 * 1024 * 1024 - 17)}` },
@@ -295,16 +295,16 @@ const HOSTILE: Record<string, string> = {
   'braces and quotes': `<style>${'{'.repeat(200_000)}${`"'/*@media{`.repeat(50_000)}</style><p>x`,
 };
 for (const [name, body] of Object.entries(HOSTILE))
-  test.serial(`a hostile page ends before its time is over: ${name}`, async (t) => {
+  test.serial(`a hostile page ends before its deadline: ${name}`, async (t) => {
     const code = await codeOf(() => scrape(t, `<!doctype html>${body}`, { selector: 'p' }));
     t.true(code === 'ok' || code === 'source_too_large', code);
   });
 
-test.serial('a page of too many nodes is refused', async (t) => {
+test.serial('a page with too many nodes is refused', async (t) => {
   t.is(await codeOf(() => scrape(t, '<p>'.repeat(1_000_000))), 'source_too_large');
 });
 
-test.serial('what is not public is refused, also after a redirect', async (t) => {
+test.serial('targets that are not public are refused, also after a redirect', async (t) => {
   const network = await stubNetwork({
     handle: (_, response) => response.writeHead(302, { Location: 'http://10.0.0.1/' }).end(),
   });
@@ -321,7 +321,7 @@ for (const url of [
   'http://',
   `http://example.com/${'a'.repeat(8192)}`,
 ])
-  test.serial(`no address of a page: ${url.slice(0, 40)}`, async (t) => {
+  test.serial(`the URL ${url.slice(0, 40)} is rejected`, async (t) => {
     const faults = await faultsOf(tool, { url });
     t.deepEqual([...new Set(faults.map(({ pointer }) => pointer))], ['/url']);
   });

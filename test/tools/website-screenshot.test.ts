@@ -12,42 +12,47 @@ const page = (body: string, head = '') =>
 const dot = (colour: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><rect width="20" height="20" fill="${colour}"/></svg>`;
 
-/** Each row of the page has a colour of its own: its number, in base 128 so that no rounding hides a difference. */
+/**
+ * Each row of the page has a colour of its own: its number in base 128, so that rounding hides no difference.
+ */
 const ROWS = `<canvas id="c" width="100" height="16500" style="display:block;image-rendering:pixelated"></canvas><script>
   const x=c.getContext('2d');for(let y=0;y<16500;y++){x.fillStyle='rgb('+[(y>>14)*2,((y>>7)&127)*2,(y&127)*2]+')';x.fillRect(0,y,100,1)}</script>`;
 
-/** Loads what comes into view, as scripts did before browsers could. */
+/** Loads images that scroll into view by script, as before native lazy loading. */
 const LAZY = `${Array.from({ length: 200 }, (_, i) => `<img data-src="/dot?${i}" width="20" height="40" style="display:block">`).join('')}
   <script>const o=new IntersectionObserver(es=>es.forEach(e=>{if(e.isIntersecting&&!e.target.src)e.target.src=e.target.dataset.src}));document.querySelectorAll('img').forEach(i=>o.observe(i))</script>`;
 const NATIVE = Array.from(
   { length: 200 },
   (_, i) => `<img loading="lazy" src="/dot?${i}" width="20" height="40" style="display:block">`,
 ).join('');
-/** An element scrolls in place of the page. */
+/** An element that scrolls in place of the page. */
 const INNER =
   '<style>html,body{height:100%;overflow:hidden}</style><main style="height:100vh;overflow-y:auto"><div style="height:3000px;background:#0f0"></div><div style="height:100px;background:#00f"></div></main>';
-/** Scripts have replaced what a browser brings along, and badly. */
+/** Scripts that replaced built-in functions with broken ones. */
 const REPLACED = `${INNER}<script>document.querySelector=document.querySelectorAll=()=>[];Element.prototype.scrollTo=()=>{};requestAnimationFrame=()=>0</script>`;
 const FEED = `<div id="f"></div><script>const add=()=>{for(let i=0;i<10;i++)f.append(Object.assign(document.createElement('p'),{textContent:'item '+f.childElementCount,style:'height:60px'}))};add();
   new IntersectionObserver(()=>add(),{rootMargin:'300px'}).observe(Object.assign(document.body.appendChild(document.createElement('i')),{textContent:'.'}));addEventListener('scroll',()=>add())</script>`;
-/** Drawn only near the window, as a policy without other styles allows; the last of them lies in a shadow tree. */
+/**
+ * Sections that are drawn only near the viewport, under a policy that forbids other styles; the last is in a
+ * shadow tree.
+ */
 const SECTIONS = `<meta http-equiv="Content-Security-Policy" content="style-src 'nonce-s'"><style nonce="s">
   section{content-visibility:auto;contain-intrinsic-size:200px}div{height:200px;background:#0f0}.never{content-visibility:hidden;background:#00f}.never div{background:#f00}</style>
   ${'<section><div></div></section>'.repeat(40)}<div class="never"><div></div></div><p id="host"></p><script>
   const sheet=new CSSStyleSheet();sheet.replaceSync(':host{display:block;margin:0}section{content-visibility:auto}div{height:200px;background:#0f0}');
   const root=host.attachShadow({mode:'open'});root.adoptedStyleSheets=[sheet];root.innerHTML='<section><div></div></section>'</script>`;
-/** Shows each part when it has come into view: slowly, and the second half of it after the first. */
+/** Reveals each part when it scrolls into view: slowly, and its second half after the first. */
 const REVEALS = `<style>div{height:200px;opacity:0;transition:opacity 2s .5s}.in{opacity:1;background:#00f}@keyframes late{to{background:#0f0}}.on{animation:late 1s .5s forwards}
   i{position:absolute;top:0;left:50px;width:50px;height:50px;background:#f00;animation:turn 1s infinite}@keyframes turn{to{opacity:.99}}</style>${'<div></div>'.repeat(30)}<i></i><script>
   const o=new IntersectionObserver(es=>es.forEach(e=>{if(e.isIntersecting)e.target.classList.add('in')}));document.querySelectorAll('div').forEach(e=>{o.observe(e);e.ontransitionend=()=>e.classList.add('on')})</script>`;
-/** Frames of other origins, in the window and far below, the last of them higher than a window. */
+/** Frames of other origins, inside the viewport and far below; the last is higher than the viewport. */
 const FRAMES = [300, 300, 300, 1500]
   .map(
     (height, i) =>
       `<iframe src="http://other.example.com:PORT/frame?${i}" style="display:block;width:100%;height:${height}px;border:10px solid #f00;box-sizing:border-box;padding:5px;background:#00f"></iframe><div style="height:1500px"></div>`,
   )
   .join('');
-/** Begins on the right: a fifth of it, blue, and then red as far as can be scrolled. */
+/** Starts at the right edge: a fifth of it is blue, the rest up to the scroll limit red. */
 const fromRight = (height: number, style: string) =>
   `<script>document.documentElement.style='${style}'</script><div style="width:2000px;height:${height}px;background:linear-gradient(to left,#00f 400px,#f00 400px)"></div>`;
 
@@ -62,7 +67,7 @@ test.before(async () => {
     '/lazy': page(LAZY),
     '/native': page(NATIVE),
     '/dot': async (request, response) => {
-      // Staggered: each takes a little longer than the one before.
+      // Staggered: each response takes a little longer than the one before.
       await sleep((Number(request.url?.split('?')[1]) % 50) * 10);
       response.writeHead(200, { 'Content-Type': 'image/svg+xml' }).end(dot('#00ff00'));
     },
@@ -186,14 +191,14 @@ for (const renderer of ['software', 'swiftshader'] as const)
     },
   );
 
-test.serial('more than 100 million pixels are clipped', async (t) => {
+test.serial('an image of more than 100 million pixels is clipped', async (t) => {
   const result = await shoot('/rows', { width: 3840, fullPage: true, deviceScaleFactor: 2, format: 'jpeg' });
   t.like(result, { width: 7680, truncated: true });
   t.is(result.height, 2 * Math.floor(100e6 / (3840 * 4)));
 });
 
 for (const path of ['/lazy', '/native'])
-  test.serial(`200 of 200 lazy images: ${path}`, async (t) => {
+  test.serial(`200 of 200 lazy images are loaded: ${path}`, async (t) => {
     const { file, height } = await shoot(path, { width: 100, fullPage: true });
     t.is(height, 8000);
     const { at } = await pixels(file);

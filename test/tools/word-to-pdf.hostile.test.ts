@@ -78,7 +78,7 @@ const REFUSED: Record<string, [code: string, bytes: Buffer | (() => Buffer), nam
     'corrupt_source',
     (() => {
       const bytes = vector('locked.doc');
-      // Each sector of the table of sectors follows itself.
+      // Each sector of the file allocation table points to itself.
       const fat = (bytes.readUInt32LE(76) + 1) * 512;
       for (let sector = 0; sector < 128; sector++) bytes.writeUInt32LE(sector, fat + sector * 4);
       return bytes;
@@ -131,7 +131,7 @@ const NAMES: [path: string, disposition: string | undefined, name: string][] = [
   ['.docx', undefined, 'document.pdf'],
 ];
 for (const [path, disposition, name] of NAMES)
-  test.serial(`named ${name}`, async (t) => {
+  test.serial(`the file name is derived from ${name}`, async (t) => {
     const headers: Record<string, string> =
       disposition === undefined ? {} : { 'Content-Disposition': disposition };
     const output = await convert(docx, path, headers);
@@ -140,7 +140,7 @@ for (const [path, disposition, name] of NAMES)
     t.regex((await readPdf(join(folder, 'named.pdf'))).text, /Hello/);
   });
 
-/** Documents that name other places, each in as many ways as their kind knows. */
+/** Documents that link to other resources, in as many ways as their format supports. */
 function linking(url: (path: string) => string, secret: string, picture: string): Record<string, Buffer> {
   const image = (id: string) =>
     `<w:p><w:r><w:pict><v:shape style="width:50pt;height:50pt"><v:imagedata r:id="${id}"/></v:shape></w:pict></w:r></w:p>`;
@@ -219,12 +219,12 @@ test.serial('a document reaches neither the network nor a file of the host, and 
         await writeFile(made, Buffer.from(String(output.fileBase64), 'base64'));
         const { text } = await readPdf(made);
         t.notRegex(text, /SECRET|MACRORAN|root:|PATH=/, name);
-        t.false(readFileSync(made).includes('/Subtype/Image'), `${name} shows a picture of the host`);
+        t.false(readFileSync(made).includes('/Subtype/Image'), `${name} shows an image of the host`);
       }
     }
     t.is(canary?.hits, 0);
 
-    // Elsewhere they are not as tame: a plain LibreOffice follows them.
+    // Outside the sandbox the links work: a plain LibreOffice follows them.
     const paths = await Promise.all(
       Object.entries(documents).map(async ([name, bytes]) => {
         const path = join(folder, `plain-${name.replace('.', '-')}.${name.split('.')[1]}`);
@@ -240,7 +240,7 @@ test.serial('a document reaches neither the network nor a file of the host, and 
   }
 });
 
-/** A few thousand pages: more than LibreOffice lays out in the time that it is given. */
+/** A few thousand pages, more than LibreOffice can lay out in the given time. */
 const endless = (): Buffer => {
   const row = `\\trowd\\cellx3000\\cellx6000\\pard\\intbl ${'word '.repeat(60)}\\cell{\\b more}\\cell\\row\n`;
   return Buffer.from(`{\\rtf1\\ansi ${row.repeat(40_000)}\\pard end\\par}`);
@@ -249,7 +249,7 @@ const ours = () => childrenOf(process.pid, /soffice|bwrap/);
 const gone = (pids: number[]) => stillAlive(pids, 60_000);
 
 test.serial(
-  'a document that takes too long, or whose call is cancelled, is ended with all it has started',
+  'a document that takes too long, or whose call is cancelled, is ended with all its processes',
   async (t) => {
     const bytes = endless();
     await convert(docx);
@@ -274,13 +274,13 @@ const RTF_BOMBS = {
   'an object without end': `{\\rtf1 {\\object\\objemb{\\*\\objdata ${'01050000'.repeat(200_000)}}}x\\par}`,
 };
 for (const [what, text] of Object.entries(RTF_BOMBS))
-  test.serial(`RTF with ${what} is no fault of ours, and the next document is converted`, async (t) => {
+  test.serial(`RTF with ${what} is not an internal error, and the next document is converted`, async (t) => {
     const code = await codeOf(() => convert(Buffer.from(text), 'a.rtf', {}, 5_000));
     t.true(['ok', 'corrupt_source', 'deadline_exceeded'].includes(code), code);
     t.is(await codeOf(() => convert(docx)), 'ok');
   });
 
-test.serial('a worker that is killed takes everything with it', async (t) => {
+test.serial('killing a worker ends all its processes', async (t) => {
   const module = (path: string) =>
     JSON.stringify(pathToFileURL(join(import.meta.dirname, '../..', path)).href);
   const script = `
@@ -298,7 +298,7 @@ test.serial('a worker that is killed takes everything with it', async (t) => {
   });
   await once(worker.stdout, 'data');
   const pid = worker.pid ?? 0;
-  // The spares run. What was only about to is test/sandbox.test.ts's.
+  // Waits for the spare processes. test/sandbox.test.ts covers those that are still starting.
   while (childrenOf(pid, /^[^\0]*soffice\.bin\0/).length < 2) await sleep(100);
   const tree = childrenOf(pid, /soffice|bwrap/);
   t.true(tree.length >= 6);
@@ -307,7 +307,7 @@ test.serial('a worker that is killed takes everything with it', async (t) => {
   t.deepEqual(await gone(tree), []);
 });
 
-test('where a program is missing the tool says so', async (t) => {
+test('a missing program is reported', async (t) => {
   const error = await t.throwsAsync(
     office.open({ env: readEnv({ SOFFICE_PATH: '/nonexistent/soffice' }), log: () => undefined }),
   );

@@ -6,7 +6,7 @@ import { recordAt } from '../helpers/json.ts';
 import { processesWith } from '../helpers/processes.ts';
 import { startStack } from '../helpers/stack.ts';
 
-test('without LibreOffice the call is refunded and says why, and the worker runs on', async (t) => {
+test('without LibreOffice the call is refunded with the reason, and the worker keeps running', async (t) => {
   const stack = await startStack({
     pools: ['orchestrator', 'heavy'],
     env: { SOFFICE_PATH: '/nonexistent/soffice' },

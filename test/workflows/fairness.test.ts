@@ -2,24 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import test from 'ava';
 import { until } from '../helpers/books.ts';
-import { type Call, NONCE, type Orchestra, OUTPUT, startOrchestra } from './orchestra.ts';
+import { type Call, type Harness, NONCE, OUTPUT, startHarness } from './workflowHarness.ts';
 
 const QUEUED_WITHIN_MS = 120_000;
 const TEST_MS = 300_000;
 
-let orchestra: Orchestra;
+let harness: Harness;
 
 test.before(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
-  orchestra = await startOrchestra();
+  harness = await startHarness();
 });
 test.after.always(async () => {
-  await orchestra?.[Symbol.asyncDispose]();
+  await harness?.[Symbol.asyncDispose]();
 });
 
 /** A pool of its own, whose worker has one slot and ends a job when told. */
 async function startPool(pool: 'network' | 'browser') {
-  const worker = await orchestra.play(pool, 1);
+  const worker = await harness.startToolWorker(pool, 1);
   /** Account of each job, in the order in which they began. */
   const begun: string[] = [];
   const calls: Call[] = [];
@@ -41,14 +41,14 @@ async function startPool(pool: 'network' | 'browser') {
           return OUTPUT;
         },
       };
-      calls.push(await orchestra.call(part, { pool }, 'orchestrator', accountId));
+      calls.push(await harness.call(part, { pool }, 'orchestrator', accountId));
     },
     /** Waits until one call runs and all others are in the queue. */
     queued: () =>
       until(
         `${calls.length} calls have come to the pool`,
         async () =>
-          begun.length > 0 && (await orchestra.queued(`tools-${pool}`)) === calls.length - begun.length,
+          begun.length > 0 && (await harness.queued(`tools-${pool}`)) === calls.length - begun.length,
         QUEUED_WITHIN_MS,
       ),
     /** Ends the running job, and waits until the next one has begun. */

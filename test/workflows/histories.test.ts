@@ -2,16 +2,16 @@ import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import test from 'ava';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { dataConverter } from '../../workers/temporal.ts';
-import { KEYRING, readRecording, recordings } from './orchestra.ts';
+import { KEYRING, readRecording, recordings } from './workflowHarness.ts';
 
 test.before(() => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
 });
 
 /**
- * What ran under an earlier version of the workflow must go on under this one. Recordings are made by
- * `TEST_RECORD=1 ava test/workflows/callTool.test.ts` (or another file there); after a change of the workflow that they do not survive, the
- * change is wrong unless it is behind `patched()`.
+ * Executions that started under an earlier version of a workflow must continue under this one. `TEST_RECORD=1
+ * ava test/workflows/callTool.test.ts` (or another file there) makes the recordings. A workflow change that
+ * breaks their replay is wrong unless it is behind `patched()`.
  */
 for (const { name, workflowId, history } of recordings())
   test(`the recorded history "${name}" replays`, async (t) => {
@@ -25,7 +25,7 @@ const NAMES = [
   ...['settle-retried', 'fired', 'endpoint-late-results', 'endpoint-failing', 'endpoint-disabled'],
 ];
 
-test('the endings that matter are recorded, sealed', (t) => {
+test('histories of all important endings are recorded, encrypted', (t) => {
   const found = recordings();
   t.deepEqual(
     NAMES.filter((name) => !found.some((recording) => recording.name === name)),
@@ -37,7 +37,7 @@ test('the endings that matter are recorded, sealed', (t) => {
   }
 });
 
-test('a workflow that does otherwise than the recording is noticed', async (t) => {
+test('a workflow that deviates from its recording is detected', async (t) => {
   const { history, workflowId } = readRecording('success', (text) =>
     text.replaceAll('"name": "tool"', '"name": "other"'),
   );

@@ -6,10 +6,10 @@ import { makeAccount, withStore } from '../helpers/account.ts';
 import { callsOf } from '../helpers/books.ts';
 import { startStack } from '../helpers/stack.ts';
 
-/** What each call costs the Temporal server: local activities keep it this low. */
+/** The load that each call puts on the Temporal server; local activities keep it low. */
 const MOST_EVENTS = 13;
 
-test('a call that fires no event and is neither cancelled nor retried leaves 13 events', async (t) => {
+test('a call that fires no event and is neither cancelled nor retried has 13 events', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(await startStack({ pools: ['orchestrator', 'cpu'] }), (it) => it.stop());

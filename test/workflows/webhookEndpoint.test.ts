@@ -19,14 +19,14 @@ import type { DeliveryOrder, DeliveryResult } from '../../workflows/types.ts';
 import { until } from '../helpers/books.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { startDatabase, startNamespace } from '../helpers/stack.ts';
-import { KEYRING, record } from './orchestra.ts';
+import { KEYRING, record } from './workflowHarness.ts';
 
 const LIMIT = 20;
-/** From here six actions reach the limit and go beyond it. */
+/** From this count six actions can reach and exceed the limit. */
 const BEFORE = 18;
 const STORIES = Number(process.env.TEST_STORIES ?? 24);
 
-/** An attempt that waits for the test to say how it ends. */
+/** An attempt that waits until the test decides its outcome. */
 interface Post extends DeliveryOrder {
   end(ok: boolean): void;
 }
@@ -36,9 +36,9 @@ let client: Client;
 let endpoints: WebhookEndpoints;
 let workflow: WebhookWorkflow;
 const posts: Post[] = [];
-/** How the tests of an endpoint end; they are not waited with. */
+/** Outcomes of test deliveries by endpoint; these do not wait. */
 const tests = new Map<string, boolean>();
-/** Endpoints whose receivers take whatever comes, and how much that was. */
+/** Endpoints whose receivers accept everything, with the number of deliveries. */
 const obliging = new Map<string, number>();
 const open = new AsyncDisposableStack();
 
@@ -62,7 +62,7 @@ async function deliver(order: DeliveryOrder): Promise<DeliveryResult> {
   const { cancelled, heartbeat } = Context.current();
   const beat = setInterval(() => heartbeat(), 1000);
   try {
-    // The latter so that the worker can end.
+    // The cancellation allows the worker to end.
     return await Promise.race([ended, cancelled]);
   } finally {
     clearInterval(beat);
@@ -104,7 +104,7 @@ test.before(async (t) => {
 });
 test.after.always(() => open.disposeAsync());
 
-/** An endpoint with so many failures behind it. */
+/** Creates an endpoint with this many failures. */
 async function makeEndpoint(failures: number) {
   const email = `${randomUUID()}@example.com`;
   const { _id: accountId } = await createAccounts(store).create({ email, credits: 0 });
@@ -120,7 +120,7 @@ async function fire({ accountId }: Endpoint): Promise<void> {
   await handOver(store, accountId, createChannel(client, true));
 }
 
-/** Keeps the history of its workflow for the replay test, up to where that has nothing to do and waits. */
+/** Saves the history of its workflow for the replay test, up to where it is idle. */
 async function keep(name: string, endpoint: Endpoint): Promise<void> {
   const callId = `webhook-${endpoint.id}`;
   const handle = client.workflow.getHandle(callId);
@@ -152,7 +152,7 @@ const ACTIONS = [
 ] as const;
 type Action = (typeof ACTIONS)[number];
 
-/** What the contract says after each action. */
+/** The expected state after each action, according to the contract. */
 interface Story {
   failures: number;
   state: 'active' | 'disabled';
@@ -203,7 +203,7 @@ async function act(
       tests.set(id, ok);
       const code = await codeOf(workflow.test(id, randomUUID()));
       if (refusal === 'ok') count(story, ok);
-      // Its workflow may not know yet, and says what it was before.
+      // Its workflow may not have noticed yet, and returns the previous state.
       if (story.gone) return code === 'ok' ? 'a test was sent to what is gone' : null;
       return code === refusal ? null : `test: ${code}, not ${refusal}`;
     }
@@ -237,7 +237,7 @@ async function act(
   }
 }
 
-/** Acts it out on a workflow of its own. @returns what was not as the contract says */
+/** Plays a random story on a workflow of its own. @returns the deviations from the contract */
 async function play(random: Random): Promise<string[]> {
   const actions = Array.from({ length: random.integer(1, 6) }, () => random.pick(ACTIONS));
   const endpoint = await makeEndpoint(BEFORE);
@@ -264,7 +264,7 @@ async function play(random: Random): Promise<string[]> {
   return faults;
 }
 
-test('stories of up to six actions end as the contract says', async (t) => {
+test('random stories of up to six actions end as the contract says', async (t) => {
   t.timeout(120_000 + STORIES * 5000);
   const random = seededRandom((line) => t.log(line));
   const AT_ONCE = 6;
@@ -274,7 +274,7 @@ test('stories of up to six actions end as the contract says', async (t) => {
   }
 });
 
-test('results from before it was enabled no longer count, but what they delivered is delivered', async (t) => {
+test('results of attempts from before the endpoint was enabled do not count, but their deliveries do', async (t) => {
   const endpoint = await makeEndpoint(0);
   for (let event = 0; event < 3; event++) await fire(endpoint);
   await until('three are under way', async () => postsOf(endpoint).length === 3);
@@ -301,7 +301,7 @@ test('results from before it was enabled no longer count, but what they delivere
   await keep('endpoint-late-results', endpoint);
 });
 
-test('healthy: five at once; after a failure one at a time', async (t) => {
+test('a healthy endpoint gets five concurrent attempts; after a failure, one at a time', async (t) => {
   const endpoint = await makeEndpoint(0);
   for (let event = 0; event < 12; event++) await fire(endpoint);
   await until('five are under way', async () => postsOf(endpoint).length === 5);
@@ -319,7 +319,7 @@ test('healthy: five at once; after a failure one at a time', async (t) => {
   await keep('endpoint-failing', endpoint);
 });
 
-test('a long history begins a new run, and nothing is lost or posted twice', async (t) => {
+test('a long history continues as a new run without losing or repeating a delivery', async (t) => {
   const endpoint = await makeEndpoint(0);
   const EVENTS = 300;
   obliging.set(endpoint.id, 0);
@@ -338,7 +338,7 @@ test('a long history begins a new run, and nothing is lost or posted twice', asy
   t.truthy(continuedExecutionRunId);
 });
 
-test('at the 20th failure what waits is held, and nothing more is posted', async (t) => {
+test('at the 20th failure the pending deliveries are held, and no more are posted', async (t) => {
   const endpoint = await makeEndpoint(19);
   for (let event = 0; event < 4; event++) await fire(endpoint);
   await until('one is under way', async () => postsOf(endpoint).length === 1);

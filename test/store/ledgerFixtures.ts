@@ -6,13 +6,13 @@ import type { Reservation } from '../../store/ledger.ts';
 import { type CallDoc, openStore, type Store } from '../../store/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
-/** Older than what the sweeper leaves alone. */
+/** Older than the minimum age at which the sweeper looks at a call. */
 const LONG_AGO_MS = 60_000;
 
 const POOL: Pool = 'cpu';
 
-/** Databases of their own, so that what goes over a whole database (the sweeper) stays in its lane. */
-export async function openLanes(count: number): Promise<{ stores: Store[] } & AsyncDisposable> {
+/** Opens separate databases, because the sweeper works on a whole database. */
+export async function openDatabases(count: number): Promise<{ stores: Store[] } & AsyncDisposable> {
   await using open = new AsyncDisposableStack();
   const stores: Store[] = [];
   for (let i = 0; i < count; i++) {
@@ -25,7 +25,7 @@ export async function openLanes(count: number): Promise<{ stores: Store[] } & As
   return { stores, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** The row of a call that was accepted a while ago. */
+/** The document of a call that was accepted a while ago. */
 function callRow(call: Reservation): CallDoc {
   const at = new Date(Date.now() - LONG_AGO_MS);
   return {
@@ -46,12 +46,12 @@ function callRow(call: Reservation): CallDoc {
   };
 }
 
-/** Calls that were accepted a while ago. */
+/** Inserts calls that were accepted a while ago. */
 export async function insertCalls(store: Store, calls: readonly Reservation[]): Promise<void> {
   await store.calls.insertMany(calls.map(callRow));
 }
 
-/** An account with credits, and a call of it that has an Idempotency-Key. */
+/** Creates an account with credits and one call with an Idempotency-Key. */
 export async function openCall(
   store: Store,
   { credits, price }: { credits: number; price: number },
@@ -65,16 +65,16 @@ export async function openCall(
   return call;
 }
 
-/** What the books say about the one call of an account. */
-export async function readBooks(store: Store, { callId, accountId }: Reservation) {
+/** Reads what the ledger records about the only call of an account. */
+export async function readLedger(store: Store, { callId, accountId }: Reservation) {
   const [account, call, entries, events] = await Promise.all([
-    // Pulls from the journal are not waited for by a majority.
+    // Pulls from the journal do not wait for a majority.
     store.accounts.findOne({ _id: accountId }, { readConcern: { level: 'local' } }),
     store.calls.findOne({ _id: callId }),
     store.entries.find({ accountId }).sort({ seq: 1 }).toArray(),
     store.events.find({ accountId }).toArray(),
   ]);
-  if (account === null || call === null) throw new Error('there is no such account or call');
+  if (account === null || call === null) throw new Error('no such account or call');
   return {
     balance: account.balance,
     reserved: account.reserved,

@@ -9,28 +9,31 @@ interface Waiting {
 }
 
 /**
- * Lets several actors take turns, one database operation at a time, in an order that a seed decides. Each actor has a
- * priority, which is drawn anew now and then: so an operation may land long after the rest of what its actor set out
- * to do was given up by everybody else (probabilistic concurrency testing: Burckhardt et al., ASPLOS 2010).
+ * Schedules the database operations of several actors one at a time, in an order derived from a seed. Each
+ * actor has a priority, which is redrawn now and then: an operation may be executed long after the other
+ * actors have given up on it (probabilistic concurrency testing: Burckhardt et al., ASPLOS 2010).
  */
-export class Turns {
+export class Scheduler {
   readonly #random: Random;
-  readonly #restlessness: number;
+  readonly #redrawPercent: number;
   readonly #waiting: Waiting[] = [];
   readonly #priorities = new Map<string, number>();
   readonly #lifetimes = new Map<string, number>();
   readonly #running = new Set<string>();
   readonly #errors: unknown[] = [];
-  /** Every turn so far, for the message of a failure. */
+  /** The steps executed so far, for failure messages. */
   readonly history: string[] = [];
 
-  /** @param restlessness percent of turns after which an actor's priority changes */
-  constructor(random: Random, restlessness: number) {
+  /** @param redrawPercent percentage of steps after which an actor's priority changes */
+  constructor(random: Random, redrawPercent: number) {
     this.#random = random;
-    this.#restlessness = restlessness;
+    this.#redrawPercent = redrawPercent;
   }
 
-  /** For `interceptStore`: operations of this actor wait for their turn. */
+  /**
+   * Returns an intercept for `interceptStore` that makes this actor's operations wait until they are
+   * scheduled.
+   */
   intercept(actor: string): Intercept {
     return (name, run) =>
       new Promise((resolve, reject) => {
@@ -38,7 +41,7 @@ export class Turns {
       });
   }
 
-  /** Adds an actor; its steps begin when it gets its first turn. */
+  /** Adds an actor, which starts when it is first scheduled. */
   start(actor: string, steps: () => Promise<void>): void {
     const first = this.intercept(actor)('begin', async () => undefined);
     this.#running.add(actor);
@@ -48,9 +51,9 @@ export class Turns {
       .finally(() => this.#running.delete(actor));
   }
 
-  /** The actor's process dies after so many of its turns: nothing that it still wanted to do happens. */
-  killAfter(actor: string, turns: number): void {
-    this.#lifetimes.set(actor, turns);
+  /** Kills the actor's process after this many steps: its remaining operations never run. */
+  killAfter(actor: string, steps: number): void {
+    this.#lifetimes.set(actor, steps);
   }
 
   #isAlive(actor: string): boolean {
@@ -68,7 +71,7 @@ export class Turns {
 
   #priority(actor: string): number {
     const known = this.#priorities.get(actor);
-    if (known !== undefined && this.#random.integer(1, 100) > this.#restlessness) return known;
+    if (known !== undefined && this.#random.integer(1, 100) > this.#redrawPercent) return known;
     const drawn = this.#random.integer(0, 1_000_000);
     this.#priorities.set(actor, drawn);
     return drawn;
@@ -86,17 +89,17 @@ export class Turns {
     return chosen;
   }
 
-  /** Plays until every actor that lives is done. @throws what an actor throws */
+  /** Runs until every living actor has finished. @throws the first error of an actor */
   async play(): Promise<void> {
     for (;;) {
-      await tick(); // what the last turn set free asks for its next turns
+      await tick(); // lets the operations that follow from the last step register
       const next = this.#next();
       if (next !== undefined) {
         this.history.push(next.label);
         await next.run();
         this.#age(next.actor);
       } else if (this.#running.size === 0) break;
-      else throw new Error(`${[...this.#running.keys()]} wait for something that is nobody's turn`);
+      else throw new Error(`${[...this.#running.keys()]} are blocked outside the schedule`);
     }
     if (this.#errors.length > 0) throw this.#errors[0];
   }

@@ -20,15 +20,15 @@ import type {
 } from '../../workflows/types.ts';
 import { startNamespace } from '../helpers/stack.ts';
 
-/** The key of the recorded histories, which hold nothing but made-up input. */
+/** The key of the recorded histories, which contain only made-up input. */
 export const KEYRING = createKeyring(parseMasterKeys('test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='));
 
 const FOLDER = new URL('./histories/', import.meta.url);
-/** So that no name of a machine gets into a recording. */
+/** Keeps host names out of the recordings. */
 const identity = 'test';
 
-/** What the activities of one call do; what is left out does the usual. */
-export interface Part extends Partial<LedgerActivities> {
+/** Activities of one call; those that are left out use the defaults. */
+export interface CallActivities extends Partial<LedgerActivities> {
   tool?: ToolActivities[string];
 }
 
@@ -50,31 +50,36 @@ export const POLICY: CallPolicy = {
   actsOnWorld: false,
 };
 
-/** A call, and what was asked of the ledger for it. */
+/** A call and its requests to the ledger. */
 export interface Call {
   callId: string;
   handle: Handle;
-  /** In order: `reserve`, `charged`, or `refunded <code> <released | bound>`; retries too. */
-  money: string[];
-  /** Times the tool was begun. */
+  /** In order, including retries: `reserve`, `charged`, or `refunded <code> <released | bound>`. */
+  ledgerSteps: string[];
+  /** How often the tool was started. */
   runs(): number;
 }
 
-export interface Orchestra extends AsyncDisposable {
-  /** Starts a call with these activities. On a queue of its own it waits for a worker. */
-  call(part: Part, policy?: Partial<CallPolicy>, queue?: string, accountId?: string): Promise<Call>;
-  /** Tasks that wait on a queue for a worker. */
+export interface Harness extends AsyncDisposable {
+  /** Starts a call with these activities. On a separate queue it waits for a worker. */
+  call(
+    activities: CallActivities,
+    policy?: Partial<CallPolicy>,
+    queue?: string,
+    accountId?: string,
+  ): Promise<Call>;
+  /** Number of tasks of a queue that no worker has taken. */
   queued(queue: string): Promise<number>;
-  /** Accounts whose events were handed over, in order. */
-  handedOver: string[];
-  /** The workflows' and the ledger's worker for one more queue. */
-  conduct(queue: string): Promise<AsyncDisposable>;
-  /** A worker of tools for a pool. Default slots: those of the SDK. */
-  play(pool: string, slots?: number): Promise<AsyncDisposable>;
+  /** Accounts whose events were dispatched, in order. */
+  dispatched: string[];
+  /** Starts a worker for workflows and ledger activities on another queue. */
+  startOrchestrator(queue: string): Promise<AsyncDisposable>;
+  /** Starts a tool worker for a pool. Default slots: those of the SDK. */
+  startToolWorker(pool: string, slots?: number): Promise<AsyncDisposable>;
 }
 
-/** Workflow code as it is, a real Temporal server, and activities that do what the test says. */
-export async function startOrchestra(): Promise<Orchestra> {
+/** Starts the real workflow code on a real Temporal server, with activities that the test defines. */
+export async function startHarness(): Promise<Harness> {
   await using open = new AsyncDisposableStack();
   const { temporalAddress, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
   const client = await connectClient(
@@ -94,36 +99,36 @@ export async function startOrchestra(): Promise<Orchestra> {
     shutdownGraceTime: '1s',
   };
 
-  const handedOver: string[] = [];
-  const parts = new Map<string, { part: Part; money: string[]; runs: number }>();
-  const partOf = (callId: string) => {
-    const found = parts.get(callId);
-    if (found === undefined) throw new Error(`no part for ${callId}`);
+  const dispatched: string[] = [];
+  const records = new Map<string, { activities: CallActivities; ledgerSteps: string[]; runs: number }>();
+  const recordOf = (callId: string) => {
+    const found = records.get(callId);
+    if (found === undefined) throw new Error(`no activities for ${callId}`);
     return found;
   };
   const ledger: Pick<Ledger, 'reserve' | 'settle'> = {
     reserve(call) {
-      const { part, money } = partOf(call.callId);
-      money.push('reserve');
-      const usual = { status: 'held', nonce: NONCE, available: 93 } as const;
-      return part.reserve?.(call) ?? Promise.resolve(usual);
+      const { activities, ledgerSteps } = recordOf(call.callId);
+      ledgerSteps.push('reserve');
+      const byDefault = { status: 'held', nonce: NONCE, available: 93 } as const;
+      return activities.reserve?.(call) ?? Promise.resolve(byDefault);
     },
     settle(settlement) {
-      const { part, money } = partOf(settlement.callId);
+      const { activities, ledgerSteps } = recordOf(settlement.callId);
       const { wanted } = settlement;
-      money.push(
+      ledgerSteps.push(
         wanted === 'charged'
           ? `charged ${settlement.nonce}`
           : `refunded ${settlement.code} ${settlement.release ? 'released' : 'bound'}`,
       );
-      return part.settle?.(settlement) ?? Promise.resolve({ state: wanted, available: 93 });
+      return activities.settle?.(settlement) ?? Promise.resolve({ state: wanted, available: 93 });
     },
   };
   const tools: ToolActivities = {
     tool(call) {
-      const found = partOf(call.callId);
+      const found = recordOf(call.callId);
       found.runs++;
-      return found.part.tool?.(call) ?? Promise.resolve(OUTPUT);
+      return found.activities.tool?.(call) ?? Promise.resolve(OUTPUT);
     },
   };
 
@@ -137,37 +142,37 @@ export async function startOrchestra(): Promise<Orchestra> {
       },
     };
   };
-  const conduct = (taskQueue: string) =>
+  const startOrchestrator = (taskQueue: string) =>
     work({
       taskQueue,
       workflowBundle,
       activities: {
         ...createLedgerActivities(ledger),
         handOver: async (accountId: string) => {
-          handedOver.push(accountId);
+          dispatched.push(accountId);
         },
       },
     });
-  const play = (pool: string, slots?: number) =>
+  const startToolWorker = (pool: string, slots?: number) =>
     work({
       taskQueue: `tools-${pool}`,
       activities: tools,
       ...(slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: slots }),
     });
-  open.use(await conduct('orchestrator'));
-  open.use(await play('cpu'));
+  open.use(await startOrchestrator('orchestrator'));
+  open.use(await startToolWorker('cpu'));
 
   const opened = open.move();
   return {
-    handedOver,
-    conduct,
-    play,
+    dispatched,
+    startOrchestrator,
+    startToolWorker,
     queued: (queue) => queueLength(client, queue),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
-    async call(part, policy = {}, taskQueue = 'orchestrator', accountId = 'acc_1') {
+    async call(activities, policy = {}, taskQueue = 'orchestrator', accountId = 'acc_1') {
       const callId = randomUUID();
-      const record = { part, money: [], runs: 0 };
-      parts.set(callId, record);
+      const record = { activities, ledgerSteps: [], runs: 0 };
+      records.set(callId, record);
       const request: CallRequest = {
         callId,
         accountId,
@@ -182,7 +187,7 @@ export async function startOrchestra(): Promise<Orchestra> {
         taskQueue,
         args: [request],
       });
-      return { callId, handle, money: record.money, runs: () => record.runs };
+      return { callId, handle, ledgerSteps: record.ledgerSteps, runs: () => record.runs };
     },
   };
 }
@@ -190,7 +195,7 @@ export async function startOrchestra(): Promise<Orchestra> {
 const { History } = proto.temporal.api.history.v1;
 type History = proto.temporal.api.history.v1.IHistory;
 
-/** As JSON: the SDK's own `historyToJSON` fails where more than one copy of protobufjs is installed. */
+/** Converts to JSON. The SDK's `historyToJSON` fails where several copies of protobufjs are installed. */
 export const toJson = (history: History): unknown =>
   JSON.parse(
     JSON.stringify(
@@ -198,7 +203,7 @@ export const toJson = (history: History): unknown =>
     ),
   );
 
-/** Keeps the history of a workflow for the replay test when `TEST_RECORD=1`. */
+/** Saves the history of a workflow for the replay test when `TEST_RECORD=1`. */
 export async function record(
   name: string,
   { callId, handle }: { callId: string; handle: Pick<Handle, 'fetchHistory'> },
@@ -216,7 +221,7 @@ export interface Recording {
   text: string;
 }
 
-/** A recorded history, perhaps with changes made to its text. */
+/** Reads a recorded history, optionally after changing its text. */
 export function readRecording(name: string, change = (text: string) => text): Recording {
   const text = change(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
   const parsed: { workflowId: string; history: Record<string, unknown> } = JSON.parse(text);
@@ -228,7 +233,7 @@ export const recordings = (): Recording[] =>
     .filter((file) => file.endsWith('.json'))
     .map((file) => readRecording(file.replace(/\.json$/, '')));
 
-/** Waits until something has happened elsewhere. */
+/** Waits until the condition holds. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(20);
 }
