@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Auth, createAuth } from '../api/auth.ts';
+import { type Auth, createAuth } from '../api/auth/auth.ts';
 import type { Env } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { type Accounts, createAccounts } from '../store/accounts.ts';
@@ -7,7 +7,7 @@ import { type ApiKeys, createApiKeys, type NewKey } from '../store/apiKeys.ts';
 import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { openStore } from '../store/mongo.ts';
-import { createLog } from '../workers/log.ts';
+import { createLog } from '../workers/platform/log.ts';
 import { type DemoFile, readDemoFile } from './demo-file.ts';
 
 /** An operator, the account that is theirs, and a key of each scope. */

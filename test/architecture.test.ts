@@ -39,9 +39,13 @@ const NETWORK = [
   'nodemailer',
 ];
 /** Connects to the mail server that the operator names. */
-const MAILER = 'api/mailer.ts';
+const MAILER = 'api/mail/mailer.ts';
 /** Listen, and connect to nothing. */
-const LISTENERS = ['api/publicServer.ts', 'api/internal.ts', 'api/listen.ts'];
+const LISTENERS = [
+  'api/http/publicServer.ts',
+  'workers/platform/internalServer.ts',
+  'workers/platform/listen.ts',
+];
 /** Numbers that workflows share with everybody else; it imports nothing. */
 const CONSTANTS = 'schemas/webhookLimits.ts';
 /** The SDK has it load its failures from a file of its own, whose base class only this package exports. */
@@ -63,7 +67,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'activities/upscale/reference.ts',
   ],
   // Files of their own folder, by the names of tools and jobs.
-  import: ['activities/load.ts', 'activities/decoders/child.ts', 'schemas/registry.ts'],
+  import: ['activities/runtime/load.ts', 'activities/decoders/child.ts', 'schemas/registry.ts'],
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { ownerMark } from '../activities/abandoned.ts';
-import { openSandbox } from '../activities/sandbox.ts';
+import { ownerMark } from '../activities/runtime/orphanedProcesses.ts';
+import { openSandbox } from '../activities/runtime/sandbox.ts';
 import { until } from './helpers/books.ts';
 import { isAlive, processesWith, remaining } from './helpers/processes.ts';
 import { seededRandom } from './helpers/random.ts';
@@ -54,7 +54,7 @@ test.serial(
   async (t) => {
     const random = seededRandom(t.log);
     const script = `
-    import { openSandbox } from ${module('activities/sandbox.ts')};
+    import { openSandbox } from ${module('activities/runtime/sandbox.ts')};
     const limits = { memoryBytes: 2 ** 30, cpuSeconds: 5, fileBytes: 2 ** 20, scratchBytes: 2 ** 20, openFiles: 64, processes: 64 };
     const sandbox = await openSandbox();
     console.log('open');

@@ -2,13 +2,9 @@ import { parseArgs } from 'node:util';
 import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { BrowserMetrics } from '../activities/browser/metrics.ts';
 import { createDecoders } from '../activities/decoders/pool.ts';
-import { openResources } from '../activities/resource.ts';
-import { createThreads } from '../activities/threads.ts';
-import { createInternalServer } from '../api/internal.ts';
-import { drain, freePort, listen } from '../api/listen.ts';
-import { createRegistry } from '../api/metrics.ts';
-import { runMain } from '../api/runMain.ts';
-import { addToldPorts } from '../api/toldPorts.ts';
+import { openResources } from '../activities/runtime/resource.ts';
+import { createThreads } from '../activities/runtime/threads.ts';
+import { createRegistry } from '../api/http/metrics.ts';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
@@ -23,9 +19,14 @@ import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
-import { mongodbCheck, queuesOf } from './health.ts';
-import { createLog, sdkLog } from './log.ts';
 import { observeBrowsers, observeService, observeTools, withSdkMetrics } from './metrics.ts';
+import { mongodbCheck, queuesOf } from './platform/healthChecks.ts';
+import { createInternalServer } from './platform/internalServer.ts';
+import { drain, freePort, listen } from './platform/listen.ts';
+import { createLog, sdkLog } from './platform/log.ts';
+import { addToldPorts } from './platform/reservedPorts.ts';
+import { runMain } from './platform/runMain.ts';
+import { connectClient, dataConverter, temporalAddress } from './platform/temporal.ts';
 import {
   deliveryWorker,
   ensureSchedules,
@@ -38,7 +39,6 @@ import {
   type WorkerPool,
 } from './pools.ts';
 import { openQuotes } from './quotes.ts';
-import { connectClient, dataConverter, temporalAddress } from './temporal.ts';
 import { createVaultClient } from './vaultClient.ts';
 
 function chosenPool(): WorkerPool {

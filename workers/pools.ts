@@ -1,13 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { WorkerOptions } from '@temporalio/worker';
-import { createAllowanceActivities } from '../activities/allowance.ts';
 import { BROWSERS } from '../activities/browser/resource.ts';
-import { createDeliveryActivities, type DeliveryServices } from '../activities/deliver.ts';
-import { createChannel, createEndpointActivities } from '../activities/endpoints.ts';
-import { createLedgerActivities } from '../activities/ledger.ts';
-import { createMaintenanceActivities } from '../activities/maintenance.ts';
-import { createToolActivities, type ToolServices } from '../activities/tools.ts';
+import { createAllowanceActivities } from '../activities/ledger/allowanceActivities.ts';
+import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
+import { createMaintenanceActivities } from '../activities/ledger/maintenanceActivities.ts';
+import { createToolActivities, type ToolServices } from '../activities/runtime/toolActivities.ts';
+import {
+  createDeliveryActivities,
+  type DeliveryServices,
+} from '../activities/webhooks/deliveryActivities.ts';
+import { createChannel, createEndpointActivities } from '../activities/webhooks/endpointActivities.ts';
 import type { Env } from '../schemas/env.ts';
 import type { Registry } from '../schemas/registry.ts';
 import { POOLS, type Pool } from '../schemas/tool.ts';

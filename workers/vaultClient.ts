@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ToolServices } from '../activities/tools.ts';
+import type { ToolServices } from '../activities/runtime/toolActivities.ts';
 import { ServiceError } from '../schemas/errors.ts';
 import type { Keyring } from '../store/keyring.ts';
 import { askVault } from '../store/vault.ts';

@@ -3,7 +3,7 @@ import { Cluster } from 'puppeteer-cluster';
 import concurrency from 'puppeteer-cluster/dist/concurrency/ConcurrencyImplementation.js';
 import type { FilteringProxy } from '../../egress/proxy.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { NetworkContext } from '../context.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 import type { Ads } from './ads.ts';
 import type { Boundary } from './boundary.ts';
 import { BrowserSlot, type BrowserSlotOptions } from './browserSlot.ts';

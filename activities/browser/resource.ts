@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../../schemas/errors.ts';
-import { isFile } from '../isFile.ts';
-import type { Resource, ResourceOptions } from '../resource.ts';
+import { isFile } from '../runtime/isFile.ts';
+import type { Resource, ResourceOptions } from '../runtime/resource.ts';
 import { DEBIAN_LISTS, openAds } from './ads.ts';
 import { BOUNDARIES, type Boundary, weaknessOf } from './boundary.ts';
 import { type ChromiumOptions, startChromium } from './chromium.ts';

@@ -1,6 +1,6 @@
 import { legacyHookDecode } from '@exodus/bytes/encoding.js';
 import sniffEncoding from 'html-encoding-sniffer';
-import { decodeStrictly } from '../charset.ts';
+import { decodeStrictly } from '../download/charset.ts';
 import { readContentType, XHTML_TYPE } from './contentType.ts';
 
 /** "How many bytes to look at": HTML Standard, section 13.2.3.2; the standard's own number. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import type { NetworkContext } from '../context.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 import { isHtml } from './sniff.ts';
 
 /** A page as it came: HTML by its bytes, and not parsed yet. */

@@ -1,5 +1,5 @@
-import type { NetworkContext } from '../context.ts';
 import type { OffloadOptions } from '../decoders/offload.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 import { downloadPage, type Page } from './download.ts';
 
 /** Left for the answer to be written before the attempt itself is out of time. */

@@ -1,4 +1,4 @@
-import { charsetOfMark } from '../charset.ts';
+import { charsetOfMark } from '../download/charset.ts';
 import { readContentType, XHTML_TYPE } from './contentType.ts';
 import { hasBinarySignature } from './signatures.ts';
 

@@ -1,5 +1,5 @@
-import type { Downloaded } from '../downloadFile.ts';
-import { suggestFileName } from '../fileName.ts';
+import type { Downloaded } from '../download/downloadFile.ts';
+import { suggestFileName } from '../download/fileName.ts';
 
 export type OutputType = 'png' | 'jpeg' | 'webp';
 

@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
-import { pngChunk } from '../png.ts';
 import type { OutputType } from './answer.ts';
+import { pngChunk } from './png.ts';
 
 /** Bytes of a profile that fit into one JPEG segment beside its heading (ICC.1:2022, B.4). */
 const JPEG_PART = 65_519;

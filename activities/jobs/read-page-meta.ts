@@ -1,13 +1,13 @@
 import { MAX_HEADINGS } from '../../schemas/formats/pageParts.ts';
 import type { ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/seo-meta.ts';
-import { type Encoded, encode } from '../encoded.ts';
 import type { Page } from '../html/download.ts';
 import { loadPage } from '../html/load.ts';
 import { readMeta } from '../html/meta.ts';
 import { findHeadings } from '../html/outline.ts';
 import { pageText } from '../html/text.ts';
 import { countWords } from '../html/words.ts';
+import { type Encoded, encode } from '../runtime/encodedOutput.ts';
 
 /** The output of seo-meta for a page. @throws ServiceError source_too_large for a page of too many nodes */
 export default function readPageMeta({ page }: { page: Page }): Encoded {

@@ -1,7 +1,6 @@
 import { MAX_HEADINGS, MAX_IMAGES, MAX_LINKS, TEXT_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
 import type { ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/web-scrape.ts';
-import { type Encoded, encode } from '../encoded.ts';
 import type { Page } from '../html/download.ts';
 import { findLinks } from '../html/links.ts';
 import { loadPage } from '../html/load.ts';
@@ -10,6 +9,7 @@ import { readMeta } from '../html/meta.ts';
 import { findHeadings, findImages } from '../html/outline.ts';
 import { pageText } from '../html/text.ts';
 import { countWords, cutText } from '../html/words.ts';
+import { type Encoded, encode } from '../runtime/encodedOutput.ts';
 
 interface ScrapeInput {
   page: Page;

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Sandboxed } from '../sandbox.ts';
+import type { Sandboxed } from '../runtime/sandbox.ts';
 import type { DocumentType } from './types.ts';
 
 /** A document to convert. */

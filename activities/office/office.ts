@@ -1,9 +1,9 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../../schemas/errors.ts';
-import { isFile } from '../isFile.ts';
-import type { Resource, ResourceOptions } from '../resource.ts';
-import { openSandbox, type SandboxLimits } from '../sandbox.ts';
+import { isFile } from '../runtime/isFile.ts';
+import type { Resource, ResourceOptions } from '../runtime/resource.ts';
+import { openSandbox, type SandboxLimits } from '../runtime/sandbox.ts';
 import { createDesk, type Desk, type Document } from './desk.ts';
 
 export interface Office extends AsyncDisposable {

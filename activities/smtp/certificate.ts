@@ -3,9 +3,9 @@ import type { TLSSocket } from '../../egress/guard.ts';
 import { presentedBy } from '../../egress/probe.ts';
 import type { RootOf } from '../../egress/roots.ts';
 import type { Vetted } from '../../egress/vet.ts';
-import { distinguishedName } from '../distinguishedName.ts';
-import { readX509 } from '../readX509.ts';
-import { weakness } from '../weakness.ts';
+import { distinguishedName } from '../certificates/distinguishedName.ts';
+import { readX509 } from '../certificates/readX509.ts';
+import { weakness } from '../certificates/weakness.ts';
 
 /** The certificate of a session; null where there is no TLS. */
 export interface CertificateReport {

@@ -3,7 +3,7 @@ import { invalidInput } from '../../schemas/errors.ts';
 import { parseArgon2 } from '../../schemas/formats/argon2.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/argon2-verify.ts';
-import { argon2Tag } from '../argon2.ts';
+import { argon2Tag } from '../passwords/argon2.ts';
 
 /** Argon2 (RFC 9106), compared in constant time. */
 export async function run(input: ToolInput<typeof definition>): Promise<ToolOutput<typeof definition>> {

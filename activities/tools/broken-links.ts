@@ -1,11 +1,11 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/broken-links.ts';
-import type { NetworkContext } from '../context.ts';
 import { downloadPage } from '../html/download.ts';
 import type pageLinks from '../jobs/page-links.ts';
 import { checkLink } from '../links/check.ts';
 import { mapConcurrent } from '../links/mapConcurrent.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 /** Links checked at the same time, as specified. */
 const CONCURRENCY = 5;

@@ -3,7 +3,7 @@ import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { isInternalName, parseHost } from '../../schemas/formats/hostname.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/dns-lookup.ts';
-import type { NetworkContext } from '../context.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 type Output = ToolOutput<typeof definition>;
 

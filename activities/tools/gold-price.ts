@@ -1,7 +1,7 @@
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/gold-price.ts';
-import type { NetworkContext } from '../context.ts';
 import { KARATS, pricesOf, purityOf } from '../gold/convert.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 /** The dollar in dollars needs no feed, and is never old. */
 const DOLLAR = { value: '1', publishedAt: null, stale: false };

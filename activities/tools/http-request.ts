@@ -3,8 +3,8 @@ import { invalidInput } from '../../schemas/errors.ts';
 import { readRequestHeaders } from '../../schemas/formats/requestHeaders.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/http-request.ts';
-import { type BodyText, readBodyText } from '../bodyText.ts';
-import type { NetworkContext } from '../context.ts';
+import { type BodyText, readBodyText } from '../download/bodyText.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 type Output = ToolOutput<typeof definition>;
 

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/image-upscale.ts';
-import type { NetworkContext } from '../context.ts';
-import { downloadFile } from '../downloadFile.ts';
+import { downloadFile } from '../download/downloadFile.ts';
 import { imageAnswer, LARGEST_SIDE, type OutputType } from '../images/answer.ts';
 import { type ImageHeader, readImageHeader } from '../images/header.ts';
 import type upscaleJob from '../jobs/upscale.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 const SOURCE_BYTES = 10 * 1024 * 1024;
 const NAMES = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP' } as const satisfies Record<OutputType, string>;

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput } from '../../schemas/tool.ts';
 import definition, { PDF_BYTES } from '../../schemas/tools/pdf-metadata.ts';
-import type { NetworkContext } from '../context.ts';
 import type readPdf from '../jobs/read-pdf.ts';
 import type salvagePdf from '../jobs/salvage-pdf.ts';
 import { lockedMetadata, type PdfMetadata } from '../pdf/metadata.ts';
-import { openScratch } from '../scratch.ts';
+import type { NetworkContext } from '../runtime/context.ts';
+import { openScratch } from '../runtime/scratchFile.ts';
 
 /** Left for the answer to be written before the attempt itself is out of time. */
 const MARGIN_MS = 200;

@@ -5,7 +5,7 @@ import { createEcho, type Echo } from '../../egress/icmp.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/ping.ts';
-import type { NetworkContext } from '../context.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 type Input = ToolInput<typeof definition>;
 type Output = ToolOutput<typeof definition>;

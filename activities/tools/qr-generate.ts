@@ -3,7 +3,7 @@ import { invalidInput } from '../../schemas/errors.ts';
 import { leastSize, tooLong } from '../../schemas/formats/qr.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/qr-generate.ts';
-import { encodeBilevelPng } from '../png.ts';
+import { encodeBilevelPng } from '../images/png.ts';
 
 type Modules = QRCode['modules'];
 

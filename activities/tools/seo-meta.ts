@@ -1,9 +1,9 @@
 import type { ToolInput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/seo-meta.ts';
-import type { NetworkContext } from '../context.ts';
-import type { Encoded } from '../encoded.ts';
 import { readPage } from '../html/read.ts';
 import type readPageMeta from '../jobs/read-page-meta.ts';
+import type { NetworkContext } from '../runtime/context.ts';
+import type { Encoded } from '../runtime/encodedOutput.ts';
 
 /** Reads what one page tells search engines, whatever status it comes with. */
 export async function run(

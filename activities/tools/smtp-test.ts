@@ -1,7 +1,7 @@
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/smtp-test.ts';
-import type { NetworkContext } from '../context.ts';
 import type redact from '../jobs/redact-output.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 import { converse, newFindings } from '../smtp/conversation.ts';
 import { redactOutput, saidIn } from '../smtp/redactOutput.ts';
 import { isServerFault, openSession } from '../smtp/session.ts';

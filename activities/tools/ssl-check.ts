@@ -4,11 +4,11 @@ import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { parseHostPort } from '../../schemas/formats/hostPort.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition, { HTTPS_PORT } from '../../schemas/tools/ssl-check.ts';
-import { alternativeNames } from '../alternativeNames.ts';
-import type { NetworkContext } from '../context.ts';
-import { distinguishedName } from '../distinguishedName.ts';
-import { readX509 } from '../readX509.ts';
-import { weakness } from '../weakness.ts';
+import { alternativeNames } from '../certificates/alternativeNames.ts';
+import { distinguishedName } from '../certificates/distinguishedName.ts';
+import { readX509 } from '../certificates/readX509.ts';
+import { weakness } from '../certificates/weakness.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 type Output = ToolOutput<typeof definition>;
 

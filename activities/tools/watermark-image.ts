@@ -1,11 +1,11 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/watermark-image.ts';
-import type { NetworkContext } from '../context.ts';
-import { downloadFile } from '../downloadFile.ts';
+import { downloadFile } from '../download/downloadFile.ts';
 import { imageAnswer } from '../images/answer.ts';
 import { readImageHeader } from '../images/header.ts';
 import type watermark from '../jobs/watermark.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 const SOURCE_BYTES = 20 * 1024 * 1024;
 const SOURCE_PIXELS = 40_000_000;

@@ -1,9 +1,9 @@
 import type { ToolInput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/web-scrape.ts';
-import type { NetworkContext } from '../context.ts';
-import type { Encoded } from '../encoded.ts';
 import { readPage } from '../html/read.ts';
 import type scrapePage from '../jobs/scrape-page.ts';
+import type { NetworkContext } from '../runtime/context.ts';
+import type { Encoded } from '../runtime/encodedOutput.ts';
 
 /** Reads one page, whatever status it comes with. */
 export async function run(

@@ -1,10 +1,10 @@
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/word-to-pdf.ts';
-import type { NetworkContext } from '../context.ts';
-import { downloadFile } from '../downloadFile.ts';
-import { suggestFileName } from '../fileName.ts';
+import { downloadFile } from '../download/downloadFile.ts';
+import { suggestFileName } from '../download/fileName.ts';
 import type inspectDocument from '../jobs/inspect-document.ts';
 import { type Office, office } from '../office/office.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 const DOCUMENT_BYTES = 25_000_000;
 /** Left for the answer to be written before the attempt itself is out of time. */

@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { startHandOver } from '../handOver.ts';
+import { startHandOver } from '../webhooks/startDispatch.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
 
 const CONNECT_MS = 5000;

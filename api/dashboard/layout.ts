@@ -1,6 +1,6 @@
-import { type Html, html } from '../html.ts';
 import { postForm } from './components/form.ts';
 import { typed } from './components/text.ts';
+import { type Html, html } from './html.ts';
 import type { Viewer } from './viewer.ts';
 
 /** The pages of the menu, in order. */

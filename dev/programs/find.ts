@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isFile } from '../../activities/isFile.ts';
+import { isFile } from '../../activities/runtime/isFile.ts';
 import { cacheFolder, machineEnv } from '../host.mjs';
 import { takeLock } from '../lock.mjs';
 import { type Log, StartError } from '../start-error.ts';

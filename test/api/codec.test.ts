@@ -4,7 +4,7 @@ import test from 'ava';
 import { startUiProxy, type UiProxy } from '../../dev/ui.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadKeyring } from '../../store/keyring.ts';
-import { createCodec } from '../../workers/codec.ts';
+import { createCodec } from '../../workers/platform/codec.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
 import { freshCredentials, makeUser, signIn, signUp } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test from 'ava';
-import { openApiDocument } from '../../api/derive/openapi.ts';
+import { openApiDocument } from '../../api/openapi/openapi.ts';
 import { ERRORS } from '../../schemas/errors.ts';
 import { EVENT_KINDS } from '../../schemas/events.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { codesOfOperation, codesOfTool } from '../../api/derive/codes.ts';
+import { codesOfOperation, codesOfTool } from '../../api/openapi/codes.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { ERRORS, isErrorCode } from '../../schemas/errors.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { loadKeyring } from '../../store/keyring.ts';
-import { connectClient } from '../../workers/temporal.ts';
+import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
 import { until } from '../helpers/books.ts';
 import { type Response as DnsResponse, type Received, reply, soa, startDns } from '../helpers/dns.ts';
@@ -32,9 +32,9 @@ const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'store', 'egress',
 /** The table itself, and what is derived from it. */
 const LISTS = [
   'schemas/errors.ts',
-  'api/derive/codes.ts',
-  'api/derive/remedies.ts',
-  'api/derive/problems.ts',
+  'api/openapi/codes.ts',
+  'api/openapi/remedies.ts',
+  'api/openapi/problems.ts',
 ];
 
 const root = new URL('../../', import.meta.url);

@@ -8,7 +8,7 @@ import { createCalls, IDEMPOTENCY_MS } from '../../store/calls.ts';
 import { createKeyring, type Keyring, loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { createResults } from '../../store/results.ts';
-import { connectClient } from '../../workers/temporal.ts';
+import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, callsOf, closeBooks, until, untilHeld } from '../helpers/books.ts';
 import { reply, type ScriptedDns, soa, startDns } from '../helpers/dns.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { createSettling, type Ended } from '../../api/settling.ts';
+import { createSettling, type Ended } from '../../api/calls/settlement.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { audit } from '../../store/audit.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import test from 'ava';
-import { resultOf } from '../../api/workflowResult.ts';
+import { resultOf } from '../../api/calls/workflowResult.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 let stack: Stack;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { createHandOver } from '../../api/handOver.ts';
+import { createHandOver } from '../../api/webhooks/startDispatch.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';

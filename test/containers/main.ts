@@ -30,7 +30,7 @@ const CREDITS = 10_000;
 /** Ports of this machine that the proxy is published at. */
 const HTTPS_PORT = 18_443;
 const HTTP_PORT = 18_080;
-/** Failed sign-ins that one address has a minute: api/middleware/failureLimit.ts. */
+/** Failed sign-ins that one address has a minute: api/auth/failureLimit.ts. */
 const FAILURES = 60;
 const ONE_SHOT = ['temporal-schema', 'temporal-setup'];
 

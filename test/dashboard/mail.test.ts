@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createEmailVerificationToken } from 'better-auth/api';
 import { pino } from 'pino';
 import { SMTPServer } from 'smtp-server';
-import { createMailer } from '../../api/mailer.ts';
+import { createMailer } from '../../api/mail/mailer.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { takeTurn } from '../../store/deliveries.ts';
 import { loadKeyring } from '../../store/keyring.ts';

@@ -8,7 +8,7 @@ import { createAccounts } from '../../store/accounts.ts';
 import { monthOf } from '../../store/allowance.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
-import { connectClient } from '../../workers/temporal.ts';
+import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, closeBooks, until } from '../helpers/books.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { createAuth } from '../../api/auth.ts';
+import { createAuth } from '../../api/auth/auth.ts';
 import { type Demo, ensureDemo } from '../../dev/demo.ts';
 import { writeDemoFile } from '../../dev/demo-file.ts';
 import { readEnv } from '../../schemas/env.ts';
@@ -10,7 +10,7 @@ import { loadRegistry } from '../../schemas/registry.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { createApiKeys } from '../../store/apiKeys.ts';
 import { loadKeyring } from '../../store/keyring.ts';
-import { createLog } from '../../workers/log.ts';
+import { createLog } from '../../workers/platform/log.ts';
 import { withStore } from '../helpers/account.ts';
 import { startDatabase } from '../helpers/stack.ts';
 

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { pino } from 'pino';
-import { createSettling } from '../../api/settling.ts';
+import { createSettling } from '../../api/calls/settlement.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { createCalls } from '../../store/calls.ts';

@@ -1,4 +1,4 @@
-import { openScratch } from '../../activities/scratch.ts';
+import { openScratch } from '../../activities/runtime/scratchFile.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { guardFor } from './egress.ts';
 

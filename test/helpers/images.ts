@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { encodeBilevelPng } from '../../activities/png.ts';
+import { encodeBilevelPng } from '../../activities/images/png.ts';
 import type { Guard } from '../../egress/guard.ts';
 import { stubNetwork } from './egress.ts';
 import type { LoadedTool } from './tool.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createAuth, type Role } from '../../api/auth.ts';
+import { createAuth, type Role } from '../../api/auth/auth.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { loadKeyring } from '../../store/keyring.ts';
-import { createLog } from '../../workers/log.ts';
+import { createLog } from '../../workers/platform/log.ts';
 import { withStore } from './account.ts';
 import type { Stack } from './stack.ts';
 

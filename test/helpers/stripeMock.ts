@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drain, listen } from '../../api/listen.ts';
 import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
+import { drain, listen } from '../../workers/platform/listen.ts';
 import { findGoProgram } from './goProgram.ts';
 
 const PROGRAM = {

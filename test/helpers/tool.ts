@@ -1,8 +1,8 @@
-import type { NetworkContext, ToolContext } from '../../activities/context.ts';
 import type { Offload } from '../../activities/decoders/offload.ts';
 import { createDecoders, type Decoders } from '../../activities/decoders/pool.ts';
-import { jsonOf } from '../../activities/encoded.ts';
-import { createValidator } from '../../api/derive/validator.ts';
+import type { NetworkContext, ToolContext } from '../../activities/runtime/context.ts';
+import { jsonOf } from '../../activities/runtime/encodedOutput.ts';
+import { createValidator } from '../../api/http/validator.ts';
 import { type Fault, ServiceError } from '../../schemas/errors.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';

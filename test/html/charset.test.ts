@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { legacyHookDecode } from '@exodus/bytes/encoding.js';
 import test from 'ava';
-import { decodeStrictly, decodeText } from '../../activities/charset.ts';
+import { decodeStrictly, decodeText } from '../../activities/download/charset.ts';
 import { decodePage } from '../../activities/html/decode.ts';
 import { type Reader, type Served, startReader } from './chromium.ts';
 

@@ -1,6 +1,6 @@
 import { hash as referenceHash, verify as referenceVerify } from '@node-rs/bcrypt';
 import test from 'ava';
-import { bcryptHash } from '../../activities/bcrypt.ts';
+import { bcryptHash } from '../../activities/passwords/bcrypt.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { killHalfWay } from '../helpers/thread.ts';

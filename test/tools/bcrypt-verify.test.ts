@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash as referenceHash } from '@node-rs/bcrypt';
 import test from 'ava';
-import { bcryptMatches } from '../../activities/bcrypt.ts';
+import { bcryptMatches } from '../../activities/passwords/bcrypt.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { killHalfWay } from '../helpers/thread.ts';

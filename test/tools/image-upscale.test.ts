@@ -2,7 +2,7 @@ import test from 'ava';
 import sharp, { type Sharp } from 'sharp';
 import type { Job, Offload } from '../../activities/decoders/offload.ts';
 import type { Picture } from '../../activities/images/decode.ts';
-import { pngChunk } from '../../activities/png.ts';
+import { pngChunk } from '../../activities/images/png.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
 import { openFast, openNetwork, type Planes } from '../../activities/upscale/network.ts';
 import { openReference } from '../../activities/upscale/reference.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import test from 'ava';
-import { createHandOver } from '../../api/handOver.ts';
+import { createHandOver } from '../../api/webhooks/startDispatch.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { until } from '../helpers/books.ts';
 import { startNamespace } from '../helpers/stack.ts';

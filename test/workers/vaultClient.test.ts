@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import test from 'ava';
-import { createInternalServer } from '../../api/internal.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import { createVault } from '../../store/vault.ts';
+import { createInternalServer } from '../../workers/platform/internalServer.ts';
 import { createVaultClient } from '../../workers/vaultClient.ts';
 
 const SECRETS = { password: 'hunter2' };

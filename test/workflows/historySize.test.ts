@@ -1,7 +1,7 @@
 import test from 'ava';
 import { readEnv } from '../../schemas/env.ts';
 import { loadKeyring } from '../../store/keyring.ts';
-import { connectClient } from '../../workers/temporal.ts';
+import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { callsOf } from '../helpers/books.ts';
 import { startStack } from '../helpers/stack.ts';

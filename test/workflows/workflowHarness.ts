@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { createLedgerActivities } from '../../activities/ledger.ts';
+import { createLedgerActivities } from '../../activities/ledger/ledgerActivities.ts';
 import { parseMasterKeys } from '../../schemas/envValues.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
-import { queueLength } from '../../workers/health.ts';
-import { connectClient, dataConverter } from '../../workers/temporal.ts';
+import { queueLength } from '../../workers/platform/healthChecks.ts';
+import { connectClient, dataConverter } from '../../workers/platform/temporal.ts';
 import type {
   CallPolicy,
   CallRequest,

@@ -1,6 +1,6 @@
 import type { Account } from '../../../store/mongo.ts';
-import { MAX_CREDITS } from '../../adjustment.ts';
-import { setMonthlyAllowance } from '../../allowance.ts';
+import { MAX_CREDITS } from '../../billing/adjustment.ts';
+import { setMonthlyAllowance } from '../../billing/allowance.ts';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';

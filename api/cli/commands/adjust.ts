@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { MAX_CREDITS } from '../../adjustment.ts';
+import { MAX_CREDITS } from '../../billing/adjustment.ts';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, requireAccount } from '../command.ts';

@@ -1,4 +1,4 @@
-import { MAX_CREDITS } from '../../adjustment.ts';
+import { MAX_CREDITS } from '../../billing/adjustment.ts';
 import { UsageError } from '../arguments.ts';
 import type { Command } from '../command.ts';
 

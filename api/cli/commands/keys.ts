@@ -1,7 +1,7 @@
 import { type NewKeyBody, newKeyBody } from '../../../schemas/accountRows.ts';
-import { createValidator } from '../../derive/validator.ts';
-import { newKey } from '../../newKey.ts';
-import { keyRow } from '../../routes/account/rows.ts';
+import { newKey } from '../../account/newKey.ts';
+import { keyRow } from '../../account/rows.ts';
+import { createValidator } from '../../http/validator.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
 import { handOverNow } from '../temporal.ts';
 

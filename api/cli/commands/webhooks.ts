@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { WebhookEndpointDoc } from '../../../store/webhookDocs.ts';
-import { webhookRow } from '../../routes/account/rows.ts';
+import { webhookRow } from '../../account/rows.ts';
 import { CommandError } from '../addresses.ts';
 import { ACCOUNT, type Books, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
 import { withTemporal } from '../temporal.ts';

@@ -1,5 +1,5 @@
 import type { Fault, ServiceError } from '../../../schemas/errors.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html } from '../html.ts';
 import { prose } from './text.ts';
 
 /** A refusal, for the page that shows the form again. */

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html.ts';
+import { type Html, html } from '../html.ts';
 import type { Viewer } from '../viewer.ts';
 import { typed } from './text.ts';
 

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html } from '../html.ts';
 import { table } from './table.ts';
 
 const PICTURES = ['image/png', 'image/jpeg', 'image/webp'];

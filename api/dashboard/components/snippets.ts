@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html } from '../html.ts';
 
 /** Quotes a text for a POSIX shell. */
 const shell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,5 +1,5 @@
 import type { Account } from '../../../store/mongo.ts';
-import type { Html } from '../../html.ts';
+import type { Html } from '../html.ts';
 import { alert } from './alert.ts';
 import { count } from './text.ts';
 

@@ -1,5 +1,5 @@
 import type { PropertySchema, ToolDefinition } from '../../../schemas/tool.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html } from '../html.ts';
 import type { Failure, Labels } from './alert.ts';
 import { type Attributes, choice, inputField, selectField, textField } from './field.ts';
 import { prose } from './text.ts';

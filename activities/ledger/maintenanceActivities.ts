@@ -1,0 +1,62 @@
+import { heartbeat, log } from '@temporalio/activity';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { createAccounts } from '../../store/accounts.ts';
+import { type Channel, findLeftovers, handOver } from '../../store/handOver.ts';
+import type { Ledger } from '../../store/ledger.ts';
+import type { Store } from '../../store/mongo.ts';
+import { type Sweep, sweep } from '../../store/sweeper.ts';
+import { createUndelivered } from '../../store/undelivered.ts';
+import type { MaintenanceActivities } from '../../workflows/types.ts';
+import { workflowIdOf } from '../webhooks/endpointActivities.ts';
+
+/** True when Temporal says that the workflow is closed or that there is none; an error is no answer. */
+async function isOver(client: Client, workflowId: string): Promise<boolean> {
+  heartbeat();
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    return status.name !== 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return true;
+    throw error;
+  }
+}
+
+/** Asks for the cancellation of a call, as when its caller hangs up. */
+async function cancelCall(client: Client, callId: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(callId).cancel();
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
+
+export const createMaintenanceActivities = (
+  store: Store,
+  ledger: Ledger,
+  client: Client,
+  channel: Channel,
+  onSweep: (sweep: Sweep) => void,
+): MaintenanceActivities => ({
+  async sweepLedger() {
+    const swept = await sweep(store, ledger, (callId) => isOver(client, callId));
+    onSweep(swept);
+    return swept;
+  },
+
+  async sweepEvents() {
+    const { accounts, endpoints } = await findLeftovers(store);
+    for (const accountId of accounts) {
+      heartbeat();
+      await handOver(store, accountId, channel);
+    }
+    // Skips endpoints whose workflow is still running.
+    for (const endpointId of endpoints)
+      if (await isOver(client, workflowIdOf(endpointId))) await channel.wake(endpointId);
+  },
+
+  async sweepAnswers() {
+    const undelivered = createUndelivered({ store, ledger, accounts: createAccounts(store) });
+    const swept = await undelivered.sweep((callId) => cancelCall(client, callId), heartbeat);
+    if (swept.cancelled + swept.givenBack > 0) log.warn('calls without a delivered result', { ...swept });
+  },
+});

@@ -1,0 +1,30 @@
+import type { ToolContext } from './context.ts';
+import type { Resource } from './resource.ts';
+
+/** A tool as its worker sees it: what its own file types exactly is, from outside, an object in and an object out. */
+export type RunTool<C extends ToolContext> = (
+  input: Record<string, unknown>,
+  context: C,
+) => Promise<Record<string, unknown>>;
+
+const hasRun = <C extends ToolContext>(module: unknown): module is { run: RunTool<C> } =>
+  typeof module === 'object' && module !== null && 'run' in module && typeof module.run === 'function';
+
+const hasResource = (module: unknown): module is { resource: Resource<AsyncDisposable> } =>
+  typeof module === 'object' && module !== null && 'resource' in module;
+
+const loadModule = (name: string): Promise<unknown> =>
+  import(new URL(`../tools/${name}.ts`, import.meta.url).href);
+
+/** The `run` of `activities/tools/<name>.ts`. @throws when there is none */
+export async function loadTool<C extends ToolContext>(name: string): Promise<RunTool<C>> {
+  const module = await loadModule(name);
+  if (!hasRun<C>(module)) throw new Error(`activities/tools/${name}.ts does not export run()`);
+  return module.run;
+}
+
+/** The `resource` of `activities/tools/<name>.ts`, if it has one. */
+export async function loadResource(name: string): Promise<Resource<AsyncDisposable> | undefined> {
+  const module = await loadModule(name);
+  return hasResource(module) ? module.resource : undefined;
+}

@@ -1,0 +1,138 @@
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { Guard } from '../../egress/guard.ts';
+import type { GuardedResponse } from '../../egress/response.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { isLocalhost } from '../../schemas/formats/localhost.ts';
+import { signatureHeaders } from '../../schemas/webhookSignature.ts';
+import { attemptId, type DeliveryAttempts } from '../../store/deliveryAttempts.ts';
+import { eventBody } from '../../store/events.ts';
+import type { Keyring } from '../../store/keyring.ts';
+import type { EventDoc, Store } from '../../store/mongo.ts';
+import type { DeliveryAttemptDoc, WebhookEndpointDoc } from '../../store/webhookDocs.ts';
+import { signingSecrets } from '../../store/webhookEndpoints.ts';
+import type { DeliveryActivities } from '../../workflows/types.ts';
+
+/** From the look-up of the name to the end of the response's headers. */
+const RESPONSE_MS = 10_000;
+const KEPT_BYTES = 16 * 1024;
+/** Well within the workflow's heartbeat time-out. */
+const HEARTBEAT_MS = 2000;
+
+export interface DeliveryServices {
+  store: Store;
+  keyring: Keyring;
+  attempts: DeliveryAttempts;
+  egress: Guard;
+  /** Whether endpoints on `localhost` are posted to; else only `npm run listen` reaches them. */
+  localhost: boolean;
+}
+
+type Posted = Pick<DeliveryAttemptDoc, 'statusCode' | 'error' | 'durationMs' | 'retryAfterMs'> & {
+  body: string | null;
+};
+
+/** Seconds or a date (RFC 9110, 10.2.3), of the statuses that it is meant for. */
+function readRetryAfter(response: GuardedResponse): number | null {
+  const text = response.header('retry-after');
+  if (text === null || (response.status !== 429 && response.status !== 503)) return null;
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : null;
+}
+
+/** As much of the body as is kept; what breaks off was there until then. */
+async function readBody(response: GuardedResponse): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of response.body) chunks.push(chunk);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** One POST. Whatever the receiver does is an answer here. @throws the signal's reason */
+async function post(
+  { egress, keyring, localhost }: DeliveryServices,
+  endpoint: WebhookEndpointDoc,
+  event: EventDoc,
+  signal: AbortSignal,
+): Promise<Posted> {
+  const now = new Date();
+  const body = eventBody(event);
+  const message = { id: event._id, event: event.event, body, timestamp: Math.floor(now.getTime() / 1000) };
+  const headers: [string, string][] = [
+    ['Content-Type', 'application/json'],
+    ['User-Agent', 'utility-tools-webhooks/1.0'],
+    ['Accept-Encoding', 'identity'],
+    ...signatureHeaders(message, signingSecrets(keyring, endpoint, now)),
+  ];
+  const began = performance.now();
+  try {
+    const target = egress.parseTarget(endpoint.url, { kind: 'url', pointer: '/url' });
+    if (!localhost && isLocalhost(endpoint.url)) throw new ServiceError('target_refused');
+    using response = await egress.request(target, {
+      method: 'POST',
+      headers,
+      body,
+      maxBytes: KEPT_BYTES,
+      overflow: 'truncate',
+      signal,
+      deadline: now.getTime() + RESPONSE_MS,
+    });
+    const durationMs = Math.round(response.elapsedMs);
+    const retryAfterMs = readRetryAfter(response);
+    return {
+      statusCode: response.status,
+      error: null,
+      durationMs,
+      retryAfterMs,
+      body: await readBody(response),
+    };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const durationMs = Math.round(performance.now() - began);
+    return {
+      statusCode: null,
+      error: `${error.code}: ${error.detail}`,
+      durationMs,
+      retryAfterMs: null,
+      body: null,
+    };
+  }
+}
+
+const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
+
+/** The activity of the `delivery` pool: endpoint, URL and secrets are read at each attempt, which is then recorded. */
+export const createDeliveryActivities = (services: DeliveryServices): DeliveryActivities => ({
+  async deliver({ endpointId, deliveryId, attempt }) {
+    const { store, attempts } = services;
+    const id = attemptId(deliveryId, attempt);
+    const asResult = ({ statusCode, retryAfterMs }: Pick<Posted, 'statusCode' | 'retryAfterMs'>) => ({
+      kind: 'posted' as const,
+      ok: isSuccess(statusCode),
+      attemptId: id,
+      retryAfterMs,
+    });
+    // A worker that died after it had written this down did all that was to be done.
+    const earlier = await attempts.find(id);
+    if (earlier !== null) return asResult(earlier);
+    const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
+    const delivery = await store.deliveries.findOne({ _id: deliveryId });
+    if (endpoint === null || endpoint.state === 'disabled' || delivery === null) return { kind: 'unsent' };
+    const event = await store.events.findOne({ _id: delivery.eventId });
+    if (event === null) throw new Error(`no event ${delivery.eventId}`);
+
+    const at = new Date();
+    const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
+    try {
+      const { body, ...posted } = await post(services, endpoint, event, cancellationSignal());
+      const { accountId, eventId } = delivery;
+      const row = { _id: id, accountId, endpointId, eventId, event: event.event, attempt, at, ...posted };
+      await attempts.record(row, body);
+      return asResult(posted);
+    } finally {
+      clearInterval(beat);
+    }
+  },
+});

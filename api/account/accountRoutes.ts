@@ -1,0 +1,48 @@
+import { getAccount, listCalls, listEvents } from '../../schemas/account.ts';
+import { invalidInput } from '../../schemas/errors.ts';
+import type { Lists } from '../../store/lists.ts';
+import type { Serve } from '../http/operation.ts';
+import { webhookRoutes } from '../webhooks/webhookRoutes.ts';
+import type { Webhooks } from '../webhooks/webhookService.ts';
+import { eventRows } from './eventRows.ts';
+import { keyRoutes } from './keyRoutes.ts';
+import type { Keys } from './keyService.ts';
+import { ledgerRoutes } from './ledgerRoutes.ts';
+import { accountRow, callRow } from './rows.ts';
+
+interface Dependencies {
+  lists: Lists;
+  keys: Keys;
+  webhooks: Webhooks;
+}
+
+/** JavaScript makes no date of a leap second, which a date-time may name. */
+function asDate(name: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) throw invalidInput([{ pointer: `/${name}`, message: 'is no time' }]);
+  return date;
+}
+
+/** The Account API. */
+export function accountRoutes(serve: Serve, deps: Dependencies): void {
+  const { lists } = deps;
+
+  serve(getAccount, async ({ caller }) => accountRow(caller.account));
+
+  serve(listCalls, async ({ caller, query }) => {
+    const { from, to, tool, state, ...page } = query;
+    const filter = { tool, state, from: asDate('from', from), to: asDate('to', to) };
+    const { items, nextCursor } = await lists.calls(caller.account._id, filter, page);
+    return { items: items.map(callRow), nextCursor };
+  });
+
+  serve(listEvents, ({ caller, query }) => {
+    const { event, state, ...page } = query;
+    return eventRows(lists, caller.account._id, { event, state }, page);
+  });
+
+  ledgerRoutes(serve, lists);
+  keyRoutes(serve, deps.keys);
+  webhookRoutes(serve, deps.webhooks);
+}

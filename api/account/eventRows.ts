@@ -1,0 +1,17 @@
+import type { EventRow } from '../../schemas/accountRows.ts';
+import type { EventFilter } from '../../store/eventPages.ts';
+import type { Lists } from '../../store/lists.ts';
+import type { Page, PageRequest } from '../../store/pages.ts';
+import { eventRow } from './rows.ts';
+
+/** Events with their deliveries, as the Account API and the dashboard show them. */
+export async function eventRows(
+  lists: Lists,
+  accountId: string,
+  filter: EventFilter,
+  page: PageRequest,
+): Promise<Page<EventRow>> {
+  const { items, nextCursor } = await lists.events(accountId, filter, page);
+  const deliveries = await lists.deliveries(items.map(({ _id }) => _id));
+  return { items: items.map((event) => eventRow(event, deliveries.get(event._id) ?? [])), nextCursor };
+}

@@ -1,0 +1,29 @@
+import { Readable } from 'node:stream';
+import { listLedger } from '../../schemas/account.ts';
+import { ledgerEntry } from '../../schemas/accountRows.ts';
+import type { Lists } from '../../store/lists.ts';
+import type { EntryDoc } from '../../store/mongo.ts';
+import { Download, type Serve } from '../http/operation.ts';
+import { csvRecord } from './csv.ts';
+import { entryRow } from './rows.ts';
+
+const COLUMNS = ledgerEntry.required;
+
+/** The rows of a statement as CSV, header first. */
+export async function* statement(entries: AsyncIterable<EntryDoc>): AsyncGenerator<string> {
+  yield csvRecord(COLUMNS);
+  for await (const entry of entries) {
+    const row = entryRow(entry);
+    yield csvRecord(COLUMNS.map((column) => row[column]));
+  }
+}
+
+/** The statement: a page of it as JSON, all of it as CSV. */
+export function ledgerRoutes(serve: Serve, lists: Lists): void {
+  serve(listLedger, async ({ caller, query, as }) => {
+    if (as !== null)
+      return new Download('ledger.csv', Readable.from(statement(await lists.statement(caller.account._id))));
+    const { items, nextCursor } = await lists.entries(caller.account._id, query);
+    return { items: items.map(entryRow), nextCursor };
+  });
+}

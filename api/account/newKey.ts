@@ -1,0 +1,26 @@
+import type { NewKeyBody } from '../../schemas/accountRows.ts';
+import { type Fault, invalidInput } from '../../schemas/errors.ts';
+import type { Registry } from '../../schemas/registry.ts';
+import type { NewKey } from '../../store/apiKeys.ts';
+
+/**
+ * What a request for a key asks for, after the checks that its schema cannot express.
+ *
+ * @throws ServiceError invalid_input: unknown tools, tools without their scope, an expiry that has passed
+ */
+export function newKey(accountId: string, body: NewKeyBody, registry: Registry): NewKey {
+  const { name, scopes, tools } = body;
+  const scope = scopes.includes('tools') ? 'tools' : 'account';
+  const expiresAt = body.expiresAt === null ? null : new Date(body.expiresAt);
+
+  const faults: Fault[] = (tools ?? []).flatMap((tool, index) =>
+    registry.has(tool) ? [] : [{ pointer: `/tools/${index}`, message: 'is not a tool' }],
+  );
+  if (tools !== null && scope !== 'tools')
+    faults.push({ pointer: '/tools', message: 'goes with the scope "tools" only' });
+  // Not `<=`: a leap second is a valid date-time of which JavaScript makes no date, and that compares to nothing.
+  if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
+    faults.push({ pointer: '/expiresAt', message: 'must be in the future' });
+  if (faults.length > 0) throw invalidInput(faults);
+  return { accountId, name, scope, tools, expiresAt };
+}

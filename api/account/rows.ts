@@ -1,0 +1,107 @@
+import type {
+  AccountRow,
+  CallRow,
+  DeliveryRow,
+  EntryRow,
+  EventRow,
+  KeyRow,
+} from '../../schemas/accountRows.ts';
+import { EVENT_KINDS, LOW_CREDITS } from '../../schemas/events.ts';
+import type { AttemptRow, WebhookRow } from '../../schemas/webhookRows.ts';
+import type { Account, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../store/mongo.ts';
+import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from '../../store/webhookDocs.ts';
+
+const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+export const accountRow = (account: Account): AccountRow => ({
+  id: account._id,
+  email: account.email,
+  balance: account.balance,
+  reserved: account.reserved,
+  available: account.balance - account.reserved,
+  lowThreshold: LOW_CREDITS,
+  monthlyAllowance: account.monthlyAllowance,
+});
+
+export const callRow = (call: CallDoc): CallRow => ({
+  id: call._id,
+  tool: call.tool,
+  cost: call.cost,
+  charged: call.charged,
+  state: call.state,
+  code: call.code,
+  startedAt: call.startedAt.toISOString(),
+  // Start and end are read from the clocks of two machines, which may differ by more than a short call takes.
+  durationMs:
+    call.finishedAt === null ? null : Math.max(0, call.finishedAt.getTime() - call.startedAt.getTime()),
+  keyPrefix: call.keyPrefix,
+});
+
+export const entryRow = (entry: EntryDoc): EntryRow => ({
+  id: entry._id,
+  at: entry.at.toISOString(),
+  type: entry.type,
+  amount: entry.amount,
+  balanceAfter: entry.balanceAfter,
+  callId: entry.callId,
+  tool: entry.tool,
+  source: entry.source,
+  reference: entry.reference,
+});
+
+export const keyRow = (key: ApiKeyDoc): KeyRow => ({
+  id: key._id,
+  name: key.name,
+  prefix: key.prefix,
+  scopes: [key.scope],
+  tools: key.tools,
+  createdAt: key.createdAt.toISOString(),
+  lastUsedAt: iso(key.lastUsedAt),
+  expiresAt: iso(key.expiresAt),
+  revokedAt: iso(key.revokedAt),
+});
+
+const deliveryRow = (delivery: DeliveryDoc): DeliveryRow => ({
+  id: delivery._id,
+  endpointId: delivery.endpointId,
+  state: delivery.state,
+  attempts: delivery.attempts,
+  nextAt: iso(delivery.nextAt),
+});
+
+export const eventRow = (event: EventDoc, deliveries: readonly DeliveryDoc[]): EventRow => ({
+  id: event._id,
+  event: event.event,
+  createdAt: event.createdAt.toISOString(),
+  data: event.data,
+  deliveries: deliveries.map(deliveryRow),
+});
+
+/** When a secret that waits takes over; one that has done so waits no longer. */
+function rotationEndsAt({ next }: WebhookEndpointDoc): string | null {
+  return next === null || next.from.getTime() <= Date.now() ? null : next.from.toISOString();
+}
+
+export const webhookRow = (endpoint: WebhookEndpointDoc): WebhookRow => ({
+  id: endpoint._id,
+  url: endpoint.url,
+  events: endpoint.events ?? [...EVENT_KINDS],
+  state: endpoint.state,
+  consecutiveFailures: endpoint.failures,
+  createdAt: endpoint.createdAt.toISOString(),
+  disabledAt: iso(endpoint.disabledAt),
+  rotationEndsAt: rotationEndsAt(endpoint),
+});
+
+/** @param bodies what receivers answered, by the ids of the attempts */
+export const attemptRow = (attempt: DeliveryAttemptDoc, bodies: ReadonlyMap<string, string>): AttemptRow => ({
+  id: attempt._id,
+  eventId: attempt.eventId,
+  event: attempt.event,
+  attempt: attempt.attempt,
+  at: attempt.at.toISOString(),
+  statusCode: attempt.statusCode,
+  durationMs: attempt.durationMs,
+  error: attempt.error,
+  responseBody: bodies.get(attempt._id) ?? null,
+});

@@ -1,0 +1,37 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Accounts } from '../../store/accounts.ts';
+import type { ApiKeys } from '../../store/apiKeys.ts';
+import type { Caller, Context } from '../http/context.ts';
+
+/** Answers who may be told 401 yet again from this address; throws rate_limited when it was too often. */
+export type FailureLimit = (address: string) => Promise<void>;
+
+interface Dependencies {
+  apiKeys: ApiKeys;
+  accounts: Accounts;
+  onFailure: FailureLimit;
+  /** Whose session the request carries; asked only where there is no Authorization header. Left out: keys alone. */
+  session?: (ctx: Context) => Promise<Caller | null>;
+}
+
+const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
+
+/** The account and key of a request. @throws ServiceError missing_api_key, invalid_api_key, rate_limited */
+export function createAuthenticate({ apiKeys, accounts, onFailure, session }: Dependencies) {
+  return async (ctx: Context): Promise<void> => {
+    const header = ctx.get('Authorization');
+    const owner = header === '' && session !== undefined ? await session(ctx) : null;
+    if (owner !== null) {
+      ctx.state.caller = owner;
+      return;
+    }
+    const presented = BEARER.exec(header)?.[1];
+    const key = presented === undefined ? null : await apiKeys.authenticate(presented);
+    const account = key === null ? null : await accounts.find(key.accountId);
+    if (key === null || account === null) {
+      await onFailure(ctx.ip);
+      throw new ServiceError(header === '' ? 'missing_api_key' : 'invalid_api_key');
+    }
+    ctx.state.caller = { account, key };
+  };
+}

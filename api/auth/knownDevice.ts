@@ -1,0 +1,48 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Env } from '../../schemas/env.ts';
+import type { Keyring } from '../../store/keyring.ts';
+import type { Context } from '../http/context.ts';
+import { emailKey } from './attemptLimit.ts';
+
+/**
+ * Device cookies as in OWASP's "Slow Down Online Guessing Attacks with Device Cookies": a browser that has signed in to
+ * an account gets a signed nonce, by which its later attempts are counted apart from those of strangers.
+ */
+export interface KnownDevices {
+  /** The nonce of this browser if it has signed in with this e-mail before. */
+  find(ctx: Context, email: string): string | null;
+  /** Gives the browser a nonce unless it has one. */
+  remember(ctx: Context, email: string): void;
+}
+
+const NONCE_BYTES = 16;
+const MAX_AGE_SECONDS = 365 * 86_400;
+
+/** One cookie an account, named for the hash of its e-mail. */
+const nameFor = (email: string): string => `utility-tools.device.${emailKey(email).slice(0, 16)}`;
+
+export function createKnownDevices(keyring: Keyring, { PUBLIC_URL }: Pick<Env, 'PUBLIC_URL'>): KnownDevices {
+  const secure = PUBLIC_URL?.startsWith('https:') ? '; Secure' : '';
+  const sign = (nonce: string, email: string, keyId?: string) =>
+    keyring.mac('device', `${nonce} ${email.toLowerCase()}`, keyId);
+
+  const find: KnownDevices['find'] = (ctx, email) => {
+    const value = Buffer.from(ctx.cookies.get(nameFor(email)) ?? '', 'base64url').toString();
+    const [nonce = '', mac = ''] = value.split(' ');
+    const keyId = mac.slice(0, mac.indexOf(':'));
+    if (!keyring.has(keyId)) return null;
+    const [given, right] = [Buffer.from(mac), Buffer.from(sign(nonce, email, keyId))];
+    return given.length === right.length && timingSafeEqual(given, right) ? nonce : null;
+  };
+
+  return {
+    find,
+    remember(ctx, email) {
+      if (find(ctx, email) !== null) return;
+      const nonce = randomBytes(NONCE_BYTES).toString('base64url');
+      const value = Buffer.from(`${nonce} ${sign(nonce, email)}`).toString('base64url');
+      const attributes = `Path=/; Max-Age=${MAX_AGE_SECONDS}; HttpOnly; SameSite=Lax${secure}`;
+      ctx.append('Set-Cookie', `${nameFor(email)}=${value}; ${attributes}`);
+    },
+  };
+}

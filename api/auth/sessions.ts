@@ -1,0 +1,44 @@
+import { fromNodeHeaders } from 'better-auth/node';
+import type { Env } from '../../schemas/env.ts';
+import type { Accounts } from '../../store/accounts.ts';
+import type { Caller, Context } from '../http/context.ts';
+import { isSameOrigin } from '../http/origin.ts';
+import type { Auth, SignedIn, User } from './auth.ts';
+
+/** What the session cookie of a request says. */
+export interface Sessions {
+  signedIn(ctx: Context): Promise<Omit<SignedIn, 'setCookie'> | null>;
+  user(ctx: Context): Promise<User | null>;
+  /** The user's account, for routes that also take a key. Null also for a change asked for by another origin's page. */
+  callerFromSession(ctx: Context): Promise<Caller | null>;
+}
+
+interface Dependencies {
+  auth: Auth;
+  accounts: Accounts;
+  env: Pick<Env, 'PUBLIC_URL'>;
+}
+
+const changesNothing = (ctx: Context): boolean => ctx.method === 'GET' || ctx.method === 'HEAD';
+
+export function createSessions({ auth, accounts, env }: Dependencies): Sessions {
+  async function signedIn(ctx: Context): Promise<SignedIn | null> {
+    if (ctx.get('Cookie') === '') return null;
+    const found = await auth.signedIn(fromNodeHeaders(ctx.req.headers));
+    if (found !== null && found.setCookie.length > 0) ctx.append('Set-Cookie', found.setCookie);
+    return found;
+  }
+
+  const user = async (ctx: Context): Promise<User | null> => (await signedIn(ctx))?.user ?? null;
+
+  return {
+    signedIn,
+    user,
+    async callerFromSession(ctx) {
+      if (!changesNothing(ctx) && !isSameOrigin(ctx, env.PUBLIC_URL)) return null;
+      const owner = await user(ctx);
+      const account = owner && (await accounts.find(owner.accountId));
+      return account && { account, key: null };
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import type { Logger } from 'pino';
+import type { Env } from '../../schemas/env.ts';
+import type { StripeService } from './stripeService.ts';
+
+type Variables = 'STRIPE_SECRET_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_API_URL';
+
+/** Null where no keys are set. The package is loaded only where it is used: it takes 30 MB. */
+export async function openStripe(env: Pick<Env, Variables>, log: Logger): Promise<StripeService | null> {
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = env;
+  if (secretKey === null || webhookSecret === null) return null;
+  const { createStripeService } = await import('./stripeService.ts');
+  return createStripeService({ secretKey, webhookSecret, apiUrl: env.STRIPE_API_URL, log });
+}

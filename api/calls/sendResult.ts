@@ -1,0 +1,58 @@
+import { isRecord } from '../../schemas/isRecord.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
+import { prefersRaw } from '../http/accept.ts';
+import type { Context } from '../http/context.ts';
+
+const EXTENSIONS: Record<string, string> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'application/pdf': 'pdf',
+};
+
+/** `mimeType` -> `Mime-Type` */
+export const kebab = (field: string): string => {
+  const words = field.replace(/[A-Z]/g, (letter) => `-${letter}`);
+  return words.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
+};
+
+/** For readers of Content-Disposition that know no `filename*` (RFC 6266, 4.3): Latin-1 in it is read in many ways. */
+const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
+
+/**
+ * Answers with a tool's output: the JSON as it was stored, to the byte, or the bytes of its file when the caller's
+ * Accept ranks their type above JSON. The other fields are headers then.
+ */
+export function sendResult(ctx: Context, tool: ToolDefinition, json: string | Buffer): void {
+  ctx.status = 200;
+  ctx.vary('Accept');
+  if (tool.raw !== undefined && sendRaw(ctx, tool, tool.raw, json)) return;
+  ctx.body = json;
+  ctx.type = 'application/json';
+}
+
+function sendRaw(
+  ctx: Context,
+  tool: ToolDefinition,
+  raw: NonNullable<ToolDefinition['raw']>,
+  json: string | Buffer,
+): boolean {
+  const accept = ctx.get('Accept');
+  // Parsing a large result only to send it as it was would be waste.
+  if (accept === '' || accept === '*/*') return false;
+  const output: unknown = JSON.parse(json.toString());
+  if (!isRecord(output)) return false;
+  const mimeType = String(output[raw.mimeType]);
+  if (!prefersRaw(accept, mimeType)) return false;
+  for (const [field, value] of Object.entries(output)) {
+    if (field === raw.data) continue;
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    ctx.set(`X-Result-${kebab(field)}`, encodeURIComponent(text.toWellFormed()));
+  }
+  const named = raw.fileName === undefined ? undefined : output[raw.fileName];
+  const name = typeof named === 'string' ? named : `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;
+  ctx.attachment(name, { type: 'inline', fallback: asciiName(name) });
+  ctx.body = Buffer.from(String(output[raw.data]), 'base64');
+  ctx.type = mimeType;
+  return true;
+}

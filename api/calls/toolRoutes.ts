@@ -1,0 +1,91 @@
+import type Router from '@koa/router';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Registry } from '../../schemas/registry.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
+import { readJson } from '../http/body.ts';
+import type { Context, State } from '../http/context.ts';
+import { sendProblem } from '../http/problem.ts';
+import type { TakeTokens } from '../http/rateLimit.ts';
+import { deliver } from './deliver.ts';
+import type { Outages } from './outages.ts';
+import { sendResult } from './sendResult.ts';
+import type { Called, ToolCalls } from './toolCalls.ts';
+
+export const DEFAULT_BODY_BYTES = 1_048_576;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+interface Dependencies {
+  registry: Registry;
+  toolCalls: ToolCalls;
+  outages: Outages;
+  authenticate(ctx: Context): Promise<void>;
+  rateLimit: TakeTokens;
+}
+
+function idempotencyKey(ctx: Context): string | null {
+  const key = ctx.req.headers['idempotency-key'];
+  if (key === undefined) return null;
+  if (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key))
+    throw new ServiceError('invalid_header', {
+      detail: 'Idempotency-Key: 1 to 255 visible ASCII characters.',
+    });
+  return key;
+}
+
+function maxCredits(ctx: Context): number {
+  const text = ctx.req.headers['x-max-credits'];
+  if (text === undefined) return Number.POSITIVE_INFINITY;
+  if (typeof text !== 'string' || !/^\d{1,15}$/.test(text))
+    throw new ServiceError('invalid_header', { detail: 'X-Max-Credits: a whole number of credits.' });
+  return Number(text);
+}
+
+/** One route for every tool: what differs between tools is in their definitions. */
+export function toolRoutes(router: Router<State>, deps: Dependencies): void {
+  const { registry, toolCalls, outages, authenticate, rateLimit } = deps;
+
+  function answer(ctx: Context, tool: ToolDefinition, called: Called): void {
+    const { ending, available, replayed, charged } = called;
+    ctx.set('X-Credits-Charged', String(charged));
+    if (available !== null) ctx.set('X-Credits-Remaining', String(available));
+    if (replayed) ctx.set('Idempotent-Replayed', 'true');
+    if ('error' in ending) sendProblem(ctx, ending.error, called.requestId);
+    else sendResult(ctx, tool, ending.output);
+  }
+
+  router.post('/api/v1/tools/:tool', async (ctx) => {
+    // Before the first await: a caller may hang up during the checks.
+    const hangup = new AbortController();
+    ctx.res.once('close', () => hangup.abort());
+    // Without it not even the key can be checked.
+    outages.refuse('mongodb');
+    await authenticate(ctx);
+    const tool = registry.get(ctx.params.tool ?? '');
+    if (tool === undefined) throw new ServiceError('unknown_tool');
+    const { caller } = ctx.state;
+    const { account } = caller;
+    ctx.set('Cache-Control', 'no-store');
+    ctx.set('X-Credits-Cost', String(tool.price));
+    ctx.set('X-Credits-Charged', '0');
+    ctx.set('X-Credits-Remaining', String(account.balance - account.reserved));
+    await rateLimit(ctx, () => toolCalls.authorize(caller, tool));
+    const [idempotency, max] = [idempotencyKey(ctx), maxCredits(ctx)];
+    const input = toolCalls.validate(
+      tool,
+      await readJson(ctx.req, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES),
+    );
+    const called = await toolCalls.run({
+      caller,
+      tool,
+      input,
+      idempotencyKey: idempotency,
+      requestId: ctx.state.requestId,
+      hangup: hangup.signal,
+      max,
+    });
+    await deliver(ctx.res, called, () => answer(ctx, tool, called)).catch((fault: unknown) => {
+      ctx.set('X-Credits-Charged', '0');
+      throw fault;
+    });
+  });
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { Env } from '../../../schemas/env.ts';
+import type { RateLimit } from '../../../schemas/envValues.ts';
+import { invalidInput, ServiceError } from '../../../schemas/errors.ts';
+import type { Pack } from '../../../schemas/formats/packs.ts';
+import type { Taken } from '../../../store/buckets.ts';
+import type { Lists } from '../../../store/lists.ts';
+import type { Payments } from '../../../store/payments.ts';
+import { accountRow } from '../../account/rows.ts';
+import type { StripeService } from '../../billing/stripeService.ts';
+import type { Context } from '../../http/context.ts';
+import { ownOrigin } from '../../http/origin.ts';
+import type { HandOver } from '../../webhooks/startDispatch.ts';
+import { referenceOf } from '../formReference.ts';
+import {
+  attempt,
+  type Desk,
+  formsMayLeadTo,
+  goTo,
+  type Submission,
+  sendPage,
+  type Visit,
+} from '../pageRouter.ts';
+import {
+  CREDITS_PATH,
+  type CreditsPage,
+  creditsPage,
+  OUTCOMES,
+  type Outcome,
+  type Selling,
+} from '../pages/creditsPage.ts';
+import { TEST_CHECKOUT_PATH, testCheckoutPage } from '../pages/testCheckoutPage.ts';
+import { single } from '../query.ts';
+import type { Viewer } from '../viewer.ts';
+
+interface Dependencies {
+  lists: Lists;
+  payments: Payments;
+  handOver: HandOver;
+  /** Counts what an account does too often; null: nothing is counted. */
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
+  /** Null where it is not set up. */
+  stripe: StripeService | null;
+  env: Pick<Env, 'CREDIT_PACKS' | 'NODE_ENV' | 'PUBLIC_URL'>;
+}
+
+const ROWS = 50;
+/** Stripe limits how often we ask it, for all owners together. */
+const CHECKOUTS = { rate: 10 / 60, burst: 10 };
+const STRIPE_CHECKOUT = 'https://checkout.stripe.com';
+
+/** One pack, once. */
+interface Choice {
+  pack: Pack;
+  reference: string;
+}
+
+/** Lines of the statement among which a purchase that was just made is looked for. */
+const NEWEST_LINES = { limit: 100 };
+
+const isOutcome = (text: string): text is Outcome => Object.hasOwn(OUTCOMES, text);
+
+function sellingOf({ stripe, env }: Pick<Dependencies, 'stripe' | 'env'>): Selling {
+  const packs = env.CREDIT_PACKS;
+  if (stripe !== null) return { by: 'stripe', packs };
+  // Whoever can sign up could help themselves.
+  return env.NODE_ENV === 'production' ? null : { by: 'test', packs };
+}
+
+/** What an account has, was granted and bought, and the way to buy more. */
+export function creditPages(desk: Desk, deps: Dependencies): void {
+  const { lists, payments, handOver, takeToken, stripe, env } = deps;
+  const selling = sellingOf(deps);
+
+  async function page({ ctx, viewer }: Visit, more: Partial<CreditsPage> = {}): Promise<string> {
+    if (stripe !== null) formsMayLeadTo(ctx, STRIPE_CHECKOUT);
+    const accountId = viewer.account._id;
+    const [grants, purchases] = await Promise.all([
+      lists.grants(accountId, ROWS),
+      payments.list(accountId, ROWS),
+    ]);
+    const account = accountRow(viewer.account);
+    return creditsPage({ viewer, account, grants, purchases, selling, reference: randomUUID(), ...more });
+  }
+
+  /** Credits of the newest purchase that settled the account's shortfall. */
+  async function settledOf(accountId: string): Promise<number> {
+    const [purchases, lines] = await Promise.all([
+      payments.list(accountId, 1),
+      lists.entries(accountId, NEWEST_LINES),
+    ]);
+    const line = lines.items.find(
+      ({ type, reference }) => type === 'recovery' && reference === purchases[0]?._id,
+    );
+    return line === undefined ? 0 : -line.amount;
+  }
+
+  /** @throws ServiceError invalid_input: not on sale, or not from our page; not_found: not sold in this way */
+  function choiceOf(by: 'stripe' | 'test', fields: URLSearchParams): Choice {
+    if (selling?.by !== by) throw new ServiceError('not_found');
+    const pack = selling.packs.find(({ credits }) => String(credits) === fields.get('pack'));
+    if (pack === undefined) throw invalidInput([{ pointer: '/pack', message: 'is not on sale' }]);
+    const reference = referenceOf(fields);
+    if (reference === null)
+      throw invalidInput([{ pointer: '/pack', message: 'has to be chosen on this page' }]);
+    return { pack, reference };
+  }
+
+  async function startByStripe(ctx: Context, { account }: Viewer, choice: Choice, service: StripeService) {
+    const taken = await takeToken?.(`checkout:${account._id}`, CHECKOUTS);
+    if (taken?.allowed === false)
+      throw new ServiceError('rate_limited', {
+        detail: 'At most ten checkouts a minute.',
+        retryAfter: taken.retryAfterSeconds,
+      });
+    const back = (outcome: Outcome) => `${env.PUBLIC_URL ?? ownOrigin(ctx)}${CREDITS_PATH}?done=${outcome}`;
+    return service.startCheckout({
+      ...choice,
+      accountId: account._id,
+      email: account.email,
+      paidUrl: back('paid'),
+      cancelledUrl: back('cancelled'),
+    });
+  }
+
+  const startTest = ({ pack, reference }: Choice): string =>
+    `${TEST_CHECKOUT_PATH}?${new URLSearchParams({ pack: String(pack.credits), reference })}`;
+
+  desk.get(CREDITS_PATH, async (visit) => {
+    const done = single(visit.ctx, 'done');
+    const { _id } = visit.viewer.account;
+    const more = isOutcome(done)
+      ? { outcome: done, settled: done === 'cancelled' ? 0 : await settledOf(_id) }
+      : {};
+    sendPage(visit.ctx, await page(visit, more));
+  });
+
+  const buy = async (visit: Submission) => {
+    const { ctx, viewer, form } = visit;
+    const start = async () => {
+      const address =
+        stripe === null
+          ? startTest(choiceOf('test', form))
+          : await startByStripe(ctx, viewer, choiceOf('stripe', form), stripe);
+      goTo(ctx, address);
+    };
+    await attempt(ctx, start, (failure) => page(visit, { failure }));
+  };
+  desk.post(`${CREDITS_PATH}/buy`, buy, { page: () => CREDITS_PATH });
+
+  desk.get(TEST_CHECKOUT_PATH, async (visit) => {
+    const { ctx, viewer } = visit;
+    const show = async () =>
+      sendPage(ctx, testCheckoutPage({ viewer, ...choiceOf('test', new URLSearchParams(ctx.querystring)) }));
+    await attempt(ctx, show, (failure) => page(visit, { failure }));
+  });
+
+  desk.post(TEST_CHECKOUT_PATH, async (visit) => {
+    const { ctx, viewer, form } = visit;
+    const pay = async () => {
+      const { pack, reference } = choiceOf('test', form);
+      const { credits, amount, currency } = pack;
+      const accountId = viewer.account._id;
+      const paymentId = `test_${reference}`;
+      const fact = { kind: 'paid', accountId, credits, amount, test: true } as const;
+      const { status } = await payments.record({ paymentId, source: paymentId, currency, fact });
+      if (status === 'mismatch')
+        throw invalidInput([{ pointer: '/pack', message: 'was bought already, and it was another one' }]);
+      handOver(accountId);
+      goTo(ctx, `${CREDITS_PATH}?done=bought`);
+    };
+    await attempt(ctx, pay, (failure) => page(visit, { failure }));
+  });
+}

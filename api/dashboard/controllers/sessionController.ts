@@ -1,0 +1,91 @@
+import type { Env } from '../../../schemas/env.ts';
+import type { AskAuth } from '../../auth/authRoutes.ts';
+import type { Sessions } from '../../auth/sessions.ts';
+import type { Context } from '../../http/context.ts';
+import type { Mails } from '../../mail/messages.ts';
+import { type Again, assertNoFault, codeOf, failureOf, refusalOf, withinLimits } from '../authRefusal.ts';
+import { type Desk, goTo, HOME, readFields, SIGN_IN, type Submission, sendPage } from '../pageRouter.ts';
+import { type SignInNews, signInPage, signUpPage } from '../pages/signInPage.ts';
+import { checkMailPage } from '../pages/verificationPage.ts';
+import { single } from '../query.ts';
+
+interface Dependencies {
+  askAuth: AskAuth;
+  sessions: Sessions;
+  mails: Pick<Mails, 'delivers'>;
+  env: Pick<Env, 'FREE_CREDITS'>;
+}
+
+/** How better-auth answers what is no e-mail, and a wrong password. */
+const WRONG = [400, 401];
+/** Only who knows the password is told this. */
+const UNVERIFIED = { status: 403, code: 'EMAIL_NOT_VERIFIED' };
+
+const newsOf = (ctx: Context): SignInNews | null =>
+  (['verified', 'reset'] as const).find((news) => news === single(ctx, 'done')) ?? null;
+
+/** Takes over what better-auth says to the browser. */
+const keepCookies = (ctx: Context, response: Response): void =>
+  ctx.append('Set-Cookie', response.headers.getSetCookie());
+
+/** Sign-up, sign-in and sign-out. */
+export function sessionPages(desk: Desk, { askAuth, sessions, mails, env }: Dependencies): void {
+  const isSignedIn = async (ctx: Context) => (await sessions.user(ctx)) !== null;
+
+  desk.open('get', SIGN_IN, async (ctx) => {
+    if (await isSignedIn(ctx)) return goTo(ctx, HOME);
+    sendPage(ctx, signInPage({ again: null, news: newsOf(ctx) }));
+  });
+
+  desk.open('post', SIGN_IN, async (ctx) => {
+    const form = await readFields(ctx);
+    const [email, password] = [form.get('email') ?? '', form.get('password') ?? ''];
+    const again: Again = (status, failure) =>
+      sendPage(ctx, signInPage({ again: { failure, email }, news: null }), status);
+    const step = async () => {
+      const response = await askAuth(ctx, 'sign-in/email', { body: { email, password } });
+      if (WRONG.includes(response.status))
+        return again(401, failureOf('The e-mail or the password is wrong.'));
+      if (response.status === UNVERIFIED.status && (await codeOf(response)) === UNVERIFIED.code) {
+        const failure = failureOf('Your e-mail address is not verified yet.');
+        return sendPage(ctx, checkMailPage({ email, failure }), UNVERIFIED.status);
+      }
+      if (!response.ok) throw new Error(`sign-in was answered ${response.status}`);
+      keepCookies(ctx, response);
+      goTo(ctx, HOME);
+    };
+    await withinLimits(ctx, step, again);
+  });
+
+  const SIGN_UP = '/dashboard/sign-up';
+  const signUp = { freeCredits: env.FREE_CREDITS, verifies: mails.delivers };
+
+  desk.open('get', SIGN_UP, async (ctx) => {
+    if (await isSignedIn(ctx)) return goTo(ctx, HOME);
+    sendPage(ctx, signUpPage({ ...signUp, again: null }));
+  });
+
+  desk.open('post', SIGN_UP, async (ctx) => {
+    const form = await readFields(ctx);
+    const [email, password] = [form.get('email') ?? '', form.get('password') ?? ''];
+    const again: Again = (status, failure) =>
+      sendPage(ctx, signUpPage({ ...signUp, again: { failure, email } }), status);
+    const step = async () => {
+      const response = await askAuth(ctx, 'sign-up/email', { body: { name: email, email, password } });
+      assertNoFault(response, 'sign-up');
+      if (!response.ok) return again(422, refusalOf(await codeOf(response)));
+      if (mails.delivers) return sendPage(ctx, checkMailPage({ email, sent: 'sign-up' }));
+      keepCookies(ctx, response);
+      goTo(ctx, HOME);
+    };
+    await withinLimits(ctx, step, again);
+  });
+
+  const signOut = async ({ ctx }: Submission) => {
+    const response = await askAuth(ctx, 'sign-out', { body: null });
+    if (!response.ok) throw new Error(`sign-out was answered ${response.status}`);
+    keepCookies(ctx, response);
+    goTo(ctx, SIGN_IN);
+  };
+  desk.post('/dashboard/sign-out', signOut, { page: () => HOME });
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import type { Env } from '../../../schemas/env.ts';
+import { isRecord } from '../../../schemas/isRecord.ts';
+import type { Registry } from '../../../schemas/registry.ts';
+import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
+import type { Accounts } from '../../../store/accounts.ts';
+import { deliver } from '../../calls/deliver.ts';
+import type { ToolCalls } from '../../calls/toolCalls.ts';
+import { DEFAULT_BODY_BYTES } from '../../calls/toolRoutes.ts';
+import type { Context } from '../../http/context.ts';
+import { ownOrigin } from '../../http/origin.ts';
+import { referenceOf } from '../formReference.ts';
+import { attempt, type Desk, type Submission, sendPage, type Visit } from '../pageRouter.ts';
+import { ATTEMPT_ID, type Tried, toolPage } from '../pages/toolPage.ts';
+import { toolsPage } from '../pages/toolsPage.ts';
+import { toolInput } from '../toolForm.ts';
+
+interface Dependencies {
+  registry: Registry;
+  toolCalls: ToolCalls;
+  accounts: Accounts;
+  env: Pick<Env, 'PUBLIC_URL'>;
+}
+
+const PATH = '/dashboard/tools';
+/** A form writes a byte as up to three characters. */
+const FORM_GROWTH = 3;
+
+/** Tools and their forms. A try is a call like any other; it only comes without a key. */
+export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: Dependencies): void {
+  const tools = [...registry.values()];
+  const baseUrlOf = (ctx: Context) => env.PUBLIC_URL ?? ownOrigin(ctx) ?? '';
+
+  async function page(
+    { ctx, viewer }: Visit,
+    tool: ToolDefinition,
+    more: Pick<Parameters<typeof toolPage>[0], 'input' | 'failure' | 'tried'>,
+  ): Promise<string> {
+    // Asked for again: a try has changed it.
+    const { balance, reserved } = (await accounts.find(viewer.account._id)) ?? viewer.account;
+    const available = balance - reserved;
+    return toolPage({ viewer, tool, available, baseUrl: baseUrlOf(ctx), attemptId: randomUUID(), ...more });
+  }
+
+  async function tryOut(
+    { ctx, form }: Submission,
+    tool: ToolDefinition,
+    show: (tried: Tried) => Promise<void>,
+  ): Promise<void> {
+    const { caller, requestId } = ctx.state;
+    const hangup = new AbortController();
+    ctx.res.once('close', () => hangup.abort());
+    toolCalls.authorize(caller, tool);
+    const attemptId = referenceOf(form, ATTEMPT_ID);
+    const called = await toolCalls.run({
+      caller,
+      tool,
+      input: toolCalls.validate(tool, toolInput(tool, form)),
+      // What has secrets is never kept, so there a form that is sent twice is two calls.
+      idempotencyKey: attemptId !== null && secretFields(tool).length === 0 ? `try-${attemptId}` : null,
+      requestId,
+      hangup: hangup.signal,
+      max: Number.POSITIVE_INFINITY,
+    });
+    const { ending, charged, replayed } = called;
+    if ('error' in ending) throw ending.error;
+    await deliver(ctx.res, called, () => {
+      const output: unknown = JSON.parse(ending.output.toString());
+      if (!isRecord(output)) throw new TypeError('a tool answers an object');
+      return show({ output, charged, replayed });
+    });
+  }
+
+  desk.get(PATH, async ({ ctx, viewer }) => sendPage(ctx, toolsPage({ viewer, tools })));
+
+  for (const tool of tools) {
+    const path = `${PATH}/${tool.name}`;
+    const secrets = secretFields(tool);
+    const withoutSecrets = (input: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
+
+    desk.get(path, async (visit) =>
+      sendPage(visit.ctx, await page(visit, tool, { input: tool.examples[0]?.input ?? {} })),
+    );
+
+    desk.post(
+      path,
+      async (submission) => {
+        const input = withoutSecrets(toolInput(tool, submission.form));
+        const show = async (tried: Tried) =>
+          sendPage(submission.ctx, await page(submission, tool, { input, tried }));
+        await attempt(
+          submission.ctx,
+          () => tryOut(submission, tool, show),
+          (failure) => page(submission, tool, { input, failure }),
+        );
+      },
+      { formBytes: (tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES) * FORM_GROWTH },
+    );
+  }
+}

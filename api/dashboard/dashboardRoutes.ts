@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import type Router from '@koa/router';
+import type { Logger } from 'pino';
+import type { Env } from '../../schemas/env.ts';
+import type { RateLimit } from '../../schemas/envValues.ts';
+import type { Registry } from '../../schemas/registry.ts';
+import type { Accounts } from '../../store/accounts.ts';
+import type { AccountAudit } from '../../store/audit.ts';
+import type { Taken } from '../../store/buckets.ts';
+import type { Lists } from '../../store/lists.ts';
+import type { DayOfTool } from '../../store/mongo.ts';
+import type { Payments } from '../../store/payments.ts';
+import type { Readiness } from '../../workers/platform/readiness.ts';
+import type { Keys } from '../account/keyService.ts';
+import type { Auth } from '../auth/auth.ts';
+import type { AskAuth } from '../auth/authRoutes.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import type { StripeService } from '../billing/stripeService.ts';
+import type { ToolCalls } from '../calls/toolCalls.ts';
+import type { Context, State } from '../http/context.ts';
+import { createDocument, sendDocument } from '../http/document.ts';
+import type { Mails } from '../mail/messages.ts';
+import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { Webhooks } from '../webhooks/webhookService.ts';
+import { callPages } from './controllers/callsController.ts';
+import { creditPages } from './controllers/creditsController.ts';
+import { eventPages } from './controllers/eventsController.ts';
+import { keyPages } from './controllers/keysController.ts';
+import { ledgerPages } from './controllers/ledgerController.ts';
+import { operatorPages } from './controllers/operatorController.ts';
+import { overviewPages } from './controllers/overviewController.ts';
+import { passwordPages } from './controllers/passwordController.ts';
+import { sessionPages } from './controllers/sessionController.ts';
+import { settingsPages } from './controllers/settingsController.ts';
+import { toolPages } from './controllers/toolsController.ts';
+import { verificationPages } from './controllers/verificationController.ts';
+import { webhookPages } from './controllers/webhooksController.ts';
+import { createDesk } from './pageRouter.ts';
+import { styleSheet } from './styleSheet.ts';
+
+interface Dependencies {
+  askAuth: AskAuth;
+  auth: Auth;
+  mails: Pick<Mails, 'delivers' | 'reaches'>;
+  sessions: Sessions;
+  accounts: Accounts;
+  registry: Registry;
+  lists: Lists;
+  payments: Payments;
+  usageOf(accountId: string): Promise<DayOfTool[]>;
+  keys: Keys;
+  webhooks: Webhooks;
+  toolCalls: ToolCalls;
+  handOver: HandOver;
+  /** Null where it is not set up. */
+  stripe: StripeService | null;
+  readiness: () => Promise<Readiness>;
+  rateLimit(ctx: Context): Promise<void>;
+  /** Null where nothing is limited. */
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
+  auditAccount(accountId: string): Promise<AccountAudit | null>;
+  env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL' | 'FREE_CREDITS' | 'CREDIT_PACKS' | 'NODE_ENV'>;
+  log: Logger;
+}
+
+/** The pages for people. They need no JavaScript. */
+export function dashboardRoutes(router: Router<State>, deps: Dependencies): void {
+  const own = (name: string) => new URL(`./${name}`, import.meta.url);
+  const files = {
+    'style.css': styleSheet(own('style.css')),
+    'times.js': createDocument('text/javascript; charset=utf-8', readFileSync(own('times.js'))),
+  };
+  for (const [name, file] of Object.entries(files))
+    router.get(`/dashboard/${name}`, (ctx: Context) => sendDocument(ctx, file));
+  const desk = createDesk(router, deps);
+  sessionPages(desk, deps);
+  verificationPages(desk, deps);
+  passwordPages(desk, deps);
+  settingsPages(desk, deps);
+  overviewPages(desk, deps);
+  toolPages(desk, deps);
+  callPages(desk, deps);
+  ledgerPages(desk, deps);
+  creditPages(desk, deps);
+  keyPages(desk, deps);
+  webhookPages(desk, deps);
+  eventPages(desk, deps);
+  operatorPages(desk, deps);
+  desk.rest('/dashboard/{*path}');
+}

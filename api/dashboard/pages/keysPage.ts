@@ -1,0 +1,165 @@
+import type { KeyRow } from '../../../schemas/accountRows.ts';
+import type { Page } from '../../../store/pages.ts';
+import { alert, empty, type Failure, notice } from '../components/alert.ts';
+import { choice, choices, inputField } from '../components/field.ts';
+import { confirmation, postForm, referenceField } from '../components/form.ts';
+import { pager } from '../components/pager.ts';
+import { secret } from '../components/secret.ts';
+import { table } from '../components/table.ts';
+import { badge, moment, typed } from '../components/text.ts';
+import { type Html, html } from '../html.ts';
+import { layout } from '../layout.ts';
+import type { Viewer } from '../viewer.ts';
+
+/** Values of the form for a new key. */
+export interface KeyDraft {
+  name: string;
+  scope: string;
+  tools: readonly string[];
+  /** A day such as `2026-12-31`, or empty. */
+  expires: string;
+}
+
+export const NO_DRAFT: KeyDraft = { name: '', scope: 'tools', tools: [], expires: '' };
+
+interface KeysPage {
+  viewer: Viewer;
+  keys: Page<KeyRow>;
+  cursor: string | undefined;
+  toolNames: readonly string[];
+  draft: KeyDraft;
+  /** Idempotency reference, generated for each page: sending the form twice creates one key. */
+  reference: string;
+  failure?: Failure;
+  /** The key that was just created; it is shown only this time. */
+  made?: KeyRow & { key: string };
+  /** The form was sent twice. */
+  again?: boolean;
+}
+
+export const KEYS_PATH = '/dashboard/keys';
+
+const LABELS = {
+  name: 'Name',
+  scopes: 'Access',
+  tools: 'Allowed tools',
+  expiresAt: 'Expires on (UTC)',
+};
+
+function stateOf({ revokedAt, expiresAt }: KeyRow): Html {
+  if (revokedAt !== null) return badge('revoked', 'bad');
+  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return badge('expired', 'bad');
+  return badge('live', 'good');
+}
+
+const scopeOf = ({ scopes, tools }: KeyRow): string =>
+  scopes[0] === 'account' ? 'account' : tools === null ? 'all tools' : tools.join(', ');
+
+const madeKey = ({ name, key }: KeyRow & { key: string }): Html =>
+  secret({
+    title: html`Your new key “${typed(name)}”`,
+    value: key,
+    advice: html`<p><strong>Copy it now:</strong> it will not be shown again. Send it with each call as
+<code>Authorization: Bearer …</code>; <a href="/dashboard/tools">each tool</a> has an example call to copy.</p>`,
+  });
+
+const MADE_ALREADY =
+  notice(html`<p>This form was sent twice; the key was created once. A key is shown only once: if you did
+not copy it, revoke it and create another.</p>`);
+
+function keyForm({ viewer, draft, toolNames, ...page }: KeysPage): Html {
+  const failure = page.failure ?? null;
+  const scope = (value: string, label: string) =>
+    choice({
+      name: 'scope',
+      id: `scope-${value}`,
+      type: 'radio',
+      value,
+      label,
+      checked: draft.scope === value,
+    });
+  const tool = (name: string) =>
+    choice({
+      name: 'tools',
+      id: `tool-${name}`,
+      value: name,
+      label: name,
+      checked: draft.tools.includes(name),
+    });
+  return postForm({
+    action: KEYS_PATH,
+    viewer,
+    content: html`${referenceField(page.reference)}
+${inputField({
+  name: 'name',
+  label: LABELS.name,
+  value: draft.name,
+  hint: 'Helps you to identify the key, for example where it is used.',
+  attributes: { required: '', maxlength: 100, autocomplete: 'off' },
+  failure,
+})}
+${choices({ name: 'scopes', label: LABELS.scopes, failure }, [
+  scope('tools', 'Call tools'),
+  scope('account', 'Manage the account: keys, webhooks, statements'),
+])}
+<details${draft.tools.length > 0 ? html` open` : null}>
+<summary>Restrict to some tools</summary>
+${choices({ name: 'tools', label: `${LABELS.tools} (none selected: all)`, failure }, toolNames.map(tool))}
+</details>
+${inputField({
+  name: 'expiresAt',
+  label: LABELS.expiresAt,
+  type: 'date',
+  value: draft.expires,
+  hint: 'Leave empty for a key that does not expire.',
+  failure,
+})}
+<button>Create key</button>`,
+  });
+}
+
+const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
+  table<KeyRow>(
+    'Keys, newest first',
+    [
+      { title: 'Name', cell: ({ name }) => typed(name) },
+      { title: 'Prefix', cell: ({ prefix }) => html`<code>${prefix}</code>` },
+      { title: 'Access', cell: scopeOf },
+      { title: 'State', cell: stateOf },
+      { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt) },
+      { title: 'Expires', cell: ({ expiresAt }) => moment(expiresAt) },
+      { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
+      {
+        title: 'Revoke',
+        cell: ({ id, name, revokedAt }) =>
+          revokedAt === null
+            ? confirmation({
+                action: `${KEYS_PATH}/${encodeURIComponent(id)}/revoke`,
+                viewer,
+                label: 'Revoke',
+                of: name,
+                text: 'Calls with this key will be refused. This cannot be undone.',
+              })
+            : moment(revokedAt),
+      },
+    ],
+    keys,
+  );
+
+/** The keys of an account, with a form to create one. */
+export function keysPage(page: KeysPage): string {
+  const { viewer, keys, cursor, made } = page;
+  return layout({
+    title: 'Keys',
+    menu: { viewer, section: 'Keys' },
+    main: html`${alert(page.failure ?? null, LABELS)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
+${
+  keys.items.length === 0
+    ? empty(html`<p>There are no keys yet. Create one below to call tools from a program.</p>`)
+    : keyTable(viewer, keys.items)
+}
+${pager({ path: KEYS_PATH, query: {}, cursor, nextCursor: keys.nextCursor })}
+<h2>New key</h2>
+${keyForm(page)}`,
+  });
+}

@@ -1,0 +1,99 @@
+import type { Session } from '../../auth/auth.ts';
+import { alert, type Failure, notice } from '../components/alert.ts';
+import { inputField } from '../components/field.ts';
+import { actionButton, confirmation, postForm } from '../components/form.ts';
+import { table } from '../components/table.ts';
+import { badge, moment, typed } from '../components/text.ts';
+import { deviceOf } from '../device.ts';
+import { type Html, html } from '../html.ts';
+import { layout } from '../layout.ts';
+import type { Viewer } from '../viewer.ts';
+import { PASSWORD } from './signInPage.ts';
+
+/** The change that was just made. */
+export type SettingsNews = 'password' | 'session' | 'sessions';
+
+const NEWS: Record<SettingsNews, string> = {
+  password: 'Your password was changed. All other sessions were ended.',
+  session: 'The session was ended.',
+  sessions: 'All other sessions were ended.',
+};
+
+interface Settings {
+  viewer: Viewer;
+  sessions: readonly Session[];
+  failure?: Failure;
+  news?: SettingsNews | null;
+}
+
+const sessionTable = (viewer: Viewer, sessions: readonly Session[]): Html =>
+  table<Session>(
+    'Sessions, most recently used first',
+    [
+      { title: 'Device', cell: ({ userAgent }) => typed(deviceOf(userAgent)) },
+      { title: 'Address', cell: ({ address }) => address },
+      { title: 'Signed in', cell: ({ createdAt }) => moment(createdAt.toISOString()) },
+      { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt.toISOString()) },
+      {
+        title: 'Action',
+        cell: ({ id }) =>
+          id === viewer.sessionId
+            ? badge('this session', 'good')
+            : actionButton(viewer, `/dashboard/settings/sessions/${encodeURIComponent(id)}/end`, 'End'),
+      },
+    ],
+    sessions,
+  );
+
+/** The sessions of a user. */
+const sessionsOf = (viewer: Viewer, sessions: readonly Session[]): Html => html`<h2>Sessions</h2>
+<p class="quiet">Devices that are signed in. Last-used times are accurate to the hour.</p>
+${sessionTable(viewer, sessions)}
+${
+  sessions.length < 2
+    ? null
+    : confirmation({
+        action: '/dashboard/settings/sessions/end-others',
+        viewer,
+        label: 'End all other sessions',
+        text: 'You stay signed in here and are signed out everywhere else.',
+      })
+}`;
+
+/** Account details, change of password, and sessions. */
+export const settingsPage = ({ viewer, sessions, failure, news = null }: Settings): string =>
+  layout({
+    title: 'Settings',
+    menu: { viewer, section: 'Settings' },
+    main: html`${alert(failure ?? null)}${news === null ? null : notice(html`<p>${NEWS[news]}</p>`)}
+<h2>Account</h2>
+<dl class="facts">
+<div><dt>E-mail</dt> <dd>${typed(viewer.user.email)}</dd></div>
+<div><dt>Role</dt> <dd>${viewer.user.role}</dd></div>
+<div><dt>Account</dt> <dd><code>${viewer.account._id}</code></dd></div>
+<div><dt>Opened</dt> <dd>${moment(viewer.account.createdAt.toISOString())}</dd></div>
+</dl>
+<h2>Change the password</h2>
+${postForm({
+  action: '/dashboard/settings/password',
+  viewer,
+  content: html`<input class="unseen" name="username" type="email" value="${viewer.user.email}" autocomplete="username" aria-label="E-mail" readonly tabindex="-1">
+${inputField({
+  name: 'currentPassword',
+  label: 'Current password',
+  type: 'password',
+  attributes: { autocomplete: 'current-password', required: '' },
+  failure: failure ?? null,
+})}
+${inputField({
+  name: 'newPassword',
+  label: 'New password',
+  type: 'password',
+  hint: `At least ${PASSWORD.minlength} characters. You stay signed in here and are signed out everywhere else.`,
+  attributes: { autocomplete: 'new-password', required: '', ...PASSWORD },
+  failure: failure ?? null,
+})}
+<button>Change the password</button>`,
+})}
+${sessionsOf(viewer, sessions)}`,
+  });

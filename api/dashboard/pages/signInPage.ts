@@ -1,0 +1,85 @@
+import { FORGOT } from '../../mail/messages.ts';
+import { alert, type Failure, notice } from '../components/alert.ts';
+import { inputField } from '../components/field.ts';
+import { number } from '../components/text.ts';
+import { html } from '../html.ts';
+import { layout } from '../layout.ts';
+
+/** Values for showing a refused form again. */
+interface Again {
+  failure: Failure;
+  email: string;
+}
+
+export const emailField = (email: string, failure: Failure | null) =>
+  inputField({
+    name: 'email',
+    label: 'E-mail',
+    type: 'email',
+    value: email,
+    attributes: { autocomplete: 'username', required: '' },
+    failure,
+  });
+
+/** Outcome of a mail link that was just followed. */
+export type SignInNews = 'verified' | 'reset';
+
+const NEWS: Record<SignInNews, string> = {
+  verified: 'Your e-mail address is verified. Sign in to continue.',
+  reset: 'Your password was changed and all sessions were ended. Sign in with the new password.',
+};
+
+/** The sign-in form. */
+export const signInPage = ({ again, news }: { again: Again | null; news: SignInNews | null }): string =>
+  layout({
+    title: 'Sign in',
+    main: html`${alert(again?.failure ?? null)}${news === null ? null : notice(html`<p>${NEWS[news]}</p>`)}
+<form class="card" method="post" action="/dashboard/sign-in">
+${emailField(again?.email ?? '', again?.failure ?? null)}
+${inputField({
+  name: 'password',
+  label: 'Password',
+  type: 'password',
+  attributes: { autocomplete: 'current-password', required: '' },
+  failure: null,
+})}
+<button>Sign in</button>
+</form>
+<p><a href="${FORGOT}">Forgot your password?</a></p>
+<p>No account yet? <a href="/dashboard/sign-up">Sign up</a>.</p>`,
+  });
+
+/** Password length limits of better-auth. */
+export const PASSWORD = { minlength: 8, maxlength: 128 } as const;
+
+interface SignUp {
+  freeCredits: number;
+  /** Whether accounts need a verified address. */
+  verifies: boolean;
+  again: Again | null;
+}
+
+/** The sign-up form. */
+export const signUpPage = ({ freeCredits, verifies, again }: SignUp): string =>
+  layout({
+    title: 'Sign up',
+    main: html`${alert(again?.failure ?? null)}
+<p>${
+      freeCredits === 0
+        ? 'You pay only for calls that return a result.'
+        : `A new account starts with ${number(freeCredits)} free credits. You pay only for calls that return a result.`
+    }${verifies ? ' We first send you a mail to verify your address.' : ''}</p>
+<form class="card" method="post" action="/dashboard/sign-up">
+${emailField(again?.email ?? '', again?.failure ?? null)}
+${inputField({
+  name: 'password',
+  label: 'Password',
+  type: 'password',
+  hint: `At least ${PASSWORD.minlength} characters.`,
+  attributes: { autocomplete: 'new-password', required: '', ...PASSWORD },
+  failure: again?.failure ?? null,
+})}
+<button>Sign up</button>
+</form>
+<p>Already have an account? <a href="/dashboard/sign-in">Sign in</a>.</p>`,
+  });

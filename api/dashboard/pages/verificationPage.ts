@@ -1,0 +1,36 @@
+import { VERIFY } from '../../mail/messages.ts';
+import { alert, type Failure, notice } from '../components/alert.ts';
+import { type Html, html } from '../html.ts';
+import { layout } from '../layout.ts';
+import { emailField } from './signInPage.ts';
+
+interface CheckMail {
+  /** Address that the mail goes to; '' when unknown. */
+  email: string;
+  failure?: Failure;
+  /** Whether a mail was just requested, by sign-up or again. */
+  sent?: 'sign-up' | 'again';
+}
+
+const said = (email: string, sent: CheckMail['sent']): Html | null => {
+  if (sent === undefined) return null;
+  return notice(
+    sent === 'sign-up'
+      ? html`<p>We sent a mail to <strong>${email}</strong>.</p>`
+      : html`<p>If <strong>${email}</strong> is not verified yet, we sent a mail to it.</p>`,
+  );
+};
+
+/** The page after sign-up, with a form to send the verification mail again. */
+export const checkMailPage = ({ email, failure, sent }: CheckMail): string =>
+  layout({
+    title: 'Verify your e-mail address',
+    main: html`${alert(failure ?? null)}${said(email, sent)}
+<p>Open the link in our mail within one hour, then <a href="/dashboard/sign-in">sign in</a>.</p>
+<h2>No mail?</h2>
+<p>Check your spam folder, or send the mail again:</p>
+<form class="card" method="post" action="${VERIFY}">
+${emailField(email, failure ?? null)}
+<button class="plain">Send the mail again</button>
+</form>`,
+  });

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ERRORS, ServiceError } from '../../schemas/errors.ts';
+import { problemBody } from './problem.ts';
+
+/** How long a client may keep a connection open after it was answered and closed from this side. */
+const LINGER_MS = 2000;
+
+/** Answers on a bare connection, in the form of every other error, and closes it. */
+function answerProblem(socket: Duplex, error: ServiceError, headers: readonly string[] = []): void {
+  const requestId = `req_${randomUUID()}`;
+  const timeout = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timeout));
+  const body = JSON.stringify(problemBody(error, requestId));
+  const { status, title } = ERRORS[error.code];
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${title}`,
+      'Content-Type: application/problem+json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${requestId}`,
+      'X-Content-Type-Options: nosniff',
+      ...headers,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
+
+/** Answers a request that Node could not parse, or that did not arrive in time. */
+export function answerClientError(error: Error, socket: Duplex): void {
+  const reset = 'code' in error && error.code === 'ECONNRESET';
+  if (reset || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const detail = 'The request is not valid HTTP/1.1, its headers are too large, or it came too slowly.';
+  answerProblem(socket, new ServiceError('invalid_header', { detail }));
+}
+
+/** Answers a CONNECT request, which is for proxies. */
+export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
+  socket.on('error', () => socket.destroy());
+  answerProblem(socket, new ServiceError('method_not_allowed'), ['Allow: GET, HEAD, POST']);
+}

@@ -1,0 +1,100 @@
+import type Router from '@koa/router';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import proto from '@temporalio/proto';
+import type { Middleware } from 'koa';
+import type { Env } from '../../schemas/env.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import { readJson } from './body.ts';
+import type { Context, State } from './context.ts';
+import { createValidator } from './validator.ts';
+
+/** Temporal takes payloads of at most 2 MB, which base64 makes 2.7 MB; an event may hold more than one. */
+const BODY_BYTES = 8_000_000;
+/** Seconds for which a browser need not ask again. */
+const PREFLIGHT_SECONDS = 600;
+
+const { Payload: PayloadProto } = proto.temporal.api.common.v1;
+
+const BASE64 = { type: 'string', pattern: '^[A-Za-z0-9+/_-]*={0,2}$' } as const;
+
+/** Payloads in the JSON form of protobuf; they may have fields that are younger than we are. */
+const BODY = {
+  type: 'object',
+  properties: {
+    payloads: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { metadata: { type: 'object', additionalProperties: BASE64 }, data: BASE64 },
+      },
+    },
+  },
+  required: ['payloads'],
+  additionalProperties: false,
+} as const;
+
+interface Dependencies {
+  sessions: Sessions;
+  codec: PayloadCodec;
+  env: Pick<Env, 'TEMPORAL_UI_URL'>;
+}
+
+/**
+ * Lets the Temporal UI show operators what is encrypted in workflow histories: the remote codec protocol of
+ * https://docs.temporal.io/remote-data-encoding, of which only `decode` is needed. Readable for the UI's own pages and
+ * for no other origin's.
+ */
+export function codecRoutes(router: Router<State>, { sessions, codec, env }: Dependencies): void {
+  const uiOrigin = env.TEMPORAL_UI_URL === null ? null : new URL(env.TEMPORAL_UI_URL).origin;
+  const validate = createValidator()<{ payloads: Record<string, unknown>[] }>(BODY);
+
+  const isUi = (ctx: Context): boolean => uiOrigin !== null && ctx.get('Origin') === uiOrigin;
+
+  const cors: Middleware<State> = async (ctx, next) => {
+    ctx.vary('Origin');
+    if (isUi(ctx)) {
+      ctx.set('Access-Control-Allow-Origin', ctx.get('Origin'));
+      ctx.set('Access-Control-Allow-Credentials', 'true');
+    }
+    await next();
+  };
+
+  async function decode(payload: Record<string, unknown>, index: number): Promise<Payload> {
+    try {
+      const [decoded] = await codec.decode([PayloadProto.fromObject(payload)]);
+      if (decoded === undefined) throw new Error('the codec gave nothing');
+      return decoded;
+    } catch (error) {
+      throw new ServiceError('invalid_input', {
+        errors: [
+          { pointer: `/payloads/${index}`, message: 'was not encrypted with a key of this installation' },
+        ],
+        cause: error,
+      });
+    }
+  }
+
+  router.options('/codec/decode', cors, (ctx) => {
+    ctx.status = 204;
+    if (!isUi(ctx)) return;
+    ctx.set('Access-Control-Allow-Methods', 'POST');
+    ctx.set('Access-Control-Allow-Headers', 'Content-Type, X-Namespace');
+    ctx.set('Access-Control-Max-Age', String(PREFLIGHT_SECONDS));
+  });
+
+  router.post('/codec/decode', cors, async (ctx) => {
+    const user = await sessions.user(ctx);
+    if (user === null) throw new ServiceError('missing_api_key', { detail: 'Sign in as an operator first.' });
+    if (user.role !== 'operator')
+      throw new ServiceError('insufficient_scope', { detail: 'Only operators may read payloads.' });
+    const { payloads } = validate(await readJson(ctx.req, BODY_BYTES));
+    const decoded = await Promise.all(payloads.map(decode));
+    ctx.set('Cache-Control', 'no-store');
+    ctx.body = {
+      payloads: decoded.map((payload) =>
+        PayloadProto.toObject(PayloadProto.fromObject(payload), { bytes: String }),
+      ),
+    };
+  });
+}

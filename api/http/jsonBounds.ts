@@ -1,0 +1,53 @@
+import type { Fault } from '../../schemas/errors.ts';
+
+/** Levels of arrays and objects. The deepest input of a tool has three. */
+const MAX_DEPTH = 32;
+/** Values of all arrays and objects together. The largest input, 32 KB of headers, has 6,500 at most. */
+const MAX_VALUES = 8000;
+/** Bytes of a field's name as it is written. The validator copies a name for each fault below it. */
+const MAX_NAME_BYTES = 256;
+
+const [TAB, LINE_FEED, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
+const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
+const [ARRAY, ARRAY_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+const isSpace = (byte: number | undefined): boolean =>
+  byte === SPACE || byte === LINE_FEED || byte === RETURN || byte === TAB;
+
+/** Whether a JSON text can be an object, by the first byte that is not white space. */
+export function startsObject(json: Uint8Array): boolean {
+  let at = BYTE_ORDER_MARK.every((byte, index) => json[index] === byte) ? BYTE_ORDER_MARK.length : 0;
+  while (isSpace(json[at])) at++;
+  return json[at] === OBJECT;
+}
+
+/**
+ * The bound that a JSON text exceeds, found in one pass over its bytes: parsing and validating very many small values
+ * takes seconds, while a few long strings take milliseconds. What is no JSON is left for the parser to refuse.
+ *
+ * @returns null when the text is within all bounds
+ */
+export function exceededBound(json: Uint8Array): Fault | null {
+  const exceeded = (message: string): Fault => ({ pointer: '', message });
+  let depth = 0;
+  let values = 0;
+  let nameBytes = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) {
+      const start = at;
+      for (at++; at < json.length && json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at++;
+      nameBytes = at - start;
+    } else if (byte === COLON) {
+      if (nameBytes > MAX_NAME_BYTES)
+        return exceeded(`must not have a field whose name is longer than ${MAX_NAME_BYTES} bytes`);
+    } else if (byte === COMMA) {
+      if (++values > MAX_VALUES) return exceeded(`must not hold more than ${MAX_VALUES} values`);
+    } else if (byte === ARRAY || byte === OBJECT) {
+      if (++values > MAX_VALUES) return exceeded(`must not hold more than ${MAX_VALUES} values`);
+      if (++depth > MAX_DEPTH) return exceeded(`must not be nested deeper than ${MAX_DEPTH} levels`);
+    } else if (byte === ARRAY_END || byte === OBJECT_END) depth--;
+  }
+  return null;
+}

@@ -1,0 +1,48 @@
+import type Router from '@koa/router';
+import { OPERATIONS } from '../../schemas/operations.ts';
+import type { Registry } from '../../schemas/registry.ts';
+import type { Readiness } from '../../workers/platform/readiness.ts';
+import type { Context, State } from '../http/context.ts';
+import { createDocument, sendDocument } from '../http/document.ts';
+import { openApiDocument } from './openapi.ts';
+
+const JSON_TYPE = 'application/json';
+
+/**
+ * What anybody may know without a key: the catalogue and its reference for programs.
+ *
+ * @param serverUrl where users reach the API; null: where they have the document from
+ */
+export function metaRoutes(
+  router: Router<State>,
+  registry: Registry,
+  serverUrl: string | null,
+  readiness: () => Promise<Readiness>,
+): void {
+  const items = [...registry.values()].map(({ name, title, description, price, pool, input, output }) => ({
+    name,
+    title,
+    description,
+    price,
+    pool,
+    input,
+    output,
+  }));
+  const catalogue = createDocument(JSON_TYPE, JSON.stringify({ items }));
+  const reference = createDocument(
+    JSON_TYPE,
+    JSON.stringify(openApiDocument({ registry, operations: OPERATIONS, serverUrl })),
+  );
+  router.get('/api/v1/tools', (ctx: Context) => sendDocument(ctx, catalogue));
+  router.get('/openapi.json', (ctx: Context) => sendDocument(ctx, reference));
+  router.get('/livez', (ctx) => {
+    ctx.set('Cache-Control', 'no-store');
+    ctx.body = { status: 'ok' };
+  });
+  router.get('/readyz', async (ctx) => {
+    const result = await readiness();
+    ctx.set('Cache-Control', 'no-store');
+    ctx.status = result.status === 'ready' ? 200 : 503;
+    ctx.body = result;
+  });
+}

@@ -1,0 +1,113 @@
+import {
+  ERRORS,
+  type ErrorCode,
+  isErrorCode,
+  MAX_FAULTS,
+  type ProblemMembers,
+  ServiceError,
+} from '../../schemas/errors.ts';
+import { problemBody } from '../http/problem.ts';
+import { EVERY_ANSWER, headerRefs } from './headers.ts';
+
+type Json = Record<string, unknown>;
+
+const REQUEST_ID = 'req_8f14e45f-ceea-467f-a0e6-5b4c8e0f1a2b';
+
+/** All codes, in the order of the table. */
+export const CODES: readonly ErrorCode[] = Object.keys(ERRORS).filter(isErrorCode);
+
+const MEMBERS: Partial<Record<ErrorCode, ProblemMembers>> = {
+  invalid_input: { errors: [{ pointer: '/text', message: 'is required' }] },
+  insufficient_credits: { available: 1, cost: 2 },
+};
+
+/** An example body for each code, for `components.examples`. */
+export const problemExamples = (): Json =>
+  Object.fromEntries(
+    CODES.map((code) => {
+      const value = problemBody(new ServiceError(code, MEMBERS[code]), REQUEST_ID);
+      return [code, { summary: ERRORS[code].title, value }];
+    }),
+  );
+
+/** Schema of every error response: RFC 9457 with additional members. */
+export const PROBLEM_SCHEMA = {
+  type: 'object',
+  description: 'An error (RFC 9457). Branch on `code`; its meaning is stable.',
+  properties: {
+    type: { type: 'string', format: 'uri-reference', description: 'Link to the explanation of the code.' },
+    title: { type: 'string', description: 'Kind of error in words.' },
+    status: { type: 'integer', description: 'HTTP status, as in the status line.' },
+    detail: { type: 'string', description: 'Description of this occurrence.' },
+    code: { type: 'string', enum: CODES, description: 'Stable code of the kind of error.' },
+    requestId: { type: 'string', description: 'Id of the request. Quote it when you contact support.' },
+    errors: {
+      type: 'array',
+      description: `Only with \`invalid_input\`: the faults of the input, at most ${MAX_FAULTS}. Long texts are cut.`,
+      maxItems: MAX_FAULTS,
+      items: {
+        type: 'object',
+        properties: {
+          pointer: {
+            type: 'string',
+            description: 'JSON Pointer (RFC 6901) into the body; the name of a query parameter.',
+          },
+          message: { type: 'string', description: 'Description of the fault.' },
+        },
+        required: ['pointer', 'message'],
+        additionalProperties: false,
+      },
+    },
+    moreErrors: {
+      type: 'integer',
+      minimum: 1,
+      description: 'Only with `invalid_input`: how many more faults there are than `errors` lists.',
+    },
+    available: {
+      type: 'integer',
+      description: 'Only with `insufficient_credits`: credits that can be spent.',
+    },
+    cost: { type: 'integer', description: 'Only with `insufficient_credits`: credits the call costs.' },
+  },
+  required: ['type', 'title', 'status', 'detail', 'code', 'requestId'],
+  additionalProperties: false,
+} as const;
+
+function problemResponse(codes: readonly ErrorCode[], headers: readonly string[]): Json {
+  const names = [...headers];
+  if (codes.some((code) => 'retryAfter' in ERRORS[code])) names.push('Retry-After');
+  if (codes.some((code) => ERRORS[code].status === 401)) names.push('WWW-Authenticate');
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].detail}`).join('\n\n'),
+    headers: headerRefs(names),
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            { type: 'object', properties: { code: { enum: codes } } },
+          ],
+        },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  };
+}
+
+/**
+ * The error responses of an operation by status.
+ *
+ * @param headers names in `components.headers` of what they carry once the caller is known
+ */
+export function problemResponses(codes: readonly ErrorCode[], headers: readonly string[]): Json {
+  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+  return Object.fromEntries(
+    statuses.map((status) => [
+      String(status),
+      problemResponse(
+        codes.filter((code) => ERRORS[code].status === status),
+        status === 401 ? EVERY_ANSWER : headers,
+      ),
+    ]),
+  );
+}

@@ -1,0 +1,48 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Registry } from 'prom-client';
+import type { Vault } from '../../store/vault.ts';
+import { answerHealth, type Checks, createReadiness } from './readiness.ts';
+
+/** A vault request names a call and a token; it is never larger. */
+const REQUEST_BYTES = 4096;
+
+async function answerVault(vault: Vault, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > REQUEST_BYTES) break;
+    chunks.push(chunk);
+  }
+  const reply = size > REQUEST_BYTES ? null : vault.answer(Buffer.concat(chunks));
+  response.writeHead(reply === null ? 404 : 200, { 'Content-Type': 'application/octet-stream' });
+  response.end(reply ?? '');
+}
+
+interface Internal {
+  /** What /readyz asks. */
+  checks: Checks;
+  /** In Prometheus's text format. */
+  metrics(): Promise<string>;
+  vault: Vault | null;
+}
+
+/** What only our own processes and probes reach: health, metrics, and where there is one the vault. */
+export function createInternalServer({ checks, metrics, vault }: Internal): Server {
+  const readiness = createReadiness(checks);
+  return createServer((request, response) => {
+    if (answerHealth(readiness, request, response)) return;
+    if (request.url === '/metrics') {
+      metrics().then(
+        (text) => response.writeHead(200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text),
+        () => response.writeHead(500).end(),
+      );
+      return;
+    }
+    if (vault !== null && request.method === 'POST' && request.url === '/vault') {
+      answerVault(vault, request, response).catch(() => response.destroy());
+      return;
+    }
+    response.writeHead(404).end();
+  });
+}
