@@ -290,7 +290,7 @@ test('a fault says in words what is wanted', async (t) => {
       ]),
     );
   const manage = (path: string, body: Json) => account.manage(`/api/v1/account/${path}`, body);
-  const NAME = 'What to call it: up to 100 characters, not spaces alone, no control characters.';
+  const NAME = 'Name of the key: up to 100 characters, not only spaces, no control characters.';
   t.deepEqual(
     await faultsOf(
       await manage('keys', { name: ' ', scopes: [], tools: ['hash-text', 'hash-text'], expiresAt: 'soon' }),
