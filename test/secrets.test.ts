@@ -128,8 +128,12 @@ async function vaultOf(callId: string): Promise<{ url: string; token: string }> 
 /** Waits until a worker has begun on the call. */
 const taken = (callId: string) =>
   until('a worker has it', async () => {
-    const { raw } = await scene.client.workflow.getHandle(callId).describe();
-    return (raw.pendingActivities ?? []).some(({ lastStartedTime }) => lastStartedTime != null);
+    // The call is recorded before its workflow is started.
+    const workflow = await scene.client.workflow
+      .getHandle(callId)
+      .describe()
+      .catch(() => null);
+    return (workflow?.raw.pendingActivities ?? []).some(({ lastStartedTime }) => lastStartedTime != null);
   });
 
 /** What the vault answers to who has the token and the master key; null when it has nothing. */
