@@ -8,21 +8,23 @@ import { loadWorkflowBundle } from '../workers/bundle.ts';
 const ROOMS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
 type Room = (typeof ROOMS)[number];
 
-/** What a room may import beside itself. */
+/** The areas that an area may import, besides itself. */
 const MAY_IMPORT: Record<Room, readonly Room[]> = {
   schemas: [],
   store: ['schemas'],
   egress: ['schemas'],
-  // The shapes of what is passed between them, and no code: see below.
+  // Only the types of what is passed between them; see below.
   activities: ['schemas', 'store', 'egress', 'workflows'],
   api: ['schemas', 'store', 'egress', 'workflows'],
   workflows: ['schemas', 'store'],
   workers: ['schemas', 'store', 'egress', 'activities', 'workflows', 'api'],
   dev: ['schemas', 'store', 'egress', 'activities', 'workflows', 'api', 'workers'],
 };
-/** Where processes are put together. */
+/** Composition roots. */
 const COMPOSITION_ROOTS = /^api\/(server\.ts|cli\/)/;
-/** Modules that can reach another machine; Node still has the insides of some under names of their own. */
+/**
+ * Modules that can reach other machines; Node still exposes the internals of some under names of their own.
+ */
 const NETWORK = [
   'net',
   'tls',
@@ -38,25 +40,28 @@ const NETWORK = [
   'undici',
   'nodemailer',
 ];
-/** Connects to the mail server that the operator names. */
+/** Connects to the mail server that the operator configures. */
 const MAILER = 'api/mailer.ts';
-/** Listen, and connect to nothing. */
+/** Listen only, without connecting. */
 const LISTENERS = ['api/server.ts', 'api/internal.ts', 'api/listen.ts'];
-/** Numbers that workflows share with everybody else; it imports nothing. */
+/** Numbers that workflows share with other areas; it imports nothing. */
 const CONSTANTS = 'schemas/webhookLimits.ts';
-/** The SDK has it load its failures from a file of its own, whose base class only this package exports. */
+/**
+ * The SDK loads the failure converter from a file of its own, and only this package exports its base class.
+ */
 const CONVERTER = { file: 'workflows/failureConverter.ts', from: '@temporalio/common' };
-/** What is done beside imports, and where. */
+/** Other ways to access modules and the network, and where they are allowed. */
 const ALLOWED: Record<string, readonly string[]> = {
-  // Reach our own processes, or run on the machine of who says where to: never a caller's target.
+  // Reach the service's own processes, or run on the machine of the user who names the URL: never a caller's
+  // target.
   fetch: ['workers/vaultClient.ts', 'workers/metrics.ts', 'api/cli/eventFeed.ts', 'api/cli/listen.ts'],
-  // Of a page's own world, and a built-in class for as long as a PDF is read.
+  // In the page's own realm, and a built-in class while a PDF is read.
   globals: [
     'activities/browser/page/consent.ts',
     'activities/browser/page/serviceWorkers.ts',
     'activities/pdf/ceiling.ts',
   ],
-  // Find what lies in a package, and load packages that cannot be imported.
+  // Locate files within packages, and load packages that cannot be imported.
   createRequire: [
     'activities/browser/overlays.ts',
     'activities/upscale/network.ts',
@@ -79,13 +84,13 @@ interface Import {
   typesOnly: boolean;
 }
 
-/** Statements stand at the start of a line: the formatter sees to that. */
+/** Statements start at the beginning of a line, which the formatter ensures. */
 const STATEMENT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?'([^']+)'/gm;
 const DYNAMIC = /\b(?:import|require)\(\s*'([^']+)'/g;
 
-/** A literal, and nothing done to it: what stands there is read as an import. */
+/** A plain literal, which is read as an import. */
 const LITERAL = /\(\s*'[^']*'\s*\)/.source;
-/** Ways to a socket, or to whatever module, beside the imports that are read here. */
+/** Ways to a socket, or to an arbitrary module, besides the imports that are read here. */
 const WAYS: Record<string, RegExp> = {
   fetch: /(?<![.\w'/-])fetch\b(?=\s*(?:[(),;}\].?=]|$))/m,
   webSockets: /\b(?:WebSocket\w*|EventSource|XMLHttpRequest)\b/,
@@ -96,7 +101,7 @@ const WAYS: Record<string, RegExp> = {
   import: new RegExp(`\\bimport(?=\\()(?!${LITERAL})`),
   code: /(?<![.$\w])eval\b|\bnew Function\b/,
 };
-/** Lines of comment and no code; the formatter puts no operator at the start of a line. */
+/** Lines with only comments; the formatter puts no operator at the start of a line. */
 const COMMENT = /^\s*(?:\/\/|\/?\*(?!.*\*\/\s*\S)).*$/gm;
 const waysIn = (text: string): string[] => {
   const code = text.replace(COMMENT, '');
@@ -126,9 +131,9 @@ const imports = files.flatMap(({ room, file }) => importsOf(room, file));
 const show = ({ file, from }: Import): string => `${file}: ${from}`;
 const roomOf = (target: string): Room | undefined => ROOMS.find((room) => target.startsWith(`${room}/`));
 
-test('every import of a file is seen', (t) => {
+test('every import of a file is found', (t) => {
   t.true(imports.length > 300);
-  // Wherever a line begins an import, one was read.
+  // Each line that begins with an import was read.
   for (const { room, file } of files) {
     const lines = read(file).match(/^import\s/gm) ?? [];
     const seen = importsOf(room, file).filter(({ from }) => from !== '');
@@ -136,7 +141,7 @@ test('every import of a file is seen', (t) => {
   }
 });
 
-test('imports go one way', (t) => {
+test('areas import each other in one direction', (t) => {
   const wrong = imports.filter(({ file, room, target }) => {
     if (target === null) return false;
     const to = roomOf(target);
@@ -147,7 +152,7 @@ test('imports go one way', (t) => {
   t.deepEqual(wrong.map(show), []);
 });
 
-test('of workflows others know the types, and workflows know the SDK, each other, types and numbers', (t) => {
+test('workflows export types only, and import only the SDK, each other, types and numbers', (t) => {
   const into = imports.filter(
     ({ room, target, typesOnly }) =>
       (room === 'api' || room === 'activities') && target?.startsWith('workflows/') && !typesOnly,
@@ -166,7 +171,7 @@ test('of workflows others know the types, and workflows know the SDK, each other
   t.deepEqual(imports.filter(({ file }) => file === CONSTANTS).map(show), []);
 });
 
-test('the schemas need nothing outside their folder but Node and types', (t) => {
+test('the schemas import only Node and types from outside their folder', (t) => {
   const wrong = imports.filter(
     ({ room, from, target, typesOnly }) =>
       room === 'schemas' &&
@@ -196,7 +201,7 @@ test('only egress/ reaches other machines', (t) => {
     for (const file of allowed) t.true(waysIn(read(file)).includes(way), `${file}: ${way}`);
 });
 
-test('no spelling of a way to a socket is missed', (t) => {
+test('every spelling of a way to a socket is detected', (t) => {
   const caught: [string, string][] = [
     ['fetch', 'const a = await fetch(url);'],
     ['fetch', 'const get = fetch;'],
@@ -257,7 +262,7 @@ test('only schemas/env.ts reads the environment', (t) => {
   );
 });
 
-test('the workflow bundle stays small: every worker compiles it at its start', async (t) => {
+test('the workflow bundle stays small, because every worker compiles it at its start', async (t) => {
   const { code } = await loadWorkflowBundle((error) => t.log(error));
   const withoutMap = code.replace(/^\/\/# sourceMappingURL=.*$/m, '');
   t.true(withoutMap.length > 10_000);

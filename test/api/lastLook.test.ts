@@ -20,17 +20,22 @@ import { accountOf, callsOf, closeBooks, until } from '../helpers/books.ts';
 import { startStack } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
 
-/** Of its way to Temporal, after the call was given up: far longer than the API would look at least. */
+/**
+ * How long the connection to Temporal stays cut after the call was given up: far longer than the API's
+ * minimum retry time.
+ */
 const STILL_CUT_MS = 5000;
 const WORK_MS = 5000;
 const POOL_WAIT = 1000;
 const CREDITS = 100;
-/** What the API waits beyond the work's own time, and a little. */
+/** What the API waits beyond the tool's own time, with a margin. */
 const OVERHEAD_MS = 7000;
-/** From the healed way to the answer; a client that backs off as by default needs twice as long. */
+/**
+ * Limit from restoring the connection to the response; a client with the default backoff needs twice as long.
+ */
 const SOON_MS = 10_000;
 
-test('calls are charged while the API is cut off from Temporal: their callers get what they paid for, or their credits back', async (t) => {
+test('calls that are charged while the API is cut off from Temporal return their result, or are refunded', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
   const asked = new Map(['/told', '/lost'].map((path) => [path, Promise.withResolvers<ServerResponse>()]));
@@ -126,6 +131,6 @@ test('calls are charged while the API is cut off from Temporal: their callers ge
   t.is(
     (await accountOf(store, account.accountId)).balance,
     CREDITS - tool.price,
-    'what was lost was given back',
+    'charges without a result were refunded',
   );
 });

@@ -6,9 +6,9 @@ import { type Stack, startStack } from '../helpers/stack.ts';
 
 const RATE = 5;
 const BURST = 10;
-/** Of one account in one pool. */
+/** Limit per account and pool. */
 const MOST_RUNNING = 64;
-/** 401 answers an address gets in a minute. */
+/** Number of 401 responses per address and minute. */
 const MOST_FAILURES = 60;
 
 let stack: Stack;
@@ -27,13 +27,13 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Limited like every call, but refused before anything runs. */
+/** Requests that are rate limited like calls, but refused before a tool runs. */
 const ask = (account: Pick<TestAccount, 'call'>, headers?: Record<string, string>) =>
   account.call('hash-text', {}, headers);
 
 /**
- * Fills a bucket to so many tokens. It gains nothing until its next use: time before a bucket's last use does not count,
- * and this one's lies ahead.
+ * Sets the number of tokens in a bucket. It does not refill until its next use: its last use lies in the
+ * future, and time before the last use does not count.
  */
 const fill = (id: string, tokens: number) =>
   store.buckets.updateOne(
@@ -48,7 +48,7 @@ function isLimited(t: ExecutionContext, response: Response, retryAfter: string):
   t.is(response.headers.get('X-Credits-Charged'), '0');
 }
 
-test.serial('a burst passes once, over all API processes together, and then fills up again', async (t) => {
+test.serial('a burst is admitted once over all API processes together, and then refills', async (t) => {
   const account = await makeAccount(stack, 100);
   const began = performance.now();
   const responses = await Promise.all(
@@ -64,7 +64,7 @@ test.serial('a burst passes once, over all API processes together, and then fill
   for (const response of refused) {
     isLimited(t, response, '1');
     t.like(await response.json(), { code: 'rate_limited' });
-    // Not always r=0: the bucket of the key may have been the empty one.
+    // Not always r=0: the key's bucket may have been the empty one.
     t.regex(response.headers.get('RateLimit') ?? '', /^"account";r=\d;t=[0-2]$/);
   }
   await store.buckets.updateMany({}, [{ $set: { at: { $subtract: ['$$NOW', 1000] } } }]);
@@ -74,7 +74,7 @@ test.serial('a burst passes once, over all API processes together, and then fill
 });
 
 test.serial(
-  'what is refused for its scope says what is left as well, and that outranks the limit',
+  'requests that are refused for their scope take a token and report the quota; the scope error takes precedence',
   async (t) => {
     const account = await makeAccount(stack, 100);
     const { key } = await account.addKey({ tools: ['ping'] });
@@ -89,7 +89,7 @@ test.serial(
   },
 );
 
-test.serial('the headers say what is left and when it is full again', async (t) => {
+test.serial('the headers report the remaining quota and the time until it is full', async (t) => {
   const account = await makeAccount(stack, 100);
   const first = await account.call('hash-text', { text: 'first' });
   t.is(first.status, 200);
@@ -110,7 +110,7 @@ test.serial('the headers say what is left and when it is full again', async (t) 
     t.is(response.headers.get('RateLimit'), limit, String(tokens));
     t.is(response.headers.get('Retry-After'), status === 429 ? '1' : null);
   }
-  // Nobody is told anything about an account before it is known whose it is.
+  // Unauthenticated requests reveal nothing about accounts.
   const stranger = await fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, { method: 'POST' });
   t.is(stranger.status, 401);
   t.is(stranger.headers.get('RateLimit'), null);
@@ -118,7 +118,7 @@ test.serial('the headers say what is left and when it is full again', async (t) 
 });
 
 test.serial(
-  'a key has a bucket of its own, and who is refused by one takes nothing from the other',
+  'a key has a bucket of its own, and a refusal by one bucket takes no token from the other',
   async (t) => {
     const account = await makeAccount(stack, 100);
     const other = await account.addKey({});
@@ -141,7 +141,7 @@ test.serial(
   },
 );
 
-test.serial('an address that keeps presenting bad keys is held up, a good key from it is not', async (t) => {
+test.serial('an address with many bad keys is limited, but valid keys from it are not', async (t) => {
   const account = await makeAccount(stack, 100);
   const bad = () => ask(account, { Authorization: 'Bearer ut_nonsense' });
   const statuses: number[] = [];
@@ -162,7 +162,7 @@ test.serial('an address that keeps presenting bad keys is held up, a good key fr
   t.deepEqual(await closeBooks(store), []);
 });
 
-test.serial('by default twenty calls a second and forty at once', async (t) => {
+test.serial('the default is twenty calls a second and forty at once', async (t) => {
   const plain = await startStack({ pools: ['orchestrator', 'cpu'], env: { RATE_LIMIT: '' } });
   try {
     const response = await ask(await makeAccount(plain, 1));
@@ -174,7 +174,7 @@ test.serial('by default twenty calls a second and forty at once', async (t) => {
 });
 
 test.serial(
-  'an account runs so many calls in a pool, whatever its rate, and keeps nobody else out',
+  'the number of running calls per account and pool is limited, without affecting other accounts',
   async (t) => {
     const wide = await startStack({
       apis: 2,

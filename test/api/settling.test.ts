@@ -17,11 +17,11 @@ import { openCall } from '../store/ledgerFixtures.ts';
 
 const CREDITS = 100;
 const PRICE = 10;
-/** The caller's patience where MongoDB is away for longer, and where it is not. */
+/** The caller's deadline, shorter and longer than the outage of MongoDB. */
 const [SHORT_MS, LONG_MS] = [1500, 60_000];
 const AWAY_MS = 3000;
 
-/** The API's own way to MongoDB, which can be cut while the workers go on. */
+/** The API's own connection to MongoDB, which can be cut while the workers keep theirs. */
 async function startBooks(t: ExecutionContext) {
   await using open = new AsyncDisposableStack();
   const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
@@ -40,7 +40,7 @@ async function startBooks(t: ExecutionContext) {
     open.adopt(createLedger(it, onError), (ledger) => ledger.flush().catch(onError));
   const ledger = ledgerOf(store);
   const settling = createSettling({
-    workflow: { result: () => Promise.reject(new Error('Temporal has forgotten it')) },
+    workflow: { result: () => Promise.reject(new Error('Temporal no longer has the workflow')) },
     ledger: ledgerOf(away),
     results: createResults(away, keyring),
     accounts: createAccounts(away),
@@ -48,7 +48,7 @@ async function startBooks(t: ExecutionContext) {
     log: pino({ level: 'silent' }),
   });
 
-  /** A call without an Idempotency-Key that was charged by its workflow. */
+  /** A call without an Idempotency-Key that its workflow charged. */
   async function chargedCall() {
     const call = await openCall(store, { credits: CREDITS, price: PRICE });
     const { callId, accountId } = call;
@@ -80,7 +80,7 @@ const waiting = (ms: number) => ({ hangup: new AbortController().signal, until: 
 const outputOf = ({ ending }: Ended): string | null => ('output' in ending ? ending.output.toString() : null);
 const codeOf = ({ ending }: Ended): string | null => ('error' in ending ? ending.error.code : null);
 
-test('a charged call is answered when MongoDB, where its result lies, comes back in time', async (t) => {
+test('a charged call returns its result when MongoDB is back in time', async (t) => {
   await using books = await startBooks(t);
   const { callId, accountId, row, charge } = await books.chargedCall();
   const { available } = await charge();
@@ -97,7 +97,7 @@ test('a charged call is answered when MongoDB, where its result lies, comes back
   t.is((await accountOf(books.store, accountId)).balance, CREDITS - PRICE);
 });
 
-test('a charged call whose result is gone gets its price back, at once or when MongoDB comes back', async (t) => {
+test('a charged call whose result is lost is refunded, at once or when MongoDB is back', async (t) => {
   await using books = await startBooks(t);
   for (const isAway of [false, true]) {
     const { accountId, row, charge } = await books.chargedCall();
@@ -117,7 +117,7 @@ test('a charged call whose result is gone gets its price back, at once or when M
   t.deepEqual((await audit(books.store)).drift, []);
 });
 
-test('a result that can be asked for again is not given back', async (t) => {
+test('a result that can be requested again is not refunded', async (t) => {
   await using books = await startBooks(t);
   const { accountId, row, charge } = await books.chargedCall();
   const { available } = await charge();
@@ -132,7 +132,7 @@ test('a result that can be asked for again is not given back', async (t) => {
   t.is((await accountOf(books.store, accountId)).balance, CREDITS - PRICE);
 });
 
-test('a call that was given up while MongoDB was away is not charged after its answer', async (t) => {
+test('a call that was given up while MongoDB was unavailable is not charged after its response', async (t) => {
   await using books = await startBooks(t);
   for (const ending of ['charged', 'refunded']) {
     const { accountId, row, charge } = await books.chargedCall();
@@ -140,7 +140,7 @@ test('a call that was given up while MongoDB was away is not charged after its a
     const began = performance.now();
     const error = new ServiceError('deadline_exceeded');
     t.is(codeOf(await books.settling.giveUp(row, error, waiting(SHORT_MS))), 'deadline_exceeded');
-    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the answer does not wait for it');
+    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the response does not wait for it');
     // Its workflow reaches MongoDB first.
     if (ending === 'charged') t.is((await charge()).state, 'charged');
     await books.link.heal();

@@ -52,7 +52,7 @@ test.before(async () => {
 });
 test.after.always(() => open.disposeAsync());
 
-/** Limits count by address, so each test comes from elsewhere. */
+/** Limits count by address, so each test uses another address. */
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${randomInt(256)}.${randomInt(256)}` });
 
 const nobody = (who: Credentials = { email: '', password: '' }): Visitor => visitor(stack, '', who);
@@ -60,14 +60,14 @@ const nobody = (who: Credentials = { email: '', password: '' }): Visitor => visi
 const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
   nobody().postRaw(path, fields, { ...elsewhere(), ...headers });
 
-/** What a program of somebody else's can say of where it sends a form to. */
+/** Headers with which a hostile program could influence the links. */
 const EVIL_HOST = { 'X-Forwarded-Host': 'evil.example', Origin: 'http://evil.example' };
 
-/** The path under /dashboard that a mail leads to. */
+/** Returns the path under /dashboard of the link in a mail. */
 function pathIn({ links }: Received): string {
   const prefix = `${stack.baseUrl}/dashboard`;
   const link = links.find((it) => it.startsWith(`${prefix}/`));
-  if (link === undefined) throw new Error(`the mail leads to ${links}`);
+  if (link === undefined) throw new Error(`the mail links to ${links}`);
   return link.slice(prefix.length);
 }
 
@@ -107,7 +107,7 @@ async function newOwner(t: ExecutionContext): Promise<Visitor> {
   return visitor(stack, cookieOf(await signIn(who)), who);
 }
 
-test('who signs up has an account and its credits once the address is verified, and once only', async (t) => {
+test('a sign-up creates the account and its credits once the email is verified, and only once', async (t) => {
   const who = freshCredentials();
   const signedUp = await post('/sign-up', { ...who }, EVIL_HOST);
   t.is(signedUp.status, 200);
@@ -129,7 +129,7 @@ test('who signs up has an account and its credits once the address is verified, 
   t.like(headers, { From: `Utility Tools <${FROM}>`, To: who.email, 'Auto-Submitted': 'auto-generated' });
   t.regex(headers['Content-Type'] ?? '', /^text\/plain/);
   t.is(mail.links.length, 1);
-  // As a browser comes from a mail program on the web.
+  // Navigates like a browser that comes from webmail.
   const come = () =>
     nobody().get(pathIn(mail), { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' });
   const followed = await come();
@@ -138,7 +138,7 @@ test('who signs up has an account and its credits once the address is verified, 
   t.is(location, '/dashboard/sign-in?done=verified');
   t.deepEqual(followed.headers.getSetCookie(), []);
   t.regex(await wordsOf(t, await nobody().get('/sign-in?done=verified')), /address is verified\. Sign in/);
-  t.is((await come()).headers.get('location'), location, 'a scanner may have been there before');
+  t.is((await come()).headers.get('location'), location, 'a link scanner may have followed it before');
 
   const sessions = await Promise.all(Array.from({ length: 3 }, () => signIn(who)));
   t.deepEqual(
@@ -148,7 +148,7 @@ test('who signs up has an account and its credits once the address is verified, 
   t.deepEqual(await creditsOf(who.email), { balance: FREE_CREDITS, lines: 1 });
 });
 
-test('a sign-up answers the same whether the address is taken or not', async (t) => {
+test('a sign-up gives the same response whether or not the email is taken', async (t) => {
   const [owner, fresh] = [await newOwner(t), freshCredentials()];
   const ofOperator = await makeAccount(stack, 5);
   const seen = new Set<string>();
@@ -173,7 +173,7 @@ test('a sign-up answers the same whether the address is taken or not', async (t)
   t.is((await signIn(owner)).status, 303);
 });
 
-test('a link that is too old, of somebody else or made up verifies nothing, and another one can be had', async (t) => {
+test('an expired, foreign or forged link verifies nothing, and a new link can be requested', async (t) => {
   const who = freshCredentials();
   await post('/sign-up', { ...who });
   await mailbox.until(who.email);
@@ -207,13 +207,13 @@ test('a link that is too old, of somebody else or made up verifies nothing, and 
   t.is((await nobody().get(pathIn(second))).status, 303);
   t.is((await signIn(who)).status, 303);
   t.deepEqual(mailbox.to(stranger.email), []);
-  // Verified already: nothing is sent.
+  // Already verified: no mail is sent.
   await post('/verify', { email: who.email });
   t.is((await post('/verify', { email: 'no e-mail' })).status, 422);
   t.is(subjectsTo(who.email).length, 2);
 });
 
-test('nobody can be sent mail without end, and who is not known is told the same', async (t) => {
+test('the number of mails per address is limited, and unknown emails give the same responses', async (t) => {
   const known = await makeUser(stack, 'owner');
   for (const [path, { email }] of [
     ['/forgot-password', known],
@@ -234,7 +234,7 @@ test('nobody can be sent mail without end, and who is not known is told the same
   t.true(mailbox.to(known.email).length <= 6);
 });
 
-/** Asks for a new password; answers the path that the mail leads to. */
+/** Requests a password reset. Returns the path of the link in the mail. */
 async function forget(email: string): Promise<string> {
   const before = mailbox.to(email).length;
   const response = await post('/forgot-password', { email });
@@ -247,7 +247,7 @@ async function forget(email: string): Promise<string> {
 
 const tokenOf = (path: string): string => new URLSearchParams(path.split('?')[1]).get('token') ?? '';
 
-test('a forgotten password is set anew, by a link that works once, and every session ends', async (t) => {
+test('a password reset works once by its link, and ends every session', async (t) => {
   const owner = await newOwner(t);
   const other = visitor(stack, cookieOf(await signIn(owner)), owner);
   const stranger = freshCredentials();
@@ -263,7 +263,7 @@ test('a forgotten password is set anew, by a link that works once, and every ses
   const path = pathIn(mail);
   const token = tokenOf(path);
   const rows = JSON.stringify(await store.db.collection('verifications').find().toArray());
-  t.false(rows.includes(token), 'who reads the database cannot use it');
+  t.false(rows.includes(token), 'a reader of the database cannot use it');
 
   const form = await pageOf(t, await nobody().get(path));
   t.is(fieldOf(form, 'token'), token);
@@ -292,7 +292,7 @@ test('a forgotten password is set anew, by a link that works once, and every ses
   t.deepEqual(mailbox.to(stranger.email), []);
 });
 
-test('a link to a new password is worth nothing after an hour, and none is guessed', async (t) => {
+test('a reset link expires after an hour and cannot be guessed', async (t) => {
   const owner = await newOwner(t);
   const path = await forget(owner.email);
   const user = await store.db.collection('users').findOne({ email: owner.email });
@@ -312,23 +312,23 @@ test('a link to a new password is worth nothing after an hour, and none is guess
   t.is(guess.status, 429);
 });
 
-test('who sets a new password by mail has verified the address', async (t) => {
+test('a password reset by mail verifies the email', async (t) => {
   const who = freshCredentials();
   await post('/sign-up', { ...who });
   await mailbox.until(who.email);
   const token = tokenOf(await forget(who.email));
   t.is((await post('/reset-password', { token, newPassword: 'of the owner' })).status, 303);
-  t.is((await signIn(who)).status, 401, 'not with what was said before');
+  t.is((await signIn(who)).status, 401, 'not with the password from the sign-up');
   t.is((await signIn({ ...who, password: 'of the owner' })).status, 303);
   t.deepEqual(await creditsOf(who.email), { balance: FREE_CREDITS, lines: 1 });
 });
 
-test('whom an operator made can sign in as ever', async (t) => {
+test('users that an operator created can sign in as before', async (t) => {
   const who = await makeUser(stack, 'owner');
   t.is((await signIn(who)).status, 303);
 });
 
-test('forms of other origins send nothing, and no address in a form or query leads elsewhere', async (t) => {
+test('forms of other origins send no mail, and no URL in a form or query changes the links', async (t) => {
   const owner = await newOwner(t);
   const sent = mailbox.to(owner.email).length;
   const evil = 'https://evil.example/';
@@ -356,12 +356,12 @@ test('forms of other origins send nothing, and no address in a form or query lea
   const fields = { token: tokenOf(reset ? pathIn(reset) : ''), newPassword: 'long enough', ...lure };
   const done = await post(`/reset-password?${query}`, fields);
   t.is(done.headers.get('location'), '/dashboard/sign-in?done=reset');
-  // And by /api/auth, which would take such addresses, nothing of this can be asked.
+  // Nor can /api/auth, which would accept such URLs, be used for this.
   for (const path of ['request-password-reset', 'reset-password', 'send-verification-email', 'verify-email'])
     t.is((await postAuth(stack.baseUrl, path, { email: who.email, ...lure }, elsewhere())).status, 404);
 });
 
-test('a mail server that hangs or refuses holds nobody up, and no log has a link in it', async (t) => {
+test('a mail server that hangs or refuses delays no request, and no log contains a link', async (t) => {
   const [waiting, refused] = [freshCredentials(), freshCredentials()];
   const held = mailbox.hold();
   try {
@@ -393,20 +393,20 @@ test('a mail server that hangs or refuses holds nobody up, and no log has a link
     t.false(log.includes(word));
 });
 
-/** Once a first try to send this notice has failed, repairs what it failed for and has it sent now. */
+/** Once a first attempt to send this notice has failed, repairs the cause and makes the notice due. */
 async function sendAgain(which: Partial<NoticeDoc>, repair: () => unknown): Promise<void> {
   await until('the first try has failed', async () => {
     const notice = await store.notices.findOne(which);
     if (notice === null || notice.tries === 0) return false;
     if (notice.dueAt === null) throw new Error('it was sent');
-    // While it is being sent it is nobody else's for two minutes.
+    // A notice is reserved for two minutes while it is being sent.
     return notice.dueAt.getTime() - Date.now() <= 60_000;
   });
   await repair();
   await store.notices.updateOne(which, { $set: { dueAt: new Date() } });
 }
 
-/** An endpoint that the next failure disables. */
+/** Creates an endpoint that the next failure disables. */
 async function weakEndpoint(owner: Visitor): Promise<string> {
   const made = await owner.post('/webhooks', { url: receiver.url, events: 'credits.low' });
   const [, id = ''] = /webhooks\/(whe_[\w-]+)\/test/.exec(await made.text()) ?? [];
@@ -414,7 +414,7 @@ async function weakEndpoint(owner: Visitor): Promise<string> {
   return id;
 }
 
-test('the owner of an endpoint is told when it is disabled: once, also when the first try fails', async (t) => {
+test('the owner of a disabled endpoint gets one mail, also when the first attempt fails', async (t) => {
   receiver.answer(() => ({ status: 500 }));
   const owner = await newOwner(t);
   const id = await weakEndpoint(owner);
@@ -430,14 +430,14 @@ test('the owner of an endpoint is told when it is disabled: once, also when the 
   t.false(mail.body.includes('secret'));
   t.is(pathIn(mail), `/webhooks/${id}`);
 
-  // Another one's mail comes after whatever else there was to say of the first.
+  // A mail for another owner follows all mails for the first.
   const next = await newOwner(t);
   await next.post(`/webhooks/${await weakEndpoint(next)}/test`);
   await mailbox.until(next.email, 2);
   t.is(mailbox.to(owner.email).length, 2);
 });
 
-test('an endpoint is told of once for each time that it is disabled, whatever is repeated', async (t) => {
+test('each disabling of an endpoint sends one mail, whatever is repeated', async (t) => {
   const { accountId } = await makeAccount(stack, 0);
   const endpointId = `whe_${randomUUID()}`;
   await store.webhookEndpoints.insertOne({
@@ -478,19 +478,19 @@ test('an endpoint is told of once for each time that it is disabled, whatever is
   await turn(2, 1, 0, 'active');
   t.is(await count(), 1);
   await turn(3, 1, 7, 'disabled');
-  t.is(await count(), 1, 'by somebody, not by failures');
+  t.is(await count(), 1, 'disabled by a user, not by failures');
   await turn(4, 2, 0, 'active');
   await turn(5, 2, 20, 'disabled');
   t.is(await count(), 2);
 });
 
-test('texts with line ends stay out of the headers of a mail', async (t) => {
+test('line breaks in texts cannot inject mail headers', async (t) => {
   const victim = `${randomUUID()}@example.com`;
   for (const email of [`a@example.com\r\nBcc: ${victim}`, `${victim}, b@example.com`, `"a" <${victim}>`]) {
     t.is((await post('/sign-up', { email, password: 'long enough' })).status, 422);
     t.is((await post('/forgot-password', { email })).status, 422);
   }
-  // Also where one came in that today's checks would not let through.
+  // Also for values that were stored before today's validation.
   const { accountId, email } = await makeAccount(stack, 0);
   const url = `http://localhost/\r\nBcc: ${victim}\r\n\r\n<b>`;
   await store.accounts.updateOne(
@@ -523,7 +523,7 @@ test('texts with line ends stay out of the headers of a mail', async (t) => {
   t.deepEqual(mailbox.to(victim), []);
 });
 
-/** A mailer of its own, and what it logs. */
+/** Creates a mailer and collects its log. */
 function mailerOf(env: { SMTP_URL?: string; NODE_ENV?: string }) {
   const lines: string[] = [];
   const sink = new Writable({
@@ -544,7 +544,7 @@ const LETTER = {
   link: 'http://127.0.0.1/x?token=abc',
 } as const;
 
-test('without a mail server the link is printed, but not in production', async (t) => {
+test('without a mail server the link is logged, but not in production', async (t) => {
   const local = mailerOf({});
   t.deepEqual([local.mailer.delivers, local.mailer.reaches], [false, true]);
   await local.mailer.send(LETTER);
@@ -555,7 +555,7 @@ test('without a mail server the link is printed, but not in production', async (
   t.deepEqual(production.lines, []);
 });
 
-test('a password for the mail server is not sent in the clear, nor logged', async (t) => {
+test('the password of the mail server is neither sent in plaintext nor logged', async (t) => {
   const asked: string[] = [];
   const server = new SMTPServer({
     allowInsecureAuth: true,
@@ -583,7 +583,7 @@ test('a password for the mail server is not sent in the clear, nor logged', asyn
   }
 });
 
-test('the pages that wait for a mail, and those that mails lead to, in a browser', async (t) => {
+test('the pages that wait for a mail, and those that mails link to, pass the checks in a browser', async (t) => {
   const { email, password } = freshCredentials();
   await using own = new AsyncDisposableStack();
   const tab = own.adopt(await startTab(stack.baseUrl), (it) => it.close());

@@ -33,7 +33,7 @@ test.after.always(async () => {
 
 const env = () => readEnv({ DATA_DIR: dataDir, LOG_LEVEL: 'warn', FREE_CREDITS: '33' });
 
-/** What a start does, the file included. */
+/** Runs the steps of a start, including the file. */
 async function start({ mongodbUri }: Database): Promise<Demo> {
   const demo = await ensureDemo({ env: env(), mongodbUri });
   const addresses = { baseUrl: '', dashboardUrl: '', temporalUiUrl: null, temporalAddress: '', codecUrl: '' };
@@ -41,7 +41,7 @@ async function start({ mongodbUri }: Database): Promise<Demo> {
   return demo;
 }
 
-/** What the demo's password and keys are good for. */
+/** Returns what the demo's password and keys give access to. */
 const look = (database: Database, demo: Demo) =>
   withStore(database, async (store) => {
     const accounts = createAccounts(store);
@@ -63,7 +63,7 @@ const look = (database: Database, demo: Demo) =>
 
 const WORKING = { role: 'operator', signsIn: true, balance: 33, scopes: ['tools', 'account'], keys: 2 };
 
-test.serial('the first start makes an operator, an account and two keys', async (t) => {
+test.serial('the first start creates an operator, an account and two keys', async (t) => {
   t.deepEqual(await look(first, await start(first)), WORKING);
 });
 
@@ -73,7 +73,7 @@ test.serial('a restart changes nothing', async (t) => {
   t.deepEqual(await look(first, before), WORKING);
 });
 
-test.serial('what no longer works is made anew', async (t) => {
+test.serial('credentials that are no longer valid are replaced', async (t) => {
   const before = await start(first);
   await withStore(first, async (store) => {
     const apiKeys = createApiKeys(store, () => undefined);
@@ -88,7 +88,7 @@ test.serial('what no longer works is made anew', async (t) => {
   t.deepEqual(await look(first, after), { ...WORKING, keys: 3 });
 });
 
-test.serial('on another database all of it is made anew', async (t) => {
+test.serial('another database gets new demo data', async (t) => {
   const before = await start(first);
   const after = await start(second);
   t.not(after.apiKey, before.apiKey);

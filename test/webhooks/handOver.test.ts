@@ -7,7 +7,7 @@ import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { until } from '../helpers/books.ts';
 import { startNamespace } from '../helpers/stack.ts';
 
-/** A namespace without workers, and a way to hand over as an API process has it. */
+/** A namespace without workers, and a dispatcher as in an API process. */
 async function makeScene(open: AsyncDisposableStack) {
   const { temporalAddress, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
   const connection = open.adopt(await Connection.connect({ address: temporalAddress }), (it) => it.close());
@@ -22,7 +22,7 @@ async function makeScene(open: AsyncDisposableStack) {
   };
 }
 
-test('however many events an account has while nobody hands them over, one workflow waits for it', async (t) => {
+test('one workflow waits for all events of an account, however many there are', async (t) => {
   await using open = new AsyncDisposableStack();
   const { makeHandOver, count, errors } = await makeScene(open);
   const started = () => count("WorkflowType = 'handOver'");
@@ -41,7 +41,7 @@ test('however many events an account has while nobody hands them over, one workf
   t.deepEqual(errors, []);
 });
 
-/** A worker that hands over by taking note of it: what it saw when it began counts when it ends. */
+/** Starts a worker whose dispatch activity records the newest event at its start when it ends. */
 async function startWorker(
   open: AsyncDisposableStack,
   { temporalAddress, namespace }: { temporalAddress: string; namespace: string },
@@ -50,7 +50,7 @@ async function startWorker(
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress }), (it) =>
     it.close(),
   );
-  /** The newest event there is, and the newest that was handed over. */
+  /** The newest event, and the newest dispatched event. */
   const books = { newest: 0, handedOver: 0, atOnce: 0, mostAtOnce: 0 };
   const worker = await Worker.create({
     connection,
@@ -75,7 +75,7 @@ async function startWorker(
   return books;
 }
 
-test('an event that comes while others are handed over is handed over after them', async (t) => {
+test('an event that fires during a dispatch is dispatched afterwards', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
   const { makeHandOver, count, errors } = scene;
@@ -84,7 +84,7 @@ test('an event that comes while others are handed over is handed over after them
   for (let event = 1; event <= 100; event++) {
     books.newest = event;
     handOver('acc_busy');
-    // Between hand-overs, in the midst of one, and as one ends.
+    // Between dispatches, during one, and as one ends.
     await sleep(event % 10 === 0 ? 300 : (event * 7) % 60);
   }
   await until('the last one is handed over', async () => books.handedOver === 100);
@@ -94,10 +94,10 @@ test('an event that comes while others are handed over is handed over after them
   t.deepEqual(errors, []);
 });
 
-test('an event is handed over that the workflow is told of while it waits for a slow database', async (t) => {
+test('an event that is signalled while the workflow waits for a slow database is dispatched', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
-  // Longer than a workflow task waits for a step before it looks for news: 8 of its 10 seconds.
+  // Longer than 8 of the 10 seconds of a workflow task, after which it checks for new signals.
   const slow = [11_000];
   const books = await startWorker(open, scene, () => slow.pop() ?? 0);
   const handOver = scene.makeHandOver();

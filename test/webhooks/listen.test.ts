@@ -31,7 +31,7 @@ function startListener(t: { teardown(end: () => void): void }, args: string[]): 
   return { child, output: () => text };
 }
 
-test('in production an endpoint on localhost is never posted to; listening brings its events', async (t) => {
+test('in production an endpoint on localhost gets no requests; the listen command forwards its events', async (t) => {
   t.timeout(120_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(
@@ -51,7 +51,7 @@ test('in production an endpoint on localhost is never posted to; listening bring
   const made = await account.manage('/api/v1/account/webhooks', { url: registered.url });
   t.is(made.status, 201);
   const { id, secret }: { id: string; secret: string } = await made.json();
-  /** As if each had happened that long ago and were written down only now. */
+  /** Inserts events that happened this long ago. */
   const happen = async (agesMs: readonly number[]) => {
     const now = Date.now();
     const events = agesMs.map((age) =>
@@ -60,7 +60,7 @@ test('in production an endpoint on localhost is never posted to; listening bring
     await store.events.insertMany(events);
     return events.map(({ _id }) => _id);
   };
-  // More than a page of them.
+  // More than one page.
   await happen(Array.from({ length: 150 }, (_, i) => 1000 + i * 100));
 
   const { child, output } = startListener(t, [
@@ -79,7 +79,7 @@ test('in production an endpoint on localhost is never posted to; listening bring
     'webhook-signature': String(delivery.headers['webhook-signature']),
   });
   await until('it says so', async () => output().includes(`api_key.created  ${delivery.id}  200`));
-  t.is(program.received.length, 1, 'what was there before does not come');
+  t.is(program.received.length, 1, 'earlier events are not forwarded');
 
   const held = () => store.deliveries.findOne({ endpointId: id, state: 'held' });
   await until('its delivery is held', async () => (await held()) !== null);
@@ -103,7 +103,7 @@ test('in production an endpoint on localhost is never posted to; listening bring
   t.is(status, 0);
 });
 
-test('what is wrong with the command is one line', async (t) => {
+test('the command reports an error in one line', async (t) => {
   for (const [args, line] of [
     [[], /^--forward URL is missing\n$/],
     [['--forward', 'here'], /^--forward: "here" is no http or https URL\n$/],
