@@ -122,7 +122,7 @@ test('a new tool is three new files and no changed file', async (t) => {
   t.deepEqual(await response.json(), { text: 'desserts' });
   t.is(response.headers.get('X-Credits-Charged'), '4');
   t.is(response.headers.get('X-Credits-Remaining'), '1');
-  const entry = await until('the line of the statement', () =>
+  const entry = await until('the ledger entry exists', () =>
     withStore({ mongodbUri }, (store) =>
       store.entries.findOne({ accountId: account.accountId, type: 'charge' }),
     ),

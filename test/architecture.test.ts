@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { loadWorkflowBundle } from '../workers/bundle.ts';
 
-const ROOMS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
-type Room = (typeof ROOMS)[number];
+const AREAS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
+type Area = (typeof AREAS)[number];
 
 /** The areas that an area may import, besides itself. */
-const MAY_IMPORT: Record<Room, readonly Room[]> = {
+const MAY_IMPORT: Record<Area, readonly Area[]> = {
   schemas: [],
   store: ['schemas'],
   egress: ['schemas'],
@@ -76,7 +76,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 interface Import {
   file: string;
-  room: Room;
+  area: Area;
   /** As written. */
   from: string;
   /** Path within the project, or null for packages and built-in modules. */
@@ -91,7 +91,7 @@ const DYNAMIC = /\b(?:import|require)\(\s*'([^']+)'/g;
 /** A plain literal, which is read as an import. */
 const LITERAL = /\(\s*'[^']*'\s*\)/.source;
 /** Ways to a socket, or to an arbitrary module, besides the imports that are read here. */
-const WAYS: Record<string, RegExp> = {
+const BYPASSES: Record<string, RegExp> = {
   fetch: /(?<![.\w'/-])fetch\b(?=\s*(?:[(),;}\].?=]|$))/m,
   webSockets: /\b(?:WebSocket\w*|EventSource|XMLHttpRequest)\b/,
   globals: /\bglobalThis\b|(?<![.\w])global\s*[.[?]/,
@@ -103,12 +103,12 @@ const WAYS: Record<string, RegExp> = {
 };
 /** Lines with only comments; the formatter puts no operator at the start of a line. */
 const COMMENT = /^\s*(?:\/\/|\/?\*(?!.*\*\/\s*\S)).*$/gm;
-const waysIn = (text: string): string[] => {
+const bypassesIn = (text: string): string[] => {
   const code = text.replace(COMMENT, '');
-  return Object.keys(WAYS).filter((name) => WAYS[name]?.test(code));
+  return Object.keys(BYPASSES).filter((name) => BYPASSES[name]?.test(code));
 };
 
-function importsOf(room: Room, file: string): Import[] {
+function importsOf(area: Area, file: string): Import[] {
   const text = read(file);
   const found = [
     ...[...text.matchAll(STATEMENT)].map(([, type, from = '']) => ({ from, typesOnly: type !== undefined })),
@@ -117,36 +117,36 @@ function importsOf(room: Room, file: string): Import[] {
   return found.map((it) => ({
     ...it,
     file,
-    room,
+    area,
     target: it.from.startsWith('.') ? join(dirname(file), it.from) : null,
   }));
 }
 
-const files = ROOMS.flatMap((room) =>
-  readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+const files = AREAS.flatMap((area) =>
+  readdirSync(join(root, area), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.m?[tj]s$/.test(name) && !/(^|\/)\./.test(name))
-    .map((name) => ({ room, file: `${room}/${name}` })),
+    .map((name) => ({ area, file: `${area}/${name}` })),
 );
-const imports = files.flatMap(({ room, file }) => importsOf(room, file));
+const imports = files.flatMap(({ area, file }) => importsOf(area, file));
 const show = ({ file, from }: Import): string => `${file}: ${from}`;
-const roomOf = (target: string): Room | undefined => ROOMS.find((room) => target.startsWith(`${room}/`));
+const areaOf = (target: string): Area | undefined => AREAS.find((area) => target.startsWith(`${area}/`));
 
 test('every import of a file is found', (t) => {
   t.true(imports.length > 300);
   // Each line that begins with an import was read.
-  for (const { room, file } of files) {
+  for (const { area, file } of files) {
     const lines = read(file).match(/^import\s/gm) ?? [];
-    const seen = importsOf(room, file).filter(({ from }) => from !== '');
+    const seen = importsOf(area, file).filter(({ from }) => from !== '');
     t.true(seen.length >= lines.length, file);
   }
 });
 
 test('areas import each other in one direction', (t) => {
-  const wrong = imports.filter(({ file, room, target }) => {
+  const wrong = imports.filter(({ file, area, target }) => {
     if (target === null) return false;
-    const to = roomOf(target);
+    const to = areaOf(target);
     if (to === undefined) return !target.startsWith('package.json');
-    if (to === room || MAY_IMPORT[room].includes(to)) return false;
+    if (to === area || MAY_IMPORT[area].includes(to)) return false;
     return !(to === 'workers' && COMPOSITION_ROOTS.test(file));
   });
   t.deepEqual(wrong.map(show), []);
@@ -154,13 +154,13 @@ test('areas import each other in one direction', (t) => {
 
 test('workflows export types only, and import only the SDK, each other, types and numbers', (t) => {
   const into = imports.filter(
-    ({ room, target, typesOnly }) =>
-      (room === 'api' || room === 'activities') && target?.startsWith('workflows/') && !typesOnly,
+    ({ area, target, typesOnly }) =>
+      (area === 'api' || area === 'activities') && target?.startsWith('workflows/') && !typesOnly,
   );
   t.deepEqual(into.map(show), []);
   const outOf = imports.filter(
-    ({ file, room, from, target, typesOnly }) =>
-      room === 'workflows' &&
+    ({ file, area, from, target, typesOnly }) =>
+      area === 'workflows' &&
       !typesOnly &&
       target !== CONSTANTS &&
       from !== '@temporalio/workflow' &&
@@ -173,8 +173,8 @@ test('workflows export types only, and import only the SDK, each other, types an
 
 test('the schemas import only Node and types from outside their folder', (t) => {
   const wrong = imports.filter(
-    ({ room, from, target, typesOnly }) =>
-      room === 'schemas' &&
+    ({ area, from, target, typesOnly }) =>
+      area === 'schemas' &&
       !typesOnly &&
       (target === null ? !isBuiltin(from) : !target.startsWith('schemas/')),
   );
@@ -183,8 +183,8 @@ test('the schemas import only Node and types from outside their folder', (t) => 
 
 test('only egress/ reaches other machines', (t) => {
   const wrong = imports.filter(
-    ({ file, room, from, typesOnly }) =>
-      ['activities', 'store', 'workflows', 'api', 'workers'].includes(room) &&
+    ({ file, area, from, typesOnly }) =>
+      ['activities', 'store', 'workflows', 'api', 'workers'].includes(area) &&
       !typesOnly &&
       NETWORK.includes(from.replace(/^node:/, '')) &&
       !LISTENERS.includes(file) &&
@@ -192,13 +192,15 @@ test('only egress/ reaches other machines', (t) => {
   );
   t.deepEqual(wrong.map(show), []);
   const others = files
-    .filter(({ room }) => room !== 'egress' && room !== 'dev')
+    .filter(({ area }) => area !== 'egress' && area !== 'dev')
     .flatMap(({ file }) =>
-      waysIn(read(file)).flatMap((way) => (ALLOWED[way]?.includes(file) ? [] : [`${file}: ${way}`])),
+      bypassesIn(read(file)).flatMap((bypass) =>
+        ALLOWED[bypass]?.includes(file) ? [] : [`${file}: ${bypass}`],
+      ),
     );
   t.deepEqual(others, []);
-  for (const [way, allowed] of Object.entries(ALLOWED))
-    for (const file of allowed) t.true(waysIn(read(file)).includes(way), `${file}: ${way}`);
+  for (const [bypass, allowed] of Object.entries(ALLOWED))
+    for (const file of allowed) t.true(bypassesIn(read(file)).includes(bypass), `${file}: ${bypass}`);
 });
 
 test('every spelling of a way to a socket is detected', (t) => {
@@ -230,7 +232,7 @@ test('every spelling of a way to a socket is detected', (t) => {
     ['code', 'new Function(text)'],
     ['code', "eval('fetch')"],
   ];
-  for (const [way, text] of caught) t.true(waysIn(text).includes(way), text);
+  for (const [bypass, text] of caught) t.true(bypassesIn(text).includes(bypass), text);
   for (const text of [
     'using response = await egress.fetch(target, options);',
     "import { fetchFollowing } from './fetch.ts';",
@@ -241,7 +243,7 @@ test('every spelling of a way to a socket is detected', (t) => {
     ' * Never fetch(url) here, nor new WebSocket(url).',
     '/** As globalThis.fetch does. */',
   ])
-    t.deepEqual(waysIn(text), [], text);
+    t.deepEqual(bypassesIn(text), [], text);
   const literals = [...`require('node:net'); await import( 'node:tls')`.matchAll(DYNAMIC)];
   t.deepEqual(
     literals.map(([, from]) => from),
@@ -251,8 +253,8 @@ test('every spelling of a way to a socket is detected', (t) => {
 
 test('only schemas/env.ts reads the environment', (t) => {
   const reading = files.filter(
-    ({ room, file }) =>
-      room !== 'dev' &&
+    ({ area, file }) =>
+      area !== 'dev' &&
       file !== 'schemas/env.ts' &&
       /process\.env|\benv\b.*from 'node:process'/.test(read(file)),
   );

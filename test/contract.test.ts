@@ -126,11 +126,11 @@ for (const tool of tools) {
     t.is(listed?.price, price);
     const spec = await (await fetch(`${stack.baseUrl}/openapi.json`)).json();
     t.is(recordAt(spec, 'paths', `/api/v1/tools/${name}`, 'post')['x-price'], price);
-    const entry = await until('the line of the statement', () =>
+    const entry = await until('the ledger entry exists', () =>
       store.entries.findOne({ accountId: own.accountId, type: 'charge' }),
     );
     t.like(entry, { amount: -price, tool: name, balanceAfter: 0 });
-    const call = await until('the row of the call', () =>
+    const call = await until('the call document exists', () =>
       store.calls.findOne({ accountId: own.accountId, state: 'charged' }),
     );
     t.like(call, { cost: price, charged: price, tool: name });

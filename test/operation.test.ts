@@ -144,7 +144,7 @@ test.serial('one request id appears in the logs of API, workflow and tool', asyn
     ['cpu', 'tool'],
     ['orchestrator', 'call ended'],
   ] as const)
-    await until(`${name} has written it`, async () =>
+    await until(`${name} has written the file`, async () =>
       (await logOf(name)).some((line) => line.msg === message && line.requestId === requestId),
     );
   const lines = (await Promise.all(['api', 'cpu', 'orchestrator'].map(logOf))).flat();

@@ -29,7 +29,7 @@ async function startMarked(then: string) {
   const shell = spawn('bash', ['-c', script, MARK], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [line] = await once(shell.stdout, 'data');
   const pid = Number(line);
-  await until('it bears its mark', async () =>
+  await until('the process has its marker', async () =>
     processesWith(`${MARK}${shell.pid}`).some((found) => found.startsWith(`${pid} `)) ? true : null,
   );
   return { shell, pid };

@@ -112,7 +112,7 @@ async function newest(account: TestAccount, count: number): Promise<string> {
 /** Returns the vault reference in the call's workflow. */
 async function vaultOf(callId: string): Promise<{ url: string; token: string }> {
   const { client, keyring } = scene;
-  const history = await until('the workflow has begun', () =>
+  const history = await until('the workflow has started', () =>
     client.workflow
       .getHandle(callId)
       .fetchHistory()
@@ -127,7 +127,7 @@ async function vaultOf(callId: string): Promise<{ url: string; token: string }> 
 
 /** Waits until a worker has started the call. */
 const taken = (callId: string) =>
-  until('a worker has it', async () => {
+  until('a worker has started the call', async () => {
     const { raw } = await scene.client.workflow.getHandle(callId).describe();
     return (raw.pendingActivities ?? []).some(({ lastStartedTime }) => lastStartedTime != null);
   });
@@ -307,7 +307,7 @@ test.serial('Temporal stores no secrets, neither encoded nor decoded', async (t)
   const { account, client, keyring } = scene;
   t.is((await account.call('hash-text', { text: control.text })).status, 200);
   const codec = createCodec(keyring);
-  const sent = await until('the visibility store knows it', async () => {
+  const sent = await until('the visibility store contains it', async () => {
     const traces = await searchTemporal(client, codec, control);
     return traces.decoded.length > 0 && traces;
   });

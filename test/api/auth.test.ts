@@ -53,10 +53,10 @@ async function accountIdOf(cookie: string): Promise<string> {
 }
 
 test('a sign-up creates an account with the free credits and fires no event', async (t) => {
-  const who = freshCredentials();
-  const accountId = await accountIdOf(await signUp(stack.baseUrl, who));
+  const credentials = freshCredentials();
+  const accountId = await accountIdOf(await signUp(stack.baseUrl, credentials));
   const { balance, reserved, email } = await accountOf(store, accountId);
-  t.deepEqual({ balance, reserved, email }, { balance: FREE_CREDITS, reserved: 0, email: who.email });
+  t.deepEqual({ balance, reserved, email }, { balance: FREE_CREDITS, reserved: 0, email: credentials.email });
   const lines = await store.entries.find({ accountId }).toArray();
   t.deepEqual(
     lines.map(({ type, amount }) => ({ type, amount })),
@@ -74,29 +74,29 @@ test.serial('ten concurrent sign-ups on a new installation all succeed', async (
 });
 
 test('ten concurrent sign-ups with one email create one user and one account', async (t) => {
-  const who = freshCredentials();
-  const upper = { ...who, email: who.email.toUpperCase() };
+  const credentials = freshCredentials();
+  const upper = { ...credentials, email: credentials.email.toUpperCase() };
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, i) =>
-      postAuth(stack.baseUrl, 'sign-up/email', { name: 'Test', ...(i % 2 ? who : upper) }),
+      postAuth(stack.baseUrl, 'sign-up/email', { name: 'Test', ...(i % 2 ? credentials : upper) }),
     ),
   );
   const statuses = answers.map(({ status }) => status);
   t.is(statuses.filter((status) => status === 200).length, 1);
   t.is(statuses.filter((status) => status === 422).length, 9);
-  t.is(await store.accounts.countDocuments({ email: who.email }), 1);
-  t.is(await store.db.collection('users').countDocuments({ email: who.email }), 1);
+  t.is(await store.accounts.countDocuments({ email: credentials.email }), 1);
+  t.is(await store.db.collection('users').countDocuments({ email: credentials.email }), 1);
   await signIn(stack.baseUrl, upper);
 });
 
 test('an account that was not created because the process died is created at the next sign-in, once', async (t) => {
-  const who = freshCredentials();
-  const accountId = await accountIdOf(await signUp(stack.baseUrl, who));
+  const credentials = freshCredentials();
+  const accountId = await accountIdOf(await signUp(stack.baseUrl, credentials));
   await store.entries.deleteMany({ accountId });
   await store.accounts.deleteOne({ _id: accountId });
-  await Promise.all(Array.from({ length: 5 }, () => signIn(stack.baseUrl, who)));
+  await Promise.all(Array.from({ length: 5 }, () => signIn(stack.baseUrl, credentials)));
   const { balance, email } = await accountOf(store, accountId);
-  t.deepEqual({ balance, email }, { balance: FREE_CREDITS, email: who.email });
+  t.deepEqual({ balance, email }, { balance: FREE_CREDITS, email: credentials.email });
   t.is(await store.entries.countDocuments({ accountId }), 1);
 });
 
@@ -109,10 +109,10 @@ test('a sign-up with the email of an account that an operator created does not g
 });
 
 test('a session starts with the sign-in and ends with the sign-out', async (t) => {
-  const who = freshCredentials();
-  await signUp(stack.baseUrl, who);
-  const cookie = await signIn(stack.baseUrl, who);
-  t.is((await userOf(cookie))?.email, who.email);
+  const credentials = freshCredentials();
+  await signUp(stack.baseUrl, credentials);
+  const cookie = await signIn(stack.baseUrl, credentials);
+  t.is((await userOf(cookie))?.email, credentials.email);
   const out = await postAuth(stack.baseUrl, 'sign-out', {}, { Cookie: cookie, Origin: stack.baseUrl });
   t.is(out.status, 200);
   t.is(await userOf(cookie), null);
@@ -133,8 +133,8 @@ test('the cookie is not accessible to scripts and other sites', async (t) => {
 });
 
 test('the cookie is sent over https only when the public URL is https', async (t) => {
-  const who = { name: 'Test', ...freshCredentials() };
-  const response = await postAuth(limited.baseUrl, 'sign-up/email', who, { Origin: PUBLIC_URL });
+  const credentials = { name: 'Test', ...freshCredentials() };
+  const response = await postAuth(limited.baseUrl, 'sign-up/email', credentials, { Origin: PUBLIC_URL });
   t.is(response.status, 200);
   t.regex(response.headers.getSetCookie()[0] ?? '', /; Secure(;|$)/);
 });
@@ -144,10 +144,10 @@ for (const [field, value] of [
   ['role', 'operator'],
 ] as const) {
   test(`${field} is refused in a sign-up`, async (t) => {
-    const who = freshCredentials();
-    const body = { name: 'Test', ...who, [field]: value };
+    const credentials = freshCredentials();
+    const body = { name: 'Test', ...credentials, [field]: value };
     const response = await postAuth(stack.baseUrl, 'sign-up/email', body);
-    const row = await store.db.collection('users').findOne({ email: who.email });
+    const row = await store.db.collection('users').findOne({ email: credentials.email });
     t.true(response.status === 400 ? row === null : row !== null && row[field] !== value);
   });
 
@@ -167,8 +167,8 @@ for (const [field, value] of [
 }
 
 test('requests from pages of other origins are refused', async (t) => {
-  const who = freshCredentials();
-  const cookie = await signUp(stack.baseUrl, who);
+  const credentials = freshCredentials();
+  const cookie = await signUp(stack.baseUrl, credentials);
   const refused = async (
     path: string,
     headers: Record<string, string>,
@@ -179,7 +179,7 @@ test('requests from pages of other origins are refused', async (t) => {
   await refused('update-user', { Cookie: cookie, Origin: 'http://127.0.0.1:1' });
   await refused('update-user', { Cookie: cookie, Origin: 'null' });
   await refused('sign-out', { Cookie: cookie, Origin: 'https://evil.example' }, {});
-  await refused('sign-in/email', { Origin: 'https://evil.example' }, who);
+  await refused('sign-in/email', { Origin: 'https://evil.example' }, credentials);
   const user = await userOf(cookie);
   t.is(user?.name, 'Test');
 });
@@ -206,18 +206,18 @@ test('the session gives its owner access to the Account API, but refuses changes
 });
 
 test('localhost is accepted in place of 127.0.0.1', async (t) => {
-  const who = freshCredentials();
-  await signUp(stack.baseUrl, who);
+  const credentials = freshCredentials();
+  await signUp(stack.baseUrl, credentials);
   const local = stack.baseUrl.replace('127.0.0.1', 'localhost');
-  const response = await postAuth(local, 'sign-in/email', who, { Origin: local });
+  const response = await postAuth(local, 'sign-in/email', credentials, { Origin: local });
   t.is(response.status, 200);
   cookieOf(response);
 });
 
-async function wrongPasswords(t: ExecutionContext, who: Credentials): Promise<Response> {
+async function wrongPasswords(t: ExecutionContext, credentials: Credentials): Promise<Response> {
   for (let attempt = 1; attempt <= 30; attempt++) {
     const response = await postAuth(limited.baseUrl, 'sign-in/email', {
-      ...who,
+      ...credentials,
       password: `wrong${attempt}`,
     });
     if (response.status === 429) {

@@ -138,34 +138,34 @@ test('every link and style sheet of the pages exists', async (t) => {
 
 test('a wrong email and a wrong password give the same response, and no session', async (t) => {
   const alerts = new Set<string>();
-  for (const who of [
+  for (const credentials of [
     { ...owner, password: 'wrong' },
     freshCredentials(),
     { email: '', password: '' },
     { email: 'no e-mail', password: 'x' },
   ]) {
-    const response = await submit(who, { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.1' });
+    const response = await submit(credentials, { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.1' });
     t.is(response.status, 401);
     t.deepEqual(response.headers.getSetCookie(), []);
     const elements = await pageOf(t, response);
     const alert = elements.find((element) => attribute(element, 'role') === 'alert');
     alerts.add(alert === undefined ? '' : textOf(alert).trim());
-    t.is(shownEmail(elements), who.email);
+    t.is(shownEmail(elements), credentials.email);
   }
   t.deepEqual([...alerts], ['The e-mail or the password is wrong.']);
 });
 
 test('guessing is limited on the page as on /api/auth', async (t) => {
-  const who = await makeUser(stack, 'owner');
+  const credentials = await makeUser(stack, 'owner');
   const headers = { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.2' };
-  let response = await submit({ ...who, password: 'wrong' }, headers);
+  let response = await submit({ ...credentials, password: 'wrong' }, headers);
   for (let i = 0; i < 30 && response.status === 401; i++)
-    response = await submit({ ...who, password: 'wrong' }, headers);
+    response = await submit({ ...credentials, password: 'wrong' }, headers);
   t.is(response.status, 429);
   t.true(Number(response.headers.get('retry-after')) > 0);
   t.regex((await pageOf(t, response)).map(textOf).join(), /Too many attempts\. Try again in/);
-  t.is((await submit(who, headers)).status, 429);
-  t.is((await postAuth(stack.baseUrl, 'sign-in/email', who)).status, 429);
+  t.is((await submit(credentials, headers)).status, 429);
+  t.is((await postAuth(stack.baseUrl, 'sign-in/email', credentials)).status, 429);
 });
 
 test('requests from pages of other origins are refused', async (t) => {
@@ -231,10 +231,10 @@ test('markup in the email is escaped in the form', async (t) => {
 });
 
 test('markup in the email is escaped in the overview', async (t) => {
-  const who = await makeUser(stack, 'owner');
-  const Cookie = cookieOf(await submit(who));
+  const credentials = await makeUser(stack, 'owner');
+  const Cookie = cookieOf(await submit(credentials));
   const plain = await pageOf(t, await get('/dashboard', { Cookie }));
-  let { email } = who;
+  let { email } = credentials;
   for (const hostile of HOSTILE) {
     await withStore(stack, ({ db }) =>
       db.collection('users').updateOne({ email }, { $set: { email: hostile } }),

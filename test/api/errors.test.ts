@@ -398,10 +398,10 @@ test.serial(
     open.push(client.connection);
     const [ended, waiting] = await Promise.all([makeAccount(poor, 1), makeAccount(poor, 1)]);
     const calls = [ended.call('hash-text', TEXT), waiting.call('hash-text', TEXT)] as const;
-    const row = await until('the call is there', () =>
+    const row = await until('the call exists', () =>
       withStore(poor, (store) => store.calls.findOne({ accountId: ended.accountId })),
     );
-    await until('its workflow is there', async () => {
+    await until('its workflow exists', async () => {
       try {
         await client.workflow.getHandle(row._id).terminate('by hand');
         return true;

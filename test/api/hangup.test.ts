@@ -99,7 +99,7 @@ test.serial('hanging up without an Idempotency-Key cancels the call and refunds 
   await Promise.all(hasty.map(({ sent }) => sent));
   for (const { hangUp } of hasty) hangUp();
   await Promise.all(hasty.map(({ status }) => status));
-  await until('the last of them was accepted', async () => {
+  await until('the last call was accepted', async () => {
     const seen = (await callsOf(store, account.accountId)).length;
     await sleep(1000);
     return (await callsOf(store, account.accountId)).length === seen;
@@ -247,7 +247,7 @@ test.serial(
     });
     await untilHeld(store, account.accountId, 1);
     await handle.cancel();
-    await until('the cancel is seen', async () => {
+    await until('the cancel is received', async () => {
       const { events } = await handle.fetchHistory();
       return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) ?? false;
     });
@@ -265,7 +265,7 @@ test.serial('an API that is stopped still answers running calls', async (t) => {
   const answer = other.call('hash-text', { text: 'last' });
   await untilHeld(store, account.accountId, 1);
   const ended = stack.kill('api-2', 'SIGTERM');
-  await until('it takes no new connection', () =>
+  await until('it accepts no new connection', () =>
     other.call('hash-text', { text: 'refused' }).then(
       () => false,
       () => true,

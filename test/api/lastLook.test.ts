@@ -24,7 +24,7 @@ import { startToxiproxy } from '../helpers/toxiproxy.ts';
  * How long the connection to Temporal stays cut after the call was given up: far longer than the API's
  * minimum retry time.
  */
-const STILL_CUT_MS = 5000;
+const OUTAGE_MS = 5000;
 const WORK_MS = 5000;
 const POOL_WAIT = 1000;
 const CREDITS = 100;
@@ -33,7 +33,7 @@ const OVERHEAD_MS = 7000;
 /**
  * Limit from restoring the connection to the response; a client with the default backoff needs twice as long.
  */
-const SOON_MS = 10_000;
+const RECOVERY_MS = 10_000;
 
 test('calls that are charged while the API is cut off from Temporal return their result, or are refunded', async (t) => {
   t.timeout(180_000);
@@ -110,15 +110,19 @@ test('calls that are charged while the API is cut off from Temporal return their
   const { namespace } = operator.options;
   await operator.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
 
-  await until('the API gives both up', async () => givenUp === answers.length, deadlineMs + OVERHEAD_MS);
+  await until(
+    'the API gives up both calls',
+    async () => givenUp === answers.length,
+    deadlineMs + OVERHEAD_MS,
+  );
   const waited = performance.now() - began;
   t.true(waited < deadlineMs + OVERHEAD_MS, `given up after ${waited} ms`);
-  await sleep(STILL_CUT_MS);
+  await sleep(OUTAGE_MS);
   await links.temporal.heal();
   const healed = performance.now();
   const endings = (await Promise.all(answers)).map(({ ending }) => ending);
   const ms = performance.now() - healed;
-  t.true(ms < SOON_MS, `${ms} ms`);
+  t.true(ms < RECOVERY_MS, `${ms} ms`);
   const [first, second] = endings;
   t.true(first !== undefined && 'output' in first, JSON.stringify(first));
   t.true(second !== undefined && 'error' in second && second.error.code === 'deadline_exceeded');

@@ -7,9 +7,9 @@ import { type Stack, startStack } from '../helpers/stack.ts';
 const RATE = 5;
 const BURST = 10;
 /** Limit per account and pool. */
-const MOST_RUNNING = 64;
+const MAX_RUNNING = 64;
 /** Number of 401 responses per address and minute. */
-const MOST_FAILURES = 60;
+const MAX_FAILURES = 60;
 
 let stack: Stack;
 let store: Store;
@@ -146,11 +146,11 @@ test.serial('an address with many bad keys is limited, but valid keys from it ar
   const bad = () => ask(account, { Authorization: 'Bearer ut_nonsense' });
   const statuses: number[] = [];
   let last = await bad();
-  for (let i = 0; last.status === 401 && i <= MOST_FAILURES; i++) {
+  for (let i = 0; last.status === 401 && i <= MAX_FAILURES; i++) {
     statuses.push(last.status);
     last = await bad();
   }
-  t.true(statuses.length > 0 && statuses.length <= MOST_FAILURES);
+  t.true(statuses.length > 0 && statuses.length <= MAX_FAILURES);
   t.is(last.status, 429);
   t.true(Number(last.headers.get('Retry-After')) >= 1);
   t.is(
@@ -181,34 +181,34 @@ test.serial(
       pools: ['orchestrator', 'cpu', 'network'],
       env: { RATE_LIMIT: '1000:1000', POOL_WAIT: '80s' },
     });
-    const books = await openStore(wide.mongodbUri);
+    const wideStore = await openStore(wide.mongodbUri);
     try {
       const [busy, other] = await Promise.all([makeAccount(wide, 200), makeAccount(wide, 5)]);
       await wide.kill('cpu');
-      const fills = Array.from({ length: MOST_RUNNING + 6 }, (_, i) =>
+      const fills = Array.from({ length: MAX_RUNNING + 6 }, (_, i) =>
         busy.at(wide.baseUrls[i % 2] ?? '').call('hash-text', { text: `${i}` }),
       );
-      await untilHeld(books, busy.accountId, MOST_RUNNING);
+      await untilHeld(wideStore, busy.accountId, MAX_RUNNING);
       const beyond = await busy.call('hash-text', { text: 'beyond' }, { 'Idempotency-Key': 'k' });
       isLimited(t, beyond, '1');
       t.like(await beyond.json(), { code: 'rate_limited' });
       const elsewhere = other.call('hash-text', { text: 'mine' });
       const inOtherPool = await busy.call('dns-lookup', { hostname: 'internal.local' });
       t.is(inOtherPool.status, 422);
-      await untilHeld(books, other.accountId, 1);
+      await untilHeld(wideStore, other.accountId, 1);
       await wide.restart('cpu');
 
       const statuses = (await Promise.all(fills)).map(({ status }) => status);
-      t.is(statuses.filter((status) => status === 200).length, MOST_RUNNING);
+      t.is(statuses.filter((status) => status === 200).length, MAX_RUNNING);
       t.is(statuses.filter((status) => status === 429).length, 6);
       t.is((await elsewhere).status, 200);
       const retried = await busy.call('hash-text', { text: 'beyond' }, { 'Idempotency-Key': 'k' });
       t.is(retried.status, 200);
       t.is(retried.headers.get('Idempotent-Replayed'), null);
-      t.deepEqual(await closeBooks(books), []);
-      t.is((await accountOf(books, busy.accountId)).balance, 200 - MOST_RUNNING - 1);
+      t.deepEqual(await closeBooks(wideStore), []);
+      t.is((await accountOf(wideStore, busy.accountId)).balance, 200 - MAX_RUNNING - 1);
     } finally {
-      await books.close();
+      await wideStore.close();
       await wide.stop();
     }
   },

@@ -55,10 +55,11 @@ test.after.always(() => open.disposeAsync());
 /** Limits count by address, so each test uses another address. */
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${randomInt(256)}.${randomInt(256)}` });
 
-const nobody = (who: Credentials = { email: '', password: '' }): Visitor => visitor(stack, '', who);
+const anonymous = (credentials: Credentials = { email: '', password: '' }): Visitor =>
+  visitor(stack, '', credentials);
 
 const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
-  nobody().postRaw(path, fields, { ...elsewhere(), ...headers });
+  anonymous().postRaw(path, fields, { ...elsewhere(), ...headers });
 
 /** Headers with which a hostile program could influence the links. */
 const EVIL_HOST = { 'X-Forwarded-Host': 'evil.example', Origin: 'http://evil.example' };
@@ -95,57 +96,62 @@ const creditsOf = async (email: string) => {
   );
 };
 
-const signIn = (who: Credentials) => post('/sign-in', { email: who.email, password: who.password });
+const signIn = (credentials: Credentials) =>
+  post('/sign-in', { email: credentials.email, password: credentials.password });
 
 /** Signs up and follows the link. */
 async function newOwner(t: ExecutionContext): Promise<Visitor> {
-  const who = freshCredentials();
-  t.is((await post('/sign-up', { ...who })).status, 200);
-  const [mail] = await mailbox.until(who.email);
+  const credentials = freshCredentials();
+  t.is((await post('/sign-up', { ...credentials })).status, 200);
+  const [mail] = await mailbox.until(credentials.email);
   if (mail === undefined) throw new Error('no mail');
-  t.is((await nobody().get(pathIn(mail))).status, 303);
-  return visitor(stack, cookieOf(await signIn(who)), who);
+  t.is((await anonymous().get(pathIn(mail))).status, 303);
+  return visitor(stack, cookieOf(await signIn(credentials)), credentials);
 }
 
 test('a sign-up creates the account and its credits once the email is verified, and only once', async (t) => {
-  const who = freshCredentials();
-  const signedUp = await post('/sign-up', { ...who }, EVIL_HOST);
+  const credentials = freshCredentials();
+  const signedUp = await post('/sign-up', { ...credentials }, EVIL_HOST);
   t.is(signedUp.status, 200);
   t.deepEqual(signedUp.headers.getSetCookie(), []);
-  t.regex(await wordsOf(t, signedUp), new RegExp(`A mail is on its way to ${who.email}`));
+  t.regex(await wordsOf(t, signedUp), new RegExp(`A mail is on its way to ${credentials.email}`));
 
-  const early = await signIn(who);
+  const early = await signIn(credentials);
   t.is(early.status, 403);
   t.deepEqual(early.headers.getSetCookie(), []);
   const elements = await pageOf(t, early);
   t.regex(mainText(elements), /not verified yet/);
-  t.is(fieldOf(elements, 'email'), who.email);
-  t.is(await creditsOf(who.email), null);
+  t.is(fieldOf(elements, 'email'), credentials.email);
+  t.is(await creditsOf(credentials.email), null);
 
-  const [mail] = await mailbox.until(who.email);
+  const [mail] = await mailbox.until(credentials.email);
   if (mail === undefined) return t.fail();
-  t.deepEqual({ from: mail.from, to: mail.to }, { from: FROM, to: [who.email] });
+  t.deepEqual({ from: mail.from, to: mail.to }, { from: FROM, to: [credentials.email] });
   const headers = Object.fromEntries(mail.headers);
-  t.like(headers, { From: `Utility Tools <${FROM}>`, To: who.email, 'Auto-Submitted': 'auto-generated' });
+  t.like(headers, {
+    From: `Utility Tools <${FROM}>`,
+    To: credentials.email,
+    'Auto-Submitted': 'auto-generated',
+  });
   t.regex(headers['Content-Type'] ?? '', /^text\/plain/);
   t.is(mail.links.length, 1);
   // Navigates like a browser that comes from webmail.
-  const come = () =>
-    nobody().get(pathIn(mail), { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' });
-  const followed = await come();
+  const navigate = () =>
+    anonymous().get(pathIn(mail), { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' });
+  const followed = await navigate();
   t.is(followed.status, 303);
   const location = followed.headers.get('location') ?? '';
   t.is(location, '/dashboard/sign-in?done=verified');
   t.deepEqual(followed.headers.getSetCookie(), []);
-  t.regex(await wordsOf(t, await nobody().get('/sign-in?done=verified')), /address is verified\. Sign in/);
-  t.is((await come()).headers.get('location'), location, 'a link scanner may have followed it before');
+  t.regex(await wordsOf(t, await anonymous().get('/sign-in?done=verified')), /address is verified\. Sign in/);
+  t.is((await navigate()).headers.get('location'), location, 'a link scanner may have followed it before');
 
-  const sessions = await Promise.all(Array.from({ length: 3 }, () => signIn(who)));
+  const sessions = await Promise.all(Array.from({ length: 3 }, () => signIn(credentials)));
   t.deepEqual(
     sessions.map(({ status }) => status),
     [303, 303, 303],
   );
-  t.deepEqual(await creditsOf(who.email), { balance: FREE_CREDITS, lines: 1 });
+  t.deepEqual(await creditsOf(credentials.email), { balance: FREE_CREDITS, lines: 1 });
 });
 
 test('a sign-up gives the same response whether or not the email is taken', async (t) => {
@@ -174,43 +180,43 @@ test('a sign-up gives the same response whether or not the email is taken', asyn
 });
 
 test('an expired, foreign or forged link verifies nothing, and a new link can be requested', async (t) => {
-  const who = freshCredentials();
-  await post('/sign-up', { ...who });
-  await mailbox.until(who.email);
-  const user = await store.db.collection('users').findOne({ email: who.email });
-  const other = await store.db.collection('users').findOne({ email: { $ne: who.email } });
+  const credentials = freshCredentials();
+  await post('/sign-up', { ...credentials });
+  await mailbox.until(credentials.email);
+  const user = await store.db.collection('users').findOne({ email: credentials.email });
+  const other = await store.db.collection('users').findOne({ email: { $ne: credentials.email } });
   const secret = loadKeyring(readEnv(stack.env)).derive('session').toString('base64url');
   const tokenOf = (id: unknown, seconds: number, key = secret) =>
-    createEmailVerificationToken(key, who.email, undefined, seconds, { userId: String(id) });
+    createEmailVerificationToken(key, credentials.email, undefined, seconds, { userId: String(id) });
   for (const token of [
     await tokenOf(user?._id, -1),
     await tokenOf(other?._id ?? 'none', 3600),
     await tokenOf(user?._id, 3600, 'another secret of another service'),
     'made up',
   ]) {
-    const dead = await nobody().get(`/verify?${new URLSearchParams({ token })}`);
+    const dead = await anonymous().get(`/verify?${new URLSearchParams({ token })}`);
     t.is(dead.status, 410);
     t.regex(await wordsOf(t, dead), /This link has expired/);
   }
-  t.is((await signIn(who)).status, 403);
+  t.is((await signIn(credentials)).status, 403);
 
-  const again = await post('/verify', { email: who.email });
+  const again = await post('/verify', { email: credentials.email });
   t.is(again.status, 200);
   const stranger = freshCredentials();
   const unknown = await post('/verify', { email: stranger.email });
   t.is(
     (await wordsOf(t, unknown)).replaceAll(stranger.email, 'E'),
-    (await wordsOf(t, again)).replaceAll(who.email, 'E'),
+    (await wordsOf(t, again)).replaceAll(credentials.email, 'E'),
   );
-  const [, second] = await mailbox.until(who.email, 2);
+  const [, second] = await mailbox.until(credentials.email, 2);
   if (second === undefined) return t.fail();
-  t.is((await nobody().get(pathIn(second))).status, 303);
-  t.is((await signIn(who)).status, 303);
+  t.is((await anonymous().get(pathIn(second))).status, 303);
+  t.is((await signIn(credentials)).status, 303);
   t.deepEqual(mailbox.to(stranger.email), []);
   // Already verified: no mail is sent.
-  await post('/verify', { email: who.email });
+  await post('/verify', { email: credentials.email });
   t.is((await post('/verify', { email: 'no e-mail' })).status, 422);
-  t.is(subjectsTo(who.email).length, 2);
+  t.is(subjectsTo(credentials.email).length, 2);
 });
 
 test('the number of mails per address is limited, and unknown emails give the same responses', async (t) => {
@@ -235,7 +241,7 @@ test('the number of mails per address is limited, and unknown emails give the sa
 });
 
 /** Requests a password reset. Returns the path of the link in the mail. */
-async function forget(email: string): Promise<string> {
+async function requestPasswordReset(email: string): Promise<string> {
   const before = mailbox.to(email).length;
   const response = await post('/forgot-password', { email });
   if (response.status !== 200) throw new Error(`${response.status}`);
@@ -265,7 +271,7 @@ test('a password reset works once by its link, and ends every session', async (t
   const rows = JSON.stringify(await store.db.collection('verifications').find().toArray());
   t.false(rows.includes(token), 'a reader of the database cannot use it');
 
-  const form = await pageOf(t, await nobody().get(path));
+  const form = await pageOf(t, await anonymous().get(path));
   t.is(fieldOf(form, 'token'), token);
   const short = await post('/reset-password', { token, newPassword: 'short' });
   t.is(short.status, 422);
@@ -286,7 +292,7 @@ test('a password reset works once by its link, and ends every session', async (t
   for (const [index, password] of passwords.entries())
     t.is((await signIn({ email: owner.email, password })).status, index === won ? 303 : 401);
 
-  const dead = await nobody().get(path);
+  const dead = await anonymous().get(path);
   t.is(dead.status, 410);
   t.regex(await wordsOf(t, dead), /works once, and for an hour/);
   t.deepEqual(mailbox.to(stranger.email), []);
@@ -294,13 +300,13 @@ test('a password reset works once by its link, and ends every session', async (t
 
 test('a reset link expires after an hour and cannot be guessed', async (t) => {
   const owner = await newOwner(t);
-  const path = await forget(owner.email);
+  const path = await requestPasswordReset(owner.email);
   const user = await store.db.collection('users').findOne({ email: owner.email });
   const { modifiedCount } = await store.db
     .collection('verifications')
     .updateMany({ value: String(user?._id) }, { $set: { expiresAt: new Date(Date.now() - 1000) } });
   t.is(modifiedCount, 1);
-  t.is((await nobody().get(path)).status, 410);
+  t.is((await anonymous().get(path)).status, 410);
   const fields = { token: tokenOf(path), newPassword: 'another password' };
   t.is((await post('/reset-password', fields)).status, 410);
   t.is((await signIn(owner)).status, 303);
@@ -313,19 +319,19 @@ test('a reset link expires after an hour and cannot be guessed', async (t) => {
 });
 
 test('a password reset by mail verifies the email', async (t) => {
-  const who = freshCredentials();
-  await post('/sign-up', { ...who });
-  await mailbox.until(who.email);
-  const token = tokenOf(await forget(who.email));
+  const credentials = freshCredentials();
+  await post('/sign-up', { ...credentials });
+  await mailbox.until(credentials.email);
+  const token = tokenOf(await requestPasswordReset(credentials.email));
   t.is((await post('/reset-password', { token, newPassword: 'of the owner' })).status, 303);
-  t.is((await signIn(who)).status, 401, 'not with the password from the sign-up');
-  t.is((await signIn({ ...who, password: 'of the owner' })).status, 303);
-  t.deepEqual(await creditsOf(who.email), { balance: FREE_CREDITS, lines: 1 });
+  t.is((await signIn(credentials)).status, 401, 'not with the password from the sign-up');
+  t.is((await signIn({ ...credentials, password: 'of the owner' })).status, 303);
+  t.deepEqual(await creditsOf(credentials.email), { balance: FREE_CREDITS, lines: 1 });
 });
 
 test('users that an operator created can sign in as before', async (t) => {
-  const who = await makeUser(stack, 'owner');
-  t.is((await signIn(who)).status, 303);
+  const credentials = await makeUser(stack, 'owner');
+  t.is((await signIn(credentials)).status, 303);
 });
 
 test('forms of other origins send no mail, and no URL in a form or query changes the links', async (t) => {
@@ -341,24 +347,27 @@ test('forms of other origins send no mail, and no URL in a form or query changes
 
   const lure = { callbackURL: evil, redirectTo: evil, next: evil };
   const query = new URLSearchParams(lure);
-  const who = freshCredentials();
-  await post(`/sign-up?${query}`, { ...who, ...lure });
-  await post(`/verify?${query}`, { ...who, ...lure });
-  const mails = await mailbox.until(who.email, 2);
+  const credentials = freshCredentials();
+  await post(`/sign-up?${query}`, { ...credentials, ...lure });
+  await post(`/verify?${query}`, { ...credentials, ...lure });
+  const mails = await mailbox.until(credentials.email, 2);
   for (const mail of mails) {
     t.false(mail.body.includes('evil'));
-    const followed = await nobody().get(`${pathIn(mail)}&${query}`);
+    const followed = await anonymous().get(`${pathIn(mail)}&${query}`);
     t.is(followed.headers.get('location'), '/dashboard/sign-in?done=verified');
   }
-  t.is((await post(`/forgot-password?${query}`, { email: who.email, ...lure })).status, 200);
-  const reset = (await mailbox.until(who.email, 3)).at(-1);
+  t.is((await post(`/forgot-password?${query}`, { email: credentials.email, ...lure })).status, 200);
+  const reset = (await mailbox.until(credentials.email, 3)).at(-1);
   t.false(reset?.body.includes('evil'));
   const fields = { token: tokenOf(reset ? pathIn(reset) : ''), newPassword: 'long enough', ...lure };
   const done = await post(`/reset-password?${query}`, fields);
   t.is(done.headers.get('location'), '/dashboard/sign-in?done=reset');
   // Nor can /api/auth, which would accept such URLs, be used for this.
   for (const path of ['request-password-reset', 'reset-password', 'send-verification-email', 'verify-email'])
-    t.is((await postAuth(stack.baseUrl, path, { email: who.email, ...lure }, elsewhere())).status, 404);
+    t.is(
+      (await postAuth(stack.baseUrl, path, { email: credentials.email, ...lure }, elsewhere())).status,
+      404,
+    );
 });
 
 test('a mail server that hangs or refuses delays no request, and no log contains a link', async (t) => {
@@ -386,7 +395,7 @@ test('a mail server that hangs or refuses delays no request, and no log contains
   await post('/verify', { email: refused.email });
   const [mail] = await mailbox.until(refused.email);
   const path = mail === undefined ? '' : pathIn(mail);
-  t.is((await nobody().get(path)).status, 303);
+  t.is((await anonymous().get(path)).status, 303);
   const log = await read();
   t.true(log.includes('/dashboard/verify'), 'requests are logged');
   for (const word of [tokenOf(path), waiting.email, refused.email, waiting.password])
@@ -394,8 +403,8 @@ test('a mail server that hangs or refuses delays no request, and no log contains
 });
 
 /** Once a first attempt to send this notice has failed, repairs the cause and makes the notice due. */
-async function sendAgain(which: Partial<NoticeDoc>, repair: () => unknown): Promise<void> {
-  await until('the first try has failed', async () => {
+async function retryNotice(which: Partial<NoticeDoc>, repair: () => unknown): Promise<void> {
+  await until('the first attempt has failed', async () => {
     const notice = await store.notices.findOne(which);
     if (notice === null || notice.tries === 0) return false;
     if (notice.dueAt === null) throw new Error('it was sent');
@@ -407,7 +416,7 @@ async function sendAgain(which: Partial<NoticeDoc>, repair: () => unknown): Prom
 }
 
 /** Creates an endpoint that the next failure disables. */
-async function weakEndpoint(owner: Visitor): Promise<string> {
+async function createFailingEndpoint(owner: Visitor): Promise<string> {
   const made = await owner.post('/webhooks', { url: receiver.url, events: 'credits.low' });
   const [, id = ''] = /webhooks\/(whe_[\w-]+)\/test/.exec(await made.text()) ?? [];
   await store.webhookEndpoints.updateOne({ _id: id }, { $set: { failures: 19 } });
@@ -417,12 +426,12 @@ async function weakEndpoint(owner: Visitor): Promise<string> {
 test('the owner of a disabled endpoint gets one mail, also when the first attempt fails', async (t) => {
   receiver.answer(() => ({ status: 500 }));
   const owner = await newOwner(t);
-  const id = await weakEndpoint(owner);
+  const id = await createFailingEndpoint(owner);
   await store.webhookEndpoints.updateOne({ _id: id }, { $set: { url: `${receiver.url}?key=secret` } });
   mailbox.refuse(owner.email, true);
   t.is((await owner.post(`/webhooks/${id}/test`)).status, 303);
   t.regex(await wordsOf(t, await owner.get(`/webhooks/${id}`)), /State disabled/);
-  await sendAgain({ endpointId: id }, () => mailbox.refuse(owner.email, false));
+  await retryNotice({ endpointId: id }, () => mailbox.refuse(owner.email, false));
   const [, mail] = await mailbox.until(owner.email, 2);
   if (mail === undefined) return t.fail();
   t.regex(mail.body, /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC: 20 attempts in a row failed/);
@@ -432,7 +441,7 @@ test('the owner of a disabled endpoint gets one mail, also when the first attemp
 
   // A mail for another owner follows all mails for the first.
   const next = await newOwner(t);
-  await next.post(`/webhooks/${await weakEndpoint(next)}/test`);
+  await next.post(`/webhooks/${await createFailingEndpoint(next)}/test`);
   await mailbox.until(next.email, 2);
   t.is(mailbox.to(owner.email).length, 2);
 });
@@ -506,7 +515,7 @@ test('line breaks in texts cannot inject mail headers', async (t) => {
     tries: 0,
     dueAt: new Date(),
   });
-  await sendAgain({ accountId }, () => store.accounts.updateOne({ _id: accountId }, { $set: { email } }));
+  await retryNotice({ accountId }, () => store.accounts.updateOne({ _id: accountId }, { $set: { email } }));
   const [mail] = await mailbox.until(email);
   const names = mail?.headers.map(([name]) => name.toLowerCase()).toSorted() ?? [];
   t.deepEqual(names, [

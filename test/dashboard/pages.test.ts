@@ -39,7 +39,7 @@ const rowsOf = (elements: readonly Element[]): string[] =>
     .map((row) => textOf(row).replaceAll(/\s+/g, ' ').trim());
 
 /** Returns the links within the page that have no target. */
-const deadEnds = (elements: readonly Element[]): string[] =>
+const brokenAnchors = (elements: readonly Element[]): string[] =>
   linksOf(elements).filter(
     (href) => href.startsWith('#') && find(elements, 'id', href.slice(1)) === undefined,
   );
@@ -58,10 +58,10 @@ async function madeKey(owner: Visitor, name = 'website'): Promise<string> {
 
 test('a sign-up shows the free credits and the next steps', async (t) => {
   const { email, password } = freshCredentials();
-  const nobody = visitor(stack, '', { email, password });
-  const form = await pageOf(t, await nobody.get('/sign-up'));
+  const anonymous = visitor(stack, '', { email, password });
+  const form = await pageOf(t, await anonymous.get('/sign-up'));
   t.regex(mainText(form), /30 free credits/);
-  const response = await nobody.postRaw('/sign-up', { email, password });
+  const response = await anonymous.postRaw('/sign-up', { email, password });
   t.is(response.status, 303);
   t.is(response.headers.get('location'), '/dashboard');
   const owner = visitor(stack, await signIn(stack.baseUrl, { email, password }), { email, password });
@@ -73,13 +73,13 @@ test('a sign-up shows the free credits and the next steps', async (t) => {
 
 test('invalid sign-ups are explained on the form', async (t) => {
   const taken = await newOwner(stack);
-  const nobody = visitor(stack, '', taken);
+  const anonymous = visitor(stack, '', taken);
   for (const [fields, words] of [
     [{ email: taken.email, password: 'long enough' }, /There is an account for this e-mail/],
     [{ email: `${randomUUID()}@example.com`, password: 'short' }, /The password is too short/],
     [{ email: 'no e-mail', password: 'long enough' }, /not an e-mail address/],
   ] as const) {
-    const response = await nobody.postRaw('/sign-up', fields);
+    const response = await anonymous.postRaw('/sign-up', fields);
     t.is(response.status, 422);
     t.deepEqual(response.headers.getSetCookie(), []);
     const elements = await pageOf(t, response);
@@ -131,7 +131,7 @@ test('an owner sees the active sessions, and ends one or all others', async (t) 
   ];
   const [firefox, edge, safari, script] = sessions;
   if (!firefox || !edge || !safari || !script) return t.fail();
-  const list = async (who: Visitor) => rowsOf(await pageOf(t, await who.get('/settings')));
+  const list = async (session: Visitor) => rowsOf(await pageOf(t, await session.get('/settings')));
   const rows = await list(firefox);
   t.is(rows.length, 5);
   for (const device of ['Edge on Windows', 'Safari on iPhone', 'my own <b>script</b>'])
@@ -145,9 +145,9 @@ test('an owner sees the active sessions, and ends one or all others', async (t) 
     ['Firefox on Linux'],
   );
 
-  const ids = (who: Visitor) =>
+  const ids = (session: Visitor) =>
     withStore(stack, async ({ db }) => {
-      const user = await db.collection('users').findOne({ email: who.email });
+      const user = await db.collection('users').findOne({ email: session.email });
       const found = await db.collection('sessions').find({ userId: user?._id }).toArray();
       return new Map(found.map(({ _id, userAgent }) => [String(userAgent), String(_id)]));
     });
@@ -204,7 +204,7 @@ test('invalid keys are explained beside their fields, and the input is kept', as
   const tools = find(elements, 'id', 'tools') ?? t.fail('no group');
   t.is(attribute(tools, 'aria-describedby'), 'tools-fault');
   t.regex(textOf(tools), /goes with the scope "tools" only/);
-  t.deepEqual(deadEnds(elements), []);
+  t.deepEqual(brokenAnchors(elements), []);
   t.is(fieldValue(elements, 'name'), 'yesterday');
   t.is((await owner.post('/keys', { name: '' })).status, 422);
   t.is(rowsOf(await pageOf(t, await owner.get('/keys'))).length, 0);
@@ -273,13 +273,13 @@ test('a group without a choice shows its own error', async (t) => {
     const fieldset = find(elements, 'id', group) ?? t.fail('no group');
     t.is(attribute(fieldset, 'aria-describedby'), `${group}-fault`);
     t.is(textOf(find(elements, 'id', `${group}-fault`) ?? t.fail('no fault')), 'must have at least 1 item');
-    t.deepEqual(deadEnds(elements), []);
+    t.deepEqual(brokenAnchors(elements), []);
   }
 });
 
 test('an invalid list query shows its errors', async (t) => {
-  const who = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const id = randomUUID();
   await operator.post('/webhooks', {
     url: 'http://localhost:3999/hook',
@@ -301,7 +301,7 @@ test('an invalid list query shows its errors', async (t) => {
     t.is(refused.status, 422, path);
     const elements = await pageOf(t, refused);
     t.regex(mainText(elements), words, path);
-    t.deepEqual(deadEnds(elements), [], path);
+    t.deepEqual(brokenAnchors(elements), [], path);
   }
 });
 
@@ -597,8 +597,8 @@ test('a shortfall is shown where credits are bought and used, and so is its sett
 });
 
 test('operators set a monthly allowance', async (t) => {
-  const who = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const owner = await newOwner(stack);
   const list = await pageOf(t, await operator.get(`/operator?email=${encodeURIComponent(owner.email)}`));
   const path = (linksOf(list).find((href) => href.includes('/accounts/')) ?? '').replace('/dashboard', '');
@@ -728,8 +728,8 @@ test('a disabled endpoint shows what disabled it', async (t) => {
 });
 
 test('operators find an account and adjust it once, also when the form is submitted twice', async (t) => {
-  const who = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const owner = await newOwner(stack);
   const list = await pageOf(t, await operator.get(`/operator?email=${encodeURIComponent(owner.email)}`));
   t.is(rowsOf(list).length, 1);

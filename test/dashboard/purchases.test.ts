@@ -213,8 +213,8 @@ test('in production without Stripe nothing is sold, and payment reports are refu
   t.is((await owner.post('/credits/test-checkout', fields)).status, 404);
   t.is((await owner.get(`/credits/test-checkout?${new URLSearchParams(fields)}`)).status, 404);
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 250 .* Nothing was bought yet/);
-  const told = await fetch(`${bare.baseUrl}/stripe/webhook`, { method: 'POST', body: '{}' });
-  t.is(told.status, 404);
+  const reported = await fetch(`${bare.baseUrl}/stripe/webhook`, { method: 'POST', body: '{}' });
+  t.is(reported.status, 404);
 });
 
 test('an event with an invalid or expired signature changes nothing', async (t) => {
@@ -254,7 +254,7 @@ test('a payment is booked once, however often and concurrently it is reported', 
     events.map(({ data }) => data),
     [{ balance: 1005, amount: 1000, source: 'purchase', reference: paymentId }],
   );
-  await until('the event was handed over', async () =>
+  await until('the event was dispatched', async () =>
     store.events.findOne({ accountId, event: 'credits.granted', pending: { $exists: false } }),
   );
 });
@@ -306,7 +306,7 @@ test('unrelated or invalid reports are acknowledged and change nothing', async (
     ['another amount', completed({ amount_total: 901 })],
     ['another currency', completed({ currency: 'usd' })],
     ['another account', completed({ client_reference_id: other.accountId })],
-    ['an order nobody can read', completed({ metadata: { ...metadata, credits: '1e9' } })],
+    ['an unreadable order', completed({ metadata: { ...metadata, credits: '1e9' } })],
     ['no credits', completed({ metadata: { ...metadata, credits: '0' } })],
     [
       'an account that is not there',
@@ -315,9 +315,9 @@ test('unrelated or invalid reports are acknowledged and change nothing', async (
         metadata: { ...metadata, accountId: 'acc_none' },
       }),
     ],
-    ['what somebody else sold', completed({ metadata: {}, client_reference_id: null })],
+    ['a sale of another seller', completed({ metadata: {}, client_reference_id: null })],
     ['a payment of another account', completed({}, booked)],
-    ['a refund of nothing', eventOf('charge.refunded', chargeOf(newPayment(), 900))],
+    ['a refund of an unknown payment', eventOf('charge.refunded', chargeOf(newPayment(), 900))],
     ['a refund without a payment', eventOf('charge.refunded', chargeOf('', 900, { payment_intent: null }))],
     ['a refund in another currency', eventOf('charge.refunded', chargeOf(booked, 900, { currency: 'usd' }))],
     ['an inquiry', eventOf('charge.dispute.created', disputeOf(booked, 'warning_needs_response'))],
@@ -354,7 +354,7 @@ test('the schedule grants allowances, once a month however often it runs', async
     source: 'allowance',
     reference: monthOf(event?.createdAt ?? new Date()),
   });
-  await until('the event was handed over', async () =>
+  await until('the event was dispatched', async () =>
     store.events.findOne({ _id: event?._id ?? '', pending: { $exists: false } }),
   );
 });

@@ -162,8 +162,8 @@ test('the operator pages are accessible to operators only', async (t) => {
   ])
     t.is(response.status, 404);
   t.regex(mainText(await pageOf(t, await owner.get(''))), /Available 250 /);
-  const who = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   t.is((await operator.get(path)).status, 200);
   t.is((await operator.postRaw(path, fields)).status, 403);
   t.is((await operator.postRaw(`${path}/allowance`, { monthlyAllowance: '1' })).status, 403);
@@ -171,7 +171,7 @@ test('the operator pages are accessible to operators only', async (t) => {
 });
 
 test('visitors who are not signed in are redirected to the sign-in from every page, and change nothing', async (t) => {
-  const nobody = visitor(stack, '', { email: '', password: '' });
+  const anonymous = visitor(stack, '', { email: '', password: '' });
   for (const path of [
     '',
     '/tools',
@@ -189,7 +189,7 @@ test('visitors who are not signed in are redirected to the sign-in from every pa
     '/operator',
     '/operator/accounts/x',
   ]) {
-    const response = await nobody.get(path);
+    const response = await anonymous.get(path);
     t.is(response.status, 303, path);
     t.is(response.headers.get('location'), '/dashboard/sign-in');
   }
@@ -208,7 +208,7 @@ test('visitors who are not signed in are redirected to the sign-in from every pa
     '/operator/accounts/x',
   ])
     t.is(
-      (await nobody.postRaw(path, { name: 'forged', scope: 'tools' })).headers.get('location'),
+      (await anonymous.postRaw(path, { name: 'forged', scope: 'tools' })).headers.get('location'),
       '/dashboard/sign-in',
     );
 });
@@ -293,9 +293,9 @@ test('internal errors and unknown pages are pages without internal details', asy
 
 test('without a mail server the password reset link is logged', async (t) => {
   const owner = await newOwner(stack);
-  const nobody = visitor(stack, '', owner);
-  t.true(linksOf(await pageOf(t, await nobody.get('/sign-in'))).includes('/dashboard/forgot-password'));
-  const asked = await nobody.postRaw('/forgot-password', { email: owner.email });
+  const anonymous = visitor(stack, '', owner);
+  t.true(linksOf(await pageOf(t, await anonymous.get('/sign-in'))).includes('/dashboard/forgot-password'));
+  const asked = await anonymous.postRaw('/forgot-password', { email: owner.email });
   t.regex(mainText(await pageOf(t, asked)), /This installation sends no mail/);
   const link = await until('it is printed', async () => {
     const log = await readFile(join(stack.dataDir, 'logs', 'api.log'), 'utf8');
@@ -304,11 +304,11 @@ test('without a mail server the password reset link is logged', async (t) => {
   const { pathname, searchParams } = new URL(link);
   t.is(pathname, '/dashboard/reset-password');
   const fields = { token: searchParams.get('token') ?? '', newPassword: 'another password' };
-  t.is((await nobody.postRaw('/reset-password', fields)).status, 303);
+  t.is((await anonymous.postRaw('/reset-password', fields)).status, 303);
   t.is((await owner.get('')).status, 303);
   await signIn(stack.baseUrl, { ...owner, password: fields.newPassword });
   // There is nothing to verify here.
-  t.is((await nobody.get('/verify?token=x')).status, 404);
+  t.is((await anonymous.get('/verify?token=x')).status, 404);
 });
 
 test('every response has the security headers', async (t) => {
@@ -354,11 +354,15 @@ test('no URL redirects to another site', async (t) => {
     cursor: evil,
     done: evil,
   });
-  const nobody = visitor(stack, '', owner);
+  const anonymous = visitor(stack, '', owner);
   const locations = [
-    await nobody.postRaw(`/sign-in?${query}`, { email: owner.email, password: owner.password, next: evil }),
-    await nobody.get(`/keys?${query}`, { 'X-Forwarded-Host': 'evil.example' }),
-    await nobody.get('//evil.example/'),
+    await anonymous.postRaw(`/sign-in?${query}`, {
+      email: owner.email,
+      password: owner.password,
+      next: evil,
+    }),
+    await anonymous.get(`/keys?${query}`, { 'X-Forwarded-Host': 'evil.example' }),
+    await anonymous.get('//evil.example/'),
     await owner.get(`/sign-in?${query}`),
     await owner.post(`/sign-out?${query}`, { next: evil, callbackURL: evil }),
   ].map(({ headers }) => headers.get('location'));

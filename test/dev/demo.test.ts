@@ -42,7 +42,7 @@ async function start({ mongodbUri }: Database): Promise<Demo> {
 }
 
 /** Returns what the demo's password and keys give access to. */
-const look = (database: Database, demo: Demo) =>
+const readAccess = (database: Database, demo: Demo) =>
   withStore(database, async (store) => {
     const accounts = createAccounts(store);
     const log = createLog(env(), 'test', await loadRegistry());
@@ -64,13 +64,13 @@ const look = (database: Database, demo: Demo) =>
 const WORKING = { role: 'operator', signsIn: true, balance: 33, scopes: ['tools', 'account'], keys: 2 };
 
 test.serial('the first start creates an operator, an account and two keys', async (t) => {
-  t.deepEqual(await look(first, await start(first)), WORKING);
+  t.deepEqual(await readAccess(first, await start(first)), WORKING);
 });
 
 test.serial('a restart changes nothing', async (t) => {
   const before = await start(first);
   t.deepEqual(await start(first), before);
-  t.deepEqual(await look(first, before), WORKING);
+  t.deepEqual(await readAccess(first, before), WORKING);
 });
 
 test.serial('credentials that are no longer valid are replaced', async (t) => {
@@ -85,7 +85,7 @@ test.serial('credentials that are no longer valid are replaced', async (t) => {
   const after = await start(first);
   t.not(after.apiKey, before.apiKey);
   t.is(after.accountKey, before.accountKey);
-  t.deepEqual(await look(first, after), { ...WORKING, keys: 3 });
+  t.deepEqual(await readAccess(first, after), { ...WORKING, keys: 3 });
 });
 
 test.serial('another database gets new demo data', async (t) => {
@@ -93,5 +93,5 @@ test.serial('another database gets new demo data', async (t) => {
   const after = await start(second);
   t.not(after.apiKey, before.apiKey);
   t.not(after.accountId, before.accountId);
-  t.deepEqual(await look(second, after), WORKING);
+  t.deepEqual(await readAccess(second, after), WORKING);
 });

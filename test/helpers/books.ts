@@ -5,7 +5,7 @@ import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
 
 /** The sweeper ends open calls within a minute; the rest is a margin for loaded machines. */
 const SETTLED_WITHIN_MS = 90_000;
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 /** Polls until the result is neither null nor false. @throws when `withinMs` have passed */
 export async function until<T>(
@@ -18,7 +18,7 @@ export async function until<T>(
     const answer = await ask();
     if (answer !== null && answer !== false) return answer;
     if (Date.now() > end) throw new Error(`timed out waiting for: ${what}`);
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 
@@ -29,7 +29,10 @@ export async function until<T>(
 export async function closeBooks(store: Store): Promise<Drift[]> {
   const { accounts, calls } = store;
   await until('no call runs', async () => (await calls.countDocuments({ state: 'running' })) === 0);
-  await until('nothing is held', async () => (await accounts.countDocuments({ reserved: { $ne: 0 } })) === 0);
+  await until(
+    'no credits are held',
+    async () => (await accounts.countDocuments({ reserved: { $ne: 0 } })) === 0,
+  );
   const { drift } = await audit(store);
   const holding = await accounts.countDocuments({ holds: { $ne: {} } });
   if (holding > 0) drift.push({ accountId: '', what: 'accounts with holds', expected: 0, found: holding });

@@ -3,7 +3,7 @@ import test from 'ava';
 import { bcryptHash } from '../../activities/bcrypt.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import { seededRandom } from '../helpers/random.ts';
-import { killHalfWay } from '../helpers/thread.ts';
+import { killDuringWork } from '../helpers/thread.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('bcrypt-hash');
@@ -88,5 +88,5 @@ test('marks the password as a secret', (t) => {
 });
 
 test('is aborted by ending its thread', async (t) => {
-  t.true((await killHalfWay('bcrypt-hash', { password: 'secret', workFactor: 14 })) < 2_000);
+  t.true((await killDuringWork('bcrypt-hash', { password: 'secret', workFactor: 14 })) < 2_000);
 });

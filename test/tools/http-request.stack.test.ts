@@ -45,7 +45,7 @@ async function begin(method: string, path: string) {
     body: JSON.stringify({ method, url: `http://127.0.0.1:${port}${path}` }),
     signal: phone.signal,
   });
-  await until('the target is asked', async () => timesAsked(`${method} ${path}`) === 1);
+  await until('the target is requested', async () => timesAsked(`${method} ${path}`) === 1);
   const end = async () => ({
     drift: await closeBooks(store),
     calls: (await callsOf(store, account.accountId)).map(({ state, charged }) => ({ state, charged })),
@@ -60,7 +60,7 @@ test.serial('hanging up cancels requests with safe methods and leaves the others
     await t.throwsAsync(() => response, { name: 'AbortError' });
   }
   const socket = asked.get('GET /hang-up')?.[0]?.socket;
-  await until('the reading request is called off', async () => socket?.destroyed ?? true);
+  await until('the GET request is cancelled', async () => socket?.destroyed ?? true);
   answerAll('POST /hang-up');
   t.deepEqual(await read.end(), { drift: [], calls: [{ state: 'refunded', charged: 0 }] });
   t.deepEqual(await write.end(), { drift: [], calls: [{ state: 'charged', charged: 2 }] });
@@ -72,7 +72,7 @@ test.serial(
     const [read, write] = [await begin('GET', '/die'), await begin('POST', '/die')];
     await stack.kill('network');
     await stack.restart('network');
-    await until('the reading request comes again', async () => timesAsked('GET /die') === 2);
+    await until('the GET request is repeated', async () => timesAsked('GET /die') === 2);
     answerAll('GET /die');
     t.like(await (await read.response).json(), { statusCode: 200, body: 'done' });
     t.true((await write.response).status >= 500);

@@ -53,7 +53,7 @@ async function begin(server: ScriptedSmtp, word: string, body: Record<string, un
     signal: phone.signal,
   });
   const heard = () => server.heard.filter((line) => line.startsWith(word)).length;
-  await until('the server is asked', async () => heard() === 1);
+  await until('the server is queried', async () => heard() === 1);
   const end = async () => ({
     drift: await closeBooks(store),
     calls: (await callsOf(store, account.accountId)).map(({ state, charged }) => ({ state, charged })),
@@ -70,7 +70,7 @@ test.serial(
     const look = await begin(servers[1], 'EHLO', {});
     await stack.kill('network');
     await stack.restart('network');
-    await until('the other server is asked again', async () => look.heard() === 2);
+    await until('the other server is queried again', async () => look.heard() === 2);
     release();
     t.is((await look.response).status, 200);
     t.true((await login.response).status >= 500);

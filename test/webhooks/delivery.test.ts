@@ -246,7 +246,7 @@ test('the 20th consecutive failure disables the endpoint and holds later events;
   const [held] = (await deliveries(it)).filter(({ state }) => state === 'held');
   t.deepEqual(await json(await post(it, 'resend', { deliveryIds: [held?.id] })), { queued: 1 });
   await it.receiver.until(21);
-  await until('it came', async () => (await deliveries(it)).every(({ state }) => state !== 'held'));
+  await until('it arrived', async () => (await deliveries(it)).every(({ state }) => state !== 'held'));
 });
 
 test('a failing endpoint gets one attempt at a time, and pending deliveries follow once it recovers', async (t) => {
@@ -254,7 +254,7 @@ test('a failing endpoint gets one attempt at a time, and pending deliveries foll
   let broken = true;
   it.receiver.answer(() => ({ status: broken ? 503 : 200, afterMs: 50 }));
   for (let event = 0; event < 12; event++) await fire(it);
-  await until('it fails', async () => Number((await endpoint(it)).consecutiveFailures) > 0);
+  await until('the request fails', async () => Number((await endpoint(it)).consecutiveFailures) > 0);
   t.true(it.receiver.mostAtOnce() <= 5);
   broken = false;
   await states(it, ...Array.from({ length: 12 }, () => 'delivered'));

@@ -78,7 +78,9 @@ test('in production an endpoint on localhost gets no requests; the listen comman
     'webhook-timestamp': String(delivery.headers['webhook-timestamp']),
     'webhook-signature': String(delivery.headers['webhook-signature']),
   });
-  await until('it says so', async () => output().includes(`api_key.created  ${delivery.id}  200`));
+  await until('the delivery is printed', async () =>
+    output().includes(`api_key.created  ${delivery.id}  200`),
+  );
   t.is(program.received.length, 1, 'earlier events are not forwarded');
 
   const held = () => store.deliveries.findOne({ endpointId: id, state: 'held' });
@@ -90,9 +92,9 @@ test('in production an endpoint on localhost gets no requests; the listen comman
 
   const burst = Array.from({ length: 20 }, (_, i) => happen(Array(10).fill(i % 5 === 0 ? 5000 : 0)));
   const ids = [...(await Promise.all(burst)).flat(), ...(await happen([120_000]))];
-  await until('the burst came', async () => ids.every((it) => output().includes(`${it}  200`)));
-  const told = program.received.map((it) => it.id).filter((it) => ids.includes(it));
-  t.deepEqual(told.toSorted(), ids.toSorted(), 'each once');
+  await until('the burst arrived', async () => ids.every((it) => output().includes(`${it}  200`)));
+  const printed = program.received.map((it) => it.id).filter((it) => ids.includes(it));
+  t.deepEqual(printed.toSorted(), ids.toSorted(), 'each once');
   t.deepEqual(
     program.received.map((it) => it.id).filter((it) => !ids.includes(it)),
     [delivery.id, attempt.eventId],
