@@ -6,9 +6,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { makeAccount, withStore } from './helpers/account.ts';
-import { until } from './helpers/books.ts';
 import { recordAt, recordsAt } from './helpers/json.ts';
 import { startDatabase, startNamespace } from './helpers/stack.ts';
+import { until } from './helpers/until.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = [

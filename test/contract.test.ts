@@ -6,10 +6,11 @@ import { loadRegistry } from '../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
 import { openStore, type Store } from '../store/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
-import { closeBooks, until } from './helpers/books.ts';
 import { isRecord, type Json, recordAt, recordsAt } from './helpers/json.ts';
+import { auditWhenIdle } from './helpers/ledgerCheck.ts';
 import { PRICES } from './helpers/prices.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
+import { until } from './helpers/until.ts';
 import { startWorld, type World } from './helpers/world.ts';
 
 /** Tools whose output for the same input varies, so that their example only shows the format. */
@@ -240,7 +241,7 @@ test('an unknown tool is not found', async (t) => {
 test.serial('the fired events match the reference, and the audit finds no drift', async (t) => {
   const own = await makeAccount(stack, 25);
   for (let left = 25; left > 0; left--) t.is((await own.call('hash-text', { text: `${left}` })).status, 200);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   const events = await store.events.find().toArray();
   for (const { event, data } of events) t.is(fits(EVENTS[event].data, data), null, event);
   const fired = events.filter(({ accountId }) => accountId === own.accountId).map(({ event }) => event);

@@ -6,8 +6,9 @@ import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/clie
 import test from 'ava';
 import { openStore, type Store } from '../store/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
-import { closeBooks, until } from './helpers/books.ts';
+import { auditWhenIdle } from './helpers/ledgerCheck.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
+import { until } from './helpers/until.ts';
 
 type Line = Record<string, unknown>;
 
@@ -133,7 +134,7 @@ test.serial('a backlog of a pool and the age of a hold are visible in the metric
   await stack.restart('cpu');
   t.is((await waiting).status, 200);
   t.is((await scrape(orchestrator)).get('utility_tools_old_holds{}'), 0);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('one request id appears in the logs of API, workflow and tool', async (t) => {

@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { ownerMark } from '../activities/abandoned.ts';
 import { openSandbox } from '../activities/sandbox.ts';
-import { until } from './helpers/books.ts';
 import { isAlive, processesWith, remaining } from './helpers/processes.ts';
 import { seededRandom } from './helpers/random.ts';
+import { until } from './helpers/until.ts';
 
 const GONE_MS = 30_000;
 const ROUNDS = 3;

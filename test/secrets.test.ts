@@ -15,8 +15,8 @@ import { askVault } from '../store/vault.ts';
 import { createCodec } from '../workers/codec.ts';
 import { connectClient } from '../workers/temporal.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until } from './helpers/books.ts';
 import { recordAt } from './helpers/json.ts';
+import { accountOf, auditWhenIdle, callsOf } from './helpers/ledgerCheck.ts';
 import { type Peer, type ScriptedSmtp, startSmtp } from './helpers/smtp.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
 import {
@@ -27,6 +27,7 @@ import {
   searchMongodb,
   searchTemporal,
 } from './helpers/traces.ts';
+import { until } from './helpers/until.ts';
 
 /** Short, so that calls without a worker end soon. */
 const POOL_WAIT = '15s';
@@ -267,7 +268,7 @@ test.serial(
 test.serial('when the API that holds the secrets is gone, the call fails and is refunded', async (t) => {
   t.timeout(180_000);
   const { account, stack, store } = scene;
-  await closeBooks(store);
+  await auditWhenIdle(store);
   const { balance } = await accountOf(store, account.accountId);
   const before = (await callsOf(store, account.accountId)).length;
   const { tool, input } = slow();
@@ -284,7 +285,7 @@ test.serial('when the API that holds the secrets is gone, the call fails and is 
   });
   t.like(row, { state: 'refunded', code: 'internal', charged: 0 });
   await stack.restart('api');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   t.is((await accountOf(store, account.accountId)).balance, balance);
   t.is((await account.call(tool, input)).status, 200, 'the same call after the API is back');
 });

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
-import { accountOf } from '../helpers/books.ts';
+import { accountOf } from '../helpers/ledgerCheck.ts';
 import {
   type Credentials,
   cookieOf,

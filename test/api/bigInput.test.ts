@@ -1,7 +1,7 @@
 import test from 'ava';
 import { PNG } from 'pngjs';
 import { makeAccount, withStore } from '../helpers/account.ts';
-import { closeBooks } from '../helpers/books.ts';
+import { auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 
 /** Sizes of the request. The limit is 5 MB, and Temporal accepts payloads of 2 MB. */
@@ -29,6 +29,6 @@ test('an input of the maximum size is processed, and is stored nowhere in plaint
       t.false(Buffer.from(data).includes(MARKER));
       t.true(expiresAt.getTime() - Date.now() < 16 * 60_000);
     }
-    t.deepEqual(await closeBooks(store), []);
+    t.deepEqual(await auditWhenIdle(store), []);
   });
 });

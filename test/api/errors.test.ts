@@ -11,10 +11,10 @@ import { createAccounts } from '../../store/accounts.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { type Response as DnsResponse, type Received, reply, soa, startDns } from '../helpers/dns.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 /** Codes in the table that no code raises yet, and their purpose. */
 const RESERVED: Record<string, string> = {

@@ -15,9 +15,10 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import type { CallRequest } from '../../workflows/types.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until, untilHeld } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const RACES = 30;
 
@@ -75,7 +76,7 @@ async function loggedFaults(): Promise<string[]> {
 }
 
 const endOf = async (accountId: string) => {
-  await closeBooks(store);
+  await auditWhenIdle(store);
   return (await callsOf(store, accountId)).map(({ state, code, charged }) => ({ state, code, charged }));
 };
 
@@ -109,7 +110,7 @@ test.serial('hanging up without an Idempotency-Key cancels the call and refunds 
   t.true(ends.every(({ state }) => state === 'refunded' || state === 'refused'));
   t.is((await accountOf(store, account.accountId)).balance, 5);
   await stack.restart('cpu');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('with an Idempotency-Key the call continues and its result is kept', async (t) => {
@@ -124,7 +125,7 @@ test.serial('with an Idempotency-Key the call continues and its result is kept',
   const replay = await account.call('hash-text', { text: 'later' }, { 'Idempotency-Key': 'k' });
   t.is(replay.status, 200);
   t.is(replay.headers.get('Idempotent-Replayed'), 'true');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('with secrets, hanging up cancels the call in spite of an Idempotency-Key', async (t) => {
@@ -139,7 +140,7 @@ test.serial('with secrets, hanging up cancels the call in spite of an Idempotenc
   await stack.restart('cpu');
   const again = await account.call('bcrypt-hash', body, { 'Idempotency-Key': 'k' });
   t.is(again.status, 200);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial(
@@ -157,7 +158,7 @@ test.serial(
       running.hangUp();
       await running.status;
     }
-    t.deepEqual(await closeBooks(store), []);
+    t.deepEqual(await auditWhenIdle(store), []);
     const rows = await callsOf(store, account.accountId);
     const charged = rows.filter(({ state }) => state === 'charged').length;
     t.log(`${rows.length} accepted, ${charged} charged`);
@@ -191,7 +192,7 @@ test.serial('a hang-up before the body is complete leaves no trace', async (t) =
   }
   t.is((await account.call('hash-text', { text: 'alive' })).status, 200);
   t.is((await callsOf(store, account.accountId)).length, 1);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('hang-ups are not logged as errors', async (t) => {
@@ -210,7 +211,7 @@ test.serial('a body that exceeds its limit while it arrives is refused with a re
   t.is(response.statusCode, 413);
   t.like(JSON.parse(Buffer.concat(await response.toArray()).toString()), { code: 'body_too_large' });
   sent.destroy();
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial(
@@ -254,7 +255,7 @@ test.serial(
     await stack.restart('cpu');
     t.like(await handle.result(), { available: 4 });
     t.deepEqual(await endOf(account.accountId), [{ state: 'charged', code: null, charged: 1 }]);
-    t.deepEqual(await closeBooks(store), []);
+    t.deepEqual(await auditWhenIdle(store), []);
   },
 );
 
@@ -276,7 +277,7 @@ test.serial('an API that is stopped still answers running calls', async (t) => {
   await ended;
   await stack.restart('api-2');
   t.is((await callsOf(store, account.accountId))[0]?.state, 'charged');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('a workflow that an operator terminates is an internal error and refunded', async (t) => {
@@ -293,5 +294,5 @@ test.serial('a workflow that an operator terminates is an internal error and ref
   t.is(response.headers.get('X-Credits-Remaining'), '5');
   t.deepEqual(await endOf(account.accountId), [{ state: 'refunded', code: 'internal', charged: 0 }]);
   await stack.restart('cpu');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

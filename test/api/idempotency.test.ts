@@ -10,9 +10,10 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { createResults } from '../../store/results.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until, untilHeld } from '../helpers/books.ts';
 import { reply, type ScriptedDns, soa, startDns } from '../helpers/dns.ts';
+import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 /** Part of a TXT record, so that the stored result can be searched for it. */
 const MARKER = 'find-me-in-the-clear';
@@ -119,7 +120,7 @@ test.serial('fifty equal concurrent calls are one execution, one charge and one 
     remaining: '9',
     body: answers[0]?.body ?? '',
   });
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('a call with a key survives the kill of its API', async (t) => {
@@ -142,7 +143,7 @@ test.serial('a call with a key survives the kill of its API', async (t) => {
   t.is((await callsOf(store, account.accountId)).length, 1);
   t.is(await workflowsOf(account.accountId), 1);
   t.is((await accountOf(store, account.accountId)).balance, 9);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('another body or another tool is a mismatch, during the first call and afterwards', async (t) => {
@@ -171,7 +172,7 @@ test.serial('another body or another tool is a mismatch, during the first call a
   t.like(same, { status: 200, replayed: 'true', charged: '0', body: answer.body });
   await mismatches();
   t.is((await accountOf(store, account.accountId)).balance, 9);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('the key of a call without sufficient credits is free again', async (t) => {
@@ -202,7 +203,7 @@ test.serial('the key of a call without sufficient credits is free again', async 
   const [wonKey, lostKey] = one.status === 200 ? (['k1', 'k2'] as const) : (['k2', 'k1'] as const);
   t.is((await send(poor, 'hash-text', { text: wonKey.slice(1) }, wonKey)).replayed, 'true');
   t.is((await send(poor, 'hash-text', { text: 'changed' }, lostKey)).status, 402);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('a permanent refusal stays bound to its key', async (t) => {
@@ -217,7 +218,7 @@ test.serial('a permanent refusal stays bound to its key', async (t) => {
     t.not(replay.requestId, first.requestId);
   }
   t.is((await callsOf(store, account.accountId)).length, 1);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('a tool with secrets never shares its key', async (t) => {
@@ -243,7 +244,7 @@ test.serial('a tool with secrets never shares its key', async (t) => {
   t.is((await open).status, 200);
   await again();
   t.is((await accountOf(store, account.accountId)).balance, 47);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 /** Inserts the row of a call whose API died before it could start the workflow. */
@@ -292,7 +293,7 @@ test.serial(
     t.like(closed, { state: 'refused', charged: 0, code: 'internal' });
     t.is(closed.idempotency, undefined);
     t.like(await send(account, 'hash-text', input, 'left'), { status: 200, replayed: null, charged: '1' });
-    t.deepEqual(await closeBooks(store), []);
+    t.deepEqual(await auditWhenIdle(store), []);
   },
 );
 
@@ -311,7 +312,7 @@ test.serial('a key belongs to its account and lasts a day', async (t) => {
   t.like(await send(one, 'hash-text', { text: 'anew' }, 'k'), { status: 200, replayed: null, charged: '1' });
   t.like(await send(one, 'hash-text', { text: 'anew' }, 'k'), { status: 200, replayed: 'true' });
   t.is((await callsOf(store, one.accountId)).length, 2);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 /** Returns the status of a call with these raw bytes as its key; fetch would refuse to send some of them. */
@@ -342,7 +343,7 @@ test.serial('a key has 1 to 255 visible ASCII characters', async (t) => {
   for (const key of ['', 'k'.repeat(256), 'a b', 'a\tb', 'caf\u00e9', '\u00ff'])
     t.deepEqual(await statusForKey(account, key), [400, 'invalid_header'], key);
   t.is((await accountOf(store, account.accountId)).balance, 2);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('a big result is replayed byte for byte and is stored encrypted', async (t) => {
@@ -364,7 +365,7 @@ test.serial('a big result is replayed byte for byte and is stored encrypted', as
   const [row] = await callsOf(store, account.accountId);
   const kept = pieces[0]?.expiresAt.getTime() ?? 0;
   t.is(kept - (row?.idempotency?.expiresAt.getTime() ?? 0), 3_600_000);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('a result of several pieces is read back complete, only by its own call and key', async (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 let stack: Stack;
@@ -41,5 +41,5 @@ test('a call without a worker in time is pool_busy, costs nothing, and frees its
     ],
   );
   t.is((await accountOf(store, account.accountId)).balance, 2);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, untilHeld } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 const RATE = 5;
@@ -114,7 +114,7 @@ test.serial('the headers report the remaining quota and the time until it is ful
   const stranger = await fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, { method: 'POST' });
   t.is(stranger.status, 401);
   t.is(stranger.headers.get('RateLimit'), null);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial(
@@ -159,7 +159,7 @@ test.serial('an address with many bad keys is limited, but valid keys from it ar
   );
   const good = await account.call('hash-text', { text: 'good' });
   t.is(good.status, 200);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('the default is twenty calls a second and forty at once', async (t) => {
@@ -205,7 +205,7 @@ test.serial(
       const retried = await busy.call('hash-text', { text: 'beyond' }, { 'Idempotency-Key': 'k' });
       t.is(retried.status, 200);
       t.is(retried.headers.get('Idempotent-Replayed'), null);
-      t.deepEqual(await closeBooks(wideStore), []);
+      t.deepEqual(await auditWhenIdle(wideStore), []);
       t.is((await accountOf(wideStore, busy.accountId)).balance, 200 - MAX_RUNNING - 1);
     } finally {
       await wideStore.close();

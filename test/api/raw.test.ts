@@ -3,8 +3,8 @@ import test from 'ava';
 import { PNG } from 'pngjs';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 const SIZE = 97;
@@ -148,7 +148,7 @@ test.serial('a refusal is a problem, whatever the Accept header', async (t) => {
   const response = await account.call('qr-generate', { text: '' }, { Accept: 'image/png' });
   t.is(response.status, 422);
   t.regex(response.headers.get('Content-Type') ?? '', /^application\/problem\+json\b/);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   const calls = 1 + RAW.length + JSON_IS_MEANT.length + 1;
   t.is((await accountOf(store, account.accountId)).balance, CREDITS - calls);
 });

@@ -10,9 +10,10 @@ import { createKeyring } from '../../store/keyring.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
 import { createResults } from '../../store/results.ts';
-import { accountOf, callsOf, until } from '../helpers/books.ts';
+import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { startDatabase } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
+import { until } from '../helpers/until.ts';
 import { openCall } from '../store/ledgerFixtures.ts';
 
 const CREDITS = 100;

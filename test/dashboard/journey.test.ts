@@ -1,9 +1,9 @@
 import test from 'ava';
 import { withStore } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { freshCredentials, makeUser } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import { findings, inspect, startTab, type Tab } from './browser.ts';
 
 let stack: Stack;

@@ -13,13 +13,13 @@ import { loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import type { NoticeDoc } from '../../store/webhookDocs.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { type Visitor, visitor } from '../helpers/dashboard.ts';
 import { type Mailbox, type Received, startMailbox } from '../helpers/mailbox.ts';
 import { attribute, type Element, mainText, pageOf } from '../helpers/markup.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import { inspect, startTab } from './browser.ts';
 
 const FROM = 'tools@example.org';

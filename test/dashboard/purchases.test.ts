@@ -10,11 +10,12 @@ import { loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks, until } from '../helpers/books.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { attribute, CSP, elementsOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { type StripeMock, startStripeMock } from '../helpers/stripeMock.ts';
+import { until } from '../helpers/until.ts';
 
 const KEY = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
 const SECRET = 'whsec_Ukm9N6tPFGOwFzSBlQTvvgnHO7d0CpFz';
@@ -381,5 +382,5 @@ test('an invalid configuration is reported at the start, with the name of the va
 });
 
 test.after('the audit finds no drift', async (t) => {
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withStore } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { attribute, HOSTILE, linksOf, mainText, pageOf, shape, textOf } from '../helpers/markup.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { cookieOf, makeUser, postAuth, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 let stack: Stack;
 let receiver: Receiver;

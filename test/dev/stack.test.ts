@@ -11,11 +11,11 @@ import { readEnv } from '../../schemas/env.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { createWebhookEndpoints } from '../../store/webhookEndpoints.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
 import { npmStart } from '../helpers/npm-start.ts';
 import { pidOf, portsOf, processesWith, remaining } from '../helpers/processes.ts';
 import { startDatabase, startNamespace, startOwnServers, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const exec = promisify(execFile);
 /** Long enough for every graceful shutdown, far below the lifetime of a leaked process. */

@@ -97,7 +97,7 @@ export async function costsOf(
   try {
     const paths = pictures.map((_, at) => join(folder, String(at)));
     for (const [at, bytes] of pictures.entries()) await writeFile(paths[at] ?? '', bytes);
-    const child = fileURLToPath(new URL('./picture-child.ts', import.meta.url));
+    const child = fileURLToPath(new URL('./image-child.ts', import.meta.url));
     const args = [child, tool, JSON.stringify(body), ...paths];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     return JSON.parse(stdout);

@@ -11,7 +11,7 @@ import type { CallDoc, EntryDoc, EventDoc, Store } from '../../store/mongo.ts';
 import type { Page } from '../../store/pages.ts';
 import { createPayments } from '../../store/payments.ts';
 import { firstDay, USAGE_EVERY, usageOf } from '../../store/usage.ts';
-import { until } from '../helpers/books.ts';
+import { until } from '../helpers/until.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
 const LIMIT = 25;

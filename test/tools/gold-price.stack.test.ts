@@ -4,11 +4,12 @@ import test from 'ava';
 import { startService } from '../../dev/stack.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { closeBooks, until } from '../helpers/books.ts';
 import { FX, GOLD, startFeed } from '../helpers/feed.ts';
 import { recordAt } from '../helpers/json.ts';
+import { auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { backdateQuotes } from '../helpers/quotes.ts';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const MINUTE = 60_000;
 
@@ -78,5 +79,5 @@ test('two workers return the last good quote through a feed outage and restarts 
   await feed.restart();
   await backdateQuotes(store, MINUTE);
   await untilFresh();
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

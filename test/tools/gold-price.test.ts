@@ -3,13 +3,13 @@ import test from 'ava';
 import type { Quotes } from '../../activities/gold/quotes.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { CURRENCIES } from '../../schemas/tools/gold-price.ts';
-import { until } from '../helpers/books.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { type Answer, FX, GOLD, metalAnswer, ratesAnswer, SILVER, startFeed } from '../helpers/feed.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { backdateQuotes, openQuotesRig, type QuotesRig } from '../helpers/quotes.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
+import { until } from '../helpers/until.ts';
 
 const MINUTE = 60_000;
 const tool = await loadTool('gold-price');

@@ -2,9 +2,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import test from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { callsOf, closeBooks, until } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
+import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 /** The requests that the target received, by path, each waiting for its response. */
 const asked = new Map<string, ServerResponse[]>();
@@ -47,7 +48,7 @@ async function begin(method: string, path: string) {
   });
   await until('the target is requested', async () => timesAsked(`${method} ${path}`) === 1);
   const end = async () => ({
-    drift: await closeBooks(store),
+    drift: await auditWhenIdle(store),
     calls: (await callsOf(store, account.accountId)).map(({ state, charged }) => ({ state, charged })),
   });
   return { response, hangUp: () => phone.abort(), end };

@@ -2,10 +2,10 @@ import test from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import { LANGUAGES, verdicts } from '../helpers/verifiers.ts';
 
 /** Four attempts in total. */

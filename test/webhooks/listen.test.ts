@@ -6,9 +6,9 @@ import { Webhook } from 'standardwebhooks';
 import { newEvent } from '../../store/events.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const LISTEN = fileURLToPath(new URL('../../api/cli/listen.ts', import.meta.url));
 

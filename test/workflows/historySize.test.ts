@@ -3,7 +3,7 @@ import { readEnv } from '../../schemas/env.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
-import { callsOf } from '../helpers/books.ts';
+import { callsOf } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 
 /** The load that each call puts on the Temporal server; local activities keep it low. */

@@ -16,9 +16,9 @@ import { createWebhookEndpoints, type WebhookEndpoints } from '../../store/webho
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { connectClient, dataConverter } from '../../workers/temporal.ts';
 import type { DeliveryOrder, DeliveryResult } from '../../workflows/types.ts';
-import { until } from '../helpers/books.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { startDatabase, startNamespace } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import { KEYRING, record } from './workflowHarness.ts';
 
 const LIMIT = 20;

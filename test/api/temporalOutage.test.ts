@@ -16,9 +16,10 @@ import { createResults } from '../../store/results.ts';
 import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
+import { until } from '../helpers/until.ts';
 
 /**
  * How long the connection to Temporal stays cut after the call was given up: far longer than the API's
@@ -131,7 +132,7 @@ test('calls that are charged while the API is cut off from Temporal return their
     rows.map(({ state }) => state),
     ['charged', 'charged'],
   );
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   t.is(
     (await accountOf(store, account.accountId)).balance,
     CREDITS - tool.price,

@@ -4,8 +4,8 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import test from 'ava';
 import { createHandOver } from '../../api/handOver.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
-import { until } from '../helpers/books.ts';
 import { startNamespace } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 /** A namespace without workers, and a dispatcher as in an API process. */
 async function makeScene(open: AsyncDisposableStack) {
