@@ -187,7 +187,7 @@ test('requests from pages of other origins are refused', async (t) => {
   t.is((await get('/dashboard', { Cookie })).status, 200);
 });
 
-test("forms are accepted with any browser's origin headers; programs need none", async (t) => {
+test("forms of the dashboard's own pages are accepted with any of the browsers' origin headers, and without them", async (t) => {
   const own: Headers[] = [
     {},
     { Origin: stack.baseUrl },
@@ -204,7 +204,7 @@ test("forms are accepted with any browser's origin headers; programs need none",
   }
 });
 
-test("browsers send the origin with the dashboard's forms, and no referrer to other sites", async (t) => {
+test('the referrer policy is same-origin: forms carry their origin, and other sites get no referrer', async (t) => {
   t.is((await get('/dashboard/sign-in')).headers.get('referrer-policy'), 'same-origin');
 });
 

@@ -26,7 +26,10 @@ test('the API polls for the end of a workflow in case the server loses the notif
   try {
     const client = new Client({ connection, namespace: stack.namespace });
     const start = () =>
-      client.workflow.start('nothing', { taskQueue: 'nobody', workflowId: `nothing-${randomUUID()}` });
+      client.workflow.start('unknown', {
+        taskQueue: 'without-worker',
+        workflowId: `unknown-${randomUUID()}`,
+      });
 
     const handle = await start();
     const ended = t.throwsAsync(resultOf(client, handle, AbortSignal.timeout(60_000)), {

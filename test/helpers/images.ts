@@ -47,10 +47,7 @@ export async function startFiles(): Promise<Files> {
   };
 }
 
-/**
- * Calls a tool that turns an image, served for it, into another image. @returns the new image; its other
- * fields are checked
- */
+/** Serves an image, calls a tool with its URL and checks the output. @returns the image that the tool made */
 export async function makeImage(
   tool: LoadedTool,
   files: Files,

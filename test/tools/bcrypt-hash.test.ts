@@ -54,7 +54,7 @@ for (const [name, password] of Object.entries({
   });
 
 for (const [name, password] of Object.entries({
-  'no character': '',
+  'the empty password': '',
   '73 ASCII characters': 'hunter2-'.repeat(9).concat('x'),
   '37 characters of two bytes': 'é'.repeat(37),
   'a NUL character': 'hunter2-\0',

@@ -373,7 +373,7 @@ test.serial('truncated files are read or refused', async (t) => {
 
 test.serial('the type of a file is determined by its bytes', async (t) => {
   const others = {
-    nothing: '',
+    'an empty file': '',
     text: 'Hello',
     HTML: '<!doctype html><title>report.pdf</title>',
     PostScript: '%!PS-Adobe-3.0\n%%EOF',

@@ -56,7 +56,7 @@ const REFUSED: Record<string, [code: string, bytes: Buffer | (() => Buffer), nam
   'a page of HTML': ['unsupported_source', Buffer.from('<!doctype html><html><body>Hello</body></html>')],
   'a page of HTML named .doc': ['unsupported_source', Buffer.from('<html xmlns:o="x"><p>Hello'), 'a.doc'],
   'a text': ['unsupported_source', Buffer.from('Hello\n'), 'a.rtf'],
-  nothing: ['unsupported_source', Buffer.alloc(0)],
+  'an empty file': ['unsupported_source', Buffer.alloc(0)],
   'a PDF': ['unsupported_source', Buffer.from('%PDF-1.7\n')],
   'flat XML': ['unsupported_source', Buffer.from('<?xml version="1.0"?><office:document/>'), 'a.odt'],
   'a plain archive': ['unsupported_source', zipOf([{ name: 'a.txt', data: 'Hello' }])],
