@@ -130,7 +130,7 @@ test('a body in very many small pieces is refused', async (t) => {
     head('hash-text', ['Transfer-Encoding: chunked', 'Connection: close']) + body,
   ).catch((error: NodeJS.ErrnoException) => String(error.code));
   // The server closes the connection on the rest of the body, so the kernel may discard the answer before it is read.
-  t.regex(answer, /^(?:HTTP\/1\.1 400 [^]*small pieces|ECONNRESET$|EPIPE$)/);
+  t.regex(answer, /^(?:HTTP\/1\.1 400 [\s\S]*small pieces|ECONNRESET$|EPIPE$)/);
   // Larger pieces are as good as any.
   const fine = `${piece('{"text":"')}${piece('x'.repeat(1000)).repeat(500)}${piece('"}')}0\r\n\r\n`;
   t.regex(
