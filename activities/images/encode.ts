@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { OutputType } from './answer.ts';
 import { isTimeout, type Picture, withTimeout } from './decode.ts';
 import type { ImageHeader } from './header.ts';
+import type { OutputType } from './imageOutput.ts';
 import { embedProfile } from './profile.ts';
 
 /** Visually lossless for both (libjpeg's and libwebp's scales). */

@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib';
-import type { OutputType } from './answer.ts';
+import type { OutputType } from './imageOutput.ts';
 import { pngChunk } from './png.ts';
 
 /** Bytes of a profile that fit into one JPEG segment beside its heading (ICC.1:2022, B.4). */

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import { limitBytes } from '../pdf/ceiling.ts';
+import { limitBytes } from '../pdf/limitBytes.ts';
 import { type PdfMetadata, showText, UNPACKED_BYTES } from '../pdf/metadata.ts';
 import { quietly } from '../pdf/quietly.ts';
 import { hasHeader, linearizedPages, mayBePdf, type PdfSource, readSource } from '../pdf/source.ts';

@@ -8,7 +8,7 @@ import {
   PDFParser,
   PDFString,
 } from 'pdf-lib';
-import { limitBytes } from '../pdf/ceiling.ts';
+import { limitBytes } from '../pdf/limitBytes.ts';
 import { lockedMetadata, type PdfMetadata, showText, UNPACKED_BYTES } from '../pdf/metadata.ts';
 import { quietly } from '../pdf/quietly.ts';
 import { type PdfSource, readSource } from '../pdf/source.ts';

@@ -1,9 +1,10 @@
-import type { OutputType } from '../images/answer.ts';
 import { decodeImage } from '../images/decode.ts';
 import { decodeBmp } from '../images/decodeBmp.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
-import { type Factor, openNetwork } from '../upscale/network.ts';
+import type { OutputType } from '../images/imageOutput.ts';
+import { openNetwork } from '../upscale/network.ts';
+import type { Factor } from '../upscale/networkTypes.ts';
 import { upscale } from '../upscale/upscale.ts';
 
 export interface UpscaleJob {

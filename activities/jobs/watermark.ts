@@ -1,10 +1,10 @@
 import type { ToolInput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/watermark-image.ts';
-import type { OutputType } from '../images/answer.ts';
 import { blend, type Stamp } from '../images/blend.ts';
 import { decodeImage } from '../images/decode.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
+import type { OutputType } from '../images/imageOutput.ts';
 import { type Align, makeStamp } from '../images/stamp.ts';
 
 type Input = ToolInput<typeof definition>;

@@ -4,7 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { isFile } from '../runtime/isFile.ts';
 import type { Resource, ResourceOptions } from '../runtime/resource.ts';
 import { openSandbox, type SandboxLimits } from '../runtime/sandbox.ts';
-import { createDesk, type Desk, type Document } from './desk.ts';
+import { createDesk, type Desk, type Document } from './officeProcess.ts';
 
 export interface Office extends AsyncDisposable {
   /**

@@ -1,6 +1,6 @@
 import { type ErrorCode, type ProblemMembers, ServiceError } from '../../schemas/errors.ts';
 import type { ToolContext } from './context.ts';
-import { loadTool } from './load.ts';
+import { loadTool } from './loadTool.ts';
 
 /** A whole tool, with the part of its context that a thread can have: no way to the outside. */
 export type ToolTask = { tool: string; input: Record<string, unknown> } & Omit<ToolContext, 'signal'>;

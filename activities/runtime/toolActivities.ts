@@ -13,8 +13,8 @@ import type {
 import type { Offload } from '../decoders/offload.ts';
 import type { NetworkContext, ToolContext } from './context.ts';
 import { jsonOf } from './encodedOutput.ts';
-import { loadTool, type RunTool } from './load.ts';
-import type { Resources } from './resource.ts';
+import { loadTool, type RunTool } from './loadTool.ts';
+import type { Resources } from './resources.ts';
 import type { Threads } from './threads.ts';
 
 /** Told of every attempt: when it begins, and by what it answers, how it ended (`ok`, or a code). */

@@ -2,8 +2,8 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/image-upscale.ts';
 import { downloadFile } from '../download/downloadFile.ts';
-import { imageAnswer, LARGEST_SIDE, type OutputType } from '../images/answer.ts';
 import { type ImageHeader, readImageHeader } from '../images/header.ts';
+import { imageAnswer, LARGEST_SIDE, type OutputType } from '../images/imageOutput.ts';
 import type upscaleJob from '../jobs/upscale.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 

@@ -2,8 +2,8 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/watermark-image.ts';
 import { downloadFile } from '../download/downloadFile.ts';
-import { imageAnswer } from '../images/answer.ts';
 import { readImageHeader } from '../images/header.ts';
+import { imageAnswer } from '../images/imageOutput.ts';
 import type watermark from '../jobs/watermark.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 

@@ -1,5 +1,5 @@
 import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
-import type { Network, Planes } from './network.ts';
+import type { Network, Planes } from './networkTypes.ts';
 
 /** How much of the network's picture goes into what is measured and mixed; the rest is Lanczos. */
 const SHARE = 0.5;

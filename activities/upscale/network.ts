@@ -2,17 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { convertModel } from './convert.ts';
 import type { Plane } from './lanczos.ts';
-
-export const FACTORS = [2, 4] as const;
-export type Factor = (typeof FACTORS)[number];
-
-/** Red, green and blue, from 0 to 255. */
-export type Planes = readonly [Plane, Plane, Plane];
-
-/** A network that makes pictures larger. */
-export interface Network {
-  run(planes: Planes): Promise<Planes>;
-}
+import type { Factor, Network, Planes } from './networkTypes.ts';
 
 /** UpscalerJS's esrgan network of a factor, by the table in test/quality/upscale.md. */
 export const MODEL = { 2: 'slim', 4: 'slim' } as const satisfies Record<Factor, string>;

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plane } from './lanczos.ts';
-import type { Factor, Network } from './network.ts';
+import type { Factor, Network } from './networkTypes.ts';
 
 type ModelDefinition = object;
 interface Reference {

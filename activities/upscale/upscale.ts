@@ -2,7 +2,7 @@ import type { Picture } from '../images/decode.ts';
 import { enlargeMixed } from './enhance.ts';
 import { clearInvisible, fillInvisible } from './invisible.ts';
 import { combine, enlarge, type Plane } from './lanczos.ts';
-import type { Factor, Network, Planes } from './network.ts';
+import type { Factor, Network, Planes } from './networkTypes.ts';
 import { measureWeight } from './weight.ts';
 
 /** Pixels a side of what is enlarged at once, without its border: more takes memory, less does the border too often. */

@@ -1,6 +1,6 @@
 import { enlargeBothWays } from './enhance.ts';
 import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
-import type { Network, Planes } from './network.ts';
+import type { Network, Planes } from './networkTypes.ts';
 
 /** Of the weight that is best one size below: the next size is never quite like it. */
 const CAUTION = 0.5;

@@ -3,7 +3,8 @@ import { basename } from 'node:path';
 import sharp, { type KernelEnum } from 'sharp';
 import type { Picture } from '../../activities/images/decode.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
-import { FACTORS, type Factor, MODEL, type Network, openFast } from '../../activities/upscale/network.ts';
+import { MODEL, openFast } from '../../activities/upscale/network.ts';
+import { FACTORS, type Factor, type Network } from '../../activities/upscale/networkTypes.ts';
 import { upscale } from '../../activities/upscale/upscale.ts';
 import { type Collection, fetchCollection, MODELS, middleOf, pictureOf } from './pictures.ts';
 
