@@ -94,7 +94,7 @@ test('where the system allows no sandbox, LibreOffice is not run outside of one'
   for (const answer of answers) {
     const { code, detail, cause } = JSON.parse(answer);
     t.is(code, 'tool_unavailable');
-    t.is(detail, 'This installation cannot shut in the program that the tool needs.');
-    t.regex(cause, /bubblewrap is missing or may not make namespaces/);
+    t.is(detail, 'This installation cannot sandbox the program that the tool needs.');
+    t.regex(cause, /bubblewrap is missing or may not create namespaces/);
   }
 });

@@ -9,7 +9,7 @@ import { readMeta } from '../html/meta.ts';
 import { findHeadings, findImages } from '../html/outline.ts';
 import { pageText } from '../html/text.ts';
 import { countWords, cutText } from '../html/words.ts';
-import { type Encoded, encode } from '../runtime/encodedOutput.ts';
+import { type EncodedOutput, encodeOutput } from '../runtime/encodedOutput.ts';
 
 interface ScrapeInput {
   page: Page;
@@ -19,11 +19,11 @@ interface ScrapeInput {
 }
 
 /** The output of web-scrape for a page. @throws ServiceError source_too_large for a page of too many nodes */
-export default function scrapePage({ page, selector, includeText }: ScrapeInput): Encoded {
+export default function scrapePage({ page, selector, includeText }: ScrapeInput): EncodedOutput {
   const loaded = loadPage(page);
   const { title, description, canonical, openGraph } = readMeta(loaded);
   const text = pageText(loaded);
-  return encode<ToolOutput<typeof definition>>({
+  return encodeOutput<ToolOutput<typeof definition>>({
     finalUrl: page.url,
     statusCode: page.statusCode,
     title,

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Sandboxed } from '../runtime/sandbox.ts';
+import type { SandboxedProcess } from '../runtime/sandbox.ts';
 import type { DocumentType } from './types.ts';
 
 /** A document to convert. */
@@ -26,7 +26,7 @@ const PDF_BYTES = 50_000_000;
 const STDERR_CHARACTERS = 2000;
 
 /** @param process one that runs convert.sh */
-export function createDesk(process: Sandboxed): Desk {
+export function createDesk(process: SandboxedProcess): Desk {
   let stderr = '';
   process.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     stderr = (stderr + chunk).slice(-STDERR_CHARACTERS);
