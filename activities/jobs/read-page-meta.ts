@@ -9,7 +9,7 @@ import { pageText } from '../html/text.ts';
 import { countWords } from '../html/words.ts';
 import { type EncodedOutput, encodeOutput } from '../runtime/encodedOutput.ts';
 
-/** The output of seo-meta for a page. @throws ServiceError source_too_large for a page of too many nodes */
+/** Returns the output of seo-meta. @throws ServiceError source_too_large when the page has too many nodes */
 export default function readPageMeta({ page }: { page: Page }): EncodedOutput {
   const loaded = loadPage(page);
   return encodeOutput<ToolOutput<typeof definition>>({

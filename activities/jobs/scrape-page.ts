@@ -13,12 +13,11 @@ import { type EncodedOutput, encodeOutput } from '../runtime/encodedOutput.ts';
 
 interface ScrapeInput {
   page: Page;
-  /** Null for none. */
   selector: string | null;
   includeText: boolean;
 }
 
-/** The output of web-scrape for a page. @throws ServiceError source_too_large for a page of too many nodes */
+/** Returns the output of web-scrape. @throws ServiceError source_too_large when the page has too many nodes */
 export default function scrapePage({ page, selector, includeText }: ScrapeInput): EncodedOutput {
   const loaded = loadPage(page);
   const { title, description, canonical, openGraph } = readMeta(loaded);

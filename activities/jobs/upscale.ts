@@ -12,21 +12,21 @@ export interface UpscaleJob {
   header: ImageHeader;
   factor: Factor;
   type: OutputType;
-  /** Of the source. */
+  /** Limit for the source image. */
   maxPixels: number;
   /** Epoch milliseconds. */
   deadline: number;
 }
 
-/** Decodes, enlarges and encodes. */
+/** Decodes, enlarges and encodes an image. */
 export default async function upscaleJob(job: UpscaleJob): Promise<Uint8Array> {
   const { header, factor, type, maxPixels, deadline } = job;
   const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
-  const picture =
+  const image =
     header.type === 'bmp'
       ? decodeBmp(bytes, header)
       : await decodeImage(bytes, header, { pixels: maxPixels, deadline });
   const network = await openNetwork(factor);
-  const large = await upscale(picture, factor, network);
+  const large = await upscale(image, factor, network);
   return encodeImage(large, type, header, deadline);
 }

@@ -1,28 +1,27 @@
-/** A limit on what is allocated while it is in force. */
-export interface Ceiling extends Disposable {
-  /** Whether something wanted more. */
-  readonly hit: boolean;
+/** An allocation limit that is in force until it is disposed. */
+export interface ByteLimit extends Disposable {
+  readonly exceeded: boolean;
 }
 
 /**
- * Lets this process make byte arrays of so many bytes together, and refuses those beyond with a RangeError: neither pdf.js
- * nor pdf-lib has a limit on what a stream unpacks to, and both grow a `Uint8Array` until the stream ends.
+ * Limits the total size of byte arrays that this process creates; larger allocations throw a RangeError. Needed because
+ * pdf.js and pdf-lib do not limit decompressed streams: both grow a `Uint8Array` until the stream ends.
  *
- * @param bytes in all, whether they are still in use or not
+ * @param bytes total of all allocations, including arrays that are no longer in use
  */
-export function limitBytes(bytes: number): Ceiling {
+export function limitBytes(bytes: number): ByteLimit {
   const original = globalThis.Uint8Array;
   let left = bytes;
   globalThis.Uint8Array = new Proxy(original, {
     construct(target, values, newTarget) {
       const [length]: unknown[] = values;
       if (typeof length === 'number') left -= length;
-      if (left < 0) throw new RangeError('the file unpacks to too much');
+      if (left < 0) throw new RangeError('the decompressed content of the file is too large');
       return Reflect.construct(target, values, newTarget);
     },
   });
   return {
-    get hit() {
+    get exceeded() {
       return left < 0;
     },
     [Symbol.dispose]() {

@@ -1,4 +1,4 @@
-/** Runs work whose libraries tell the console what they make of hostile bytes, or what they lack for drawing. */
+/** Mutes `console.warn` while the work runs. PDF libraries warn about malformed files and missing canvas support. */
 export async function quietly<T>(work: () => Promise<T>): Promise<T> {
   const { warn } = console;
   console.warn = () => undefined;

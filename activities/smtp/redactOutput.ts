@@ -12,8 +12,8 @@ export interface Transcript {
   sent: readonly string[];
 }
 
-/** Characters that the server has a say in. */
-export const saidIn = ({ steps, extensions, authMechanisms }: Output): number =>
+/** Counts the characters of the output that the server sent. */
+export const serverTextLength = ({ steps, extensions, authMechanisms }: Output): number =>
   [...steps.map(({ reply }) => reply ?? ''), ...extensions, ...authMechanisms].reduce(
     (sum, { length }) => sum + length,
     0,

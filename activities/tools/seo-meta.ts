@@ -5,7 +5,7 @@ import type readPageMeta from '../jobs/read-page-meta.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import type { EncodedOutput } from '../runtime/encodedOutput.ts';
 
-/** Reads what one page tells search engines, whatever status it comes with. */
+/** Reads a page's metadata for search engines, whatever its HTTP status. */
 export async function run(
   { url }: ToolInput<typeof definition>,
   context: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,

@@ -5,7 +5,7 @@ import type scrapePage from '../jobs/scrape-page.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import type { EncodedOutput } from '../runtime/encodedOutput.ts';
 
-/** Reads one page, whatever status it comes with. */
+/** Extracts the content of a page, whatever its HTTP status. */
 export async function run(
   { url, selector, includeText }: ToolInput<typeof definition>,
   context: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
