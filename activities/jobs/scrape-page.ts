@@ -8,7 +8,7 @@ import { findMatches } from '../html/matches.ts';
 import { readMeta } from '../html/meta.ts';
 import { findHeadings, findImages } from '../html/outline.ts';
 import { pageText } from '../html/text.ts';
-import { countWords, cutText } from '../html/words.ts';
+import { countWords, truncateText } from '../html/words.ts';
 import { type EncodedOutput, encodeOutput } from '../runtime/encodedOutput.ts';
 
 interface ScrapeInput {
@@ -33,7 +33,7 @@ export default function scrapePage({ page, selector, includeText }: ScrapeInput)
     images: findImages(loaded, MAX_IMAGES),
     openGraph,
     selectorMatches: selector === null ? null : findMatches(loaded, selector),
-    text: includeText ? cutText(text, TEXT_CODE_POINTS) : null,
+    text: includeText ? truncateText(text, TEXT_CODE_POINTS) : null,
     wordCount: countWords(text),
   });
 }

@@ -1,28 +1,28 @@
-/** All that one space does not stand for already. */
-const WHITE_SPACE = /[\t\n\f\r][\t\n\f\r ]*| [\t\n\f\r ]+/g;
+/** White space other than a single space. */
+const COLLAPSIBLE_SPACE = /[\t\n\f\r][\t\n\f\r ]*| [\t\n\f\r ]+/g;
 
-/** Text that is put together piece by piece, white space as a browser shows it. */
-export interface Lines {
-  /** Runs of white space become one space. */
+/** Builds text from pieces, with white space as a browser shows it. */
+export interface TextBuilder {
+  /** Appends text and collapses each run of white space to one space. */
   add(text: string): void;
-  /** Line breaks and spaces count. */
+  /** Appends text and keeps its line breaks and spaces. */
   addPreformatted(text: string): void;
-  /** What follows begins on another line; with 2, after an empty one. */
+  /** Starts a new line; with 2, leaves an empty line before it. */
   separate(breaks: 1 | 2): void;
-  /** One line break, of which there may be several. */
+  /** Adds a line break. Repeated breaks leave empty lines. */
   breakLine(): void;
-  /** What follows stands apart on the same line. */
+  /** Adds a gap before the next text on the same line. */
   space(gap: ' ' | '\t'): void;
-  /** Counts a node that is looked at; false when there is as much text as was asked for, or far too little in many. */
-  wantsMore(): boolean;
+  /** Counts a visited node. Returns false when the text has reached the limit or too many nodes were visited. */
+  visitNode(): boolean;
   toString(): string;
 }
 
-/** @param limit characters beyond which no more is wanted */
-export function createLines(limit = Infinity): Lines {
+/** @param limit number of characters after which `visitNode` returns false */
+export function createTextBuilder(limit = Infinity): TextBuilder {
   const parts: string[] = [];
-  /** Characters of one piece, white space included, and nodes of all. */
-  const reach = 10 * limit;
+  /** Limits the characters read per piece, including white space, and the total number of nodes. */
+  const workLimit = 10 * limit;
   let nodes = 0;
   let length = 0;
   let breaks = 0;
@@ -41,7 +41,7 @@ export function createLines(limit = Infinity): Lines {
   return {
     space,
     add(text) {
-      const collapsed = text.slice(0, reach).replace(WHITE_SPACE, ' ');
+      const collapsed = text.slice(0, workLimit).replace(COLLAPSIBLE_SPACE, ' ');
       const begin = collapsed.startsWith(' ') ? 1 : 0;
       const end = collapsed.endsWith(' ') ? collapsed.length - 1 : collapsed.length;
       if (begin === 1) space();
@@ -50,7 +50,7 @@ export function createLines(limit = Infinity): Lines {
       if (end < collapsed.length) space();
     },
     addPreformatted(text) {
-      for (const [index, line] of text.slice(0, reach).split('\n').entries()) {
+      for (const [index, line] of text.slice(0, workLimit).split('\n').entries()) {
         if (index > 0) breaks++;
         if (line !== '') push(line);
       }
@@ -61,9 +61,9 @@ export function createLines(limit = Infinity): Lines {
     breakLine() {
       breaks++;
     },
-    wantsMore() {
+    visitNode() {
       nodes++;
-      return length <= limit && nodes <= reach;
+      return length <= limit && nodes <= workLimit;
     },
     toString: () => parts.join(''),
   };
