@@ -1,8 +1,8 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { limitBytes } from '../pdf/limitBytes.ts';
 import { cleanText, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
-import { quietly } from '../pdf/quietly.ts';
 import { hasHeader, linearizedPages, mayBePdf, type PdfSource, readSource } from '../pdf/source.ts';
+import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 
 /** Result of reading a file with pdf.js. */
 export type PdfReading =
@@ -11,7 +11,7 @@ export type PdfReading =
   | { kind: 'locked'; pageCount: number | null }
   | { kind: 'unreadable' };
 
-const { getDocument, PasswordException, VerbosityLevel } = await quietly(
+const { getDocument, PasswordException, VerbosityLevel } = await withoutWarnings(
   () => import('pdfjs-dist/legacy/build/pdf.mjs'),
 );
 
@@ -46,7 +46,7 @@ export default async function readPdf(source: PdfSource): Promise<PdfReading> {
   if (!mayBePdf(start)) throw new ServiceError('unsupported_source');
   using limit = limitBytes(UNPACKED_BYTES);
   try {
-    return { kind: 'read', metadata: await quietly(() => read(bytes)) };
+    return { kind: 'read', metadata: await withoutWarnings(() => read(bytes)) };
   } catch (error) {
     if (error instanceof PasswordException)
       return { kind: 'locked', pageCount: linearizedPages(start, source.size) };

@@ -10,8 +10,8 @@ import {
 } from 'pdf-lib';
 import { limitBytes } from '../pdf/limitBytes.ts';
 import { cleanText, lockedMetadata, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
-import { quietly } from '../pdf/quietly.ts';
 import { type PdfSource, readSource } from '../pdf/source.ts';
+import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 
 /** Limits the walk because a malformed page tree can reference the same nodes over and over. */
 const MAX_NODES = 1_000_000;
@@ -67,7 +67,7 @@ export default async function salvagePdf(source: PdfSource): Promise<PdfMetadata
   const { bytes } = readSource(source);
   using _limit = limitBytes(UNPACKED_BYTES);
   try {
-    return await quietly(() => salvage(bytes));
+    return await withoutWarnings(() => salvage(bytes));
   } catch {
     return null;
   }

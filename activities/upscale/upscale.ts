@@ -34,9 +34,7 @@ function cut({ data, width, channels }: DecodedImage, channel: number, area: Are
 /** Extracts the colours of an area. Grey becomes three equal channels for the network. */
 function cutColours(image: DecodedImage, area: Area): Planes {
   const first = cut(image, 0, area);
-  return image.channels <= 2
-    ? [first, first, first]
-    : [first, cut(image, 1, area), cut(image, 2, area)];
+  return image.channels <= 2 ? [first, first, first] : [first, cut(image, 1, area), cut(image, 2, area)];
 }
 
 /** Writes the part of a plane that starts at `skip` into an area of a channel. */

@@ -6,7 +6,7 @@ import type { EndpointActivities } from '../../workflows/types.ts';
 
 export const workflowIdOf = (endpointId: string): string => `webhook-${endpointId}`;
 
-/** By signals, which start a workflow where none runs. */
+/** Wakes endpoint workflows by signal, starting a workflow if it is not running. */
 export const createChannel = (client: Client, localhost: boolean): Channel => ({
   localhost,
   async wake(endpointId) {
@@ -21,7 +21,7 @@ export const createChannel = (client: Client, localhost: boolean): Channel => ({
   },
 });
 
-/** The books of the webhook endpoints, as local activities of the orchestrator. */
+/** Database steps of the webhook endpoints as local activities of the orchestrator. */
 export const createEndpointActivities = (
   store: Store,
   channel: Channel,

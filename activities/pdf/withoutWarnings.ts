@@ -1,5 +1,5 @@
 /** Mutes `console.warn` while the work runs. PDF libraries warn about malformed files and missing canvas support. */
-export async function quietly<T>(work: () => Promise<T>): Promise<T> {
+export async function withoutWarnings<T>(work: () => Promise<T>): Promise<T> {
   const { warn } = console;
   console.warn = () => undefined;
   try {
