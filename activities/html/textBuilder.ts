@@ -42,11 +42,11 @@ export function createTextBuilder(limit = Infinity): TextBuilder {
     space,
     add(text) {
       const collapsed = text.slice(0, workLimit).replace(COLLAPSIBLE_SPACE, ' ');
-      const begin = collapsed.startsWith(' ') ? 1 : 0;
+      const start = collapsed.startsWith(' ') ? 1 : 0;
       const end = collapsed.endsWith(' ') ? collapsed.length - 1 : collapsed.length;
-      if (begin === 1) space();
-      if (begin >= end) return;
-      push(collapsed.slice(begin, end));
+      if (start === 1) space();
+      if (start >= end) return;
+      push(collapsed.slice(start, end));
       if (end < collapsed.length) space();
     },
     addPreformatted(text) {

@@ -23,6 +23,6 @@ export function truncateText(text: string, codePoints: number): string {
   const end = indexAfter(text, codePoints);
   if (end >= text.length) return text;
   // A segment that contains the character after the cut and begins before it would be split.
-  const begin = SEGMENTER.segment(text.slice(0, end + LOOKAHEAD)).containing(end)?.index ?? end;
-  return text.slice(0, begin === 0 ? end : begin).trimEnd();
+  const wordStart = SEGMENTER.segment(text.slice(0, end + LOOKAHEAD)).containing(end)?.index ?? end;
+  return text.slice(0, wordStart === 0 ? end : wordStart).trimEnd();
 }

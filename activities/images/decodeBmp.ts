@@ -15,11 +15,11 @@ function rowReader({ pixels, bitsPerPixel }: BmpLayout, { width, height }: Size)
   if (stride * (height - 1) + Math.ceil((width * bitsPerPixel) / 8) > pixels.length)
     throw new ServiceError('corrupt_source');
   if (bitsPerPixel <= 8) {
-    const most = 2 ** bitsPerPixel - 1;
+    const max = 2 ** bitsPerPixel - 1;
     return (row, into) => {
       for (let x = 0; x < width; x++) {
         const bit = x * bitsPerPixel;
-        into[x] = ((pixels[row * stride + (bit >> 3)] ?? 0) >> (8 - bitsPerPixel - (bit & 7))) & most;
+        into[x] = ((pixels[row * stride + (bit >> 3)] ?? 0) >> (8 - bitsPerPixel - (bit & 7))) & max;
       }
     };
   }
@@ -38,8 +38,8 @@ function runReader({ pixels, bitsPerPixel }: BmpLayout, { width, height }: Size)
 function fieldReader(mask: number): (pixel: number) => number {
   if (mask === 0) return () => 0;
   const shift = 31 - Math.clz32(mask & -mask);
-  const most = mask >>> shift;
-  return (pixel) => Math.round((((pixel & mask) >>> shift) * 255) / most);
+  const max = mask >>> shift;
+  return (pixel) => Math.round((((pixel & mask) >>> shift) * 255) / max);
 }
 
 /** Returns one function per channel (red, green, blue and, if present, alpha) that reads it from a pixel. */

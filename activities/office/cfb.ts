@@ -59,15 +59,15 @@ function readContainer(bytes: Buffer): Map<string, Buffer> {
 
   const fatSectors = numbers(bytes.subarray(76, HEADER_BYTES));
   const perSector = sectorBytes / 4 - 1;
-  const most = bytes.length / sectorBytes;
+  const sectorCount = bytes.length / sectorBytes;
   let difat = bytes.readUInt32LE(68);
   for (let count = 0; difat <= LAST_SECTOR; count++) {
-    if (count > most) throw corrupt();
+    if (count > sectorCount) throw corrupt();
     const list = numbers(sectorAt(difat));
     fatSectors.push(...list.slice(0, perSector));
     difat = list[perSector] ?? NONE;
   }
-  const used = fatSectors.filter((sector) => sector < most);
+  const used = fatSectors.filter((sector) => sector < sectorCount);
   const fat = used.flatMap((sector) => numbers(sectorAt(sector)));
   const read = (start: number): Buffer => Buffer.concat(chain(fat, start).map(sectorAt));
 

@@ -15,11 +15,11 @@ export function* occurrences(text: string, needle: string): Generator<[start: nu
     if (needle[i] === needle[matched]) matched++;
     shorter[i] = matched;
   }
-  const least = Math.min(MIN_PREFIX, length);
+  const minLength = Math.min(MIN_PREFIX, length);
   let matched = 0;
   for (let i = 0; i <= text.length; i++) {
     while (matched > 0 && (matched === length || text[i] !== needle[matched])) {
-      if (matched >= least) yield [i - matched, i];
+      if (matched >= minLength) yield [i - matched, i];
       matched = shorter[matched - 1] ?? 0;
     }
     if (i < text.length && text[i] === needle[matched]) matched++;

@@ -32,7 +32,7 @@ export interface Session extends Disposable {
 }
 
 const STEP_MS = 10_000;
-/** An injected reply is sent together with the genuine one, so a short wait suffices to detect it. */
+/** Injected data directly follow the reply, so a short wait suffices to detect them. */
 const INJECTION_MS = 50;
 
 /**

@@ -54,8 +54,8 @@ const tcpProbe =
 const icmpProbe =
   (echo: Echo, vetted: Vetted, address: string, timeoutMs: number): Probe =>
   async (signal) => {
-    const answer = await echo(vetted, { address, timeoutMs, signal });
-    return answer && { status: answer.status, ms: answer.status === 'ok' ? round(answer.ms) : null };
+    const reply = await echo(vetted, { address, timeoutMs, signal });
+    return reply && { status: reply.status, ms: reply.status === 'ok' ? round(reply.ms) : null };
   };
 
 /** Sends probes at a fixed interval without waiting for replies. Returns null as soon as one proves impossible. */

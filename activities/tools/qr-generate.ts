@@ -42,10 +42,10 @@ function draw(modules: Modules, size: number): Buffer[] {
 export async function run(input: ToolInput<typeof definition>): Promise<ToolOutput<typeof definition>> {
   const { text, size, errorCorrection } = input;
   const modules = encode(text, errorCorrection);
-  const least = leastSize(modules.size);
-  if (size < least)
+  const minSize = leastSize(modules.size);
+  if (size < minSize)
     throw invalidInput([
-      { pointer: '/size', message: `is too small for this text: the code needs at least ${least} pixels` },
+      { pointer: '/size', message: `is too small for this text: the code needs at least ${minSize} pixels` },
     ]);
   const png = encodeBilevelPng(size, draw(modules, size));
   return { imageBase64: png.toString('base64'), mimeType: 'image/png', size };

@@ -28,8 +28,8 @@ export const createEndpointActivities = (
   scheduleMs: readonly number[],
 ): EndpointActivities => ({
   async takeTurn(turn) {
-    const answer = await takeTurn(store, turn);
-    return answer === null ? null : { ...answer, scheduleMs: [...scheduleMs] };
+    const state = await takeTurn(store, turn);
+    return state === null ? null : { ...state, scheduleMs: [...scheduleMs] };
   },
   resend: (endpointId, wanted) => resend(store, endpointId, wanted),
   prepareTest: (endpointId, testId) => prepareTest(store, endpointId, testId),
