@@ -59,7 +59,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   globals: [
     'activities/browser/page/consent.ts',
     'activities/browser/page/serviceWorkers.ts',
-    'activities/pdf/ceiling.ts',
+    'activities/pdf/limitBytes.ts',
   ],
   // Find what lies in a package, and load packages that cannot be imported.
   createRequire: [
@@ -68,7 +68,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'activities/upscale/reference.ts',
   ],
   // Files of their own folder, by the names of tools and jobs.
-  import: ['activities/runtime/load.ts', 'activities/decoders/child.ts', 'schemas/registry.ts'],
+  import: ['activities/runtime/loadTool.ts', 'activities/decoders/child.ts', 'schemas/registry.ts'],
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));

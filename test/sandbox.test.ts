@@ -94,7 +94,7 @@ test('without permission for a sandbox, LibreOffice does not run', async (t) => 
   for (const answer of answers) {
     const { code, detail, cause } = JSON.parse(answer);
     t.is(code, 'tool_unavailable');
-    t.is(detail, 'This installation cannot shut in the program that the tool needs.');
-    t.regex(cause, /bubblewrap is missing or may not make namespaces/);
+    t.is(detail, 'This installation cannot sandbox the program that the tool needs.');
+    t.regex(cause, /bubblewrap is missing or may not create namespaces/);
   }
 });

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { BrowserMetrics } from '../activities/browser/metrics.ts';
 import { createDecoders } from '../activities/decoders/pool.ts';
-import { openResources } from '../activities/runtime/resource.ts';
+import { openResources } from '../activities/runtime/resources.ts';
 import { createThreads } from '../activities/runtime/threads.ts';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';

@@ -1,13 +1,13 @@
 import type { Client } from '@temporalio/client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type BrowserMetrics, PHASES, type Phase } from '../activities/browser/metrics.ts';
-import type { Observe } from '../activities/runtime/toolActivities.ts';
+import type { ObserveAttempt } from '../activities/runtime/toolActivities.ts';
 import type { Sweep } from '../store/sweeper.ts';
 import { queueLength } from './platform/healthChecks.ts';
 import { PREFIX, SECONDS } from './platform/metricsRegistry.ts';
 
 /** Slots, and what the tools do with them. */
-export function observeTools(registry: Registry, slots: number): Observe {
+export function observeTools(registry: Registry, slots: number): ObserveAttempt {
   const registers = [registry];
   new Gauge({ name: `${PREFIX}pool_slots`, help: 'Calls that this worker runs at once.', registers }).set(
     slots,

@@ -33,6 +33,6 @@ export function openQuotes(
     allow: [allowUrl('GOLD_FEED_URL', goldFeedUrl), allowUrl('FX_FEED_URL', fxFeedUrl)],
     ownPorts: ownPorts(env),
   });
-  const ask = createFeeds({ egress, goldFeedUrl, fxFeedUrl });
-  return createQuotes({ store: createQuoteStore(store), ask, onFault });
+  const fetchFeed = createFeeds({ egress, goldFeedUrl, fxFeedUrl });
+  return createQuotes({ store: createQuoteStore(store), fetchFeed, onFault });
 }

@@ -1,8 +1,5 @@
-import { LANGUAGES, type OverlayWords } from './overlayWords.ts';
+import { LANGUAGES, type OverlayPatterns, type OverlayWords } from './overlayWords.ts';
 import { normalizeText } from './page/overlays/text.ts';
-
-/** Sources of regular expressions for texts that `normalizeText` has normalized. */
-export type OverlayPatterns = Readonly<Record<keyof OverlayWords, string>>;
 
 /** Letters of scripts that separate words by spaces. Other scripts have no spaces or attach particles to words. */
 const LETTER = String.raw`[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_]`;

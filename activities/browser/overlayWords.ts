@@ -14,6 +14,9 @@ export interface OverlayWords {
   promotion: string;
 }
 
+/** Sources of regular expressions for texts that `normalizeText` has normalized. */
+export type OverlayPatterns = Readonly<Record<keyof OverlayWords, string>>;
+
 export const LANGUAGES: Readonly<Record<string, OverlayWords>> = {
   en: {
     cookie: 'cookie|cookies',

@@ -1,8 +1,8 @@
 /**
- * A distinguished name as RFC 4514 writes it: the most specific part first.
+ * Formats a distinguished name by RFC 4514: most specific part first.
  *
- * @param text of X509Certificate: a part a line in the order of the certificate, with the characters of RFC 2253
- *   escaped and control characters too, so that a line break always is the end of a part. undefined when it is empty
+ * @param text name from X509Certificate: one part per line in certificate order. Special and control characters are
+ *   escaped, so that line breaks only separate parts. undefined when the name is empty
  */
 export const distinguishedName = (text: string | undefined): string =>
   (text ?? '')

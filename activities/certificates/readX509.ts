@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 
 /**
- * Reads a certificate, DER.
+ * Parses a DER certificate.
  *
- * @throws Error when it is none, or its validity begins or ends at no time (a 13th month): Node has no date of such a one,
- *   but may make one up
+ * @throws Error when it is not a certificate, or when its validity has an invalid date (such as a 13th month), for which
+ *   Node may return a wrong date
  */
 export function readX509(der: Buffer): X509Certificate {
   const certificate = new X509Certificate(der);

@@ -1,16 +1,16 @@
 import { type ErrorCode, type ProblemMembers, ServiceError } from '../../schemas/errors.ts';
 
-/** One job for a child process. */
+/** A job and its input, sent to a child process. */
 export interface Task {
-  /** `activities/jobs/<job>.ts`. */
+  /** Base name of `activities/jobs/<job>.ts`. */
   job: string;
   input: unknown;
 }
 
-/** Class instances do not survive structured clone, so an expected error is sent as its parts. */
+/** Structured clone does not preserve class instances, so a refusal is sent as its parts. */
 export type Outcome<O> = { output: O } | { code: ErrorCode | null; detail: string; members: ProblemMembers };
 
-/** What a child process sends: once when it has started, then once a task. */
+/** Message from a child process: `ready` once after its start, then `done` once per task. */
 export type Message<O> = { kind: 'ready' } | { kind: 'done'; outcome: Outcome<O>; rssBytes: number };
 
 const isTask = (value: unknown): value is Task =>
@@ -22,7 +22,7 @@ const hasJob = (module: unknown): module is { default(input: unknown): unknown }
   'default' in module &&
   typeof module.default === 'function';
 
-/** V8, libvips and ONNX Runtime report a failed allocation in words only. */
+/** V8, libvips and ONNX Runtime report a failed allocation only in the error message. */
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error &&
   (/out of memory|allocat|bad_alloc/i.test(error.message) || isOutOfMemory(error.cause));
@@ -30,7 +30,7 @@ const isOutOfMemory = (error: unknown): boolean =>
 async function runJob({ job, input }: Task): Promise<Outcome<unknown>> {
   try {
     const module: unknown = await import(new URL(`../jobs/${job}.ts`, import.meta.url).href);
-    if (!hasJob(module)) throw new Error(`activities/jobs/${job}.ts exports no job`);
+    if (!hasJob(module)) throw new Error(`activities/jobs/${job}.ts has no default export`);
     return { output: await module.default(input) };
   } catch (error) {
     if (error instanceof ServiceError && error.code !== 'corrupt_source')
@@ -51,10 +51,10 @@ async function runJob({ job, input }: Task): Promise<Outcome<unknown>> {
 
 if (import.meta.main) {
   const send = (message: Message<unknown>) => process.send?.(message);
-  // Only when idle: a busy event loop does not see it, and then the kernel ends the process (see process.ts).
+  // Only takes effect when idle. A busy child is killed by its parent-death signal (see process.ts).
   process.once('disconnect', () => process.exit());
   process.on('message', async (task) => {
-    if (!isTask(task)) throw new TypeError('a message that is no task');
+    if (!isTask(task)) throw new TypeError('the message is not a task');
     const outcome = await runJob(task);
     send({ kind: 'done', outcome, rssBytes: process.memoryUsage.rss() });
   });

@@ -1,4 +1,4 @@
-/** The default export of a file in `activities/jobs/`. Input and output are copied by structured clone. */
+/** Default export of a file in `activities/jobs/`. Input and output are copied by structured clone. */
 export type Job = (input: never) => unknown;
 
 export interface OffloadOptions {
@@ -6,8 +6,8 @@ export interface OffloadOptions {
   /** Epoch milliseconds. */
   deadline: number;
   /**
-   * Run the job in a new process that runs nothing else: for input that holds secrets, which must not meet the bytes of
-   * another call. Takes some 100 ms longer. Default: false.
+   * Runs the job in a new process that runs no other job. For input that holds secrets, which must not share a process
+   * with data of another call. Adds about 100 ms. Default: false.
    */
   isolated?: boolean;
 }
@@ -16,8 +16,8 @@ export interface OffloadOptions {
  * Runs `activities/jobs/<name>.ts` in a child process with a memory limit. The process is killed when the signal aborts
  * or the deadline passes.
  *
- * @throws ServiceError what the job throws; deadline_exceeded; source_too_large when the job needs more memory than the
- *   limit; corrupt_source when its process crashes
+ * @throws ServiceError thrown by the job; deadline_exceeded; source_too_large when the job exceeds the memory limit;
+ *   corrupt_source when its process crashes
  */
 export type Offload = <J extends Job>(
   name: string,

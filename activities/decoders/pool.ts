@@ -4,25 +4,25 @@ import type { Job, Offload, OffloadOptions } from './offload.ts';
 import { type Decoder, type DecoderOptions, startDecoder } from './process.ts';
 import { Slots } from './slots.ts';
 
-/** Child processes that run jobs: whatever a hostile file does to its decoder ends with one job. */
+/** Child processes that run jobs, so that a malicious file can affect only its own job. */
 export interface Decoders {
   offload: Offload;
-  /** Kills all of them, and waits until they have ended. */
+  /** Kills all processes and waits until they have ended. */
   close(): Promise<void>;
 }
 
-/** A process is kept for the next job for so long. */
+/** Idle processes are killed after this time. */
 const IDLE_MS = 60_000;
-/** A process is replaced when it holds more after a job, bytes: what decoders keep would otherwise add up. */
-const KEPT_BYTES = 256 * 2 ** 20;
-/** A process is replaced after so many jobs, so that a slow leak stays small. */
-const JOBS = 1000;
+/** Replaces a process whose resident memory is larger after a job. */
+const MAX_IDLE_BYTES = 256 * 2 ** 20;
+/** Replaces a process after this many jobs to limit slow memory leaks. */
+const MAX_JOBS = 1000;
 
-/** At most as many processes as there are cores, started when needed and kept for a minute. */
+/** Creates a pool of at most one process per core, started on demand and kept for a minute. */
 export function createDecoders(options: DecoderOptions): Decoders {
   const slots = new Slots(availableParallelism());
   const all = new Set<Decoder>();
-  /** The one used last is the first to be used again, so that the others can go. */
+  /** Last in, first out, so that surplus processes reach their idle timeout. */
   const idle: { decoder: Decoder; timer: NodeJS.Timeout }[] = [];
 
   function start(): Decoder {
@@ -45,10 +45,10 @@ export function createDecoders(options: DecoderOptions): Decoders {
     idle.push({ decoder, timer: setTimeout(() => decoder.kill(), IDLE_MS).unref() });
   }
 
-  /** The slot is free when the process is idle or gone: no more of them hold memory at once than there are slots. */
+  /** Frees the slot once the process is idle or has ended, so that processes never outnumber slots. */
   function release(decoder: Decoder, isolated: boolean): void {
     const { alive, rssBytes, jobs } = decoder;
-    if (alive && !isolated && rssBytes <= KEPT_BYTES && jobs < JOBS) {
+    if (alive && !isolated && rssBytes <= MAX_IDLE_BYTES && jobs < MAX_JOBS) {
       keep(decoder);
       slots.give();
     } else {
@@ -81,7 +81,7 @@ export function createDecoders(options: DecoderOptions): Decoders {
     },
     async close() {
       for (const decoder of all) {
-        // Idle ones would let this process end before they have.
+        // Idle processes are unreferenced; without this, Node would exit before they have ended.
         decoder.keepAwake(true);
         decoder.kill();
       }

@@ -7,46 +7,47 @@ import type { Message, Outcome, Task } from './child.ts';
 /** A child process that runs one job at a time. */
 export interface Decoder {
   /**
-   * Runs a job; when the signal aborts, rejects with its reason and kills the process.
+   * Runs a job. When the signal aborts, rejects with its reason and kills the process.
    *
-   * @throws ServiceError what the job throws; source_too_large or corrupt_source when the process dies of it
+   * @throws ServiceError thrown by the job; source_too_large or corrupt_source when the job crashes the process
    */
   run<O>(task: Task, signal: AbortSignal): Promise<O>;
   /** Resident memory after the last job, bytes. */
   readonly rssBytes: number;
+  /** Number of jobs started. */
   readonly jobs: number;
-  /** Resolves when the process has ended, for whatever reason. */
+  /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<void>;
   readonly alive: boolean;
-  /** Whether the process and its pipes keep this one's event loop alive. */
+  /** Sets whether the process and its pipes keep this process's event loop alive. */
   keepAwake(awake: boolean): void;
   kill(): void;
 }
 
 export interface DecoderOptions {
-  /** That its jobs may allocate, bytes. Enforced by the kernel. */
+  /** Memory that a job may allocate, bytes. Enforced by the kernel. */
   memoryBytes: number;
-  /** Receives a line about each crash. */
+  /** Writes a line to the log for each crash. */
   log(line: string): void;
 }
 
 const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** Of JavaScript objects alone; byte arrays and native libraries allocate outside of it. */
+/** Limit for JavaScript objects. Byte arrays and native libraries allocate outside the heap. */
 const HEAP_MB = 512;
 /**
- * Writable memory that Node maps at its start and mostly never touches, thread stacks above all: RLIMIT_DATA counts what
- * is mapped. Measured: 576 MB with Node 24, 620 MB with sharp.
+ * Writable memory that Node maps at start and mostly never uses, such as thread stacks. RLIMIT_DATA counts mapped memory.
+ * Measured: 576 MB with Node 24, 620 MB with sharp.
  */
 const MAPPED_BYTES = 640 * 2 ** 20;
 const STDERR_CHARACTERS = 4000;
 
 /**
- * Run by sh, `$1` is RLIMIT_DATA in KB (writable private memory; RLIMIT_AS would count V8's reservations of address
- * space too). No core dumps: they would hold the caller's file. Where the machine itself runs out of memory, the kernel
- * is to kill this process before any other. The program dies with its parent, also when that is killed.
+ * Shell script; `$1` is RLIMIT_DATA in KB (writable private memory). RLIMIT_AS would also count V8's address space
+ * reservations. Core dumps are off because they would contain the caller's file. The OOM score makes the kernel kill this
+ * process first when the machine runs out of memory. `--pdeathsig` kills the program when its parent dies.
  */
-const LIMITED = `ulimit -c 0 && ulimit -d "$1" || exit 70
+const LIMIT_SCRIPT = `ulimit -c 0 && ulimit -d "$1" || exit 70
 shift
 echo 1000 > /proc/self/oom_score_adj
 exec setpriv --pdeathsig KILL -- "$@"`;
@@ -55,13 +56,13 @@ exec setpriv --pdeathsig KILL -- "$@"`;
 const ABORTS: readonly (NodeJS.Signals | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGILL'];
 
 function crash(code: number | null, signal: NodeJS.Signals | null, stderr: string): Error {
-  const cause = new Error(`the process of the job ended with ${signal ?? code}: ${stderr.trim()}`);
+  const cause = new Error(`the job's process ended with ${signal ?? code}: ${stderr.trim()}`);
   if (ABORTS.includes(signal))
     return new ServiceError('source_too_large', {
-      detail: 'The file needs more memory than this tool has.',
+      detail: 'Decoding the file needs more memory than this tool allows.',
       cause,
     });
-  // By somebody else, such as the kernel of a machine without memory: no fault of the file.
+  // Killed from outside, for example by the kernel's OOM killer, so the file is not at fault.
   if (signal === 'SIGKILL') return cause;
   return new ServiceError('corrupt_source', { detail: 'The file cannot be decoded.', cause });
 }
@@ -76,18 +77,18 @@ function unpack<O>(outcome: Outcome<O>): O {
 function start(memoryBytes: number): ChildProcess {
   const kilobytes = Math.ceil((MAPPED_BYTES + memoryBytes) / 1024);
   const command = [process.execPath, `--max-old-space-size=${HEAP_MB}`, CHILD];
-  return spawn('/bin/sh', ['-c', LIMITED, 'sh', `${kilobytes}`, ...command], {
-    // Nothing of this process's environment, which holds keys.
+  return spawn('/bin/sh', ['-c', LIMIT_SCRIPT, 'sh', `${kilobytes}`, ...command], {
+    // Does not inherit the environment, which holds keys.
     env: { PATH, TMPDIR: tmpdir(), LANG: 'C.UTF-8' },
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     serialization: 'advanced',
-    // A process group of its own: a signal to ours, such as Ctrl-C, does not end a job.
+    // A separate process group, so that Ctrl-C does not end a job.
     detached: true,
   });
 }
 
-/** Starts a child process; it has ended with this process at the latest, even when this one is killed. */
+/** Starts a child process. It never outlives this process, even when this process is killed. */
 export function startDecoder({ memoryBytes, log }: DecoderOptions): Decoder {
   const child = start(memoryBytes);
   let stderr = '';
@@ -120,7 +121,7 @@ export function startDecoder({ memoryBytes, log }: DecoderOptions): Decoder {
     end(
       ready
         ? crash(code, signal, stderr)
-        : new Error(`the process of a job did not start (${signal ?? code}): ${stderr.trim()}`),
+        : new Error(`the job's process did not start (${signal ?? code}): ${stderr.trim()}`),
     ),
   );
 
@@ -140,7 +141,7 @@ export function startDecoder({ memoryBytes, log }: DecoderOptions): Decoder {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) onAbort();
-      // A channel that is closed is a process that has ended, which rejects.
+      // The send callback is ignored: if the channel is closed, the process has ended and `end` rejects.
       else child.send(task, () => undefined);
       try {
         return unpack(await promise);
@@ -160,7 +161,7 @@ export function startDecoder({ memoryBytes, log }: DecoderOptions): Decoder {
     },
     ended: ended.promise,
     keepAwake(awake) {
-      // At run time the pipe is a socket; its type does not say so.
+      // Called by reflection because the type of the pipe lacks `ref` and `unref`; at run time it is a socket.
       for (const handle of [child, child.channel, child.stderr]) {
         const method: unknown = handle && Reflect.get(handle, awake ? 'ref' : 'unref');
         if (typeof method === 'function') Reflect.apply(method, handle, []);

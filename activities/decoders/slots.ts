@@ -1,6 +1,6 @@
 import { untilAborted } from '../../egress/clock.ts';
 
-/** A counting semaphore whose waiters can give up. */
+/** A counting semaphore whose waiters can be aborted. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -9,7 +9,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Waits for a free slot, in order of arrival. @throws the signal's reason; no slot is held then */
+  /** Takes a slot, waiting in order of arrival. @throws the signal's reason, without taking a slot */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
@@ -22,7 +22,7 @@ export class Slots {
       await untilAborted(promise, signal);
     } catch (error) {
       const at = this.#waiting.indexOf(resolve);
-      // It was granted at the same moment.
+      // The slot was granted in the same moment.
       if (at < 0) this.give();
       else this.#waiting.splice(at, 1);
       throw error;

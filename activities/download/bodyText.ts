@@ -1,7 +1,7 @@
 import { MIMEType } from 'node:util';
 import { charsetOfLabel, charsetOfMark, decodeStrictly, decodeText } from './charset.ts';
 
-/** The body of an HTTP response as JSON can carry it. */
+/** Body of an HTTP response in a form that JSON can hold. */
 export interface BodyText {
   body: string;
   bodyEncoding: 'text' | 'base64';
@@ -12,14 +12,14 @@ const TEXTUAL =
 const TEXTUAL_SUFFIX = /\+(?:json|xml|yaml)$/;
 const MEDIA = /^(?:image|audio|video|font)\//;
 
-/** "Binary data byte": MIME Sniffing Standard, section 3. */
+/** "Binary data byte" of the MIME Sniffing Standard, section 3. */
 const isBinaryByte = (byte: number): boolean =>
   byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f);
 
 interface MediaType {
-  /** Empty where there is none, or none that can be read. */
+  /** `type/subtype` in lower case; empty when missing or invalid. */
   type: string;
-  /** The label that the type declares, as the server wrote it. */
+  /** Encoding label as sent by the server. */
   charset: string | null;
 }
 
@@ -36,21 +36,21 @@ function textOf(bytes: Buffer, { type, charset: declared }: MediaType): string |
   const textual = TEXTUAL.test(type) || TEXTUAL_SUFFIX.test(type);
   if (MEDIA.test(type) && !textual) return null;
   const charset =
-    // In a file of a type of its own the same bytes may mean anything.
+    // In other types, the bytes of a byte order mark may mean something else.
     (textual || type === '' ? charsetOfMark(bytes) : null) ??
     (declared === null ? null : charsetOfLabel(declared)) ??
     'utf-8';
   const binary = !charset.startsWith('utf-16') && bytes.some(isBinaryByte);
   const text = decodeStrictly(bytes, charset);
   if (text !== null && (textual || !binary)) return text;
-  // Servers call what they know nothing about text/plain.
+  // Servers send text/plain for files of unknown type, so binary bytes rule out text.
   return textual && !binary ? decodeText(bytes, declared) : null;
 }
 
 /**
- * Text where the body is that, else base64. Images, sound, video and fonts never are text, SVG aside; what its type
- * says is text is text, unless it does not decode and holds bytes that no text has; anything else is text when it
- * decodes without a fault and without such bytes.
+ * Returns the body as text if it is text, else as base64. Images other than SVG, audio, video and fonts are never text.
+ * A body of a textual type is text unless it is invalid in its encoding and contains binary bytes. Any other body is
+ * text if it is valid in its encoding and contains no binary bytes.
  *
  * @param bytes without content codings
  * @param contentType value of the Content-Type header; null when there is none

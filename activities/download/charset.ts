@@ -1,20 +1,20 @@
-// Node's own decoder is ICU's, which differs from the Encoding Standard in many characters of Korean, Chinese and Japanese.
+// Node's TextDecoder uses ICU, which differs from the Encoding Standard in many Korean, Chinese and Japanese characters.
 import { TextDecoder } from '@exodus/bytes/encoding.js';
 
-/** U+FEFF at the start of a text, in the encodings where it tells which one it is (Encoding Standard, "BOM sniff"). */
+/** Byte order marks that identify an encoding (Encoding Standard, "BOM sniff"). */
 const MARKS: readonly (readonly [label: string, mark: readonly number[]])[] = [
   ['utf-8', [0xef, 0xbb, 0xbf]],
   ['utf-16be', [0xfe, 0xff]],
   ['utf-16le', [0xff, 0xfe]],
 ];
-/** What the Encoding Standard has browsers take where nothing is said; each of its bytes is a character. */
+/** Default encoding of browsers. Maps every byte to a character. */
 const FALLBACK = 'windows-1252';
 
-/** The encoding that a byte order mark tells; null without one. */
+/** Returns the encoding that the byte order mark identifies; null without one. */
 export const charsetOfMark = (bytes: Buffer): string | null =>
   MARKS.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte))?.[0] ?? null;
 
-/** The Encoding Standard's name of an encoding for a label as servers write it; null for one it does not have. */
+/** Returns the Encoding Standard's name of the encoding for a label; null for an unknown label. */
 export function charsetOfLabel(label: string): string | null {
   try {
     return new TextDecoder(label).encoding;
@@ -23,7 +23,7 @@ export function charsetOfLabel(label: string): string | null {
   }
 }
 
-/** The text of bytes that are wholly of that encoding, without a byte order mark; null when they are not. */
+/** Decodes bytes and removes a byte order mark; null when the bytes are invalid in the encoding. */
 export function decodeStrictly(bytes: Buffer, charset: string): string | null {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes);
@@ -33,11 +33,11 @@ export function decodeStrictly(bytes: Buffer, charset: string): string | null {
 }
 
 /**
- * The text of bytes that are known to be text. A byte order mark outranks what was declared, as in browsers; where
- * neither is there, it is UTF-8 when the bytes are that, else windows-1252, of which Latin-1 is a part. What has no
- * meaning in a declared encoding becomes U+FFFD.
+ * Decodes bytes that are known to be text. A byte order mark takes precedence over the declared encoding, as in browsers.
+ * Without both, the bytes are decoded as UTF-8 if valid, else as windows-1252, a superset of printable Latin-1. Bytes
+ * that are invalid in the encoding become U+FFFD.
  *
- * @param declared a label as servers write it; one that the Encoding Standard does not have counts as none
+ * @param declared encoding label; unknown labels are ignored
  */
 export function decodeText(bytes: Buffer, declared: string | null): string {
   const charset = charsetOfMark(bytes) ?? (declared === null ? null : charsetOfLabel(declared));

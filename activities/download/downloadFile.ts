@@ -3,24 +3,24 @@ import type { GuardedResponse } from '../../egress/response.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 
 interface DownloadOptions {
-  /** Of the decoded body. */
+  /** Limit for the decoded body. */
   maxBytes: number;
   signal: AbortSignal;
-  /** Epoch milliseconds by which the last byte must have come. */
+  /** Time by which the download must be complete, epoch milliseconds. */
   deadline: number;
 }
 
 export interface Downloaded {
   bytes: Buffer;
-  /** Where it came from in the end, and with which headers: for `suggestFileName`. */
+  /** Final URL after redirects, and the response headers. For `suggestFileName`. */
   source: Pick<GuardedResponse, 'url' | 'header'>;
 }
 
 /**
- * Downloads a file that the field `fileUrl` names, following redirects.
+ * Downloads the file of the input field `fileUrl`, following redirects.
  *
- * @throws ServiceError as the guard does; `target_failed` for a status other than 2xx; `source_too_large`; `unsupported_source`
- *   for a content coding that we do not know
+ * @throws ServiceError errors of the guard; `target_failed` for a status other than 2xx; `source_too_large`;
+ *   `unsupported_source` for an unsupported content coding
  */
 export async function downloadFile(
   egress: Guard,
@@ -31,9 +31,11 @@ export async function downloadFile(
   using response = await egress.fetch(target, options);
   const { status } = response;
   if (status < 200 || status > 299)
-    throw new ServiceError('target_failed', { detail: `The address of the file answered ${status}.` });
+    throw new ServiceError('target_failed', {
+      detail: `The server answered the download with status ${status}.`,
+    });
   if (!response.decoded)
-    throw new ServiceError('unsupported_source', { detail: 'The file came in an unknown content coding.' });
+    throw new ServiceError('unsupported_source', { detail: 'The file has an unsupported Content-Encoding.' });
   const bytes = await response.bytes();
   return { bytes, source: response };
 }

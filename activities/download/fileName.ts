@@ -1,9 +1,9 @@
 import type { GuardedResponse } from '../../egress/response.ts';
 
-/** File systems take 255 bytes a name; this leaves room for " (1)" and the like. */
+/** File systems allow 255 bytes per name. Leaves room for suffixes such as " (1)". */
 const NAME_BYTES = 200;
 
-/** RFC 9110, 5.6: a parameter with its value, a quoted one with its escapes. */
+/** Parameter with a token or quoted-string value (RFC 9110, 5.6). */
 const PARAMETER = /;\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/gs;
 
 function decodePercent(text: string): string | null {
@@ -14,7 +14,7 @@ function decodePercent(text: string): string | null {
   }
 }
 
-/** RFC 8187: `UTF-8'en'na%C3%AFve`; of other charsets than these two, none is in use. */
+/** Decodes an RFC 8187 value such as `UTF-8'en'na%C3%AFve`. Charsets other than these two are not in use. */
 function decodeExtended(value: string): string | null {
   const [, charset = '', encoded = ''] = /^([^']*)'[^']*'(.*)$/s.exec(value) ?? [];
   if (/^utf-8$/i.test(charset)) return decodePercent(encoded);
@@ -24,7 +24,7 @@ function decodeExtended(value: string): string | null {
   );
 }
 
-/** The file name of a Content-Disposition (RFC 6266: `filename*` before `filename`), or null. */
+/** Returns the file name of a Content-Disposition or null. `filename*` takes precedence over `filename` (RFC 6266). */
 function dispositionName(header: string | null): string | null {
   if (header === null) return null;
   const parameters = new Map<string, string>();
@@ -42,11 +42,14 @@ function urlName(url: string): string {
   return decodePercent(last) ?? last;
 }
 
-/** Extensions worth taking off: `report.docx` is named `report`, while `v1.2 final` keeps its dot. */
+/** Extensions to remove: `report.docx` becomes `report`, but `v1.2 final` stays unchanged. */
 const EXTENSION = /\.(?:[a-z]{2,4}[0-9]?|[a-z]*(?:jpeg|webp|docx|heic|tiff|html)|mp[34]|rtf)$/i;
-/** Of a path, of a shell or of Windows; controls, and what turns the reading direction or cannot be seen (joiners stay: scripts need them). */
+/**
+ * Characters with a meaning in paths, shells or Windows; control characters; invisible and bidirectional formatting
+ * characters, except joiners, which some scripts need.
+ */
 const UNSAFE = /[/\\:*?"<>|]|\p{Cc}|(?![\u200c\u200d])\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}/gu;
-/** Names that Windows keeps for devices. */
+/** Device names that Windows reserves. */
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
 function cut(text: string, bytes: number): string {
@@ -60,7 +63,7 @@ function cut(text: string, bytes: number): string {
   return kept;
 }
 
-/** Takes spaces and dots off both ends, in linear time. */
+/** Trims spaces and dots at both ends in linear time. */
 function trimDots(text: string): string {
   const isEdge = (index: number): boolean => /[\s.]/.test(text[index] ?? 'x');
   let start = 0;
@@ -70,9 +73,9 @@ function trimDots(text: string): string {
   return text.slice(start, end);
 }
 
-/** What is left of a name: a stem that is safe on every system, or ''. */
+/** Returns a file name without its extension that is safe on every system, or ''. */
 function cleanStem(name: string): string {
-  // A path is not the sender's to choose.
+  // The sender must not choose a folder.
   const base = name.split(/[/\\]/).at(-1) ?? '';
   const stem = base.replace(EXTENSION, '').replace(UNSAFE, ' ').replace(/\s+/g, ' ');
   const trimmed = trimDots(stem);
@@ -80,13 +83,13 @@ function cleanStem(name: string): string {
 }
 
 /**
- * A name to save a result under: that of its source with another extension. It comes from Content-Disposition, else
- * from the last segment of the URL; it holds no path, control or direction character, does not begin with a dot, and
- * has at most 200 bytes of UTF-8.
+ * Suggests a file name for a result: the name of its source with another extension. The name is taken from
+ * Content-Disposition, else from the last segment of the URL. It contains no path, control or bidirectional formatting
+ * characters, does not begin with a dot, and has at most 200 bytes of UTF-8.
  *
- * @param source the response that the source came with
- * @param extension without its dot
- * @param fallback the stem where the source has no usable name
+ * @param source response of the download
+ * @param extension without the dot
+ * @param fallback name without extension, used when the source has no usable name
  */
 export function suggestFileName(
   source: Pick<GuardedResponse, 'url' | 'header'>,

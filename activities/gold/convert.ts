@@ -1,26 +1,28 @@
 import { Big } from 'big.js';
 
-/** Prices of one purity, in one currency. */
+/** Prices of metal of one purity in one currency. */
 export interface Prices {
   pricePerGram: number;
   pricePerTola: number;
   pricePerOunce: number;
 }
 
-/** Exactly: 480 grains of 64.79891 mg. */
+/** Exact value: 480 grains of 64.79891 mg. */
 const GRAMS_PER_OUNCE = '31.1034768';
 const GRAMS_PER_TOLA = '11.6638';
 const FINE = 24;
 export const KARATS = [24, 22, 21, 20, 18, 16, 14, 10] as const;
 
-/** Exact until its one division, which rounds half up to six decimals. */
+/** Exact arithmetic. Only divisions round, half up to six decimals. */
 const Money = Big();
 Money.DP = 6;
 Money.RM = Big.roundHalfUp;
 
 /**
+ * Converts a price to another currency and purity.
+ *
  * @param ounce price of a troy ounce of fine metal
- * @param rate units of the currency for one of the price's
+ * @param rate units of the target currency per unit of the price's currency
  * @param karat parts of fine metal in 24
  */
 export function pricesOf(ounce: string, rate: string, karat: number = FINE): Prices {
@@ -32,5 +34,5 @@ export function pricesOf(ounce: string, rate: string, karat: number = FINE): Pri
   };
 }
 
-/** Part of fine metal, six decimals. */
+/** Returns the share of fine metal, rounded to six decimals. */
 export const purityOf = (karat: number): number => new Money(karat).div(FINE).toNumber();

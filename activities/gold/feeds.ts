@@ -7,35 +7,35 @@ import type { Readings } from './reading.ts';
 export type FeedName = 'XAU' | 'XAG' | 'FX';
 
 /**
- * Asks a source once.
+ * Requests a feed once.
  *
- * @throws Error or ServiceError for whatever is wrong with it: away, slow, too big, not JSON, not what it should be
+ * @throws Error or ServiceError when the feed is unreachable, slow or too large, or its response is invalid
  */
-export type AskFeed = (feed: FeedName, now: Date, signal: AbortSignal) => Promise<Readings>;
+export type FetchFeed = (feed: FeedName, now: Date, signal: AbortSignal) => Promise<Readings>;
 
 export interface FeedOptions {
-  /** Has an exception for the hosts of the feeds, which an operator may run on a private address. */
+  /** Guard that also allows the hosts of the feeds, which may have private addresses. */
   egress: Pick<Guard, 'parseTarget' | 'fetch'>;
-  /** Base of the metal feed, without a slash at its end. */
+  /** Base URL of the metal feed, without a trailing slash. */
   goldFeedUrl: string;
-  /** Fetched as given. */
+  /** Complete URL of the exchange rate feed. */
   fxFeedUrl: string;
 }
 
-/** From the look-up of the name to the last byte. */
-export const ASK_MS = 5_000;
-/** All currencies of the world are some 20 KB. */
+/** Time limit for a request, from the DNS lookup to the last byte. */
+export const FETCH_MS = 5_000;
+/** Rates of all currencies take about 20 KB. */
 const MAX_BYTES = 512 * 1024;
 const MAX_REDIRECTS = 3;
 
-export function createFeeds({ egress, goldFeedUrl, fxFeedUrl }: FeedOptions): AskFeed {
+export function createFeeds({ egress, goldFeedUrl, fxFeedUrl }: FeedOptions): FetchFeed {
   async function download(url: string, signal: AbortSignal): Promise<unknown> {
     using response = await egress.fetch(egress.parseTarget(url, { kind: 'url', pointer: '' }), {
       headers: [['Accept', 'application/json']],
       maxBytes: MAX_BYTES,
       maxRedirects: MAX_REDIRECTS,
       signal,
-      deadline: Date.now() + ASK_MS,
+      deadline: Date.now() + FETCH_MS,
     });
     if (response.status !== 200) throw new Error(`status ${response.status}`);
     return JSON.parse((await response.bytes()).toString('utf8'));

@@ -4,11 +4,11 @@ import { CURRENCIES } from '../../schemas/tools/gold-price.ts';
 import { readInstant } from './instant.ts';
 import { isAmount, type Reading, type Readings } from './reading.ts';
 
-/** Divides with more digits than any rate has. */
+/** Divides with more digits than feeds provide. */
 const Rate = Big();
 Rate.DP = 20;
 
-/** How a feed names one currency's rate: units of it for one of `base`. */
+/** Rate of one currency: units of `quote` per unit of `base`. */
 interface Row {
   base: unknown;
   quote: unknown;
@@ -16,13 +16,13 @@ interface Row {
   at: unknown;
 }
 
-/** Frankfurter v2: `[{ "date": "2026-07-03", "base": "USD", "quote": "EUR", "rate": 0.85 }, …]`. */
+/** Reads the format of Frankfurter v2: `[{ "date": "2026-07-03", "base": "USD", "quote": "EUR", "rate": 0.85 }, …]`. */
 const readList = (list: readonly unknown[]): Row[] =>
   list.filter(isRecord).map(({ base, quote, rate, date }) => ({ base, quote, rate, at: date }));
 
 /**
- * `{ "base": "USD", "date": …, "rates": { "EUR": 0.85, … } }`, as Frankfurter v1 and others have it, with the names of
- * open.er-api.com (`base_code`, `time_last_update_unix`) and openexchangerates.org (`timestamp`) as well.
+ * Reads `{ "base": "USD", "date": …, "rates": { "EUR": 0.85, … } }`, the format of Frankfurter v1 and others. Also accepts
+ * the field names of open.er-api.com (`base_code`, `time_last_update_unix`) and openexchangerates.org (`timestamp`).
  */
 function readObject(body: Record<string, unknown>): Row[] {
   const base = body.base ?? body.base_code;
@@ -36,17 +36,17 @@ function readRow({ rate, at }: Row, now: Date): Reading | null {
   try {
     return { value: String(rate), publishedAt: readInstant(at, now) };
   } catch {
-    return null; // one currency's fault is not that of the others
+    return null; // An invalid row must not affect other currencies.
   }
 }
 
 const older = (a: Date, b: Date): Date => (a < b ? a : b);
 
 /**
- * Reads exchange rates as units of a currency for one US dollar, of the currencies that we have. Rates for another base
- * are divided by that of the dollar, which then has to be among them.
+ * Reads exchange rates of the supported currencies, as units per US dollar. Rates of another base are divided by that of
+ * the dollar, which must then be present.
  *
- * @throws Error when there is not one rate
+ * @throws Error when there are no valid rates
  */
 export function readRates(body: unknown, now: Date): Readings {
   const rows = Array.isArray(body) ? readList(body) : isRecord(body) ? readObject(body) : [];
@@ -59,10 +59,10 @@ export function readRates(body: unknown, now: Date): Readings {
     if (known === undefined || known.publishedAt < reading.publishedAt) readings.set(row.quote, reading);
   }
   const dollar = readings.get('USD');
-  if (dollar === undefined && base !== 'USD') throw new Error('the rates cannot be brought to USD');
+  if (dollar === undefined && base !== 'USD') throw new Error('the rates cannot be converted to USD');
   if (base === 'USD' && dollar !== undefined && dollar.value !== '1')
     throw new Error('the rates contradict their base');
-  // A feed need not say that one of its base is one of its base.
+  // Feeds may omit the rate of their own base, which is 1.
   const own = CURRENCIES.find((currency) => currency === base);
   if (own !== undefined && dollar !== undefined && !readings.has(own))
     readings.set(own, { value: '1', publishedAt: dollar.publishedAt });
@@ -81,6 +81,6 @@ export function readRates(body: unknown, now: Date): Readings {
           },
     );
   }
-  if (perDollar.size === 0) throw new Error('there is no rate');
+  if (perDollar.size === 0) throw new Error('the feed has no valid rates');
   return perDollar;
 }

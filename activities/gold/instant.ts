@@ -1,8 +1,8 @@
-/** Clocks differ; what is further ahead than this is wrong. */
+/** Tolerance for clock skew. Later times are invalid. */
 const SKEW_MS = 5 * 60_000;
-/** A day is named where it begins first, up to 14 hours before UTC, and some banks publish rates for the next one. */
+/** Tolerance for dates: time zones are up to 14 hours ahead of UTC, and some banks publish rates for the next day. */
 const DAY_MS = 86_400_000;
-/** Unix time in seconds stays below this until the year 5138, in milliseconds it has been above since 1973. */
+/** Unix time in seconds is below this until the year 5138; in milliseconds it has been above since 1973. */
 const SECONDS_BELOW = 100_000_000_000;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -15,10 +15,10 @@ function parse(value: unknown): number {
 }
 
 /**
- * Reads when a quote was published. A clock that is a little fast gives `now`: no quote is from the future.
+ * Reads the publication time of a quote. A time slightly in the future becomes `now`.
  *
- * @param value ISO 8601 with its offset, a day alone (UTC), or Unix time in seconds or milliseconds
- * @throws Error when it is none of these, or too far in the future
+ * @param value ISO 8601 with an offset, a date (UTC), or Unix time in seconds or milliseconds
+ * @throws Error when it has another format or is too far in the future
  */
 export function readInstant(value: unknown, now: Date): Date {
   const time = parse(value);

@@ -2,83 +2,84 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { StoredQuote } from '../../store/mongo.ts';
 import type { FeedState, QuoteStore } from '../../store/quotes.ts';
-import { ASK_MS, type AskFeed, type FeedName } from './feeds.ts';
-import { judge } from './judge.ts';
+import { acceptReading } from './acceptReading.ts';
+import { FETCH_MS, type FeedName, type FetchFeed } from './feeds.ts';
 
-/** A number that a feed gave, and whether it had to be served although it is old. */
+/** A quote; `stale` when it is older than it should be because the feed could not be refreshed. */
 export interface Quote extends Pick<StoredQuote, 'value' | 'publishedAt'> {
   stale: boolean;
 }
 
-/** Quotes of the feeds, refreshed when somebody wants one that is old. */
+/** Quotes of the feeds, refreshed on demand. */
 export interface Quotes {
   /**
-   * The last good quote.
+   * Returns the last accepted quote, refreshing it if it is old.
    *
-   * @throws ServiceError `feed_unavailable` when there never was one; an AbortError when the signal is aborted
+   * @throws ServiceError `feed_unavailable` when there has never been a quote; an AbortError when the signal aborts
    */
   latest(feed: FeedName, symbol: string, signal: AbortSignal): Promise<Quote>;
-  /** Waits for what is under way. */
+  /** Aborts running refreshes and waits for them to end. */
   close(): Promise<void>;
 }
 
 interface QuotesOptions {
   store: QuoteStore;
-  ask: AskFeed;
-  /** For the operator's log. */
+  fetchFeed: FetchFeed;
+  /** Logs a fault of a feed. */
   onFault(feed: FeedName, error: unknown): void;
 }
 
 const FRESH_MS = 60_000;
-/** A feed that failed is left alone for so long, by everybody. */
+/** After a failure, no process requests the feed for this time. */
 const RETRY_MS = 5_000;
-/** Longer than a feed is asked: whoever has not given its lease back by then has died. */
-const LEASE_MS = ASK_MS + 3_000;
-/** Who can be answered with an old quote waits so long for a new one; who cannot waits as long as the tool may take. */
-const BRIEF_MS = 3_000;
-const PATIENCE_MS = 9_000;
-const LOOK_EVERY_MS = 100;
+/** Longer than a request, so that a lease expires only when its process has died. */
+const LEASE_MS = FETCH_MS + 3_000;
+/** How long a call waits for a refresh when an old quote exists. */
+const WAIT_WITH_QUOTE_MS = 3_000;
+/** How long a call waits for a refresh without any quote. */
+const WAIT_WITHOUT_QUOTE_MS = 9_000;
+const POLL_INTERVAL_MS = 100;
 
 const isFresh = (quote: StoredQuote, { now }: FeedState): boolean =>
   now.getTime() - quote.checkedAt.getTime() < FRESH_MS;
 
-/** Ends with the work, after `ms`, or with an AbortError. @throws what the work throws */
+/** Waits until the work ends or `ms` have passed. @throws the error of the work; an AbortError when the signal aborts */
 async function waitFor(work: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-  const over = new AbortController();
+  const done = new AbortController();
   try {
-    await Promise.race([work, sleep(ms, undefined, { signal: AbortSignal.any([signal, over.signal]) })]);
+    await Promise.race([work, sleep(ms, undefined, { signal: AbortSignal.any([signal, done.signal]) })]);
   } finally {
-    over.abort();
+    done.abort();
   }
 }
 
-export function createQuotes({ store, ask, onFault }: QuotesOptions): Quotes {
-  /** Refreshes that this process waits for: one a feed, whoever does it. */
-  const flights = new Map<FeedName, Promise<void>>();
+export function createQuotes({ store, fetchFeed, onFault }: QuotesOptions): Quotes {
+  /** Refreshes that this process runs or waits for, at most one per feed. */
+  const inFlight = new Map<FeedName, Promise<void>>();
   const closing = new AbortController();
 
-  /** Asks the feed when nobody else does, else waits until that has ended. */
+  /** Refreshes a feed, or waits until another process has refreshed it. */
   async function refresh(feed: FeedName): Promise<void> {
     const lease = await store.lease(feed, LEASE_MS);
     if (lease === null) {
       for (let leased = true; leased && !closing.signal.aborted; ) {
         const { leasedUntil, now } = await store.read(feed);
         leased = leasedUntil > now;
-        if (leased) await sleep(LOOK_EVERY_MS);
+        if (leased) await sleep(POLL_INTERVAL_MS);
       }
       return;
     }
     const quotes = { ...lease.quotes };
     let retryMs = RETRY_MS;
     try {
-      const readings = await ask(feed, lease.at, closing.signal);
+      const readings = await fetchFeed(feed, lease.at, closing.signal);
       for (const [symbol, reading] of readings) {
-        const quote = judge(quotes[symbol], reading, lease.at);
+        const quote = acceptReading(quotes[symbol], reading, lease.at);
         quotes[symbol] = quote;
         if (quote.doubted !== null)
           onFault(
             feed,
-            new Error(`${symbol} went from ${quote.value} to ${reading.value}: not believed yet`),
+            new Error(`${symbol} changed from ${quote.value} to ${reading.value}; awaiting confirmation`),
           );
       }
       retryMs = FRESH_MS;
@@ -89,13 +90,13 @@ export function createQuotes({ store, ask, onFault }: QuotesOptions): Quotes {
   }
 
   function refreshOnce(feed: FeedName): Promise<void> {
-    const known = flights.get(feed);
-    if (known !== undefined) return known;
-    const flight = refresh(feed).finally(() => flights.delete(feed));
-    // Those who waited may be gone by then.
-    flight.catch((error: unknown) => onFault(feed, error));
-    flights.set(feed, flight);
-    return flight;
+    const running = inFlight.get(feed);
+    if (running !== undefined) return running;
+    const started = refresh(feed).finally(() => inFlight.delete(feed));
+    // Callers may have stopped waiting; this prevents an unhandled rejection.
+    started.catch((error: unknown) => onFault(feed, error));
+    inFlight.set(feed, started);
+    return started;
   }
 
   return {
@@ -105,7 +106,7 @@ export function createQuotes({ store, ask, onFault }: QuotesOptions): Quotes {
         const state = await store.read(feed);
         const quote = state.quotes[symbol];
         if (quote !== undefined && isFresh(quote, state)) return { ...quote, stale: false };
-        const left = since + (quote === undefined ? PATIENCE_MS : BRIEF_MS) - Date.now();
+        const left = since + (quote === undefined ? WAIT_WITHOUT_QUOTE_MS : WAIT_WITH_QUOTE_MS) - Date.now();
         if (state.retryAt > state.now || left <= 0) {
           if (quote === undefined) throw new ServiceError('feed_unavailable');
           return { ...quote, stale: true };
@@ -116,7 +117,7 @@ export function createQuotes({ store, ask, onFault }: QuotesOptions): Quotes {
 
     async close() {
       closing.abort();
-      await Promise.allSettled(flights.values());
+      await Promise.allSettled(inFlight.values());
     },
   };
 }

@@ -1,17 +1,17 @@
-/** What a feed says about one symbol. */
+/** Value of one symbol as published by a feed. */
 export interface Reading {
   /** A decimal number. */
   value: string;
   publishedAt: Date;
 }
 
-/** By symbol; what a feed does not say, or says in a form that cannot be right, is left out. */
+/** Readings by symbol, without symbols that are missing or invalid in the feed. */
 export type Readings = ReadonlyMap<string, Reading>;
 
-/** Beyond these bounds a price or rate is a fault of its source, whatever it was before. */
+/** Prices and rates outside these bounds are invalid. */
 const MIN = 1e-6;
 const MAX = 1e9;
 
-/** A positive number of a size that money has. */
+/** Whether a value is a plausible price or rate. */
 export const isAmount = (value: unknown): value is number =>
   typeof value === 'number' && value >= MIN && value <= MAX;

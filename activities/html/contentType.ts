@@ -2,15 +2,15 @@ import { MIMEType } from 'node:util';
 
 /** The parts of a Content-Type that matter for a page. */
 export interface ContentType {
-  /** `type/subtype` in lower case; empty where there is none, or none that can be read. */
+  /** `type/subtype` in lower case; empty when missing or invalid. */
   essence: string;
-  /** The label of the character encoding, as the server wrote it. */
+  /** Encoding label as sent by the server. */
   charset: string | null;
 }
 
 export const XHTML_TYPE = 'application/xhtml+xml';
 
-/** @param field value of the header; null when there is none */
+/** Parses a Content-Type. @param field value of the header; null when missing */
 export function readContentType(field: string | null): ContentType {
   try {
     const { essence, params } = new MIMEType(field ?? '');

@@ -1,15 +1,15 @@
-/** What CSS says of a property that has to do with showing. */
+/** Value of a CSS property that affects visibility or layout. */
 export interface Declaration {
   value: string;
   important: boolean;
 }
 
-/** By property. */
+/** Declarations by property name. */
 export type Declarations = ReadonlyMap<string, Declaration>;
 
 const DECLARATION = /^(display|visibility|content-visibility)\s*:\s*([a-z-]+)\s*(!\s*important\b)?/i;
 
-/** The declarations of a rule or of a `style` attribute. */
+/** Parses the declarations of a rule or a `style` attribute. */
 export function readDeclarations(text: string): Declarations {
   const found = new Map<string, Declaration>();
   for (const part of text.split(';')) {
@@ -21,7 +21,7 @@ export function readDeclarations(text: string): Declarations {
   return found;
 }
 
-/** Takes over what outranks what is there: all of it but what is not important where something important stands. */
+/** Merges later declarations into `found`. Later ones win unless only the existing one is `!important`. */
 export function override(found: Map<string, Declaration>, later: Declarations): void {
   for (const [property, declaration] of later)
     if (declaration.important || found.get(property)?.important !== true) found.set(property, declaration);

@@ -3,12 +3,12 @@ import sniffEncoding from 'html-encoding-sniffer';
 import { decodeStrictly } from '../download/charset.ts';
 import { readContentType, XHTML_TYPE } from './contentType.ts';
 
-/** "How many bytes to look at": HTML Standard, section 13.2.3.2; the standard's own number. */
+/** Number of bytes that the HTML Standard suggests for the prescan (section 13.2.3.2). */
 const PRESCAN_BYTES = 1024;
-/** Browsers go on beyond it until the head ends, which it may do without a tag that says so. */
+/** Browsers scan beyond that to the end of the head. This limits the scan when no tag ends the head. */
 const HEAD_BYTES = 64 * 1024;
 const HEAD_END = /<\/head|<body/i;
-/** What browsers take for a page that says nothing and is not UTF-8 (HTML Standard, section 13.2.3.2, step 9). */
+/** Encoding of pages that declare none and are not UTF-8 (HTML Standard, section 13.2.3.2, step 9). */
 const FALLBACK = 'windows-1252';
 
 function prescanBytes(bytes: Uint8Array): number {
@@ -18,11 +18,11 @@ function prescanBytes(bytes: Uint8Array): number {
 }
 
 /**
- * The text of a page by the HTML Standard's encoding sniffing algorithm: byte order mark, then Content-Type, then
- * `<meta charset>`, its `http-equiv` form or an XML declaration. A page that says nothing is UTF-8 when it wholly is that,
- * else windows-1252. What has no meaning in a declared encoding becomes U+FFFD, as in browsers.
+ * Decodes a page by the HTML Standard's encoding sniffing algorithm: byte order mark, then Content-Type, then
+ * `<meta charset>`, its `http-equiv` form or an XML declaration. A page without a declared encoding is decoded as UTF-8 if
+ * valid, else as windows-1252. Bytes that are invalid in the encoding become U+FFFD, as in browsers.
  *
- * @param contentType value of the header; null when there is none
+ * @param contentType value of the header; null when missing
  */
 export function decodePage(bytes: Uint8Array, contentType: string | null): string {
   const { essence, charset } = readContentType(contentType);

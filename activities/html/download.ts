@@ -2,29 +2,29 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { isHtml } from './sniff.ts';
 
-/** A page as it came: HTML by its bytes, and not parsed yet. */
+/** A downloaded HTML page, not parsed yet. */
 export interface Page {
-  /** After redirects, without fragment. */
+  /** URL after redirects, without fragment. */
   url: string;
-  /** A page that tells of an error is a page, too. */
+  /** Any status, because error pages are pages too. */
   statusCode: number;
-  /** Value of the header; null when there is none. */
+  /** Value of the header; null when missing. */
   contentType: string | null;
   bytes: Uint8Array;
 }
 
-/** From the look-up of the name to the last byte, redirects included. */
+/** Covers DNS lookup, redirects and the whole body. */
 const DOWNLOAD_MS = 15_000;
-/** After decompression. */
+/** Limit after decompression. */
 const PAGE_BYTES = 5 * 1024 * 1024;
-/** What browsers ask a server for that has several forms of a page. */
+/** Sent by browsers for content negotiation. */
 const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 /**
- * Downloads a page, redirects followed.
+ * Downloads a page, following redirects.
  *
- * @throws ServiceError unsupported_source for anything but HTML; source_too_large above 5 MB; target_timeout when the target
- *   takes more than 15 s; what the guard throws, with the pointer `/url`
+ * @throws ServiceError unsupported_source when it is not HTML; source_too_large above 5 MB; target_timeout after 15 s;
+ *   errors of the guard, with the pointer `/url`
  */
 export async function downloadPage(
   url: string,
@@ -39,13 +39,13 @@ export async function downloadPage(
   });
   if (!response.decoded)
     throw new ServiceError('unsupported_source', {
-      detail: 'The page has a Content-Encoding we do not know.',
+      detail: 'The page has an unsupported Content-Encoding.',
     });
   const bytes = await response.bytes();
-  // Of several, browsers go by the last.
+  // Browsers use the last one of several.
   const types = response.headers.filter(([name]) => name.toLowerCase() === 'content-type');
   const contentType = types.at(-1)?.[1] ?? null;
   if (!isHtml(bytes, contentType))
-    throw new ServiceError('unsupported_source', { detail: 'What was downloaded is not HTML.' });
+    throw new ServiceError('unsupported_source', { detail: 'The URL does not return HTML.' });
   return { url: response.url, statusCode: response.status, contentType, bytes };
 }

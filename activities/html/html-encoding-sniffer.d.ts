@@ -1,14 +1,14 @@
 declare module 'html-encoding-sniffer' {
-  /** What the package's README says; it ships no types. */
+  /** Types after the package's README; the package ships none. */
   export default function htmlEncodingSniffer(
     bytes: Uint8Array,
     options?: {
-      /** Go by the rules for XML instead of those for HTML. */
+      /** Use the rules for XML instead of those for HTML. */
       xml?: boolean;
       transportLayerEncodingLabel?: string | undefined;
-      /** Answered when nothing is found, as it is. */
+      /** Returned unchanged when no encoding is found. */
       defaultEncoding?: string;
-      /** Only without `xml`. Default 1024. */
+      /** Ignored with `xml`. Default: 1024. */
       maxPrescanBytes?: number;
     },
   ): string;

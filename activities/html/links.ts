@@ -4,15 +4,15 @@ import type { LoadedPage } from './load.ts';
 import { elementText } from './text.ts';
 import { resolveUrl } from './urls.ts';
 
-/** One address that a page links to. */
+/** A URL that a page links to. */
 export interface Link {
   /** Absolute, http or https, without fragment. */
   url: string;
-  /** The first text that is not empty; empty when there is none. */
+  /** First non-empty link text; empty when all are empty. */
   text: string;
-  /** To the host of the page, whatever the scheme, the port and a leading `www.` */
+  /** Whether the host is that of the page, ignoring scheme, port and a leading `www.` */
   internal: boolean;
-  /** Every link to it says `rel=nofollow`. */
+  /** Whether every link to it has `rel=nofollow`. */
   nofollow: boolean;
 }
 
@@ -22,10 +22,10 @@ const isNofollow = ({ attribs: { rel = '' } }: Element): boolean =>
   rel.toLowerCase().split(/\s+/).includes('nofollow');
 
 /**
- * The addresses that the `a` and `area` elements of a page lead to, each once, in the order of the document. What is
- * neither http nor https, and what is no URL, is left out.
+ * Returns the distinct URLs of `a` and `area` elements in document order. Skips invalid URLs and schemes other than http
+ * and https.
  *
- * @param limit links that are answered; `total` counts all of them
+ * @param limit maximum length of `links`; `total` counts all
  */
 export function findLinks(page: LoadedPage, limit: number): { total: number; links: Link[] } {
   const site = siteOf(new URL(page.url));

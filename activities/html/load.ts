@@ -6,35 +6,35 @@ import type { Page } from './download.ts';
 import { parseHtml } from './parse.ts';
 import { resolveUrl } from './urls.ts';
 
-/** A page that was decoded and parsed. */
+/** A decoded and parsed page. */
 export interface LoadedPage {
-  /** To be asked with selectors. Its templates are empty. */
+  /** Runs selectors on the page. Its `template` elements are empty. */
   $: CheerioAPI;
-  /** What a page is described by, found in one go: its metadata, headings, links and images, in their order. */
+  /** Metadata, headings, links and images in document order, found with one query. */
   elements: readonly Element[];
-  /** Where it was found. */
+  /** Final URL of the page. */
   url: string;
-  /** What its relative addresses are relative to: the first `base` with an `href`, else its own. */
+  /** Base URL: that of the first `base` element with an `href`, else the page's own. */
   base: string;
 }
 
-/** The namespace of all elements but those of SVG and MathML. */
+/** Namespace of HTML elements, as opposed to SVG and MathML. */
 export const HTML = 'http://www.w3.org/1999/xhtml';
-const DESCRIBING = 'title, base, link, meta, h1, h2, h3, h4, h5, h6, a, area, img';
+const COLLECTED = 'title, base, link, meta, h1, h2, h3, h4, h5, h6, a, area, img';
 
 /**
- * Decodes and parses a page. Blocks for as long as that takes: for jobs.
+ * Decodes and parses a page. Synchronous, so only for jobs.
  *
- * @throws ServiceError source_too_large for a page of too many nodes
+ * @throws ServiceError source_too_large when the page has too many nodes
  */
 export function loadPage({ bytes, contentType, url }: Page): LoadedPage {
   const xhtml = readContentType(contentType).essence === XHTML_TYPE;
   const $ = load(parseHtml(decodePage(bytes, contentType), xhtml));
-  // What is in a template belongs to a document of its own, and is no part of the page (HTML Standard, section 4.12.3).
+  // The contents of a template belong to a separate document (HTML Standard, section 4.12.3).
   $('template')
     .filter((_, element) => element.namespace === HTML)
     .empty();
-  const elements = $(DESCRIBING).toArray().filter(isTag);
+  const elements = $(COLLECTED).toArray().filter(isTag);
   const base = elements.find(({ name, attribs }) => name === 'base' && attribs.href !== undefined);
   return { $, elements, url, base: resolveUrl(base?.attribs.href, url)?.href ?? url };
 }

@@ -4,9 +4,9 @@ import type { LoadedPage } from './load.ts';
 import { elementText } from './text.ts';
 
 /**
- * The text of the elements that match, in the order of the document.
+ * Returns the text of matching elements in document order.
  *
- * @param selector one that our schema lets pass: a tag name, `.class` or `#id`
+ * @param selector a tag name, `.class` or `#id`, validated by the schema
  */
 export function findMatches({ $ }: LoadedPage, selector: string): string[] {
   const matches: string[] = [];

@@ -3,22 +3,23 @@ import { MAX_PROPERTIES, VALUE_CODE_POINTS } from '../../schemas/formats/pagePar
 import { HTML, type LoadedPage } from './load.ts';
 import { elementText } from './text.ts';
 import { resolveUrl } from './urls.ts';
-import { cutText } from './words.ts';
+import { truncateText } from './words.ts';
 
-/** Properties by name; one that is there several times has all its values. */
+/** Properties by name. A repeated property has an array of its values. */
 export type Properties = Record<string, string | string[]>;
 
 export interface PageMeta {
   title: string | null;
   description: string | null;
-  /** Absolute. */
+  /** Absolute URL. */
   canonical: string | null;
   robots: string | null;
   openGraph: Properties;
   twitter: Properties;
 }
 
-const clean = (text: string): string => cutText(text.replace(/[\t\n\f\r ]+/g, ' ').trim(), VALUE_CODE_POINTS);
+const clean = (text: string): string =>
+  truncateText(text.replace(/[\t\n\f\r ]+/g, ' ').trim(), VALUE_CODE_POINTS);
 const words = (text = ''): string[] =>
   text
     .toLowerCase()
@@ -26,7 +27,7 @@ const words = (text = ''): string[] =>
     .filter((word) => word !== '');
 
 interface Tag {
-  /** From `property` (RDFa: several, with spaces between) and `name`, in lower case. */
+  /** Names from `property` (RDFa, separated by spaces) and `name`, in lower case. */
   names: string[];
   content: string;
 }
@@ -53,17 +54,17 @@ function propertiesOf(tags: readonly Tag[], prefix: string): Properties {
     const [first = '', ...rest] = values;
     return [name, rest.length === 0 ? first : values];
   });
-  // Own properties, also those named like something that every object has.
+  // fromEntries creates own properties, also for names such as `__proto__`.
   return Object.fromEntries(entries);
 }
 
-/** An image in SVG may have a title, too. */
+/** Returns the title of the page. SVG images may contain `title` elements of another namespace. */
 function titleOf(elements: readonly Element[]): string | null {
   const title = elements.find(({ name, namespace }) => name === 'title' && namespace === HTML);
   return title === undefined ? null : clean(elementText(title, VALUE_CODE_POINTS));
 }
 
-/** What a page says about itself in its head, for search engines and for those who show a link to it. */
+/** Reads the metadata that a page provides for search engines and link previews. */
 export function readMeta({ elements, base }: LoadedPage): PageMeta {
   const tags = readTags(elements);
   const named = (name: string): string[] =>
@@ -77,7 +78,7 @@ export function readMeta({ elements, base }: LoadedPage): PageMeta {
     title: titleOf(elements),
     description: named('description')[0] ?? null,
     canonical: resolveUrl(canonical?.attribs.href, base)?.href ?? null,
-    robots: robots.length === 0 ? null : cutText(robots.join(', '), VALUE_CODE_POINTS),
+    robots: robots.length === 0 ? null : truncateText(robots.join(', '), VALUE_CODE_POINTS),
     openGraph: propertiesOf(tags, 'og:'),
     twitter: propertiesOf(tags, 'twitter:'),
   };

@@ -2,7 +2,7 @@ import { PART_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
 import type { LoadedPage } from './load.ts';
 import { elementText } from './text.ts';
 import { resolveUrl } from './urls.ts';
-import { cutText } from './words.ts';
+import { truncateText } from './words.ts';
 
 export interface Heading {
   level: number;
@@ -12,14 +12,14 @@ export interface Heading {
 export interface Image {
   /** Absolute, http or https. */
   url: string;
-  /** Null where there is no alternative text, empty where it says that none is needed. */
+  /** Alternative text; null when missing, empty when the image is declared as decorative. */
   alt: string | null;
-  /** As declared, in CSS pixels; null where that is not so. */
+  /** Declared width in CSS pixels; null when not declared. */
   width: number | null;
   height: number | null;
 }
 
-/** The headings of a page in the order of the document. */
+/** Returns the headings of a page in document order. */
 export function findHeadings({ elements }: LoadedPage, limit: number): Heading[] {
   return elements
     .filter(({ name }) => /^h[1-6]$/.test(name))
@@ -30,13 +30,13 @@ export function findHeadings({ elements }: LoadedPage, limit: number): Heading[]
     }));
 }
 
-/** HTML Standard, "rules for parsing dimension values"; percentages say nothing about the image. */
+/** Parses a dimension (HTML Standard, "rules for parsing dimension values"). Ignores percentages. */
 function dimension(text: string | undefined): number | null {
   const [, digits, rest = ''] = /^[\t\n\f\r ]*(\d{1,9})(?:\.\d*)?(.?)/.exec(text ?? '') ?? [];
   return digits === undefined || rest === '%' ? null : Number(digits);
 }
 
-/** The URL of the first candidate of a `srcset` (HTML Standard, "parse a srcset attribute"); undefined when it is empty. */
+/** Returns the first URL of a `srcset` (HTML Standard, "parse a srcset attribute"); undefined when empty. */
 function firstCandidate(srcset = ''): string | undefined {
   const [url = ''] = srcset.replace(/^[\s,]+/, '').split(/\s/, 1);
   let end = url.length;
@@ -44,7 +44,7 @@ function firstCandidate(srcset = ''): string | undefined {
   return url.slice(0, end) || undefined;
 }
 
-/** The images of a page in the order of the document. Those that the page holds itself (`data:`) have no address. */
+/** Returns the images of a page in document order. Skips embedded images (`data:`). */
 export function findImages({ elements, base }: LoadedPage, limit: number): Image[] {
   const images: Image[] = [];
   for (const { name, attribs } of elements) {
@@ -55,7 +55,7 @@ export function findImages({ elements, base }: LoadedPage, limit: number): Image
     if (url === null) continue;
     images.push({
       url: url.href,
-      alt: attribs.alt === undefined ? null : cutText(attribs.alt, PART_CODE_POINTS),
+      alt: attribs.alt === undefined ? null : truncateText(attribs.alt, PART_CODE_POINTS),
       width: dimension(attribs.width),
       height: dimension(attribs.height),
     });

@@ -3,23 +3,23 @@ import { Parser, Token, TokenizerMode } from 'parse5';
 import { BoundedTokenizer } from './tokenizer.ts';
 import { adoptChildren, createTree, type TreeMap } from './tree.ts';
 
-/** Chromium's own limit (`kMaximumHTMLParserDOMTreeDepth`); beyond it elements become siblings of each other. */
-const DEPTH = 512;
-/** Formatting elements that are opened again in each new block; every one costs an element each time. */
-const FORMATTING = 32;
-/** Their content is text up to their end tag, so that they hold no elements. */
+/** Chromium's limit (`kMaximumHTMLParserDOMTreeDepth`). Deeper elements become siblings of each other. */
+const MAX_DEPTH = 512;
+/** Limit for active formatting elements. Each of them is recreated in every new block. */
+const MAX_FORMATTING = 32;
+/** Elements that contain only text up to their end tag. */
 const TEXT_ONLY = new Set(
   'iframe noembed noframes noscript plaintext script style textarea title xmp'.split(' '),
 );
-/** The parser relies on finding these among the open elements while it is inside them. */
+/** Elements that the parser expects on its stack of open elements while it is inside them. */
 const STRUCTURAL = new Set(
   'body caption colgroup frameset head html select table tbody td template tfoot th thead tr'.split(' '),
 );
 
-/** Tree construction of the HTML Standard, in a time that grows with the length of the page, whatever it holds. */
+/** Tree construction of the HTML Standard in time proportional to the length of the page, also for malicious pages. */
 class BoundedParser extends Parser<TreeMap> {
   readonly #xhtml: boolean;
-  /** End tags to come of elements that were not kept open, by tag name. */
+  /** Number of end tags to ignore per tag name, because their elements were closed early. */
   readonly #flattened = new Map<string, number>();
 
   constructor(xhtml: boolean) {
@@ -30,14 +30,14 @@ class BoundedParser extends Parser<TreeMap> {
 
   override onStartTag(token: Token.TagToken): void {
     const { tagName } = token;
-    if (this.openElements.stackTop >= DEPTH - 1 && STRUCTURAL.has(tagName)) {
+    if (this.openElements.stackTop >= MAX_DEPTH - 1 && STRUCTURAL.has(tagName)) {
       this.#flatten(tagName);
       return;
     }
     super.onStartTag(token);
     const { entries } = this.activeFormattingElements;
-    if (entries.length > FORMATTING) entries.length = FORMATTING;
-    if (this.openElements.stackTop >= DEPTH && !TEXT_ONLY.has(tagName)) this.#closeDeepest(tagName);
+    if (entries.length > MAX_FORMATTING) entries.length = MAX_FORMATTING;
+    if (this.openElements.stackTop >= MAX_DEPTH && !TEXT_ONLY.has(tagName)) this.#closeDeepest(tagName);
     if (this.#xhtml && token.selfClosing && !token.ackSelfClosing) this.#closeEmpty(token);
   }
 
@@ -49,7 +49,7 @@ class BoundedParser extends Parser<TreeMap> {
       return;
     }
     super.onEndTag(token);
-    if (this.openElements.stackTop < DEPTH - 1) this.#flattened.clear();
+    if (this.openElements.stackTop < MAX_DEPTH - 1) this.#flattened.clear();
   }
 
   override _adoptNodes(donor: ParentNode, recipient: ParentNode): void {
@@ -60,9 +60,9 @@ class BoundedParser extends Parser<TreeMap> {
     this.#flattened.set(tagName, (this.#flattened.get(tagName) ?? 0) + 1);
   }
 
-  /** What follows becomes siblings of the elements that are too deep. */
+  /** Closes elements beyond the depth limit, so that the following elements become their siblings. */
   #closeDeepest(tagName: string): void {
-    while (this.openElements.stackTop >= DEPTH) {
+    while (this.openElements.stackTop >= MAX_DEPTH) {
       const { current } = this.openElements;
       const entry =
         current !== undefined && isTag(current)
@@ -74,7 +74,7 @@ class BoundedParser extends Parser<TreeMap> {
     this.#flatten(tagName);
   }
 
-  /** XML has `<a/>` for `<a></a>`. */
+  /** Treats `<a/>` as `<a></a>`, as in XML. */
   #closeEmpty(token: Token.TagToken): void {
     this.onEndTag({ ...token, type: Token.TokenType.END_TAG, selfClosing: false, attrs: [] });
     this.tokenizer.state = TokenizerMode.DATA;
@@ -82,11 +82,11 @@ class BoundedParser extends Parser<TreeMap> {
 }
 
 /**
- * The tree of a page as a browser with scripting makes it (`noscript` holds text). Elements more than 512 deep become
- * siblings of each other, and attributes after the 256th of a tag are left out.
+ * Parses a page like a browser with scripting enabled (`noscript` contains text). Elements deeper than 512 levels become
+ * siblings of each other. Attributes after the 256th of a tag are dropped.
  *
- * @param xhtml take `<a/>` for an empty element, as XML does
- * @throws ServiceError source_too_large for a page of too many nodes
+ * @param xhtml treats `<a/>` as an empty element, as in XML
+ * @throws ServiceError source_too_large when the page has too many nodes
  */
 export function parseHtml(text: string, xhtml = false): Document {
   const parser = new BoundedParser(xhtml);

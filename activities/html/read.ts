@@ -2,15 +2,15 @@ import type { OffloadOptions } from '../decoders/offload.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { downloadPage, type Page } from './download.ts';
 
-/** Left for the answer to be written before the attempt itself is out of time. */
+/** Time left to return the result before the attempt times out. */
 const MARGIN_MS = 200;
 
 /**
- * Downloads a page and has it read.
+ * Downloads a page and passes it to `read`.
  *
- * @param workMs milliseconds for all of it
- * @param read parses the page, in a process of its own, with these options
- * @throws ServiceError as downloadPage and `read`
+ * @param workMs time limit for both steps, milliseconds
+ * @param read runs a job that parses the page
+ * @throws ServiceError errors of `downloadPage` and `read`
  */
 export async function readPage<O>(
   url: string,

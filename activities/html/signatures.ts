@@ -1,13 +1,13 @@
-/** MIME Sniffing Standard, section 6: images; sound and video, also MP3 frames (section 6.2.3); fonts; archives. */
-const STARTS: readonly string[] = [
+/** Prefixes of images, audio and video (MP3 frames: 6.2.3), fonts and archives (MIME Sniffing Standard, section 6). */
+const PREFIXES: readonly string[] = [
   ...['\0\0\x01\0', '\0\0\x02\0', '\x89PNG\r\n\x1a\n', '\xff\xd8\xff'],
   ...['ID3', 'OggS\0', 'MThd\0\0\0\x06', '\x1aE\xdf\xa3'],
   ...['\xff\xe2', '\xff\xe3', '\xff\xf2', '\xff\xf3', '\xff\xfa', '\xff\xfb'],
   ...['\0\x01\0\0', 'OTTO', 'ttcf', 'wOFF', 'wOF2'],
   ...['\x1f\x8b\x08', 'PK\x03\x04', 'Rar!\x1a\x07'],
 ];
-/** Those of which there is more further on, BMP with the bytes that are always zero. */
-const PARTS: readonly (readonly [start: string, offset: number, later: string])[] = [
+/** Signatures with a second part at an offset. For BMP, it is the reserved bytes, which are always zero. */
+const SPLIT_SIGNATURES: readonly (readonly [start: string, offset: number, later: string])[] = [
   ['BM', 6, '\0\0\0\0'],
   ['RIFF', 8, 'WEBPVP'],
   ['RIFF', 8, 'WAVE'],
@@ -18,11 +18,12 @@ const PARTS: readonly (readonly [start: string, offset: number, later: string])[
 ];
 
 /**
- * Whether bytes begin as a file of another type than text does. Some signatures are letters alone, with which a text may
- * begin too.
+ * Whether bytes begin with the signature of a binary file type. Some signatures are plain letters, so text can match.
  *
  * @param start the first bytes as Latin-1
  */
 export const hasBinarySignature = (start: string): boolean =>
-  STARTS.some((it) => start.startsWith(it)) ||
-  PARTS.some(([first, offset, later]) => start.startsWith(first) && start.startsWith(later, offset));
+  PREFIXES.some((it) => start.startsWith(it)) ||
+  SPLIT_SIGNATURES.some(
+    ([first, offset, later]) => start.startsWith(first) && start.startsWith(later, offset),
+  );

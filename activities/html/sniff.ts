@@ -2,23 +2,23 @@ import { charsetOfMark } from '../download/charset.ts';
 import { readContentType, XHTML_TYPE } from './contentType.ts';
 import { hasBinarySignature } from './signatures.ts';
 
-/** "Resource header": MIME Sniffing Standard, section 5.2. */
+/** Size of the "resource header" (MIME Sniffing Standard, section 5.2). */
 const HEAD_BYTES = 1445;
-/** Section 7.1: what only HTML begins with, here also with a line break after it. */
+/** Tags that identify HTML (section 7.1). Unlike the standard, also allows a line break after the name. */
 const TAG =
   /^<(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s/>]/i;
 const XHTML = /^<(?:!doctype\s+html|html)[\s/>]/i;
 const FEED = /^<(?:rss|feed|rdf:rdf)[\s/>]/i;
-/** White space, comments and processing instructions, which may stand before the first tag of any markup. */
+/** White space, comments and processing instructions before the first tag. */
 const BEFORE_TAG = /^(?:\s+|<!--[\s\S]*?-->|<\?[^>]*>)+/;
-/** Section 7: text by its looks, another type all the same. */
+/** Looks like text but is not HTML (section 7). */
 const TEXTUAL_SIGNATURE = /^%(?:PDF-|!PS-Adobe-)|^GIF8[79]a/;
-/** Section 3. */
+/** "Binary data byte" (section 3). */
 const isBinaryByte = (code: number): boolean =>
   code <= 0x08 || code === 0x0b || (code >= 0x0e && code <= 0x1a) || (code >= 0x1c && code <= 0x1f);
 const isBinary = (text: string): boolean => Array.from(text, (it) => it.charCodeAt(0)).some(isBinaryByte);
 
-/** The start of it, as far as ASCII goes. */
+/** Decodes the first bytes well enough to find ASCII markup. */
 function readHead(head: Buffer, charset: string | null): string {
   const encoding = charsetOfMark(head) ?? charset?.toLowerCase() ?? '';
   if (encoding.startsWith('utf-16'))
@@ -27,11 +27,10 @@ function readHead(head: Buffer, charset: string | null): string {
 }
 
 /**
- * Whether bytes are HTML, XHTML included, by the MIME Sniffing Standard: what they begin with decides. Only where they
- * begin with nothing in particular the Content-Type is believed, as it is of nothing at all, whatever control characters
- * follow.
+ * Whether bytes are HTML or XHTML by the MIME Sniffing Standard: the first bytes decide. The Content-Type decides only
+ * when the first bytes match no known type, also when the body is empty or contains control characters.
  *
- * @param contentType value of the header; null when there is none
+ * @param contentType value of the header; null when missing
  */
 export function isHtml(bytes: Uint8Array, contentType: string | null): boolean {
   const { essence, charset } = readContentType(contentType);

@@ -1,48 +1,48 @@
 import { type ChildNode, type Element, isTag, isText, type ParentNode } from 'domhandler';
-import { createLines, type Lines } from './lines.ts';
 import type { LoadedPage } from './load.ts';
-import { readSheets, type Sheets } from './sheets.ts';
-import { isRawText, lookOf, shownChildren } from './visibility.ts';
-import { cutText } from './words.ts';
+import { readStyleSheets, type StyleSheets } from './styleSheets.ts';
+import { createTextBuilder, type TextBuilder } from './textBuilder.ts';
+import { displayOf, isRawText, renderedChildren } from './visibility.ts';
+import { truncateText } from './words.ts';
 
 const PREFORMATTED = new Set(['listing', 'plaintext', 'pre', 'textarea', 'xmp']);
 const CELLS = new Set(['td', 'th']);
-/** MathML shows its tokens apart from each other. */
+/** MathML tokens, which are displayed with space between them. */
 const TOKENS = new Set(['mi', 'mn', 'mo', 'ms', 'mtext']);
 
-interface Setting {
+interface WalkState {
   preformatted: boolean;
   visible: boolean;
-  sheets: Sheets | null;
+  sheets: StyleSheets | null;
 }
 
-function walkElement(element: Element, outer: Setting, lines: Lines): void {
+function walkElement(element: Element, outer: WalkState, builder: TextBuilder): void {
   const { name } = element;
-  const look = lookOf(element, outer.sheets);
-  if (!look.shown) return;
-  if (name === 'br') lines.breakLine();
+  const display = displayOf(element, outer.sheets);
+  if (!display.rendered) return;
+  if (name === 'br') builder.breakLine();
   const inner = {
     preformatted: outer.preformatted || PREFORMATTED.has(name),
-    visible: look.visible ?? outer.visible,
+    visible: display.visible ?? outer.visible,
     sheets: outer.sheets,
   };
-  const apart = (): void => {
-    if (look.block) lines.separate(name === 'p' ? 2 : 1);
-    else if (CELLS.has(name)) lines.space('\t');
-    else if (TOKENS.has(name)) lines.space(' ');
+  const separate = (): void => {
+    if (display.block) builder.separate(name === 'p' ? 2 : 1);
+    else if (CELLS.has(name)) builder.space('\t');
+    else if (TOKENS.has(name)) builder.space(' ');
   };
-  apart();
-  walk(shownChildren(element), inner, lines);
-  apart();
+  separate();
+  walk(renderedChildren(element), inner, builder);
+  separate();
 }
 
-function walk(nodes: readonly ChildNode[], setting: Setting, lines: Lines): void {
+function walk(nodes: readonly ChildNode[], state: WalkState, builder: TextBuilder): void {
   for (const node of nodes) {
-    if (!lines.wantsMore()) return;
-    if (isTag(node)) walkElement(node, setting, lines);
-    else if (isText(node) && setting.visible) {
-      if (setting.preformatted) lines.addPreformatted(node.data);
-      else lines.add(node.data);
+    if (!builder.visitNode()) return;
+    if (isTag(node)) walkElement(node, state, builder);
+    else if (isText(node) && state.visible) {
+      if (state.preformatted) builder.addPreformatted(node.data);
+      else builder.add(node.data);
     }
   }
 }
@@ -53,36 +53,34 @@ function isPreformatted(element: Element): boolean {
   return false;
 }
 
-function rawText(nodes: readonly ChildNode[], lines: Lines): void {
+function addRawText(nodes: readonly ChildNode[], builder: TextBuilder): void {
   for (const node of nodes) {
-    if (isText(node)) lines.addPreformatted(node.data);
-    else if ('children' in node) rawText(node.children, lines);
+    if (isText(node)) builder.addPreformatted(node.data);
+    else if ('children' in node) addRawText(node.children, builder);
   }
 }
 
-/**
- * The text of a page as its reader sees it, as near to `document.body.innerText` as can be with the style sheets alone
- * that it holds itself.
- */
+/** Returns the visible text of a page. Approximates `document.body.innerText`, using only its embedded style sheets. */
 export function pageText({ $ }: LoadedPage): string {
-  const lines = createLines();
+  const builder = createTextBuilder();
   const nodes = $.root()
     .toArray()
     .flatMap(({ children }) => children);
-  walk(nodes, { preformatted: false, visible: true, sheets: readSheets($) }, lines);
-  return lines.toString();
+  walk(nodes, { preformatted: false, visible: true, sheets: readStyleSheets($) }, builder);
+  return builder.toString();
 }
 
 /**
- * The text of one element in the same way, but without style sheets, also when it is hidden itself; of one whose text is
- * never shown, such as `title` or `script`, that text.
+ * Returns the text of one element, without style sheets and even if the element itself is hidden. Of an element whose
+ * content is never rendered as text, such as `title` or `script`, returns the content.
  *
- * @param limit code points
+ * @param limit maximum number of code points
  */
 export function elementText(element: Element, limit: number): string {
-  // A code point is up to two characters.
-  const lines = createLines(2 * limit);
-  if (isRawText(element)) rawText(element.children, lines);
-  else walk(element.children, { preformatted: isPreformatted(element), visible: true, sheets: null }, lines);
-  return cutText(lines.toString().trim(), limit);
+  // A code point has up to two UTF-16 code units.
+  const builder = createTextBuilder(2 * limit);
+  if (isRawText(element)) addRawText(element.children, builder);
+  else
+    walk(element.children, { preformatted: isPreformatted(element), visible: true, sheets: null }, builder);
+  return truncateText(builder.toString().trim(), limit);
 }

@@ -1,9 +1,9 @@
 import { type TokenHandler, Tokenizer } from 'parse5';
 
-/** Attributes of one tag that are kept. Each new one is compared with all before it. */
-const ATTRIBUTES = 256;
+/** Limit per tag. The tokenizer compares each new attribute with all earlier ones. */
+const MAX_ATTRIBUTES = 256;
 
-/** A tokenizer whose time grows with the length of what it reads, whatever that is. */
+/** A tokenizer that takes time proportional to the length of its input, also for malicious input. */
 export class BoundedTokenizer extends Tokenizer {
   constructor(handler: TokenHandler) {
     super({}, handler);
@@ -11,7 +11,8 @@ export class BoundedTokenizer extends Tokenizer {
 
   protected override _leaveAttrName(): void {
     const { currentToken } = this;
-    if (currentToken !== null && 'attrs' in currentToken && currentToken.attrs.length >= ATTRIBUTES) return;
+    if (currentToken !== null && 'attrs' in currentToken && currentToken.attrs.length >= MAX_ATTRIBUTES)
+      return;
     super._leaveAttrName();
   }
 }

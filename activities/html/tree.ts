@@ -5,8 +5,8 @@ import { ServiceError } from '../../schemas/errors.ts';
 
 export type TreeMap = Htmlparser2TreeAdapterMap;
 
-/** Of one page, at less than half a kilobyte each. The HTML Standard as a single page has about half as many. */
-const NODES = 750_000;
+/** Limit per page. A node takes less than 0.5 KB. The single-page HTML Standard has about half as many nodes. */
+const MAX_NODES = 750_000;
 
 function join(before: ChildNode | null, after: ChildNode | null): void {
   if (before !== null) before.next = after;
@@ -36,7 +36,7 @@ function detachNode(node: ChildNode): void {
   node.parent = null;
 }
 
-/** What `appendChild` of each of the donor's children would do, in one go. */
+/** Moves all children of the donor to the end of the recipient's children, in linear time. */
 export function adoptChildren(donor: ParentNode, recipient: ParentNode): void {
   const { children } = donor;
   join(recipient.children.at(-1) ?? null, children[0] ?? null);
@@ -49,7 +49,7 @@ export function adoptChildren(donor: ParentNode, recipient: ParentNode): void {
 
 const NO_ATTRIBUTES: Record<string, string> = Object.freeze(Object.create(null));
 
-/** Own properties of an object without a prototype, so that no attribute is there but what the page has. */
+/** Creates an object without a prototype, so that inherited properties do not look like attributes. */
 function attributesOf(attrs: readonly Token.Attribute[]): Record<string, string> {
   if (attrs.length === 0) return NO_ATTRIBUTES;
   const attribs: Record<string, string> = Object.create(null);
@@ -58,18 +58,18 @@ function attributesOf(attrs: readonly Token.Attribute[]): Record<string, string>
 }
 
 /**
- * Trees of domhandler, as cheerio reads them, for one page. The package's own adapter looks for a node from the start
- * of its parent's children; the parser works at their end.
+ * Creates a tree adapter that builds the domhandler tree of one page, for cheerio. The package's own adapter searches
+ * children from the start, which is slow because the parser works at their end.
  *
- * @returns an adapter that throws ServiceError source_too_large where a page makes too many nodes
+ * @returns an adapter that throws ServiceError source_too_large when the page has too many nodes
  */
 export function createTree(): TreeAdapter<TreeMap> {
   let nodes = 0;
   const count = (): void => {
     nodes++;
-    if (nodes > NODES)
+    if (nodes > MAX_NODES)
       throw new ServiceError('source_too_large', {
-        detail: `The page consists of more than ${NODES} elements, texts and comments.`,
+        detail: `The page has more than ${MAX_NODES} elements, text nodes and comments.`,
       });
   };
   return {

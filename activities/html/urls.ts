@@ -1,10 +1,10 @@
-/** Longer ones are no addresses that anybody uses, and many relative ones to a long base would fill the memory. */
-const URL_CHARACTERS = 4096;
+/** Longer URLs are not used in practice. Resolving many relative URLs against a long base would exhaust the memory. */
+const MAX_URL_LENGTH = 4096;
 
-/** What an attribute of the page leads to; null unless that is an http or https URL of a sensible length. */
+/** Resolves a URL of the page. Returns null if it is invalid, too long, or neither http nor https. */
 export function resolveUrl(text: string | undefined, base: string): URL | null {
-  if (text === undefined || text.length > URL_CHARACTERS) return null;
+  if (text === undefined || text.length > MAX_URL_LENGTH) return null;
   const url = URL.parse(text, base);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
-  return url.href.length > URL_CHARACTERS ? null : url;
+  return url.href.length > MAX_URL_LENGTH ? null : url;
 }

@@ -1,19 +1,19 @@
 import { type ChildNode, type Element, isTag } from 'domhandler';
 import { type Declarations, override, readDeclarations } from './declarations.ts';
-import type { Sheets } from './sheets.ts';
+import type { StyleSheets } from './styleSheets.ts';
 
 const names = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
 
 /**
- * `display: none` of the HTML Standard's user agent style sheet (section 15.3.1), and elements of which browsers show
- * something else than their content: players, frames, form fields, the definitions of SVG and the notes of MathML.
+ * Elements with `display: none` in the HTML Standard's user agent style sheet (section 15.3.1), and elements whose content
+ * browsers do not render as text: media players, frames, form fields, SVG definitions and MathML annotations.
  */
-const NEVER_SHOWN = names(`
+const NEVER_RENDERED = names(`
   area base basefont datalist head link meta noembed noframes noscript param rp script style template title
   audio canvas embed frameset iframe input meter progress textarea video
   defs desc metadata symbol annotation annotation-xml`);
 
-/** What starts and ends on a line of its own in the same style sheet, and in Chromium. */
+/** Elements that start and end on a line of their own, by the same style sheet and in Chromium. */
 const BLOCKS = names(`
   address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure footer
   form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main math menu nav ol optgroup option p plaintext pre
@@ -23,16 +23,16 @@ const BLOCKS = names(`
 const NOTHING: Declarations = new Map();
 const BLOCK_DISPLAY = /^(?:block|flex|flow-root|grid|list-item|table)$/;
 
-/** How an element is shown, as far as its tag, its `style` attribute and the page's own sheets say. */
-export interface Look {
-  shown: boolean;
+/** How an element is displayed, derived from its tag, its `style` attribute and the embedded style sheets. */
+export interface Display {
+  rendered: boolean;
   block: boolean;
-  /** Null where it is as its parent is. */
+  /** Null when inherited from the parent. */
   visible: boolean | null;
 }
 
-/** What counts of each property: `!important` before all else, then the `style` attribute, then the sheets. */
-function styleOf(element: Element, sheets: Sheets | null): Declarations {
+/** Computes the style of an element: `!important` first, then the `style` attribute, then the style sheets. */
+function styleOf(element: Element, sheets: StyleSheets | null): Declarations {
   const declared = sheets?.get(element) ?? NOTHING;
   const { style } = element.attribs;
   if (style === undefined) return declared;
@@ -41,21 +41,21 @@ function styleOf(element: Element, sheets: Sheets | null): Declarations {
   return found;
 }
 
-/** What of an element is shown when it is: `details` that is not open has its first summary alone. */
-export function shownChildren({ name, attribs, children }: Element): readonly ChildNode[] {
+/** Returns the children that are rendered. A closed `details` element renders only its first summary. */
+export function renderedChildren({ name, attribs, children }: Element): readonly ChildNode[] {
   if (name !== 'details' || 'open' in attribs) return children;
   return children.filter((child) => isTag(child) && child.name === 'summary').slice(0, 1);
 }
 
-/** @param sheets null to go by the `style` attribute alone */
-export function lookOf(element: Element, sheets: Sheets | null): Look {
+/** @param sheets null to use only the `style` attribute */
+export function displayOf(element: Element, sheets: StyleSheets | null): Display {
   const { name, attribs } = element;
   const style = styleOf(element, sheets);
   const display = style.get('display')?.value;
   const visibility = style.get('visibility')?.value;
   return {
-    shown:
-      !NEVER_SHOWN.has(name) &&
+    rendered:
+      !NEVER_RENDERED.has(name) &&
       display !== 'none' &&
       style.get('content-visibility')?.value !== 'hidden' &&
       !('popover' in attribs) &&
@@ -66,5 +66,5 @@ export function lookOf(element: Element, sheets: Sheets | null): Look {
   };
 }
 
-/** Their text is not what a reader sees, but all of it is theirs. */
-export const isRawText = (element: Element): boolean => NEVER_SHOWN.has(element.name);
+/** Whether the content of an element is never rendered as text and is returned unformatted. */
+export const isRawText = (element: Element): boolean => NEVER_RENDERED.has(element.name);

@@ -1,24 +1,24 @@
-import type { Picture } from './decode.ts';
+import type { DecodedImage } from './decode.ts';
 
-/** Straight RGBA, 8 bits, rows from the top. */
+/** A watermark text as an RGBA image: 8 bits, straight alpha, rows from the top. */
 export interface Stamp {
   data: Uint8Array;
   width: number;
   height: number;
 }
 
-/** ITU-R BT.709, as libvips makes grey. */
+/** Luma weights of ITU-R BT.709, which libvips uses too. */
 const LUMA = [0.2126, 0.7152, 0.0722] as const;
 
 /**
- * Draws a stamp over each frame of a picture, in place: "source over" (Porter and Duff, 1984) in the picture's own depth,
- * rounded to the nearest value, so that an opacity between two of the 256 steps of a stamp comes out exact. What lies
- * outside the picture is cut off.
+ * Composites a stamp over each frame of an image, in place ("source over", Porter and Duff, 1984). Computes in the image's
+ * own depth and rounds to the nearest value, so that opacity is exact and not quantized to 8 bits. Clips the stamp at the
+ * image's edges.
  *
- * @param left of the stamp in the frame, pixels; may be negative, as `top` may
+ * @param left position of the stamp in the frame, pixels; can be negative, as can `top`
  */
-export function blend(picture: Picture, stamp: Stamp, left: number, top: number, opacity: number): void {
-  const { data, width, height, channels, frames } = picture;
+export function blend(image: DecodedImage, stamp: Stamp, left: number, top: number, opacity: number): void {
+  const { data, width, height, channels, frames } = image;
   const depth = data instanceof Uint16Array ? 257 : 1;
   const alphaAt = channels % 2 === 0 ? channels - 1 : null;
   const colours = alphaAt ?? channels;

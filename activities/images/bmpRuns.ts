@@ -7,12 +7,12 @@ const DELTA = 2;
 const corrupt = () => new ServiceError('corrupt_source');
 
 /**
- * Unpacks BI_RLE8 or BI_RLE4 ("Bitmap Compression" of the Windows GDI) into one index a byte, rows in the order of the
- * file. What the file jumps over keeps index 0; a run that is longer than its row is cut off.
+ * Decodes BI_RLE8 or BI_RLE4 ("Bitmap Compression" of the Windows GDI) to one index per byte, rows in file order. Skipped
+ * pixels have index 0. Runs are truncated at the end of their row.
  *
- * @throws ServiceError corrupt_source where a jump leads out of the picture, or the data end before it does
+ * @throws ServiceError corrupt_source when a jump leaves the image or the data end too early
  */
-export function unpackRuns(packed: Buffer, bits: 4 | 8, width: number, height: number): Uint8Array {
+export function decodeRuns(packed: Buffer, bits: 4 | 8, width: number, height: number): Uint8Array {
   const indices = new Uint8Array(width * height);
   const index =
     bits === 8 ? (pair: number) => pair : (pair: number, i: number) => (i % 2 ? pair & 15 : pair >> 4);
@@ -47,7 +47,7 @@ export function unpackRuns(packed: Buffer, bits: 4 | 8, width: number, height: n
       at += length + (length % 2);
     }
   }
-  // Some programs leave the mark for the end out.
+  // Some programs omit the end marker.
   if (y < height - 1 || (y === height - 1 && x < width)) throw corrupt();
   return indices;
 }

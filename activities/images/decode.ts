@@ -3,26 +3,27 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { ImageHeader } from './header.ts';
 import { withoutText } from './pngText.ts';
 
-/** A decoded picture, upright, and what its encoder is to know of the source. */
-export interface Picture {
-  /** Rows from the top, channels interleaved: grey, grey and alpha, RGB or RGBA; frames one below the other. */
+/** A decoded image in upright orientation, with the properties of its source that the encoder needs. */
+export interface DecodedImage {
+  /** Rows from the top; grey, grey and alpha, RGB or RGBA samples interleaved; frames stacked vertically. */
   data: Uint8Array | Uint16Array;
   width: number;
-  /** Of one frame. */
+  /** Height of one frame. */
   height: number;
   channels: 1 | 2 | 3 | 4;
   frames: number;
-  /** The colour profile that the samples are in; null for sRGB. */
+  /** Colour profile of the samples; null for sRGB. */
   icc: Buffer | null;
-  /** Of a JPEG: "4:2:0", "4:4:4" … */
+  /** Chroma subsampling of a JPEG, such as "4:2:0"; null for other types. */
   chromaSubsampling: string | null;
-  /** Of an animation: milliseconds a frame, and how often it plays (0 for ever). */
+  /** Milliseconds per frame of an animation. */
   delay: number[];
+  /** How often an animation plays; 0 means forever. */
   loop: number;
 }
 
 export interface DecodeLimits {
-  /** Of all frames together. libvips refuses more as well, should its reading of the header differ from ours. */
+  /** Limit for all frames together. libvips enforces it too, in case it reads the header differently. */
   pixels: number;
   /** Epoch milliseconds. */
   deadline: number;
@@ -35,11 +36,11 @@ const PROFILE_SPACES: Readonly<Record<string, string>> = {
   grey16: 'GRAY',
 };
 
-/** The profile, when it describes samples of the kind that the picture has (ICC.1:2022, 7.2.8). */
-const fittingProfile = ({ icc, space }: Metadata): Buffer | null =>
+/** Returns the colour profile if it applies to the image's colour space (ICC.1:2022, 7.2.8). */
+const matchingProfile = ({ icc, space }: Metadata): Buffer | null =>
   icc !== undefined && icc.toString('latin1', 16, 20) === PROFILE_SPACES[space] ? icc : null;
 
-/** libvips ends work that is late, so that the process can be used again. */
+/** Makes libvips stop at the deadline, so that the process can be reused. */
 export const withTimeout = (image: Sharp, deadline: number): Sharp =>
   image.timeout({ seconds: Math.min(3600, Math.max(1, Math.ceil((deadline - Date.now()) / 1000))) });
 
@@ -49,8 +50,8 @@ export const isTimeout = (error: unknown): boolean =>
 const samples16 = (data: Buffer): Uint16Array =>
   new Uint16Array(data.buffer, data.byteOffset, data.length / 2);
 
-/** Grey and alpha of pixels that are grey in RGBA. */
-function withoutColour(rgba: Buffer): Uint8Array {
+/** Converts grey RGBA pixels to grey and alpha. */
+function toGreyAlpha(rgba: Buffer): Uint8Array {
   const pixels = new Uint8Array(rgba.length / 2);
   for (let at = 0; at < pixels.length; at += 2) {
     pixels[at] = rgba[2 * at] ?? 0;
@@ -60,8 +61,8 @@ function withoutColour(rgba: Buffer): Uint8Array {
 }
 
 /**
- * Decodes a PNG, JPEG or WebP and turns it upright as its EXIF orientation says. RGB and greyscale keep their depth of 8
- * or 16 bits and their colour profile; CMYK becomes sRGB by its profile.
+ * Decodes a PNG, JPEG or WebP and applies its EXIF orientation. RGB and greyscale images keep their depth of 8 or 16 bits
+ * and their colour profile. CMYK is converted to sRGB by its profile.
  *
  * @throws ServiceError corrupt_source, deadline_exceeded
  */
@@ -69,10 +70,10 @@ export async function decodeImage(
   bytes: Buffer,
   header: ImageHeader,
   { pixels, deadline }: DecodeLimits,
-): Promise<Picture> {
+): Promise<DecodedImage> {
   const animated = header.frames > 1;
   const source = header.type === 'png' ? withoutText(bytes) : bytes;
-  // "error": a photograph that ends early is refused, one with a few stray bytes, which browsers show, is not.
+  // "error" rejects truncated images, but not those with a few stray bytes, which browsers display.
   const options = { animated, failOn: 'error', limitInputPixels: pixels } as const;
   try {
     const metadata = await sharp(source, options).metadata();
@@ -81,19 +82,19 @@ export async function decodeImage(
     const deep = depth === 'ushort';
     let image = sharp(source, { ...options, ignoreIcc: !cmyk });
     if (!animated) image = image.autoOrient();
-    // sharp leaves the alpha of grey pixels out when it hands them over as they are.
+    // sharp drops the alpha channel of greyscale images in raw output.
     const greyAlpha = space === 'b-w' && hasAlpha;
     image = image.toColourspace(cmyk || greyAlpha ? 'srgb' : space);
     const { data, info } = await withTimeout(image, deadline)
       .raw({ depth: deep ? 'ushort' : 'uchar' })
       .toBuffer({ resolveWithObject: true });
     return {
-      data: deep ? samples16(data) : greyAlpha ? withoutColour(data) : data,
+      data: deep ? samples16(data) : greyAlpha ? toGreyAlpha(data) : data,
       width: info.width,
       height: info.height / header.frames,
       channels: greyAlpha ? 2 : info.channels,
       frames: header.frames,
-      icc: fittingProfile(metadata),
+      icc: matchingProfile(metadata),
       chromaSubsampling,
       delay,
       loop,

@@ -1,25 +1,25 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { type BmpLayout, readBmpLayout } from './bmpHeader.ts';
-import { unpackRuns } from './bmpRuns.ts';
-import type { Picture } from './decode.ts';
+import { decodeRuns } from './bmpRuns.ts';
+import type { DecodedImage } from './decode.ts';
 import type { ImageHeader } from './header.ts';
 
 type Size = Pick<ImageHeader, 'width' | 'height'>;
 
-/** Pixels of a row of the file, each as the number that its bits make. */
+/** Reads a row in file order, each pixel as an unsigned integer. */
 type ReadRow = (row: number, into: Uint32Array) => void;
 
-/** Rows are padded to 32 bits; those that end the file too early in their padding are whole. */
+/** Reads uncompressed rows, which are padded to 32 bits. The padding of the last row may be missing. */
 function rowReader({ pixels, bitsPerPixel }: BmpLayout, { width, height }: Size): ReadRow {
   const stride = Math.ceil((width * bitsPerPixel) / 32) * 4;
   if (stride * (height - 1) + Math.ceil((width * bitsPerPixel) / 8) > pixels.length)
     throw new ServiceError('corrupt_source');
   if (bitsPerPixel <= 8) {
-    const most = 2 ** bitsPerPixel - 1;
+    const max = 2 ** bitsPerPixel - 1;
     return (row, into) => {
       for (let x = 0; x < width; x++) {
         const bit = x * bitsPerPixel;
-        into[x] = ((pixels[row * stride + (bit >> 3)] ?? 0) >> (8 - bitsPerPixel - (bit & 7))) & most;
+        into[x] = ((pixels[row * stride + (bit >> 3)] ?? 0) >> (8 - bitsPerPixel - (bit & 7))) & max;
       }
     };
   }
@@ -30,46 +30,46 @@ function rowReader({ pixels, bitsPerPixel }: BmpLayout, { width, height }: Size)
 }
 
 function runReader({ pixels, bitsPerPixel }: BmpLayout, { width, height }: Size): ReadRow {
-  const indices = unpackRuns(pixels, bitsPerPixel === 4 ? 4 : 8, width, height);
+  const indices = decodeRuns(pixels, bitsPerPixel === 4 ? 4 : 8, width, height);
   return (row, into) => into.set(indices.subarray(row * width, (row + 1) * width));
 }
 
-/** The part of a pixel under a mask, from 0 to 255. */
+/** Reads the part of a pixel under a mask, scaled to 0 to 255. */
 function fieldReader(mask: number): (pixel: number) => number {
   if (mask === 0) return () => 0;
   const shift = 31 - Math.clz32(mask & -mask);
-  const most = mask >>> shift;
-  return (pixel) => Math.round((((pixel & mask) >>> shift) * 255) / most);
+  const max = mask >>> shift;
+  return (pixel) => Math.round((((pixel & mask) >>> shift) * 255) / max);
 }
 
-/** What a pixel's number stands for: red, green, blue and, where there is one, alpha. */
+/** Returns one function per channel (red, green, blue and, if present, alpha) that reads it from a pixel. */
 function colourReader({
   bitsPerPixel,
   palette,
   colourSize,
   masks,
 }: BmpLayout): ((pixel: number) => number)[] {
-  // Windows and browsers take black for a colour that the palette lacks.
+  // Like Windows and browsers, reads colours missing from the palette as black.
   if (bitsPerPixel <= 8) return [2, 1, 0].map((byte) => (pixel) => palette[pixel * colourSize + byte] ?? 0);
   return masks.filter((mask, channel) => channel < 3 || mask !== 0).map(fieldReader);
 }
 
-/** Some programs give alpha a place and leave it empty: then the picture is opaque, as it is to browsers. */
-function withoutEmptyAlpha(rgba: Uint8Array): Uint8Array {
+/** Makes an image opaque if all alpha values are zero, as browsers do: some programs leave alpha unset. */
+function fixEmptyAlpha(rgba: Uint8Array): Uint8Array {
   for (let at = 3; at < rgba.length; at += 4) if (rgba[at] !== 0) return rgba;
   for (let at = 3; at < rgba.length; at += 4) rgba[at] = 255;
   return rgba;
 }
 
 /**
- * Decodes a BMP of OS/2 or Windows: 1 to 32 bits a pixel, with a palette or masks, run lengths or none. It is transparent
- * where its header has a mask for alpha.
+ * Decodes a BMP of OS/2 or Windows: 1 to 32 bits per pixel, with palette or masks, run-length encoded or uncompressed.
+ * Alpha is used if the header has an alpha mask.
  *
  * @throws ServiceError corrupt_source, unsupported_source
  */
-export function decodeBmp(bytes: Buffer, { width, height }: Size): Picture {
+export function decodeBmp(bytes: Buffer, { width, height }: Size): DecodedImage {
   const layout = readBmpLayout(bytes);
-  const readRow = (layout.runs ? runReader : rowReader)(layout, { width, height });
+  const readRow = (layout.runLengthEncoded ? runReader : rowReader)(layout, { width, height });
   const colours = colourReader(layout);
   const channels = colours.length === 4 ? 4 : 3;
   const data = new Uint8Array(width * height * channels);
@@ -81,7 +81,7 @@ export function decodeBmp(bytes: Buffer, { width, height }: Size): Picture {
       for (let x = 0; x < width; x++) data[start + x * channels + channel] = colour(row[x] ?? 0);
   }
   return {
-    data: channels === 4 ? withoutEmptyAlpha(data) : data,
+    data: channels === 4 ? fixEmptyAlpha(data) : data,
     width,
     height,
     channels,

@@ -1,42 +1,42 @@
 import sharp from 'sharp';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { OutputType } from './answer.ts';
-import { isTimeout, type Picture, withTimeout } from './decode.ts';
+import { type DecodedImage, isTimeout, withTimeout } from './decode.ts';
 import type { ImageHeader } from './header.ts';
+import type { OutputType } from './imageOutput.ts';
 import { embedProfile } from './profile.ts';
 
-/** Visually lossless for both (libjpeg's and libwebp's scales). */
+/** Visually lossless on both libjpeg's and libwebp's scale. */
 const QUALITY = 90;
-/** Of 0 to 6; 4 is libwebp's default, which takes 20 s for 12 MPx without loss. */
+/** Effort from 0 to 6. libwebp's default of 4 takes 20 s for 12 lossless megapixels. */
 const WEBP_EFFORT = { lossy: 2, lossless: 0 };
 
 /**
- * Encodes a picture without any metadata but its colour profile. A WebP is lossless where its source was.
+ * Encodes an image with its colour profile and no other metadata. A WebP is lossless if its source was.
  *
  * @throws ServiceError deadline_exceeded
  */
 export async function encodeImage(
-  picture: Picture,
+  image: DecodedImage,
   type: OutputType,
   { lossless }: Pick<ImageHeader, 'lossless'>,
   deadline: number,
 ): Promise<Buffer> {
-  const { data, width, height, channels, frames, icc, delay, loop } = picture;
+  const { data, width, height, channels, frames, icc, delay, loop } = image;
   const deep = data instanceof Uint16Array;
   const raw = { width, height: height * frames, channels, ...(frames > 1 ? { pageHeight: height } : {}) };
   const grey = channels <= 2;
   const space = grey ? (deep ? 'grey16' : 'b-w') : deep ? 'rgb16' : 'srgb';
-  const image = withTimeout(sharp(data, { raw, limitInputPixels: false }).toColourspace(space), deadline);
-  if (type === 'png') image.png();
+  const pipeline = withTimeout(sharp(data, { raw, limitInputPixels: false }).toColourspace(space), deadline);
+  if (type === 'png') pipeline.png();
   else if (type === 'jpeg')
-    image.jpeg({
+    pipeline.jpeg({
       quality: QUALITY,
-      chromaSubsampling: picture.chromaSubsampling?.startsWith('4:4:4') ? '4:4:4' : '4:2:0',
-      // Huffman tables made for the picture save 2 % of the file and take three times as long as all the rest.
+      chromaSubsampling: image.chromaSubsampling?.startsWith('4:4:4') ? '4:4:4' : '4:2:0',
+      // Optimized Huffman tables save 2 % of the file but take three times as long as the rest of the encoding.
       optimiseCoding: false,
     });
   else
-    image.webp({
+    pipeline.webp({
       quality: QUALITY,
       alphaQuality: 100,
       lossless,
@@ -45,8 +45,8 @@ export async function encodeImage(
       ...(frames > 1 ? { delay, loop } : {}),
     });
   try {
-    const bytes = await image.toBuffer();
-    return icc === null ? bytes : embedProfile(type, bytes, icc, picture);
+    const bytes = await pipeline.toBuffer();
+    return icc === null ? bytes : embedProfile(type, bytes, icc, image);
   } catch (error) {
     if (isTimeout(error)) throw new ServiceError('deadline_exceeded', { cause: error });
     throw error;

@@ -1,14 +1,14 @@
-/** What a picture's first bytes say of it, before anything is decoded. */
+/** Properties of an image, read without decoding it. */
 export interface ImageHeader {
   type: 'png' | 'jpeg' | 'webp' | 'bmp';
-  /** As stored: an EXIF orientation is not applied. Pixels. */
+  /** Stored width in pixels, before applying the EXIF orientation. */
   width: number;
   height: number;
   /** More than one for an animated WebP. */
   frames: number;
-  /** Whether there are more pictures in a PNG beside the still one, which is all that is decoded of it: `frames` is 1. */
+  /** Whether a PNG is animated. Only its default image is decoded, so `frames` is 1. */
   animatedPng: boolean;
-  /** Whether a WebP is coded without loss; what PNG and BMP always are. */
+  /** Always true for PNG and BMP. */
   lossless: boolean;
 }
 
@@ -22,7 +22,7 @@ const still = (width: number, height: number, lossless: boolean): Size => ({
   lossless,
 });
 
-/** ISO/IEC 15948: IHDR comes first. */
+/** Reads IHDR, the first chunk (ISO/IEC 15948). */
 const readPng = (bytes: Buffer): Size | null =>
   bytes.length >= 24 && bytes.toString('latin1', 12, 16) === 'IHDR'
     ? {
@@ -31,9 +31,9 @@ const readPng = (bytes: Buffer): Size | null =>
       }
     : null;
 
-/** PNG, Third Edition, 11.3.4.1: acTL with the number of frames stands before the first IDAT. */
+/** Whether an acTL chunk before the first IDAT declares several frames (PNG, Third Edition, 11.3.4.1). */
 function isAnimatedPng(bytes: Buffer): boolean {
-  // 8 bytes of signature; then length, type, data and checksum of each chunk.
+  // 8 bytes of signature, then chunks of length, type, data and checksum.
   for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
     const kind = bytes.toString('latin1', at + 4, at + 8);
     if (kind === 'IDAT') return false;
@@ -42,14 +42,15 @@ function isAnimatedPng(bytes: Buffer): boolean {
   return false;
 }
 
-/** ITU-T T.81, B.1: markers up to the first frame header; these four of its range are no frame headers. */
+/** Reads markers up to the first frame header (ITU-T T.81, B.1). */
 function readJpeg(bytes: Buffer): Size | null {
+  // Markers in the range of the frame headers with other meanings.
   const notFrames = [0xc4, 0xc8, 0xcc];
   for (let at = 2; at + 9 <= bytes.length; ) {
     if (bytes[at] !== 0xff) return null;
     const marker = bytes.readUInt8(at + 1);
-    const standsAlone = marker === 0xff || marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
-    if (!standsAlone) {
+    const hasNoLength = marker === 0xff || marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+    if (!hasNoLength) {
       if (marker >= 0xc0 && marker <= 0xcf && !notFrames.includes(marker))
         return still(bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5), false);
       at += bytes.readUInt16BE(at + 2);
@@ -59,7 +60,7 @@ function readJpeg(bytes: Buffer): Size | null {
   return null;
 }
 
-/** RFC 9649: RIFF chunks; VP8X has the canvas, VP8 and VP8L the size of their picture. */
+/** Reads RIFF chunks (RFC 9649). VP8X has the canvas size, VP8 and VP8L the image size. */
 function readWebp(bytes: Buffer): Size | null {
   let size: Size | null = null;
   for (let at = 12; at + 18 <= bytes.length; ) {
@@ -81,24 +82,24 @@ function readWebp(bytes: Buffer): Size | null {
       if (size === null) return null;
       return readFrames(bytes, at, size);
     }
-    at = data + evenUp(bytes.readUInt32LE(at + 4));
+    at = data + paddedLength(bytes.readUInt32LE(at + 4));
   }
   return null;
 }
 
-/** Chunks of odd length are padded. */
-const evenUp = (length: number): number => length + (length % 2);
+/** Rounds up to an even length, because chunks of odd length are padded. */
+const paddedLength = (length: number): number => length + (length % 2);
 
-/** @param at of the first frame. Lossless when its picture is. */
+/** Counts the frames of an animation; lossless if the first frame is. @param at offset of the first frame */
 function readFrames(bytes: Buffer, at: number, size: Size): Size {
   const lossless = bytes.toString('latin1', at + 24, at + 28) === 'VP8L';
   let frames = 0;
-  for (let next = at; next + 8 <= bytes.length; next += 8 + evenUp(bytes.readUInt32LE(next + 4)))
+  for (let next = at; next + 8 <= bytes.length; next += 8 + paddedLength(bytes.readUInt32LE(next + 4)))
     if (bytes.toString('latin1', next, next + 4) === 'ANMF') frames++;
   return { ...size, frames, lossless };
 }
 
-/** The headers of OS/2 and Windows; a height below zero is a picture from top to bottom. */
+/** Reads an OS/2 or Windows header. The height is negative if rows are stored from top to bottom. */
 function readBmp(bytes: Buffer): Size | null {
   if (bytes.length < 26) return null;
   return bytes.readUInt32LE(14) === 12
@@ -114,9 +115,9 @@ const FORMATS = [
 ] as const;
 
 /**
- * Type and size of a picture, by its bytes alone.
+ * Detects the type of an image and reads its header.
  *
- * @returns null for a type that is none of these; a size of null where the header is damaged
+ * @returns null for other types; a header of null when it is damaged
  */
 export function readImageHeader(
   bytes: Buffer,
@@ -125,6 +126,6 @@ export function readImageHeader(
   const format = FORMATS.find(({ is }) => is(start));
   if (format === undefined) return null;
   const size = format.read(bytes);
-  const sound = size !== null && size.width > 0 && size.height > 0 && size.frames > 0;
-  return { type: format.type, header: sound ? { type: format.type, ...size } : null };
+  const valid = size !== null && size.width > 0 && size.height > 0 && size.frames > 0;
+  return { type: format.type, header: valid ? { type: format.type, ...size } : null };
 }

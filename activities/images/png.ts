@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** A chunk of a PNG: length, type, data, checksum. */
+/** Encodes a PNG chunk: length, type, data and checksum. */
 export function pngChunk(type: string, data: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
   const framed = Buffer.alloc(body.length + 8);
@@ -13,9 +13,9 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 }
 
 /**
- * A greyscale PNG of one bit a pixel (ISO/IEC 15948, RFC 2083): 1 is white, 0 is black.
+ * Encodes a greyscale PNG with one bit per pixel (ISO/IEC 15948, RFC 2083): 1 is white, 0 is black.
  *
- * @param rows one a line of pixels, packed from the high bit, `ceil(width / 8)` bytes each
+ * @param rows lines of pixels, packed from the high bit, `ceil(width / 8)` bytes each
  */
 export function encodeBilevelPng(width: number, rows: readonly Buffer[]): Buffer {
   const header = Buffer.alloc(13);

@@ -1,10 +1,10 @@
-/** PNG, Third Edition, 11.3.3: what is read into memory whole, unpacked, and never used here. */
+/** Text chunks (PNG, Third Edition, 11.3.3). libvips would decompress them into memory; nothing uses them. */
 const TEXT = ['tEXt', 'zTXt', 'iTXt'];
 const SIGNATURE_BYTES = 8;
 /** Length, type and checksum. */
 const CHUNK_BYTES = 12;
 
-/** A PNG without its text chunks, each of which can unpack to a thousand times its size; the same bytes if it has none. */
+/** Removes text chunks, which can decompress to 1000 times their size. Returns the same buffer if there are none. */
 export function withoutText(png: Buffer): Buffer {
   const kept: Buffer[] = [];
   let from = 0;

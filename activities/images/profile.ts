@@ -1,12 +1,12 @@
 import { deflateSync } from 'node:zlib';
-import type { OutputType } from './answer.ts';
+import type { OutputType } from './imageOutput.ts';
 import { pngChunk } from './png.ts';
 
-/** Bytes of a profile that fit into one JPEG segment beside its heading (ICC.1:2022, B.4). */
+/** Profile bytes that fit into one JPEG segment after its header (ICC.1:2022, B.4). */
 const JPEG_PART = 65_519;
 const VP8X_PROFILE_FLAG = 0x20;
 
-/** After IHDR, which is always 25 bytes long and behind the 8 of the signature (ISO/IEC 15948, 11.3.2.3). */
+/** Offset after the signature (8 bytes) and IHDR (25 bytes), where iCCP may be inserted (ISO/IEC 15948, 11.3.2.3). */
 const PNG_HEAD = 33;
 
 function intoPng(bytes: Buffer, icc: Buffer): Buffer {
@@ -24,7 +24,7 @@ function intoJpeg(bytes: Buffer, icc: Buffer): Buffer {
     heading[17] = count;
     return Buffer.concat([heading, part]);
   });
-  // After SOI and, where there is one, JFIF's APP0, which has to be the first segment.
+  // After SOI and the JFIF APP0 segment, which must be the first segment if present.
   const start = bytes.readUInt16BE(2) === 0xffe0 ? 4 + bytes.readUInt16BE(4) : 2;
   return Buffer.concat([bytes.subarray(0, start), ...segments, bytes.subarray(start)]);
 }
@@ -35,7 +35,7 @@ function riffChunk(kind: string, data: Buffer): Buffer {
   return Buffer.concat([head, data, Buffer.alloc(data.length % 2)]);
 }
 
-/** RFC 9649, 2.7: a profile needs the extended format, and stands right after its header. */
+/** Inserts the profile after the VP8X header, converting to the extended format if necessary (RFC 9649, 2.7). */
 function intoWebp(bytes: Buffer, icc: Buffer, width: number, height: number, alpha: boolean): Buffer {
   const extended = bytes.toString('latin1', 12, 16) === 'VP8X';
   const header = extended ? Buffer.from(bytes.subarray(20, 30)) : Buffer.alloc(10);
@@ -52,7 +52,7 @@ function intoWebp(bytes: Buffer, icc: Buffer, width: number, height: number, alp
   );
 }
 
-/** The encoded picture with a colour profile in it, its samples as they are. It must have none yet. */
+/** Embeds a colour profile in an encoded image without converting samples. The image must not have a profile yet. */
 export function embedProfile(
   type: OutputType,
   bytes: Buffer,

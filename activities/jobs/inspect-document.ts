@@ -13,19 +13,19 @@ const MANIFEST = 'META-INF/manifest.xml';
 const ODT_TYPE = 'application/vnd.oasis.opendocument.text';
 const DOCX_TYPE = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
 
-/** [MS-DOC] 2.5.2: wIdent of Word 97 and later; of Word 6 and 95; fEncrypted of the flags at 10. */
+/** [MS-DOC] 2.5.2: wIdent of Word 97 and later, wIdent of Word 6 and 95, and fEncrypted in the flags at offset 10. */
 const WORD_97 = 0xa5ec;
 const WORD_6 = 0xa5dc;
 const ENCRYPTED = 0x0100;
 
 const unsupported = () =>
   new ServiceError('unsupported_source', {
-    detail: 'The file is no Word (.doc, .docx), OpenDocument text (.odt) or RTF document.',
+    detail: 'The file is not a Word (.doc, .docx), OpenDocument text (.odt) or RTF document.',
   });
 const passwordProtected = () =>
-  new ServiceError('unsupported_source', { detail: 'The document is protected by a password.' });
+  new ServiceError('unsupported_source', { detail: 'The document is password-protected.' });
 
-/** XML parts of packages are in UTF-8 or UTF-16. */
+/** Decodes an XML part, which is UTF-8 or UTF-16. */
 const decode = (bytes: Buffer | undefined): string => {
   if (bytes === undefined) return '';
   const encoding =
@@ -59,10 +59,10 @@ function typeOfCfb(bytes: Buffer): DocumentType {
 }
 
 /**
- * What kind of document a file is, by its bytes.
+ * Detects the type of a document from its bytes.
  *
- * @throws ServiceError unsupported_source for any other file and for one with a password; corrupt_source;
- *   source_too_large for an archive of more than 10,000 entries or 300 MB unpacked
+ * @throws ServiceError unsupported_source for other types and password-protected documents; corrupt_source;
+ *   source_too_large for an archive with more than 10,000 entries or 300 MB unpacked
  */
 export default async function inspectDocument(input: { bytes: Uint8Array }): Promise<DocumentType> {
   const { buffer, byteOffset, byteLength } = input.bytes;

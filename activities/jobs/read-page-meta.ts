@@ -7,12 +7,12 @@ import { readMeta } from '../html/meta.ts';
 import { findHeadings } from '../html/outline.ts';
 import { pageText } from '../html/text.ts';
 import { countWords } from '../html/words.ts';
-import { type Encoded, encode } from '../runtime/encodedOutput.ts';
+import { type EncodedOutput, encodeOutput } from '../runtime/encodedOutput.ts';
 
-/** The output of seo-meta for a page. @throws ServiceError source_too_large for a page of too many nodes */
-export default function readPageMeta({ page }: { page: Page }): Encoded {
+/** Returns the output of seo-meta. @throws ServiceError source_too_large when the page has too many nodes */
+export default function readPageMeta({ page }: { page: Page }): EncodedOutput {
   const loaded = loadPage(page);
-  return encode<ToolOutput<typeof definition>>({
+  return encodeOutput<ToolOutput<typeof definition>>({
     url: page.url,
     ...readMeta(loaded),
     headings: findHeadings(loaded, MAX_HEADINGS),

@@ -1,17 +1,17 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import { limitBytes } from '../pdf/ceiling.ts';
-import { type PdfMetadata, showText, UNPACKED_BYTES } from '../pdf/metadata.ts';
-import { quietly } from '../pdf/quietly.ts';
+import { limitBytes } from '../pdf/limitBytes.ts';
+import { cleanText, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
 import { hasHeader, linearizedPages, mayBePdf, type PdfSource, readSource } from '../pdf/source.ts';
+import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 
-/** What pdf.js makes of a file. */
+/** Result of reading a file with pdf.js. */
 export type PdfReading =
   | { kind: 'read'; metadata: PdfMetadata }
-  /** It needs a password. */
+  /** Opening the file needs a password. */
   | { kind: 'locked'; pageCount: number | null }
   | { kind: 'unreadable' };
 
-const { getDocument, PasswordException, VerbosityLevel } = await quietly(
+const { getDocument, PasswordException, VerbosityLevel } = await withoutWarnings(
   () => import('pdfjs-dist/legacy/build/pdf.mjs'),
 );
 
@@ -24,10 +24,10 @@ async function read(data: Uint8Array<ArrayBuffer>): Promise<PdfMetadata> {
     const { info } = await document.getMetadata();
     const entries = new Map<string, unknown>(Object.entries(info));
     return {
-      title: showText(entries.get('Title')),
-      author: showText(entries.get('Author')),
-      subject: showText(entries.get('Subject')),
-      producer: showText(entries.get('Producer')),
+      title: cleanText(entries.get('Title')),
+      author: cleanText(entries.get('Author')),
+      subject: cleanText(entries.get('Subject')),
+      producer: cleanText(entries.get('Producer')),
       pageCount: numPages,
       encrypted: typeof entries.get('EncryptFilterName') === 'string',
     };
@@ -39,20 +39,20 @@ async function read(data: Uint8Array<ArrayBuffer>): Promise<PdfMetadata> {
 /**
  * Reads a PDF with pdf.js.
  *
- * @throws ServiceError unsupported_source; source_too_large when it unpacks to too much
+ * @throws ServiceError unsupported_source; source_too_large when its streams decompress to more than `UNPACKED_BYTES`
  */
 export default async function readPdf(source: PdfSource): Promise<PdfReading> {
   const { bytes, start } = readSource(source);
   if (!mayBePdf(start)) throw new ServiceError('unsupported_source');
-  using ceiling = limitBytes(UNPACKED_BYTES);
+  using limit = limitBytes(UNPACKED_BYTES);
   try {
-    return { kind: 'read', metadata: await quietly(() => read(bytes)) };
+    return { kind: 'read', metadata: await withoutWarnings(() => read(bytes)) };
   } catch (error) {
     if (error instanceof PasswordException)
       return { kind: 'locked', pageCount: linearizedPages(start, source.size) };
-    if (ceiling.hit)
+    if (limit.exceeded)
       throw new ServiceError('source_too_large', {
-        detail: 'The file unpacks to more than this tool takes.',
+        detail: 'The decompressed content of the file is larger than this tool allows.',
       });
     if (!hasHeader(start)) throw new ServiceError('unsupported_source');
     return { kind: 'unreadable' };

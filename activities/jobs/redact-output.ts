@@ -1,4 +1,4 @@
 import { redactOutput } from '../smtp/redactOutput.ts';
 
-/** For a transcript of which that takes a while. */
+/** Redacts a long transcript in a child process, because searching it would block the worker. */
 export default redactOutput;

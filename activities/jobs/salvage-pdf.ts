@@ -8,15 +8,15 @@ import {
   PDFParser,
   PDFString,
 } from 'pdf-lib';
-import { limitBytes } from '../pdf/ceiling.ts';
-import { lockedMetadata, type PdfMetadata, showText, UNPACKED_BYTES } from '../pdf/metadata.ts';
-import { quietly } from '../pdf/quietly.ts';
+import { limitBytes } from '../pdf/limitBytes.ts';
+import { cleanText, lockedMetadata, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
 import { type PdfSource, readSource } from '../pdf/source.ts';
+import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 
-/** A tree can lead to the same pages in more ways than can be walked. */
-const NODES = 1_000_000;
+/** Limits the walk because a malformed page tree can reference the same nodes over and over. */
+const MAX_NODES = 1_000_000;
 
-/** null where the tree is not to be had: unreadable, endless, or in encrypted object streams. */
+/** Counts the pages; null if the page tree is unreadable, cyclic or in encrypted object streams. */
 function countPages(context: PDFContext): number | null {
   let nodes = 0;
   let pages = 0;
@@ -25,7 +25,7 @@ function countPages(context: PDFContext): number | null {
   try {
     root.Pages().traverse((node) => {
       nodes += 1;
-      if (nodes > NODES) throw new RangeError('the page tree has no end');
+      if (nodes > MAX_NODES) throw new RangeError('the page tree has too many nodes');
       if (node instanceof PDFPageLeaf) pages += 1;
     });
   } catch {
@@ -36,7 +36,7 @@ function countPages(context: PDFContext): number | null {
 
 function textOf(info: PDFDict | undefined, key: string): string | null {
   const value = info?.lookup(PDFName.of(key));
-  return value instanceof PDFString || value instanceof PDFHexString ? showText(value.decodeText()) : null;
+  return value instanceof PDFString || value instanceof PDFHexString ? cleanText(value.decodeText()) : null;
 }
 
 async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
@@ -58,16 +58,16 @@ async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
 }
 
 /**
- * Reads with pdf-lib, which knows no passwords, what pdf.js does not open: numbers and the page tree are in the clear
- * in most encrypted files.
+ * Reads files that pdf.js cannot open, with pdf-lib. It does not decrypt, but numbers and the page tree are not
+ * encrypted in most files.
  *
- * @returns null when there is nothing to be had from it
+ * @returns null when no metadata can be read
  */
 export default async function salvagePdf(source: PdfSource): Promise<PdfMetadata | null> {
   const { bytes } = readSource(source);
-  using _ceiling = limitBytes(UNPACKED_BYTES);
+  using _limit = limitBytes(UNPACKED_BYTES);
   try {
-    return await quietly(() => salvage(bytes));
+    return await withoutWarnings(() => salvage(bytes));
   } catch {
     return null;
   }

@@ -8,22 +8,21 @@ import { findMatches } from '../html/matches.ts';
 import { readMeta } from '../html/meta.ts';
 import { findHeadings, findImages } from '../html/outline.ts';
 import { pageText } from '../html/text.ts';
-import { countWords, cutText } from '../html/words.ts';
-import { type Encoded, encode } from '../runtime/encodedOutput.ts';
+import { countWords, truncateText } from '../html/words.ts';
+import { type EncodedOutput, encodeOutput } from '../runtime/encodedOutput.ts';
 
 interface ScrapeInput {
   page: Page;
-  /** Null for none. */
   selector: string | null;
   includeText: boolean;
 }
 
-/** The output of web-scrape for a page. @throws ServiceError source_too_large for a page of too many nodes */
-export default function scrapePage({ page, selector, includeText }: ScrapeInput): Encoded {
+/** Returns the output of web-scrape. @throws ServiceError source_too_large when the page has too many nodes */
+export default function scrapePage({ page, selector, includeText }: ScrapeInput): EncodedOutput {
   const loaded = loadPage(page);
   const { title, description, canonical, openGraph } = readMeta(loaded);
   const text = pageText(loaded);
-  return encode<ToolOutput<typeof definition>>({
+  return encodeOutput<ToolOutput<typeof definition>>({
     finalUrl: page.url,
     statusCode: page.statusCode,
     title,
@@ -34,7 +33,7 @@ export default function scrapePage({ page, selector, includeText }: ScrapeInput)
     images: findImages(loaded, MAX_IMAGES),
     openGraph,
     selectorMatches: selector === null ? null : findMatches(loaded, selector),
-    text: includeText ? cutText(text, TEXT_CODE_POINTS) : null,
+    text: includeText ? truncateText(text, TEXT_CODE_POINTS) : null,
     wordCount: countWords(text),
   });
 }

@@ -1,9 +1,10 @@
-import type { OutputType } from '../images/answer.ts';
 import { decodeImage } from '../images/decode.ts';
 import { decodeBmp } from '../images/decodeBmp.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
-import { type Factor, openNetwork } from '../upscale/network.ts';
+import type { OutputType } from '../images/imageOutput.ts';
+import { openNetwork } from '../upscale/network.ts';
+import type { Factor } from '../upscale/networkTypes.ts';
 import { upscale } from '../upscale/upscale.ts';
 
 export interface UpscaleJob {
@@ -11,21 +12,21 @@ export interface UpscaleJob {
   header: ImageHeader;
   factor: Factor;
   type: OutputType;
-  /** Of the source. */
+  /** Limit for the source image. */
   maxPixels: number;
   /** Epoch milliseconds. */
   deadline: number;
 }
 
-/** Decodes, enlarges and encodes. */
+/** Decodes, enlarges and encodes an image. */
 export default async function upscaleJob(job: UpscaleJob): Promise<Uint8Array> {
   const { header, factor, type, maxPixels, deadline } = job;
   const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
-  const picture =
+  const image =
     header.type === 'bmp'
       ? decodeBmp(bytes, header)
       : await decodeImage(bytes, header, { pixels: maxPixels, deadline });
   const network = await openNetwork(factor);
-  const large = await upscale(picture, factor, network);
+  const large = await upscale(image, factor, network);
   return encodeImage(large, type, header, deadline);
 }

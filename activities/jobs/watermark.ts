@@ -1,10 +1,10 @@
 import type { ToolInput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/watermark-image.ts';
-import type { OutputType } from '../images/answer.ts';
 import { blend, type Stamp } from '../images/blend.ts';
 import { decodeImage } from '../images/decode.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
+import type { OutputType } from '../images/imageOutput.ts';
 import { type Align, makeStamp } from '../images/stamp.ts';
 
 type Input = ToolInput<typeof definition>;
@@ -13,16 +13,16 @@ export interface WatermarkJob extends Pick<Input, 'text' | 'opacity' | 'position
   bytes: Uint8Array;
   header: ImageHeader;
   type: OutputType;
-  /** Of all frames together. */
+  /** Limit for all frames together. */
   maxPixels: number;
   /** Epoch milliseconds. */
   deadline: number;
 }
 
-/** Of the picture's short side. */
-const FONT_SHARE = 0.05;
-/** Pixels that are still easy to read; a picture so small that a share of it is less gets this where it fits. */
-const READABLE = 12;
+/** Font size relative to the short side of the image. */
+const RELATIVE_FONT_SIZE = 0.05;
+/** Smallest font size that is easy to read, pixels. Small images use it if the text fits. */
+const MIN_FONT_SIZE = 12;
 
 interface Size {
   width: number;
@@ -32,16 +32,16 @@ interface Size {
 const alignmentOf = (position: Input['position']): Align =>
   position.endsWith('left') ? 'left' : position.endsWith('right') ? 'right' : 'centre';
 
-/** Top left corners of the stamps. Tiles lie in rows like bricks, over the sides as well. */
-function* places(position: Input['position'], picture: Size, stamp: Size, font: number, margin: Size) {
+/** Yields the top left corners of the stamps. Tiles are staggered like bricks and extend beyond the image's edges. */
+function* stampPositions(position: Input['position'], image: Size, stamp: Size, font: number, margin: Size) {
   const middle = {
-    left: Math.round((picture.width - stamp.width) / 2),
-    top: Math.round((picture.height - stamp.height) / 2),
+    left: Math.round((image.width - stamp.width) / 2),
+    top: Math.round((image.height - stamp.height) / 2),
   };
   if (position !== 'tile') {
     const [vertical, horizontal] = position.split('-');
-    const right = picture.width - margin.width - stamp.width;
-    const bottom = picture.height - margin.height - stamp.height;
+    const right = image.width - margin.width - stamp.width;
+    const bottom = image.height - margin.height - stamp.height;
     yield horizontal === undefined
       ? middle
       : {
@@ -51,8 +51,8 @@ function* places(position: Input['position'], picture: Size, stamp: Size, font: 
     return;
   }
   const step = { x: stamp.width + Math.ceil(2 * font), y: stamp.height + Math.ceil(2 * font) };
-  const rows = Math.ceil(picture.height / step.y / 2);
-  const columns = Math.ceil(picture.width / step.x / 2) + 1;
+  const rows = Math.ceil(image.height / step.y / 2);
+  const columns = Math.ceil(image.width / step.x / 2) + 1;
   for (let row = -rows; row <= rows; row++)
     for (let column = -columns; column <= columns; column++)
       yield {
@@ -61,20 +61,20 @@ function* places(position: Input['position'], picture: Size, stamp: Size, font: 
       };
 }
 
-/** Decodes, draws the text and encodes in the same format. */
+/** Draws the text on an image and encodes it in its original format. */
 export default async function watermark(job: WatermarkJob): Promise<Uint8Array> {
   const { header, type, text, opacity, position, maxPixels, deadline } = job;
   const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.length);
-  const picture = await decodeImage(bytes, header, { pixels: maxPixels, deadline });
-  const { width, height } = picture;
-  const font = Math.max(READABLE, FONT_SHARE * Math.min(width, height));
+  const image = await decodeImage(bytes, header, { pixels: maxPixels, deadline });
+  const { width, height } = image;
+  const font = Math.max(MIN_FONT_SIZE, RELATIVE_FONT_SIZE * Math.min(width, height));
   const margin = {
     width: Math.round(Math.min(font / 2, width / 20)),
     height: Math.round(Math.min(font / 2, height / 20)),
   };
   const box = { width: width - 2 * margin.width, height: height - 2 * margin.height };
   const stamp: Stamp = await makeStamp({ text, align: alignmentOf(position), size: font }, box);
-  for (const { left, top } of places(position, picture, stamp, font, margin))
-    blend(picture, stamp, left, top, opacity);
-  return encodeImage(picture, type, header, deadline);
+  for (const { left, top } of stampPositions(position, image, stamp, font, margin))
+    blend(image, stamp, left, top, opacity);
+  return encodeImage(image, type, header, deadline);
 }

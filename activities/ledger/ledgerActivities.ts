@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Ledger } from '../../store/ledger.ts';
 import type { LedgerActivities } from '../../workflows/types.ts';
 
-/** The SDK forgets a local activity's schedule-to-close time-out that falls between two attempts, so we look ourselves. */
+/** Enforces the schedule-to-close timeout, which the SDK ignores for local activities between two attempts. */
 function assertInTime(): void {
   const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = activityInfo();
   if (Date.now() - scheduledTimestampMs > scheduleToCloseTimeoutMs)
@@ -15,7 +15,7 @@ function assertInTime(): void {
     });
 }
 
-/** The money steps, as local activities of the orchestrator. */
+/** Ledger steps as local activities of the orchestrator. */
 export const createLedgerActivities = (ledger: Pick<Ledger, 'reserve' | 'settle'>): LedgerActivities => ({
   async reserve(call) {
     assertInTime();

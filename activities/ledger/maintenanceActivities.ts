@@ -9,8 +9,8 @@ import { createUndelivered } from '../../store/undelivered.ts';
 import type { MaintenanceActivities } from '../../workflows/types.ts';
 import { workflowIdOf } from '../webhooks/endpointActivities.ts';
 
-/** True when Temporal says that the workflow is closed or that there is none; an error is no answer. */
-async function isOver(client: Client, workflowId: string): Promise<boolean> {
+/** Whether Temporal reports the workflow as closed or not found. @throws other errors of Temporal */
+async function isClosed(client: Client, workflowId: string): Promise<boolean> {
   heartbeat();
   try {
     const { status } = await client.workflow.getHandle(workflowId).describe();
@@ -21,7 +21,7 @@ async function isOver(client: Client, workflowId: string): Promise<boolean> {
   }
 }
 
-/** Asks for the cancellation of a call, as when its caller hangs up. */
+/** Requests cancellation of a call, as when its caller disconnects. */
 async function cancelCall(client: Client, callId: string): Promise<void> {
   try {
     await client.workflow.getHandle(callId).cancel();
@@ -38,7 +38,7 @@ export const createMaintenanceActivities = (
   onSweep: (sweep: Sweep) => void,
 ): MaintenanceActivities => ({
   async sweepLedger() {
-    const swept = await sweep(store, ledger, (callId) => isOver(client, callId));
+    const swept = await sweep(store, ledger, (callId) => isClosed(client, callId));
     onSweep(swept);
     return swept;
   },
@@ -51,7 +51,7 @@ export const createMaintenanceActivities = (
     }
     // Skips endpoints whose workflow is still running.
     for (const endpointId of endpoints)
-      if (await isOver(client, workflowIdOf(endpointId))) await channel.wake(endpointId);
+      if (await isClosed(client, workflowIdOf(endpointId))) await channel.wake(endpointId);
   },
 
   async sweepAnswers() {

@@ -12,15 +12,15 @@ type Verdict = Pick<LinkReport, 'statusCode' | 'broken' | 'reason' | 'finalUrl'>
 interface CheckOptions {
   egress: Guard;
   signal: AbortSignal;
-  /** Epoch milliseconds by which the headers must be there. */
+  /** Time by which the response headers must arrive, epoch milliseconds. */
   deadline: number;
 }
 
 const REDIRECTS = 5;
-/** What servers tell programs, and not visitors; 999 is LinkedIn's. */
+/** Statuses with which servers turn away programs but not visitors. LinkedIn uses 999. */
 const BLOCKED: ReadonlySet<number> = new Set([401, 403, 429, 999]);
 
-/** What becomes of a link by the error it ends with; the failures of a target are told apart below. */
+/** Reasons by error code. `reasonOf` distinguishes the kinds of `target_failed`. */
 const REASONS: Partial<Record<ErrorCode, Reason>> = {
   invalid_input: 'malformed',
   target_refused: 'refused',
@@ -28,23 +28,23 @@ const REASONS: Partial<Record<ErrorCode, Reason>> = {
   target_timeout: 'timeout',
 };
 
-function judge(statusCode: number, finalUrl: string): Verdict {
+function verdictOf(statusCode: number, finalUrl: string): Verdict {
   const blocked = BLOCKED.has(statusCode);
   const broken = statusCode >= 400 && !blocked;
   return { statusCode, finalUrl, broken, reason: blocked ? 'blocked' : broken ? 'status' : null };
 }
 
-/** null for an error that the link did not cause. */
+/** Returns the reason for an error; null when the link did not cause it. */
 function reasonOf(error: unknown): Reason | null {
   if (!(error instanceof ServiceError)) return null;
   if (error.code !== 'target_failed') return REASONS[error.code] ?? null;
   const kind = failureKind(error);
-  // Only resolvers fail without a kind.
+  // Only DNS failures have no kind.
   if (kind === null) return 'dns';
   return kind === 'refused' ? 'connection_refused' : kind;
 }
 
-/** The link as it is asked for: browsers, too, send no user name and password before they are asked for them. */
+/** Removes the user name and password. Browsers also send them only after a 401 response. */
 function withoutCredentials(href: string): string {
   const url = new URL(href);
   url.username = '';
@@ -52,12 +52,12 @@ function withoutCredentials(href: string): string {
   return url.href;
 }
 
-async function ask(href: string, { egress, signal, deadline }: CheckOptions): Promise<Verdict> {
+async function request(href: string, { egress, signal, deadline }: CheckOptions): Promise<Verdict> {
   try {
     const target = egress.parseTarget(withoutCredentials(href), { kind: 'url', pointer: '' });
-    // Nothing of the body is read: closing the response ends the connection.
+    // The body is not read. Disposing of the response closes the connection.
     using response = await egress.fetch(target, { maxBytes: 0, maxRedirects: REDIRECTS, signal, deadline });
-    return judge(response.status, response.url);
+    return verdictOf(response.status, response.url);
   } catch (error) {
     signal.throwIfAborted();
     const reason = reasonOf(error);
@@ -66,9 +66,9 @@ async function ask(href: string, { egress, signal, deadline }: CheckOptions): Pr
   }
 }
 
-/** Requests a link. @throws the signal's reason; errors that the link did not cause, `deadline_exceeded` among them */
+/** Requests a link. @throws the signal's reason; errors that the link did not cause, such as `deadline_exceeded` */
 export async function checkLink({ url, text }: Link, options: CheckOptions): Promise<LinkReport> {
   const startedAt = performance.now();
-  const verdict = await ask(url, options);
+  const verdict = await request(url, options);
   return { url, text, ...verdict, ms: Math.round(performance.now() - startedAt) };
 }

@@ -1,7 +1,7 @@
 import pMap from 'p-map';
 
 /**
- * Ordered map with limited concurrency. The first failure aborts the signal that the other items were given.
+ * Ordered map with limited concurrency. The first failure aborts the signal of the other items.
  *
  * @param work its signal is aborted when `signal` is, or when the work on another item failed
  * @throws the error of the first item to fail, after all started work has ended

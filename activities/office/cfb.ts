@@ -1,6 +1,6 @@
 import { ServiceError } from '../../schemas/errors.ts';
 
-/** [MS-CFB] 2.2 to 2.6: the header, the sector chains, and directory entries of 128 bytes. */
+/** Header, sector chains and directory entries ([MS-CFB] 2.2 to 2.6). */
 const MAGIC = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 const HEADER_BYTES = 512;
 const ENTRY_BYTES = 128;
@@ -9,7 +9,7 @@ const NONE = 0xffffffff;
 const STREAM = 2;
 
 const corrupt = () =>
-  new ServiceError('corrupt_source', { detail: 'The document is damaged: its container is broken.' });
+  new ServiceError('corrupt_source', { detail: 'The document is damaged: its OLE container is invalid.' });
 
 export const isCfb = (bytes: Buffer): boolean => bytes.subarray(0, 8).equals(MAGIC);
 
@@ -36,7 +36,7 @@ function readDirectoryEntry(bytes: Buffer, at: number): DirectoryEntry {
   };
 }
 
-/** Sectors from `start` on, by a table of which follows which; one that runs in a circle is broken. */
+/** Follows a sector chain from `start`. `table` maps each sector to the next. @throws corrupt_source for a cycle */
 function chain(table: readonly number[], start: number): number[] {
   const sectors: number[] = [];
   for (let sector = start; sector <= LAST_SECTOR; sector = table[sector] ?? NONE) {
@@ -59,15 +59,15 @@ function readContainer(bytes: Buffer): Map<string, Buffer> {
 
   const fatSectors = numbers(bytes.subarray(76, HEADER_BYTES));
   const perSector = sectorBytes / 4 - 1;
-  const most = bytes.length / sectorBytes;
+  const sectorCount = bytes.length / sectorBytes;
   let difat = bytes.readUInt32LE(68);
   for (let count = 0; difat <= LAST_SECTOR; count++) {
-    if (count > most) throw corrupt();
+    if (count > sectorCount) throw corrupt();
     const list = numbers(sectorAt(difat));
     fatSectors.push(...list.slice(0, perSector));
     difat = list[perSector] ?? NONE;
   }
-  const used = fatSectors.filter((sector) => sector < most);
+  const used = fatSectors.filter((sector) => sector < sectorCount);
   const fat = used.flatMap((sector) => numbers(sectorAt(sector)));
   const read = (start: number): Buffer => Buffer.concat(chain(fat, start).map(sectorAt));
 
@@ -97,7 +97,9 @@ function readContainer(bytes: Buffer): Map<string, Buffer> {
 }
 
 /**
- * The streams in the root of a compound file (the container of old Office files), by name, each with its beginning.
+ * Reads the streams in the root of a compound file, the container of old Office files.
+ *
+ * @returns the start of each stream, by name
  *
  * @throws ServiceError corrupt_source
  */

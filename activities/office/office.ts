@@ -4,22 +4,22 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { isFile } from '../runtime/isFile.ts';
 import type { Resource, ResourceOptions } from '../runtime/resource.ts';
 import { openSandbox, type SandboxLimits } from '../runtime/sandbox.ts';
-import { createDesk, type Desk, type Document } from './desk.ts';
+import { createOfficeProcess, type Document, type OfficeProcess } from './officeProcess.ts';
 
 export interface Office extends AsyncDisposable {
   /**
-   * PDF of a document, by a LibreOffice that has seen no other and sees none after it.
+   * Converts a document to PDF in a LibreOffice process that converts no other document.
    *
    * @throws ServiceError corrupt_source, output_too_large, deadline_exceeded; the signal's reason
    */
   convert(document: Document, limits: { signal: AbortSignal; deadline: number }): Promise<Buffer>;
 }
 
-/** Kept warm beside the one at work: while one is used the next is ready, and the one after it starts. */
+/** Processes kept warm in addition to the busy one: one that is ready and one that is starting. */
 const SPARES = 2;
 const LIMITS: SandboxLimits = {
   memoryBytes: 4 * 2 ** 30,
-  // More than it can use up on one core before its time is over.
+  // More than one core can spend within the time limit of a call.
   cpuSeconds: 120,
   fileBytes: 400_000_000,
   scratchBytes: 1_000_000_000,
@@ -29,7 +29,7 @@ const LIMITS: SandboxLimits = {
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/libreoffice/program', '/snap/bin'];
 const PROGRAMS = ['soffice', 'libreoffice'];
 
-/** The folder of the programs behind `soffice`, which is a link to a script there. */
+/** Finds the program folder of LibreOffice; `soffice` is a link to a script in it. */
 async function findProgram(given: string | null): Promise<string> {
   const paths = given === null ? FOLDERS.flatMap((it) => PROGRAMS.map((name) => join(it, name))) : [given];
   for (const path of paths) {
@@ -40,7 +40,7 @@ async function findProgram(given: string | null): Promise<string> {
   }
   throw new ServiceError('tool_unavailable', {
     detail: 'LibreOffice is not installed here.',
-    cause: new Error(`no LibreOffice behind ${paths.join(', ')}; install it or set SOFFICE_PATH`),
+    cause: new Error(`LibreOffice was not found at ${paths.join(', ')}; install it or set SOFFICE_PATH`),
   });
 }
 
@@ -50,56 +50,56 @@ async function open({ env }: ResourceOptions): Promise<Office> {
   const read = (name: string, encoding: BufferEncoding) => readFile(new URL(name, import.meta.url), encoding);
   const script = await read('./convert.sh', 'utf8');
   const [settings, fonts] = [await read('./settings.xcu', 'utf8'), await read('./fonts.conf', 'utf8')];
-  // The document: one page in the fonts that most have, with a table.
+  // The warm-up document: one page in common fonts, with a table.
   const args = [program, settings, fonts, await read('./warm.docx', 'base64')];
-  // Where LibreOffice is not Debian's own: share/ and the like stand beside program/.
+  // Debian's package keeps its settings in /etc/libreoffice. Others keep everything in the parent of program/.
   const folders = program.startsWith('/usr/lib/') ? ['/etc/libreoffice'] : [dirname(program)];
-  return createOffice(() => createDesk(sandbox.start({ script, args, folders, limits: LIMITS })));
+  return createOffice(() => createOfficeProcess(sandbox.start({ script, args, folders, limits: LIMITS })));
 }
 
-/** @param start a LibreOffice that warms up */
-export function createOffice(start: () => Desk): Office {
-  const spares: Desk[] = [];
-  const running = new Set<Desk>();
+/** @param startProcess starts a LibreOffice process, which then warms up */
+export function createOffice(startProcess: () => OfficeProcess): Office {
+  const spares: OfficeProcess[] = [];
+  const running = new Set<OfficeProcess>();
   let closed = false;
 
-  function begin(): Desk {
-    const desk = start();
-    running.add(desk);
-    return desk;
+  function start(): OfficeProcess {
+    const started = startProcess();
+    running.add(started);
+    return started;
   }
-  async function end(desk: Desk): Promise<void> {
-    await desk.end();
-    running.delete(desk);
+  async function end(officeProcess: OfficeProcess): Promise<void> {
+    await officeProcess.end();
+    running.delete(officeProcess);
   }
-  /** The oldest, which is warm or will be first. */
-  function take(): Desk {
-    const desk = spares.shift() ?? begin();
-    if (!desk.ended) return desk;
-    running.delete(desk);
+  /** Takes the oldest spare, which is warm or will be warm first. */
+  function take(): OfficeProcess {
+    const oldest = spares.shift() ?? start();
+    if (!oldest.ended) return oldest;
+    running.delete(oldest);
     return take();
   }
   function refill(): void {
-    while (!closed && spares.length < SPARES) spares.push(begin());
+    while (!closed && spares.length < SPARES) spares.push(start());
   }
 
   return {
     async convert(document, { signal, deadline }) {
       const timeout = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
       const stop = AbortSignal.any([signal, timeout]);
-      const desk = take();
-      const onAbort = () => void desk.end();
+      const officeProcess = take();
+      const onAbort = () => void officeProcess.end();
       stop.addEventListener('abort', onAbort);
       try {
         stop.throwIfAborted();
-        return await desk.convert(document);
+        return await officeProcess.convert(document);
       } catch (error) {
         signal.throwIfAborted();
         if (timeout.aborted) throw new ServiceError('deadline_exceeded', { cause: error });
         throw error;
       } finally {
         stop.removeEventListener('abort', onAbort);
-        await end(desk);
+        await end(officeProcess);
         refill();
       }
     },
@@ -110,5 +110,5 @@ export function createOffice(start: () => Desk): Office {
   };
 }
 
-/** The warm LibreOffices of a worker. The first starts with the first document. */
+/** The warm LibreOffice processes of a worker. The first one starts with the first document. */
 export const office: Resource<Office> = { name: 'LibreOffice', open };

@@ -1,7 +1,7 @@
-/** A kind of document that is converted. */
+/** A document type that can be converted. */
 export interface DocumentType {
   extension: 'doc' | 'docx' | 'odt' | 'rtf';
-  /** LibreOffice's import filter; '' lets it choose among those of old Word versions. */
+  /** LibreOffice's import filter; '' lets it detect the filter of an old Word version. */
   filter: string;
 }
 

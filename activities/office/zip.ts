@@ -1,11 +1,11 @@
 import { createInflateRaw } from 'node:zlib';
 import { ServiceError } from '../../schemas/errors.ts';
 
-/** What a ZIP archive may hold, archives within it included. */
+/** Remaining limits for a ZIP archive and all archives nested in it. */
 export interface ZipBudget {
   entries: number;
   bytes: number;
-  /** Archives within archives. */
+  /** Nesting levels of archives. */
   depth: number;
 }
 
@@ -17,7 +17,7 @@ interface Entry {
   offset: number;
 }
 
-/** PKWARE APPNOTE 6.3.10: signatures and sizes of the records; sections 4.3.7, 4.3.12, 4.3.16, 4.5.3. */
+/** Signatures and sizes of records (PKWARE APPNOTE 6.3.10, sections 4.3.7, 4.3.12, 4.3.16, 4.5.3). */
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
@@ -29,21 +29,21 @@ const ZIP64 = 0x0001;
 const UNKNOWN_32 = 0xffffffff;
 const STORED = 0;
 const DEFLATED = 8;
-/** Of an entry that is read, and not only counted. */
+/** Limit for an entry that is returned. */
 const PART_BYTES = 4_000_000;
 
-const corrupt = (what: string) =>
-  new ServiceError('corrupt_source', { detail: `The document is damaged: ${what}.` });
+const corrupt = (problem: string) =>
+  new ServiceError('corrupt_source', { detail: `The document is damaged: ${problem}.` });
 
 export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === LOCAL;
 
 function endRecord(bytes: Buffer): number {
   const lowest = Math.max(0, bytes.length - END_BYTES - COMMENT_BYTES);
   for (let at = bytes.length - END_BYTES; at >= lowest; at--) if (bytes.readUInt32LE(at) === END) return at;
-  throw corrupt('the archive has no directory');
+  throw corrupt('its archive has no directory');
 }
 
-/** The sizes and the offset that did not fit into 32 bits stand in an extra field, in this order. */
+/** Replaces sizes and offset that did not fit into 32 bits with those of the Zip64 extra field, in this order. */
 function zip64(extra: Buffer, fields: readonly number[]): number[] {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) !== ZIP64) continue;
@@ -58,7 +58,7 @@ function zip64(extra: Buffer, fields: readonly number[]): number[] {
 }
 
 function readEntry(bytes: Buffer, at: number): { entry: Entry; next: number } {
-  if (bytes.readUInt32LE(at) !== CENTRAL) throw corrupt('the directory of the archive is broken');
+  if (bytes.readUInt32LE(at) !== CENTRAL) throw corrupt('the directory of its archive is invalid');
   const nameEnd = at + CENTRAL_BYTES + bytes.readUInt16LE(at + 28);
   const extraEnd = nameEnd + bytes.readUInt16LE(at + 30);
   const fields = [bytes.readUInt32LE(at + 24), bytes.readUInt32LE(at + 20), bytes.readUInt32LE(at + 42)];
@@ -73,21 +73,21 @@ function readEntry(bytes: Buffer, at: number): { entry: Entry; next: number } {
   return { entry, next: extraEnd + bytes.readUInt16LE(at + 32) };
 }
 
-/** A name that leads out of the folder where somebody unpacks it. */
-const leadsOut = (name: string): boolean =>
+/** Whether extracting a name would write outside the target folder. */
+const escapesFolder = (name: string): boolean =>
   /^[/\\]|^[a-z]:|\0/i.test(name) || name.split(/[/\\]/).includes('..');
 
 function readDirectory(bytes: Buffer, budget: ZipBudget): Entry[] {
   const end = endRecord(bytes);
   const size = bytes.readUInt32LE(end + 12);
-  // Not the offset that stands there: it is wrong where something was put before the archive, and LibreOffice does so too.
+  // Ignores the recorded offset, as LibreOffice does: it is wrong when data precedes the archive.
   const entries: Entry[] = [];
   for (let at = end - size; at < end; ) {
     const { entry, next } = readEntry(bytes, at);
     budget.entries -= 1;
     if (budget.entries < 0)
-      throw new ServiceError('source_too_large', { detail: 'The document has more than 10,000 parts.' });
-    if (leadsOut(entry.name)) throw corrupt('a part of it has a name that leads out of the archive');
+      throw new ServiceError('source_too_large', { detail: 'The document contains more than 10,000 parts.' });
+    if (escapesFolder(entry.name)) throw corrupt('one of its parts has a path outside the archive');
     entries.push(entry);
     at = next;
   }
@@ -95,7 +95,7 @@ function readDirectory(bytes: Buffer, budget: ZipBudget): Entry[] {
 }
 
 function compressedBytes(bytes: Buffer, { offset, compressedSize }: Entry): Buffer {
-  if (bytes.readUInt32LE(offset) !== LOCAL) throw corrupt('a part of the archive is missing');
+  if (bytes.readUInt32LE(offset) !== LOCAL) throw corrupt('a part of its archive is missing');
   const start = offset + LOCAL_BYTES + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
   return bytes.subarray(start, start + compressedSize);
 }
@@ -106,7 +106,12 @@ async function* inflate(compressed: Buffer): AsyncIterable<Buffer> {
   yield* stream;
 }
 
-/** What an entry unpacks to, counted against the budget as it comes; kept only where `keeps` the first bytes says so. */
+/**
+ * Decompresses an entry, counting its bytes against the budget.
+ *
+ * @param keeps decides from the first chunk whether the content is returned
+ * @returns null when the content is not kept or its compression method is unsupported
+ */
 async function unpack(
   bytes: Buffer,
   entry: Entry,
@@ -128,11 +133,11 @@ async function unpack(
 }
 
 /**
- * Unpacks an archive as a whole, archives within it included, and answers the parts that are asked for. Sizes are
- * counted and not believed. Parts that cannot be unpacked are left to whoever reads the document.
+ * Decompresses an archive, including nested archives, and returns the wanted parts. Actual sizes are counted because
+ * declared sizes cannot be trusted. Parts that cannot be decompressed are skipped; LibreOffice handles them later.
  *
- * @throws ServiceError source_too_large beyond the budget; corrupt_source for an archive without a readable directory,
- *   or with names that lead out of it; unsupported_source when a part is encrypted
+ * @throws ServiceError source_too_large beyond the budget; corrupt_source when the directory is unreadable or a name
+ *   points outside the archive; unsupported_source when a part is encrypted
  */
 export async function readZip(
   bytes: Buffer,
@@ -142,7 +147,7 @@ export async function readZip(
   const parts = new Map<string, Buffer>();
   const entries = withinArchive(() => readDirectory(bytes, budget));
   if (entries.some(({ encrypted }) => encrypted))
-    throw new ServiceError('unsupported_source', { detail: 'The document is protected by a password.' });
+    throw new ServiceError('unsupported_source', { detail: 'The document is password-protected.' });
   for (const entry of entries) {
     const isWanted = wanted.includes(entry.name) && !parts.has(entry.name);
     const content = await unpack(bytes, entry, budget, (first) => isWanted || isZip(first)).catch((error) => {
@@ -156,22 +161,22 @@ export async function readZip(
   return parts;
 }
 
-/** Reading beyond the end is what a broken archive makes us do. */
+/** Converts the RangeError of a read beyond the end of a truncated archive to corrupt_source. */
 function withinArchive<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError) throw corrupt('the archive ends half way');
+    if (error instanceof RangeError) throw corrupt('its archive is truncated');
     throw error;
   }
 }
 
-/** An archive within: it may be anything, so it only has to fit. */
+/** Counts a nested archive against the budget and ignores other faults, because it can be of any kind. */
 async function readNested(bytes: Buffer, budget: ZipBudget): Promise<void> {
   budget.depth -= 1;
   if (budget.depth < 0)
     throw new ServiceError('source_too_large', {
-      detail: 'The document has archives too deep within archives.',
+      detail: 'The document contains too many levels of nested archives.',
     });
   try {
     await readZip(bytes, [], budget);

@@ -5,11 +5,11 @@ import type { Argon2Hash } from '../../schemas/formats/argon2.ts';
 const VERSION_16 = { argon2d, argon2i, argon2id };
 
 /**
- * The tag that a password gives under the parameters of an encoded hash (RFC 9106).
+ * Computes the tag of a password with the parameters of an encoded hash (RFC 9106).
  *
- * Version 19 by OpenSSL, which knows no other; version 16 (before 2016, rare by now) by @noble/hashes, some six times
- * slower. Both let the thread they run in be terminated; the argon2 package knows both versions, but its binding
- * aborts the whole process then.
+ * Uses OpenSSL for version 19, the only one that it supports, and @noble/hashes, about six times slower, for version 16
+ * (before 2016, now rare). With both, the thread can be terminated. The argon2 package supports both versions, but
+ * terminating its thread aborts the process.
  *
  * @param hash within the bounds of `argon2HashFaults`
  */

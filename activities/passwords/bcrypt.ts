@@ -2,16 +2,16 @@ import { bcrypt, bcryptVerify } from 'hash-wasm';
 import { BCRYPT_PASSWORD_BYTES } from '../../schemas/formats/bcrypt.ts';
 
 /**
- * The bytes hash-wasm is given for a password: it throws on none and on more than 72. Nothing after the 72nd is ever
- * read, and an empty key, cycled with its terminator, is the same as one NUL.
+ * Returns the password bytes to pass to hash-wasm, which rejects 0 and more than 72 bytes. bcrypt ignores bytes after the
+ * 72nd, and an empty key with its terminator equals a single NUL.
  */
 function keyBytes(password: Uint8Array): Uint8Array {
   return password.length === 0 ? new Uint8Array(1) : password.subarray(0, BCRYPT_PASSWORD_BYTES);
 }
 
 /**
- * A `$2b$` hash. hash-wasm writes `$2a$`; crypt_blowfish lets the two differ only on passwords with the byte 0xFF,
- * which UTF-8 never has.
+ * Creates a `$2b$` hash. hash-wasm writes `$2a$`, which differs in crypt_blowfish only for passwords with the byte 0xFF.
+ * UTF-8 never contains that byte.
  *
  * @param password UTF-8, 1 to 72 bytes
  * @param salt 16 random bytes
@@ -32,8 +32,8 @@ export async function bcryptHash(
 }
 
 /**
- * Whether the password produces the hash, by the rules of crypt_blowfish (whose code hash-wasm compiles) for `$2a$`,
- * `$2b$`, `$2x$` and `$2y$`.
+ * Whether a password matches a hash, by crypt_blowfish's rules for `$2a$`, `$2b$`, `$2x$` and `$2y$`. hash-wasm is
+ * compiled from crypt_blowfish.
  *
  * @param hash well-formed (`bcryptHashFault`)
  */

@@ -4,11 +4,11 @@ import { TEXT_LENGTH } from '../../schemas/tools/pdf-metadata.ts';
 
 export type PdfMetadata = ToolOutput<typeof definition>;
 
-/** Of the arrays that streams are unpacked into, each of which is copied to one of twice its size as it grows. */
+/** Limit for the buffers of decompressed streams. A growing buffer counts several times: it doubles at each copy. */
 export const UNPACKED_BYTES = 64 * 1024 * 1024;
 
-/** A string of the information dictionary, as it is shown. */
-export function showText(value: unknown): string | null {
+/** Cleans and truncates a string of the information dictionary; null when nothing is left. */
+export function cleanText(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const whole = value.replaceAll('\0', '').trim().toWellFormed();
   // The cut may leave half a surrogate pair.
@@ -16,7 +16,7 @@ export function showText(value: unknown): string | null {
   return text === '' ? null : text;
 }
 
-/** Of a file whose strings cannot be read. */
+/** Metadata of an encrypted file whose strings cannot be read. */
 export const lockedMetadata = (pageCount: number | null): PdfMetadata => ({
   title: null,
   author: null,

@@ -1,19 +1,19 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A file that the tool holds open. */
+/** A file that the tool keeps open. */
 export interface PdfSource {
-  /** The file may have no name: this can be its place among the open files of the worker, in /proc. */
+  /** Path of the file. For an unlinked file, the path of the worker's open descriptor in /proc. */
   path: string;
   /** Bytes. */
   size: number;
 }
 
-/** Bytes at the start within which readers look for the header (ISO 32000-2, annex I; Acrobat's own note 13). */
-const START = 1024;
+/** Readers search this many bytes at the start for the header (ISO 32000-2, annex I; Acrobat implementation note 13). */
+const START_BYTES = 1024;
 
 export interface PdfBytes {
   bytes: Uint8Array<ArrayBuffer>;
-  /** The first of them, a character each. */
+  /** The first 1024 bytes as Latin-1. */
   start: string;
 }
 
@@ -23,21 +23,21 @@ export function readSource({ path, size }: PdfSource): PdfBytes {
   try {
     for (let read = 0; read < size; ) {
       const got = readSync(fd, bytes, read, size - read, read);
-      if (got === 0) throw new RangeError('the file has become shorter');
+      if (got === 0) throw new RangeError('the file was truncated while it was read');
       read += got;
     }
   } finally {
     closeSync(fd);
   }
-  return { bytes, start: Buffer.from(bytes.subarray(0, START)).toString('latin1') };
+  return { bytes, start: Buffer.from(bytes.subarray(0, START_BYTES)).toString('latin1') };
 }
 
 export const hasHeader = (start: string): boolean => start.includes('%PDF-');
 
-/** Whether it may be a PDF: it says so or, its header lost, has an object where the first one stands. */
+/** Whether the file may be a PDF: it has a header or, if the header is missing, an object near its start. */
 export const mayBePdf = (start: string): boolean => hasHeader(start) || /\d\s+\d+\s+obj\b/.test(start);
 
-/** The insides of the dictionaries that hold no other dictionary or hexadecimal string. */
+/** Returns the contents of the dictionaries that contain no nested dictionary or hexadecimal string. */
 const flatDictionaries = (text: string): string[] =>
   text.split('<<').flatMap((part, index) => {
     const end = part.search(/[<>]/);
@@ -45,8 +45,8 @@ const flatDictionaries = (text: string): string[] =>
   });
 
 /**
- * Pages of a linearized file by its first object, whose numbers are in the clear also where everything else is encrypted
- * (ISO 32000-2, annex F.3.3); null when it is not linearized, or was changed since.
+ * Reads the page count from the linearization dictionary, whose numbers are never encrypted (ISO 32000-2, annex F.3.3).
+ * Returns null when the file is not linearized or was changed afterwards.
  */
 export function linearizedPages(start: string, size: number): number | null {
   const dictionary = flatDictionaries(start).find((it) => /\/Linearized\b/.test(it)) ?? '';

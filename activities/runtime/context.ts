@@ -3,23 +3,23 @@ import type { Resolver } from '../../egress/resolver.ts';
 import type { Offload } from '../decoders/offload.ts';
 import type { Quotes } from '../gold/quotes.ts';
 
-/** What every tool gets beside its input: `run(input, context)`. */
+/** Second argument of every tool: `run(input, context)`. */
 export interface ToolContext {
   callId: string;
-  /** Aborted when the attempt is cancelled or out of time; pass it to every await on the outside. */
+  /** Aborts when the attempt is cancelled or times out. Pass it to every asynchronous operation. */
   signal: AbortSignal;
-  /** Epoch milliseconds by which this attempt must have answered. It covers everything the tool does. */
+  /** Time by which the attempt must return, in epoch milliseconds. Covers all work of the tool. */
   deadline: number;
 }
 
-/** What every tool gets that does not run on a thread as a whole. */
+/** Context of tools that run on the worker's main thread. */
 export interface NetworkContext extends ToolContext {
-  /** Parses hostile bytes and does heavy work, in a process that can be killed and has a memory limit. */
+  /** Runs jobs on untrusted bytes, and CPU-heavy jobs, in child processes with a memory limit. */
   offload: Offload;
-  /** DNS as such; whatever is to be connected to goes through the guard. */
+  /** Looks up DNS records. Connections go through `egress`, which resolves names itself. */
   resolver: Resolver;
-  /** The way out to what a caller names. */
+  /** Connects to targets that callers name. */
   egress: Guard;
-  /** Prices of metals and exchange rates, from feeds that the operator chose. */
+  /** Metal prices and exchange rates from the operator's feeds. */
   quotes: Quotes;
 }

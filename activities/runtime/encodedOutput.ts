@@ -1,15 +1,17 @@
-/** The output of a tool, as JSON already: a large one is written in a job, so that it blocks no worker. */
-export interface Encoded {
+/** Tool output that a job has already serialized, so that serializing large output does not block the worker. */
+export interface EncodedOutput {
   json: Uint8Array<ArrayBuffer>;
 }
 
-/** Writes an output as JSON. @typeParam O the type of the tool's output */
-export const encode = <O>(output: O): Encoded => ({ json: new TextEncoder().encode(JSON.stringify(output)) });
+/** Serializes tool output as JSON. @typeParam O type of the output */
+export const encodeOutput = <O>(output: O): EncodedOutput => ({
+  json: new TextEncoder().encode(JSON.stringify(output)),
+});
 
-/** The JSON of what a tool answered, written already or not. */
-export function jsonOf(answer: Readonly<Record<string, unknown>>): Buffer {
-  const { json } = answer;
+/** Returns tool output as JSON, whether it is encoded already or not. */
+export function jsonOf(output: Readonly<Record<string, unknown>>): Buffer {
+  const { json } = output;
   return json instanceof Uint8Array
     ? Buffer.from(json.buffer, json.byteOffset, json.byteLength)
-    : Buffer.from(JSON.stringify(answer));
+    : Buffer.from(JSON.stringify(output));
 }

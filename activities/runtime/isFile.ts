@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
 
-/** Whether a file is there, behind links too. */
+/** Whether the path is an existing regular file. Follows symbolic links. */
 export const isFile = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => null))?.isFile() === true;

@@ -2,53 +2,54 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ServiceError } from '../../schemas/errors.ts';
-import { endAbandoned, ownerMark } from './orphanedProcesses.ts';
+import { killOrphans, ownerMark } from './orphanedProcesses.ts';
 
-/** What a process in a sandbox may use up. */
+/** Resource limits of a sandbox. */
 export interface SandboxLimits {
   /** Address space of each process. */
   memoryBytes: number;
   cpuSeconds: number;
-  /** Largest file, and all files together: they lie in memory. */
+  /** Size of the largest file. */
   fileBytes: number;
+  /** Size of all files together. They are kept in memory. */
   scratchBytes: number;
   openFiles: number;
-  /** Threads count. */
+  /** Processes and threads together. */
   processes: number;
 }
 
 export interface SandboxOptions {
-  /** Run by sh; `$1` and so on are `args`. Its only place to write is `/tmp`, where it starts. */
+  /** Shell script; `args` are `$1` and up. Starts in `/tmp`, the only writable folder. */
   script: string;
   args: readonly string[];
-  /** Folders of the host that it may read, beside programs, libraries and fonts. */
+  /** Host folders that it may read in addition to programs, libraries and fonts. */
   folders: readonly string[];
   limits: SandboxLimits;
 }
 
-/** A process tree shut in: no network, no file of the host but programs and fonts, no trace when it ends. */
-export interface Sandboxed {
+/** A process tree without network access or access to host files other than programs and fonts. Leaves no files. */
+export interface SandboxedProcess {
   stdin: Writable;
   stdout: Readable;
   stderr: Readable;
-  /** Resolves with the exit code, null after a signal, when the whole tree is gone. */
+  /** Resolves when the whole tree has ended: the exit code, or null after a signal. */
   exited: Promise<number | null>;
   kill(): void;
 }
 
 export interface Sandbox {
-  start(options: SandboxOptions): Sandboxed;
+  start(options: SandboxOptions): SandboxedProcess;
 }
 
-/** Nobody else's number, in the range that systemd keeps for users that come and go (61184 to 65519). */
+/** User id that no other user has: from systemd's range for dynamic users (61184 to 65519). */
 const UID = 61_322;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PROBE_MS = 30_000;
 const MARK = 'sandbox';
 
-/** Where Debian and its relatives keep programs and libraries. /usr/local and /etc as such stay outside. */
+/** Programs and libraries of Debian and its derivatives. Excludes /usr/local and most of /etc. */
 const READABLE = ['/usr/bin', '/usr/lib', '/usr/lib32', '/usr/lib64', '/usr/libexec', '/usr/share'];
-const READABLE_IF_THERE = [
+const READABLE_IF_PRESENT = [
   ...READABLE,
   '/usr/local/share/fonts',
   '/etc/alternatives',
@@ -60,10 +61,7 @@ const LINKS = ['bin', 'lib', 'lib32', 'lib64'].flatMap((name) => ['--symlink', `
 
 const bind = (path: string): string[] => ['--ro-bind-try', path, path];
 
-/**
- * The limits are set inside, by the shell, before anything else runs: hard ones, which nobody there can raise.
- * /etc/passwd has the one user that there is.
- */
+/** Sets hard limits, which the script cannot raise, and writes an /etc/passwd with the sandbox's only user. */
 const PRELUDE = `set -u
 ulimit -c 0 && ulimit -v "$1" && ulimit -t "$2" && ulimit -f "$3" && ulimit -n "$4" && ulimit -p "$5" || exit 70
 echo "user:x:${UID}:${UID}::/tmp:/bin/sh" > /etc/passwd
@@ -88,12 +86,12 @@ function commandLine({ script, args, folders, limits }: SandboxOptions): string[
       'C.UTF-8',
     ],
     ...['--size', '65536', '--tmpfs', '/etc'],
-    ...READABLE_IF_THERE.flatMap(bind),
+    ...READABLE_IF_PRESENT.flatMap(bind),
     ...LINKS,
     ...folders.flatMap(bind),
     ...['--proc', '/proc', '--dev', '/dev', '--remount-ro', '/dev'],
     ...['--size', `${limits.scratchBytes}`, '--tmpfs', '/tmp', '--chdir', '/tmp', '--remount-ro', '/'],
-    // What the shell is called is seen in the command line of all of this.
+    // The shell's $0 marks the command line, so that `killOrphans` finds the process.
     ...['/bin/sh', '-c', PRELUDE + script, ownerMark(MARK)],
     // dash counts address space in KB and files in blocks of 512 bytes.
     ...[Math.floor(limits.memoryBytes / 1024), limits.cpuSeconds, Math.floor(limits.fileBytes / 512)].map(
@@ -105,24 +103,24 @@ function commandLine({ script, args, folders, limits }: SandboxOptions): string[
 }
 
 /**
- * Ways to become what bubblewrap starts from, the better first: a user who is nobody, or root where only root may make
- * namespaces.
+ * Command prefixes to start bubblewrap with, the safest first: as an unprivileged user, or as root on systems where only
+ * root may create namespaces.
  */
-const WAYS: readonly (readonly string[])[] =
+const PREFIXES: readonly (readonly string[])[] =
   process.getuid?.() === 0
     ? [['setpriv', `--reuid=${UID}`, `--regid=${UID}`, '--clear-groups', '--no-new-privs', '--'], []]
     : [[]];
 
-function run(command: readonly string[]): Sandboxed {
+function run(command: readonly string[]): SandboxedProcess {
   const [file = '', ...args] = command;
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, args, {
     env: { PATH },
     cwd: '/',
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: a signal to ours, such as Ctrl-C, is not for it.
+    // A separate process group, so that Ctrl-C does not signal it.
     detached: true,
   });
-  // It may end before it has read everything.
+  // EPIPE when it exits before it has read all input.
   child.stdin.on('error', () => undefined);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
@@ -136,23 +134,23 @@ function run(command: readonly string[]): Sandboxed {
     exited,
     kill() {
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-      // The first process of the tree goes with bubblewrap, and the kernel ends the rest of the tree with that one.
+      // Killing bubblewrap ends the first process of the PID namespace. The kernel then kills all others in it.
       process.kill(-child.pid, 'SIGKILL');
     },
   };
 }
 
 /**
- * Finds the way in which bubblewrap works here. What it starts dies with this process, however this process ends; only
- * what was about to start when an earlier one was killed may have stayed, and is ended first.
+ * Finds out how bubblewrap can be started here. Sandboxed processes die with this process, also when it is killed.
+ * First kills processes that an earlier process had just started when it was killed.
  *
- * @throws ServiceError tool_unavailable when it works in none: nothing ever runs outside of it
+ * @throws ServiceError tool_unavailable when bubblewrap does not work; programs never run outside the sandbox
  */
 export async function openSandbox(): Promise<Sandbox> {
-  await endAbandoned(MARK);
+  await killOrphans(MARK);
   const faults: string[] = [];
-  for (const way of WAYS) {
-    const start = (options: SandboxOptions) => run([...way, ...commandLine(options)]);
+  for (const prefix of PREFIXES) {
+    const start = (options: SandboxOptions) => run([...prefix, ...commandLine(options)]);
     const limits = { memoryBytes: 2 ** 30, cpuSeconds: 5, fileBytes: 2 ** 20, scratchBytes: 2 ** 20 };
     const probe = start({
       script: 'echo works',
@@ -172,7 +170,7 @@ export async function openSandbox(): Promise<Sandbox> {
     }
   }
   throw new ServiceError('tool_unavailable', {
-    detail: 'This installation cannot shut in the program that the tool needs.',
-    cause: new Error(`bubblewrap is missing or may not make namespaces: ${faults.join('; ')}`),
+    detail: 'This installation cannot sandbox the program that the tool needs.',
+    cause: new Error(`bubblewrap is missing or may not create namespaces: ${faults.join('; ')}`),
   });
 }

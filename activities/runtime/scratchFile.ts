@@ -2,7 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** An empty temporary file without a name: it is gone when it is closed, and with the process, however that ends. */
+/** Opens an empty, unlinked temporary file. The kernel deletes it when it is closed or the process ends. */
 export async function openScratch(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'scratch-'));
   try {

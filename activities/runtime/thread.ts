@@ -1,22 +1,22 @@
 import { type ErrorCode, type ProblemMembers, ServiceError } from '../../schemas/errors.ts';
 import type { ToolContext } from './context.ts';
-import { loadTool } from './load.ts';
+import { loadTool } from './loadTool.ts';
 
-/** A whole tool, with the part of its context that a thread can have: no way to the outside. */
+/** A tool run with the parts of its context that can be cloned. Threads have no network access. */
 export type ToolTask = { tool: string; input: Record<string, unknown> } & Omit<ToolContext, 'signal'>;
 
-/** Class instances do not survive structured clone, so an expected error is sent as its parts. */
-export type ThreadAnswer =
+/** Structured clone does not preserve class instances, so a refusal is sent as its parts. */
+export type ThreadResult =
   | { output: Record<string, unknown> }
   | { code: ErrorCode; detail: string; members: ProblemMembers };
 
-/** Runs one tool on this thread. The caller ends the thread when the time is over. */
+/** Runs one tool on this thread. The pool terminates the thread when the task is aborted. */
 export default async function runOnThread({
   tool,
   input,
   callId,
   deadline,
-}: ToolTask): Promise<ThreadAnswer> {
+}: ToolTask): Promise<ThreadResult> {
   const run = await loadTool<ToolContext>(tool);
   const signal = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
   try {

@@ -1,24 +1,24 @@
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { ThreadAnswer, ToolTask } from './thread.ts';
+import type { ThreadResult, ToolTask } from './thread.ts';
 
 /**
- * Runs whole tools on threads, which keeps the worker's event loop free. For computations on validated input only: what
- * native code allocates is under no limit on a thread, and what crashes there ends the worker. Files that callers name are
- * decoded in processes (`decoders/`).
+ * Runs tools on threads to keep the worker's event loop free. Only for computations on validated input: a thread does not
+ * limit the memory of native code, and a native crash ends the worker. Files from callers are decoded in child
+ * processes (`decoders/`).
  */
 export interface Threads {
-  /** The thread is ended when the signal aborts. @throws ServiceError what the tool throws */
+  /** Runs a tool; terminates its thread when the signal aborts. @throws ServiceError thrown by the tool */
   runTool(task: ToolTask, signal: AbortSignal): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 }
 
 const IDLE_MS = 60_000;
-/** V8's own default is a share of the machine's memory; several threads at once would not fit into it. */
+/** V8's default is a share of the machine's memory, which several threads would exceed together. */
 const HEAP_MB = 512;
 
-/** @param warm threads that are there before the first task */
+/** @param warm number of threads that are started before the first task and kept */
 export function createThreads(warm: number): Threads {
   const pool = new Piscina({
     filename: new URL('./thread.ts', import.meta.url).href,
@@ -29,9 +29,9 @@ export function createThreads(warm: number): Threads {
   });
   return {
     async runTool(task, signal) {
-      const answer: ThreadAnswer = await pool.run(task, { signal });
-      if ('output' in answer) return answer.output;
-      const { code, members, detail } = answer;
+      const result: ThreadResult = await pool.run(task, { signal });
+      if ('output' in result) return result.output;
+      const { code, members, detail } = result;
       throw new ServiceError(code, { ...members, detail });
     },
     close: () => pool.destroy(),

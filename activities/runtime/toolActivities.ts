@@ -13,14 +13,14 @@ import type {
 import type { Offload } from '../decoders/offload.ts';
 import type { NetworkContext, ToolContext } from './context.ts';
 import { jsonOf } from './encodedOutput.ts';
-import { loadTool, type RunTool } from './load.ts';
-import type { Resources } from './resource.ts';
+import { loadTool, type RunTool } from './loadTool.ts';
+import type { Resources } from './resources.ts';
 import type { Threads } from './threads.ts';
 
-/** Told of every attempt: when it begins, and by what it answers, how it ended (`ok`, or a code). */
-export type Observe = (tool: string) => (outcome: string) => void;
+/** Called when an attempt starts; the returned function is called with its outcome (`ok` or an error code). */
+export type ObserveAttempt = (tool: string) => (outcome: string) => void;
 
-/** What the tools of a pool run with. */
+/** Dependencies of the tools of a pool. */
 export interface ToolServices {
   results: Results;
   /** Fetches the secrets of a call from the API replica that holds them. */
@@ -28,23 +28,23 @@ export interface ToolServices {
   threads: Threads;
   offload: Offload;
   resources: Resources;
-  observe: Observe;
+  observe: ObserveAttempt;
   log: Logger;
-  /** What a tool outside the threads gets beyond ToolContext. */
+  /** Context of tools that run on the main thread, in addition to ToolContext. */
   context: Omit<NetworkContext, keyof ToolContext | 'offload'>;
 }
 
 type Run = RunTool<NetworkContext>;
-/** For tools that keep something between calls: what their `resource` was opened to. */
+/** Context of tools that keep state between calls: `resource` is the opened resource. */
 type ResourceContext = NetworkContext & { resource: unknown };
 
-/** The contract's limit for encoded output. */
+/** The contract's limit for output as JSON. */
 const OUTPUT_BYTES = 50_000_000;
-/** Well within the workflow's heartbeat time-out. */
-const HEARTBEAT_EVERY_MS = 2000;
+/** Well below the workflow's heartbeat timeout. */
+const HEARTBEAT_INTERVAL_MS = 2000;
 
-/** The expected error becomes a failure that is never retried; the code is its type. */
-function asFailure(error: ServiceError): ApplicationFailure {
+/** Converts a refusal to a non-retryable failure whose type is the error code. */
+function toFailure(error: ServiceError): ApplicationFailure {
   const { code, detail, members, retryAfter } = error;
   return ApplicationFailure.create({
     type: code,
@@ -56,7 +56,7 @@ function asFailure(error: ServiceError): ApplicationFailure {
   });
 }
 
-/** One activity a tool, named like it. */
+/** Creates one activity per tool, named like the tool. */
 export async function createToolActivities(
   tools: readonly ToolDefinition[],
   services: ToolServices,
@@ -67,7 +67,7 @@ export async function createToolActivities(
       ? (input, { callId, deadline, signal }) =>
           services.threads.runTool({ tool: name, input, callId, deadline }, signal)
       : withResource(await loadTool<ResourceContext>(name), () => services.resources.of(name));
-    activities[name] = (call) => watch(name, call, services, () => runActivity(run, call, services));
+    activities[name] = (call) => observed(name, call, services, () => runActivity(run, call, services));
   }
   return activities;
 }
@@ -77,8 +77,8 @@ const withResource =
   (input, context) =>
     run(input, { ...context, resource: resource() });
 
-/** One line in the log for each attempt, under the id of the request that it is for. */
-async function watch(
+/** Logs one line per attempt, with the request id, and reports its outcome. */
+async function observed(
   tool: string,
   { callId, requestId }: ToolCall,
   { observe, log }: ToolServices,
@@ -86,9 +86,9 @@ async function watch(
 ): Promise<ToolResult> {
   const { info, cancellationSignal } = Context.current();
   const started = performance.now();
-  const ended = observe(tool);
+  const reportOutcome = observe(tool);
   const end = (outcome: string, error?: unknown) => {
-    ended(outcome);
+    reportOutcome(outcome);
     const ms = Math.round(performance.now() - started);
     const line = { requestId, callId, tool, attempt: info.attempt, outcome, ms };
     if (outcome === 'internal') log.error({ ...line, err: error }, 'tool');
@@ -113,16 +113,16 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
   const signal = AbortSignal.any([activity.cancellationSignal, timeout]);
   const { offload } = services;
   const context: NetworkContext = { ...services.context, offload, callId, deadline, signal };
-  const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_EVERY_MS);
+  const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_INTERVAL_MS);
   try {
     const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);
-    const answer = await run({ ...(await inputOf(call, services.results)), ...secrets }, context);
-    return await keep(call, jsonOf(answer), services.results);
+    const output = await run({ ...(await inputOf(call, services.results)), ...secrets }, context);
+    return await storeOutput(call, jsonOf(output), services.results);
   } catch (error) {
-    if (error instanceof ServiceError) throw asFailure(error);
-    // A cancel is Temporal's to see; a time-out is ours to name.
+    if (error instanceof ServiceError) throw toFailure(error);
+    // Temporal must see a cancellation unchanged. Only a timeout is reported as deadline_exceeded.
     if (timeout.aborted && !activity.cancellationSignal.aborted)
-      throw asFailure(new ServiceError('deadline_exceeded', { cause: error }));
+      throw toFailure(new ServiceError('deadline_exceeded', { cause: error }));
     throw error;
   } finally {
     clearInterval(heartbeat);
@@ -136,7 +136,8 @@ async function inputOf(
   return storedInput === undefined ? input : JSON.parse((await results.read(callId, storedInput)).toString());
 }
 
-async function keep(call: ToolCall, json: Buffer, results: Results): Promise<ToolResult> {
+/** Returns small output inline and stores large output in MongoDB. */
+async function storeOutput(call: ToolCall, json: Buffer, results: Results): Promise<ToolResult> {
   if (json.length > OUTPUT_BYTES) throw new ServiceError('output_too_large');
   if (json.length <= INLINE_BYTES) return { output: JSON.parse(json.toString()) };
   return { stored: await results.write(call.callId, json, new Date(call.resultExpiresAt)) };

@@ -7,7 +7,7 @@ import { distinguishedName } from '../certificates/distinguishedName.ts';
 import { readX509 } from '../certificates/readX509.ts';
 import { weakness } from '../certificates/weakness.ts';
 
-/** The certificate of a session; null where there is no TLS. */
+/** Certificate fields of the output; null without TLS. */
 export interface CertificateReport {
   certificateSubject: string | null;
   certificateIssuer: string | null;
@@ -24,7 +24,7 @@ export const NO_CERTIFICATE: CertificateReport = {
   certificateError: null,
 };
 
-/** Reads and judges what the server presented. @throws ServiceError target_failed when it cannot be read */
+/** Reads and validates the server's certificate. @throws ServiceError target_failed when it cannot be read */
 export function readCertificate(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): CertificateReport {
   try {
     const presented = presentedBy(socket, vetted, rootOf);

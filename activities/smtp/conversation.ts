@@ -8,17 +8,20 @@ import { type Credentials, chooseMechanism, createExchange } from './sasl.ts';
 import type { Session } from './session.ts';
 
 type Input = ToolInput<typeof definition>;
-/** What comes of a conversation, beside its steps. */
+/** Output of a conversation without its steps. */
 export type Findings = Omit<ToolOutput<typeof definition>, 'steps'>;
 
 const IMPLICIT_TLS_PORT = 465;
-/** An address literal is valid without a name of ours (RFC 5321 section 4.1.4), and this one tells nothing about us. */
+/** Address literal for EHLO. Valid without a host name (RFC 5321 section 4.1.4) and reveals nothing about this host. */
 const CLIENT = '[127.0.0.1]';
-/** RFC 5321 section 3.8: the server closes the connection after it. */
+/** After this code the server closes the connection (RFC 5321 section 3.8). */
 const CLOSING = 421;
-/** Codes of a server that does not know EHLO (RFC 5321 section 3.2). */
+/** Codes with which servers reject EHLO as unknown (RFC 5321 section 3.2). */
 const UNKNOWN_COMMAND = [500, 502, 504];
-/** RFC 5321 section 4.5.3.1.4, without the line's end: a longer first response waits for a challenge (RFC 4954 section 4). */
+/**
+ * Limit for a command line without its line break (RFC 5321 section 4.5.3.1.4). A longer initial response is sent after a
+ * challenge (RFC 4954 section 4).
+ */
 const COMMAND_BYTES = 510;
 const CHALLENGE = 334;
 const REDACTED = '***';
@@ -35,11 +38,11 @@ export const newFindings = ({ username }: Input): Findings => ({
 
 interface Hello {
   reply: Reply;
-  /** STARTTLS is offered. */
+  /** Whether the server offers STARTTLS. */
   starttls: boolean;
 }
 
-/** Says hello, in the old way to a server that does not know the new one. */
+/** Sends EHLO, or HELO if the server does not support EHLO. */
 async function greet(session: Session, findings: Findings): Promise<Hello> {
   const ehlo = await session.ask('ehlo', `EHLO ${CLIENT}`, 250);
   const { starttls, ...capabilities } = ehlo.code === 250 ? readCapabilities(ehlo) : NO_CAPABILITIES;
@@ -48,7 +51,7 @@ async function greet(session: Session, findings: Findings): Promise<Hello> {
   return { reply: unknown ? await session.ask('helo', `HELO ${CLIENT}`, 250) : ehlo, starttls };
 }
 
-/** Upgrades the connection. @returns the last reply, and why credentials must not follow it; null when they may */
+/** Upgrades the connection with STARTTLS. @returns last reply, and why credentials must not be sent, or null */
 async function upgrade(
   session: Session,
   findings: Findings,
@@ -64,14 +67,14 @@ async function upgrade(
   const injected = await session.drain();
   if (injected) findings.flags.push('starttls_injection');
   const certificate = await session.startTls();
-  // What was said in clear no longer counts now (RFC 3207 section 4.2).
-  const forgotten = { extensions: [], authMechanisms: [] };
-  Object.assign(findings, forgotten, certificate, { encryption: 'starttls' });
+  // Capabilities received before TLS must be discarded (RFC 3207 section 4.2).
+  const cleared = { extensions: [], authMechanisms: [] };
+  Object.assign(findings, cleared, certificate, { encryption: 'starttls' });
   const { reply } = await greet(session, findings);
   return { reply, obstacle: injected ? 'Not sent: plaintext followed the reply to STARTTLS.' : null };
 }
 
-/** Sends the credentials, once. @param sent gets each line that holds them */
+/** Sends the credentials once. @param sent collects each encoded line that contains credentials */
 async function authenticate(
   session: Session,
   findings: Findings,
@@ -101,11 +104,11 @@ async function authenticate(
   let reply = fits
     ? await session.ask('auth', `${command} ${initial}`, wantedCodes, `${command} ${REDACTED}`)
     : await session.ask('auth', command, wantedCodes);
-  let waiting = fits ? null : initial;
+  let pending = fits ? null : initial;
   while (reply.code === CHALLENGE) {
-    const response = waiting ?? respond(Buffer.from(textOf(reply.lines.at(-1) ?? ''), 'base64'));
-    waiting = null;
-    // RFC 4954 section 4: an asterisk ends an exchange that leads nowhere.
+    const response = pending ?? respond(Buffer.from(textOf(reply.lines.at(-1) ?? ''), 'base64'));
+    pending = null;
+    // An asterisk cancels the exchange (RFC 4954 section 4).
     if (response === null) return session.ask('auth', '*', 501);
     reply = await session.ask('auth', response, wantedCodes, response === '' ? '' : REDACTED);
   }
@@ -114,10 +117,10 @@ async function authenticate(
 }
 
 /**
- * Goes through the whole conversation, QUIT included, and writes down what it finds as it finds it.
+ * Runs the conversation up to QUIT. Records findings as it goes, so that they are available after a failure.
  *
- * @param sent gets each line that holds credentials
- * @throws ServiceError target_failed, target_timeout when the server ends it otherwise; the signal's reason
+ * @param sent collects each encoded line that contains credentials
+ * @throws ServiceError target_failed or target_timeout when the server fails; the signal's reason
  */
 export async function converse(
   session: Session,

@@ -1,23 +1,23 @@
 import { type Reply, textOf } from './reply.ts';
 
-/** What a server said of itself in its answer to EHLO (RFC 5321 section 4.1.1.1). */
+/** Capabilities that a server announces in its reply to EHLO (RFC 5321 section 4.1.1.1). */
 export interface Capabilities {
-  /** A keyword each, with its parameters. */
+  /** Keywords with their parameters. */
   extensions: string[];
-  /** SASL mechanisms, in capitals. */
+  /** SASL mechanisms in upper case. */
   authMechanisms: string[];
   starttls: boolean;
 }
 
 export const NO_CAPABILITIES: Capabilities = { extensions: [], authMechanisms: [], starttls: false };
 
-/** Reads the lines after the first, which only greets. */
+/** Reads the capabilities of a reply to EHLO. The first line is only a greeting. */
 export function readCapabilities({ lines }: Reply): Capabilities {
   const extensions = lines
     .slice(1)
     .map((line) => textOf(line).trim())
     .filter((line) => line !== '');
-  // Servers for clients of before RFC 2554 say it a second time, with an equals sign.
+  // Some servers repeat AUTH with an equals sign for clients older than RFC 2554.
   const mechanisms = extensions.flatMap((line) => /^AUTH[ =](.*)$/i.exec(line)?.[1]?.split(/\s+/) ?? []);
   return {
     extensions,

@@ -8,26 +8,26 @@ export interface Transcript {
   output: Output;
   /** User name and password. */
   secrets: readonly string[];
-  /** The base64 of what was sent to the server with them in it. */
+  /** Base64 texts sent to the server that contain credentials. */
   sent: readonly string[];
 }
 
-/** Characters that the server has a say in. */
-export const saidIn = ({ steps, extensions, authMechanisms }: Output): number =>
+/** Counts the characters of the output that the server sent. */
+export const serverTextLength = ({ steps, extensions, authMechanisms }: Output): number =>
   [...steps.map(({ reply }) => reply ?? ''), ...extensions, ...authMechanisms].reduce(
     (sum, { length }) => sum + length,
     0,
   );
 
-/** Without the credentials, wherever the server could have put them. */
+/** Removes credentials from every text that the server sent. */
 export function redactOutput({ output, secrets, sent }: Transcript): Output {
   const redact = createRedactor(secrets, sent);
-  const some = (texts: readonly (string | null)[]): (string | null)[] => {
+  const redactNullable = (texts: readonly (string | null)[]): (string | null)[] => {
     const clean = redact(texts.map((text) => text ?? ''));
     return texts.map((text, index) => (text === null ? null : (clean[index] ?? '')));
   };
-  const replies = some(output.steps.map(({ reply }) => reply));
-  const [certificateSubject = null, certificateIssuer = null] = some([
+  const replies = redactNullable(output.steps.map(({ reply }) => reply));
+  const [certificateSubject = null, certificateIssuer = null] = redactNullable([
     output.certificateSubject,
     output.certificateIssuer,
   ]);

@@ -1,42 +1,42 @@
 import type { Readable } from 'node:stream';
 import { targetFailed } from '../../egress/failure.ts';
 
-/** A reply as RFC 5321 section 4.2 has it. */
+/** An SMTP reply (RFC 5321 section 4.2). */
 export interface Reply {
   code: number;
-  /** As they came, codes included, without their ends. */
+  /** Lines with their codes, without line breaks. */
   lines: string[];
 }
 
-/** Reads one reply after another from a connection. */
+/** Reads the replies of a connection in order. */
 export interface ReplyReader {
-  /** @throws ServiceError target_failed when it is no reply or the connection ends; the signal's reason */
+  /** @throws ServiceError target_failed for an invalid reply or a closed connection; the signal's reason */
   next(signal: AbortSignal): Promise<Reply>;
-  /** Drops what is there and what comes within the milliseconds. @returns whether that was anything */
+  /** Discards buffered data and data that arrives within `ms`. @returns whether any data were discarded */
   drain(ms: number, signal: AbortSignal): Promise<boolean>;
 }
 
-/** With its end. RFC 5321 section 4.5.3.1.5 has 512; extensions may need more. */
+/** Includes the line break. The limit of RFC 5321 section 4.5.3.1.5 is 512, but extensions may need more. */
 const LINE_BYTES = 2048;
-const LINES = 100;
-/** Of all replies together: more than one of the longest, and no work to look through. */
+const MAX_LINES = 100;
+/** Limit for all replies together: larger than the longest single reply, and fast to search. */
 const TOTAL_BYTES = 256 * 1024;
 const LINE_FEED = 0x0a;
 const LINE = /^([1-5]\d\d)(?:([ -]).*)?$/s;
 
-const broken = (detail: string) => targetFailed('protocol', { detail });
+const protocolError = (detail: string) => targetFailed('protocol', { detail });
 
-/** UTF-8 where it is that (RFC 6531), else Latin-1, which has a character for each byte. */
+/** Decodes a line as UTF-8 if valid (RFC 6531), else as Latin-1, which maps every byte. */
 function decode(bytes: Buffer): string {
   const utf8 = bytes.toString('utf8');
   const text = Buffer.from(utf8).equals(bytes) ? utf8 : bytes.toString('latin1');
   return text.replace(/\r$/, '').replace(/[^\P{Cc}\t]/gu, '\ufffd');
 }
 
-/** The words of a line without its code. */
+/** Returns the text of a line without its code. */
 export const textOf = (line: string): string => line.slice(4);
 
-/** Waits until there is something to read or never will be. @throws the stream's error; the signal's reason */
+/** Waits until the stream is readable, ended or closed. @throws the stream's error; the signal's reason */
 function untilReadable(stream: Readable, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const stop = () => reject(signal.reason);
@@ -52,12 +52,12 @@ function untilReadable(stream: Readable, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Makes a reader of the stream, from which nobody else may read while one of its promises is pending. */
+/** Creates a reader. Nothing else may read from the stream while one of its promises is pending. */
 export function createReplyReader(stream: Readable): ReplyReader {
   let buffer = Buffer.alloc(0);
   let total = 0;
 
-  /** Takes what has come. @returns false when nothing has */
+  /** Reads available data into the buffer. @returns false when there are none */
   function fill(): boolean {
     const chunk: unknown = stream.read();
     if (!Buffer.isBuffer(chunk)) return false;
@@ -69,10 +69,10 @@ export function createReplyReader(stream: Readable): ReplyReader {
     for (;;) {
       const end = buffer.indexOf(LINE_FEED);
       if (end >= LINE_BYTES || (end === -1 && buffer.length >= LINE_BYTES))
-        throw broken('A line of the reply is longer than 2 KB.');
+        throw protocolError('A line of the reply is longer than 2 KB.');
       if (end !== -1) {
         total += end;
-        if (total > TOTAL_BYTES) throw broken('The replies are longer than 256 KB.');
+        if (total > TOTAL_BYTES) throw protocolError('The replies are longer than 256 KB.');
         const bytes = buffer.subarray(0, end);
         buffer = buffer.subarray(end + 1);
         return decode(bytes);
@@ -90,11 +90,12 @@ export function createReplyReader(stream: Readable): ReplyReader {
       for (;;) {
         const text = await line(signal);
         const [, code, mark] = LINE.exec(text) ?? [];
-        if (code === undefined) throw broken('The target does not answer in SMTP.');
-        if (!(lines[0] ?? code).startsWith(code)) throw broken('The lines of a reply differ in their codes.');
+        if (code === undefined) throw protocolError('The target does not speak SMTP.');
+        if (!(lines[0] ?? code).startsWith(code))
+          throw protocolError('The lines of a reply have different codes.');
         lines.push(text);
         if (mark !== '-') return { code: Number(code), lines };
-        if (lines.length === LINES) throw broken(`The reply has more than ${LINES} lines.`);
+        if (lines.length === MAX_LINES) throw protocolError(`The reply has more than ${MAX_LINES} lines.`);
       }
     },
 
@@ -109,7 +110,7 @@ export function createReplyReader(stream: Readable): ReplyReader {
         const over = stream.errored || stream.readableEnded || stream.destroyed || time.aborted;
         signal.throwIfAborted();
         if (over) return dropped > 0;
-        // Whatever else goes wrong shows at the next step.
+        // Other errors are reported by the next step.
         await untilReadable(stream, end).catch(() => undefined);
       }
     },

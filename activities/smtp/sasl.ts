@@ -8,9 +8,9 @@ export interface Credentials {
 
 /** The client's side of a SASL exchange. */
 export interface Exchange {
-  /** What each challenge in its turn is answered with. */
+  /** Functions that answer the challenges, in order. */
   responses: ((challenge: Buffer) => string)[];
-  /** The first of them may go with the command, before any challenge. */
+  /** Whether the first response may be sent with the command, before any challenge. */
   clientFirst: boolean;
 }
 
@@ -20,14 +20,14 @@ const EXCHANGES: Record<Mechanism, (credentials: Credentials) => Exchange> = {
     responses: [() => `\0${username}\0${password}`],
     clientFirst: true,
   }),
-  /** draft-murchison-sasl-login; the challenges are prompts in whatever words. */
+  /** draft-murchison-sasl-login; the challenges are prompts with arbitrary text. */
   LOGIN: ({ username, password }) => ({ responses: [() => username, () => password], clientFirst: false }),
   /** RFC 2195 */
   'CRAM-MD5': ({ username, password }) => ({
     responses: [(challenge) => `${username} ${createHmac('md5', password).update(challenge).digest('hex')}`],
     clientFirst: false,
   }),
-  /** https://developers.google.com/gmail/imap/xoauth2-protocol; a challenge holds the error and is answered with nothing. */
+  /** https://developers.google.com/gmail/imap/xoauth2-protocol; a challenge contains an error and gets an empty response. */
   XOAUTH2: ({ username, password }) => ({
     responses: [() => `user=${username}\u0001auth=Bearer ${password}\u0001\u0001`, () => ''],
     clientFirst: true,
@@ -37,15 +37,15 @@ const EXCHANGES: Record<Mechanism, (credentials: Credentials) => Exchange> = {
 export const createExchange = (mechanism: Mechanism, credentials: Credentials): Exchange =>
   EXCHANGES[mechanism](credentials);
 
-/** What shows no password to who listens comes first where anybody can. */
-const IN_CLEAR: readonly Mechanism[] = ['CRAM-MD5', ...MECHANISMS.filter((name) => name !== 'CRAM-MD5')];
+/** Preference without TLS: mechanisms that do not expose the password come first. */
+const WITHOUT_TLS: readonly Mechanism[] = ['CRAM-MD5', ...MECHANISMS.filter((name) => name !== 'CRAM-MD5')];
 
-/** The mechanism to use: the one that is wanted, else the best that is offered; null where it is not offered. */
+/** Returns the wanted mechanism, or the best offered one if none is wanted; null if it is not offered. */
 export function chooseMechanism(
   offered: readonly string[],
   wanted: Mechanism | undefined,
   encrypted: boolean,
 ): Mechanism | null {
-  const candidates = wanted === undefined ? (encrypted ? MECHANISMS : IN_CLEAR) : [wanted];
+  const candidates = wanted === undefined ? (encrypted ? MECHANISMS : WITHOUT_TLS) : [wanted];
   return candidates.find((name) => offered.includes(name)) ?? null;
 }

@@ -12,27 +12,27 @@ import { createReplyReader, type Reply, type ReplyReader } from './reply.ts';
 export type Step = ToolOutput<typeof definition>['steps'][number];
 type StepName = Step['step'];
 
-/** A conversation with a mail server, each step of it on record, also the one that fails. */
+/** A conversation with a mail server. Records every step, including the one that fails. */
 export interface Session extends Disposable {
   readonly steps: Step[];
   /**
-   * Sends a line, null for none, and reads the reply.
+   * Sends a line, unless it is null, and reads the reply.
    *
-   * @param wanted the code with which all is well, or several
-   * @param shown what stands on record for the line
+   * @param wanted code or codes that mean success
+   * @param shown text recorded instead of the line
    * @throws ServiceError target_failed, target_timeout, deadline_exceeded; the signal's reason
    */
   ask(step: StepName, line: string | null, wanted: number | number[], shown?: string): Promise<Reply>;
-  /** Upgrades the connection. What the server sent before it is dropped. @throws as `ask` */
+  /** Upgrades the connection to TLS and discards data that the server sent before. @throws like `ask` */
   startTls(): Promise<CertificateReport>;
-  /** Drops what the server says beyond its reply. @returns whether it said anything */
+  /** Discards data that the server sent after its reply. @returns whether there were any */
   drain(): Promise<boolean>;
-  /** Puts on record what was not done, and why. */
-  note(step: StepName, why: string): void;
+  /** Records a step that was skipped, and why. */
+  note(step: StepName, reason: string): void;
 }
 
 const STEP_MS = 10_000;
-/** Whoever slips something in writes it right behind the reply. */
+/** Injected data directly follow the reply, so a short wait suffices to detect them. */
 const INJECTION_MS = 50;
 
 /**
@@ -51,14 +51,14 @@ export async function openSession(
   async function record<T>(
     step: Pick<Step, 'step' | 'command'>,
     work: (limits: { signal: AbortSignal; deadline: number }) => Promise<T>,
-    tell: (result: T) => Pick<Step, 'reply' | 'code' | 'ok'>,
+    describe: (result: T) => Pick<Step, 'reply' | 'code' | 'ok'>,
   ): Promise<T> {
     const startedAt = performance.now();
     const duration = () => Math.round(performance.now() - startedAt);
     using clock = startClock({ signal, deadline: Math.min(whole.deadline, Date.now() + STEP_MS) });
     try {
       const result = await work(clock);
-      steps.push({ ...step, ...tell(result), ms: duration() });
+      steps.push({ ...step, ...describe(result), ms: duration() });
       return result;
     } catch (error) {
       signal.throwIfAborted();
@@ -105,8 +105,8 @@ export async function openSession(
       return certificate;
     },
     drain: () => reader.drain(INJECTION_MS, signal),
-    note(step, why) {
-      steps.push({ step, command: null, reply: why, code: null, ms: 0, ok: false });
+    note(step, reason) {
+      steps.push({ step, command: null, reply: reason, code: null, ms: 0, ok: false });
     },
     [Symbol.dispose]() {
       whole[Symbol.dispose]();
@@ -115,6 +115,6 @@ export async function openSession(
   };
 }
 
-/** A failure that the server caused. */
+/** Whether the server caused an error. */
 export const isServerFault = (error: unknown): boolean =>
   error instanceof ServiceError && (error.code === 'target_failed' || error.code === 'target_timeout');

@@ -5,7 +5,7 @@ import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/argon2-verify.ts';
 import { argon2Tag } from '../passwords/argon2.ts';
 
-/** Argon2 (RFC 9106), compared in constant time. */
+/** Verifies a password against an Argon2 hash (RFC 9106), comparing in constant time. */
 export async function run(input: ToolInput<typeof definition>): Promise<ToolOutput<typeof definition>> {
   const hash = parseArgon2(input.hash);
   if (hash === null) throw invalidInput([{ pointer: '/hash', message: 'is not an Argon2 hash' }]);

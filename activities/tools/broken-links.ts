@@ -7,7 +7,7 @@ import { checkLink } from '../links/check.ts';
 import { mapConcurrent } from '../links/mapConcurrent.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
-/** Links checked at the same time, as specified. */
+/** Links checked at the same time, as promised in the tool's description. */
 const CONCURRENCY = 5;
 const PAGE_MS = 15_000;
 const LINK_MS = 10_000;

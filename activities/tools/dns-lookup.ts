@@ -8,8 +8,8 @@ import type { NetworkContext } from '../runtime/context.ts';
 type Output = ToolOutput<typeof definition>;
 
 /**
- * The character strings of a TXT record, which are bytes of no stated encoding: UTF-8 where they are that together,
- * else Latin-1, so that no byte is lost. A character that two strings share counts to the one it ends in.
+ * Decodes the character strings of a TXT record, which has no declared encoding: as UTF-8 if all of them together are
+ * valid, else as Latin-1, which maps every byte. A character split across two strings is put into the second.
  */
 function decodeChunks(chunks: readonly Buffer[]): string[] {
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -28,17 +28,16 @@ function toOutput({ owner: _, type, ...record }: DnsRecord): Output['records'][n
   return record;
 }
 
-/** RFC 1035 by our own sockets, because Node's resolver tells neither TTLs nor an alias that leads nowhere. */
+/** Looks up DNS records (RFC 1035) over sockets of our own: Node's resolver hides most TTLs and dangling aliases. */
 export async function run(
   { hostname, recordType }: ToolInput<typeof definition>,
   { resolver, signal, deadline }: Omit<NetworkContext, 'egress'>,
 ): Promise<Output> {
   const host = parseHost(hostname);
-  if (host.kind !== 'name')
-    throw invalidInput([{ pointer: '/hostname', message: 'is not the name of a domain' }]);
+  if (host.kind !== 'name') throw invalidInput([{ pointer: '/hostname', message: 'is not a domain name' }]);
   if (isInternalName(host.name)) throw new ServiceError('target_refused');
   const { status, records, chain } = await resolver.lookup(host.name, recordType, { signal, deadline });
-  // A public alias must not be a way to read what only our own network may resolve.
+  // A public alias must not expose names that only the internal network may resolve.
   if (chain.some(isInternalName)) throw new ServiceError('target_refused');
   if (status === 'nxdomain') throw new ServiceError('host_not_found');
   return { hostname: host.name, recordType, records: records.map(toOutput), found: status === 'answer' };

@@ -3,10 +3,10 @@ import type definition from '../../schemas/tools/gold-price.ts';
 import { KARATS, pricesOf, purityOf } from '../gold/convert.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
-/** The dollar in dollars needs no feed, and is never old. */
+/** The rate of USD to itself, which needs no feed. */
 const DOLLAR = { value: '1', publishedAt: null, stale: false };
 
-/** Price of a metal by the last good quotes. */
+/** Returns the price of a metal from the last accepted quotes. */
 export async function run(
   { metal, currency }: ToolInput<typeof definition>,
   { quotes, signal }: Pick<NetworkContext, 'quotes' | 'signal'>,

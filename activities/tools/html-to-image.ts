@@ -10,7 +10,7 @@ export { browsers as resource } from '../browser/resource.ts';
 const COMMENT = /\s*<!--[\s\S]*?-->/y;
 const BEGINNING = /\s*<(?:!doctype|html|head|body)\b/iy;
 
-/** Skips leading comments one by one: a single pattern with repetition would backtrack exponentially. */
+/** Skips leading comments one at a time: a single pattern with repetition would backtrack exponentially. */
 function isDocument(html: string): boolean {
   let at = 0;
   for (COMMENT.lastIndex = 0; COMMENT.test(html); ) at = COMMENT.lastIndex;
@@ -18,13 +18,13 @@ function isDocument(html: string): boolean {
   return BEGINNING.test(html);
 }
 
-/** Wraps a fragment into a document; returns a document as it is. */
+/** Wraps a fragment in a document; returns a document unchanged. */
 const wrapFragment = (html: string): string =>
   isDocument(html)
     ? html
     : `<!doctype html><html><head><meta charset="utf-8"></head><body>${html}</body></html>`;
 
-/** Renders the markup. */
+/** Renders markup to an image. */
 export async function run(
   input: ToolInput<typeof definition>,
   context: RenderContext,
@@ -34,7 +34,8 @@ export async function run(
     options: input,
     load: ({ page }, requests) => loadMarkup(page, requests, wrapFragment(input.html), loadTime(limits)),
     async finish({ page }) {
-      if (!isMarkup(page)) throw invalidInput([{ pointer: '/html', message: 'leaves its own page' }]);
+      if (!isMarkup(page))
+        throw invalidInput([{ pointer: '/html', message: 'navigates away from its own page' }]);
       return {};
     },
   });

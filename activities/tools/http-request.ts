@@ -8,13 +8,13 @@ import type { NetworkContext } from '../runtime/context.ts';
 
 type Output = ToolOutput<typeof definition>;
 
-/** Of the decoded body. */
+/** Limit for the decoded body. */
 const RESPONSE_BYTES = 5 * 1024 * 1024;
 const WORK_MS = 30_000;
-/** Left for the answer to be written before the attempt itself is out of time. */
+/** Time left to return the result before the attempt times out. */
 const MARGIN_MS = 200;
 
-/** One entry a name, in lower case; fields that came more than once are arrays, in their order. */
+/** Groups header fields by lower-case name. Repeated fields become an array, in their order. */
 function groupHeaders(headers: GuardedResponse['headers']): Output['headers'] {
   const groups = Map.groupBy(headers, ([name]) => name.toLowerCase());
   const entries = [...groups].map(([name, fields]): [string, string | string[]] => {
@@ -22,19 +22,19 @@ function groupHeaders(headers: GuardedResponse['headers']): Output['headers'] {
     const [first = '', ...rest] = values;
     return [name, rest.length === 0 ? first : values];
   });
-  // Own properties, also those named like something that every object has.
+  // fromEntries creates own properties, also for names such as `__proto__`.
   return Object.fromEntries(entries);
 }
 
 async function readBody(response: GuardedResponse): Promise<BodyText> {
   const bytes = await response.bytes();
   if (!response.decoded) return { body: bytes.toString('base64'), bodyEncoding: 'base64' };
-  // Of several, browsers go by the last.
+  // Browsers use the last one of several.
   const types = response.headers.filter(([name]) => name.toLowerCase() === 'content-type');
   return readBodyText(bytes, types.at(-1)?.[1] ?? null);
 }
 
-/** One request on a connection of its own, sent once; what the target answers, of whatever status, is the result. */
+/** Sends one request on a new connection, without retries. The response is the result, whatever its status. */
 export async function run(
   { url, method, headers = {}, body = '' }: ToolInput<typeof definition>,
   { egress, signal, deadline }: Omit<NetworkContext, 'resolver'>,
@@ -45,9 +45,9 @@ export async function run(
   const startedAt = performance.now();
   using response = await egress.request(target, {
     method,
-    // HTTP has bytes where Node has Latin-1: this way they are those of UTF-8, as curl sends them.
+    // Node writes header values as Latin-1. Reading the UTF-8 bytes as Latin-1 sends them as UTF-8, as curl does.
     headers: fields.map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
-    // A string would travel together with the headers, and encode them as well.
+    // Node would write a string body together with the headers and encode both as UTF-8.
     body: body === '' ? null : Buffer.from(body),
     maxBytes: RESPONSE_BYTES,
     signal,

@@ -2,20 +2,20 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/image-upscale.ts';
 import { downloadFile } from '../download/downloadFile.ts';
-import { imageAnswer, LARGEST_SIDE, type OutputType } from '../images/answer.ts';
 import { type ImageHeader, readImageHeader } from '../images/header.ts';
+import { imageOutput, MAX_SIDE, type OutputType } from '../images/imageOutput.ts';
 import type upscaleJob from '../jobs/upscale.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
 const SOURCE_BYTES = 10 * 1024 * 1024;
 const NAMES = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP' } as const satisfies Record<OutputType, string>;
 const OUTPUT_PIXELS = 16_000_000;
-/** Of the work's time; what is left is for a picture of the largest size. */
+/** Download part of the time limit; the rest suffices for an image of the largest size. */
 const DOWNLOAD_MS = 15_000;
-/** Left for the answer to be written before the attempt itself is out of time. */
+/** Time left to return the result before the attempt times out. */
 const MARGIN_MS = 500;
 
-/** Downloads a picture and makes it larger. */
+/** Downloads and enlarges an image. */
 export async function run(
   { fileUrl, factor }: ToolInput<typeof definition>,
   { egress, offload, signal, deadline: attemptEnd }: Omit<NetworkContext, 'resolver'>,
@@ -32,29 +32,31 @@ export async function run(
   checkSides(header, factor, type);
   const input = { bytes, header, factor, type, maxPixels, deadline };
   const large = await offload<typeof upscaleJob>('upscale', input, { signal, deadline });
-  return { ...imageAnswer(large, type, source), factor };
+  return { ...imageOutput(large, type, source), factor };
 }
 
 function readSupported(bytes: Buffer, factor: number, maxPixels: number) {
   const read = readImageHeader(bytes);
   if (read === null)
-    throw new ServiceError('unsupported_source', { detail: 'The file is no PNG, JPEG, WebP or BMP.' });
+    throw new ServiceError('unsupported_source', {
+      detail: 'The file is not a PNG, JPEG, WebP or BMP image.',
+    });
   const { header } = read;
   if (header === null) throw new ServiceError('corrupt_source');
   if (header.frames > 1 || header.animatedPng)
-    throw new ServiceError('unsupported_source', { detail: 'The file is an animation.' });
+    throw new ServiceError('unsupported_source', { detail: 'The file is an animation. Use a still image.' });
   if (header.width * header.height > maxPixels)
     throw new ServiceError('source_too_large', {
-      detail: `The picture has ${header.width} x ${header.height} pixels; at factor ${factor}, ${maxPixels / 1e6} megapixels are the limit.`,
+      detail: `The image has ${header.width} x ${header.height} pixels; the limit at factor ${factor} is ${maxPixels / 1e6} megapixels.`,
     });
   return header;
 }
 
-/** What no file of the type can hold is not worked on. The larger side is the same however the picture is turned. */
+/** Rejects results that the output type cannot store. The larger side is the same in every orientation. */
 function checkSides({ width, height }: ImageHeader, factor: number, type: OutputType): void {
   const side = Math.max(width, height) * factor;
-  if (side > LARGEST_SIDE[type])
+  if (side > MAX_SIDE[type])
     throw new ServiceError('output_too_large', {
-      detail: `The result would be ${width * factor} x ${height * factor} pixels; a ${NAMES[type]} has at most ${LARGEST_SIDE[type]} a side.`,
+      detail: `The result would be ${width * factor} x ${height * factor} pixels; a ${NAMES[type]} image has at most ${MAX_SIDE[type]} pixels per side.`,
     });
 }

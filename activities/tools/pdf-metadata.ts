@@ -7,12 +7,12 @@ import { lockedMetadata, type PdfMetadata } from '../pdf/metadata.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { openScratch } from '../runtime/scratchFile.ts';
 
-/** Left for the answer to be written before the attempt itself is out of time. */
+/** Time left to return the result before the attempt times out. */
 const MARGIN_MS = 200;
-/** For a second look at a file that pdf.js does not open. */
+/** Time limit for the second attempt, on a file that pdf.js cannot open. */
 const SALVAGE_MS = 4000;
 
-/** Downloads the file past the memory of this process, and has it read in another one. */
+/** Streams the file to disk to save memory, and reads it in a child process. */
 export async function run(
   { fileUrl }: ToolInput<typeof definition>,
   { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
@@ -27,9 +27,13 @@ export async function run(
     using response = await egress.fetch(target, { maxBytes: PDF_BYTES, ...limits });
     const { status } = response;
     if (status < 200 || status > 299)
-      throw new ServiceError('target_failed', { detail: `The address of the file answered ${status}.` });
+      throw new ServiceError('target_failed', {
+        detail: `The server answered the download with status ${status}.`,
+      });
     if (!response.decoded)
-      throw new ServiceError('unsupported_source', { detail: 'The file came in an unknown content coding.' });
+      throw new ServiceError('unsupported_source', {
+        detail: 'The file has an unsupported Content-Encoding.',
+      });
     await file.writeFile(response.body);
   }
   const { size } = await file.stat();
@@ -42,7 +46,7 @@ export async function run(
     signal,
     deadline: Math.min(limits.deadline, Date.now() + SALVAGE_MS),
   }).catch((error: unknown) => {
-    // Too large or too long for the second look: the first one stands.
+    // If salvaging fails, the result of the first attempt applies.
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
     return null;
   });

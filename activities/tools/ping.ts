@@ -12,20 +12,20 @@ type Output = ToolOutput<typeof definition>;
 type Status = Output['attempts'][number]['status'];
 type Vetted = Awaited<ReturnType<Guard['vet']>>;
 
-/** What became of a probe; `ms` is null when nothing came back. */
+/** Outcome of one probe; `ms` is null without a reply. */
 interface Outcome {
   status: Status;
   ms: number | null;
 }
-/** null: this kind of probe is not possible here. */
+/** Sends one probe. Resolves to null when this kind of probe is not possible here. */
 type Probe = (signal: AbortSignal) => Promise<Outcome | null>;
 
 const INTERVAL_MS = 250;
 const LOOKUP_MS = 10_000;
-/** So that a slow look-up is answered as such before the attempt itself is out of time. */
+/** Time left to report a slow lookup before the attempt times out. */
 const RESERVE_MS = 200;
 
-/** Milliseconds and percent to three decimals, as ping prints them. */
+/** Rounds milliseconds and percentages to three decimals, as ping prints them. */
 const round = (value: number): number => Math.round(value * 1000) / 1000;
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : round(values.reduce((sum, value) => sum + value, 0) / values.length);
@@ -43,7 +43,7 @@ const tcpProbe =
       if (error instanceof ServiceError && error.code === 'target_timeout')
         return { status: 'timeout', ms: null };
       const kind = failureKind(error);
-      // A reset is as much of a reply as an acknowledgement.
+      // A reset also proves that the host replied.
       if (kind === 'refused' || kind === 'reset')
         return { status: 'refused', ms: round(performance.now() - startedAt) };
       if (kind === 'unreachable') return { status: 'unreachable', ms: null };
@@ -54,11 +54,11 @@ const tcpProbe =
 const icmpProbe =
   (echo: Echo, vetted: Vetted, address: string, timeoutMs: number): Probe =>
   async (signal) => {
-    const answer = await echo(vetted, { address, timeoutMs, signal });
-    return answer && { status: answer.status, ms: answer.status === 'ok' ? round(answer.ms) : null };
+    const reply = await echo(vetted, { address, timeoutMs, signal });
+    return reply && { status: reply.status, ms: reply.status === 'ok' ? round(reply.ms) : null };
   };
 
-/** Sends the probes an interval apart, without waiting for replies. null, at once, when they are not possible. */
+/** Sends probes at a fixed interval without waiting for replies. Returns null as soon as one proves impossible. */
 async function probeAll(probe: Probe, count: number, signal: AbortSignal): Promise<Outcome[] | null> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
@@ -81,9 +81,9 @@ async function probeAll(probe: Probe, count: number, signal: AbortSignal): Promi
 }
 
 /**
- * Probes a host by ICMP where this process may, else by TCP.
+ * Probes a host with ICMP if this process is permitted to, else with TCP.
  *
- * @param echo how ICMP is sent
+ * @param echo sends ICMP echo requests
  */
 export async function run(
   { host, count, port, timeoutMs }: Input,
@@ -97,7 +97,7 @@ export async function run(
 
   const echoed = await probeAll(icmpProbe(echo, vetted, address, timeoutMs), count, signal);
   const outcomes = echoed ?? (await probeAll(tcpProbe(egress, vetted, address, timeoutMs), count, signal));
-  if (outcomes === null) throw new TypeError('a TCP probe always has an outcome');
+  if (outcomes === null) throw new TypeError('a TCP probe has no outcome');
 
   const latencies = outcomes.flatMap(({ ms }) => ms ?? []);
   const replied = latencies.length > 0;

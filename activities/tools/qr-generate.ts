@@ -7,19 +7,19 @@ import { encodeBilevelPng } from '../images/png.ts';
 
 type Modules = QRCode['modules'];
 
-/** The smallest code that holds the text, split by qrcode into the shortest run of digits, capitals and UTF-8. */
+/** Creates the smallest code for the text. qrcode mixes numeric, alphanumeric and byte segments optimally. */
 function encode(text: string, level: ToolInput<typeof definition>['errorCorrection']): Modules {
   try {
     return create(text, { errorCorrectionLevel: level }).modules;
   } catch (error) {
-    // qrcode has no error type; this is the one thing it refuses in a text that is not empty.
+    // qrcode has no error types. This is its only error for non-empty text.
     if (error instanceof Error && error.message.startsWith('The amount of data is too big'))
       throw invalidInput([tooLong(level)]);
     throw error;
   }
 }
 
-/** Rows of pixels, 1 for white: modules of whole pixels, the rest a margin around them. */
+/** Draws rows of pixels, 1 is white. Modules have whole pixels; the remaining pixels form the margin. */
 function draw(modules: Modules, size: number): Buffer[] {
   const scale = Math.floor(size / leastSize(modules.size));
   const margin = Math.floor((size - scale * modules.size) / 2);
@@ -38,14 +38,14 @@ function draw(modules: Modules, size: number): Buffer[] {
   return rows;
 }
 
-/** ISO/IEC 18004. */
+/** Generates a QR code (ISO/IEC 18004) as PNG. */
 export async function run(input: ToolInput<typeof definition>): Promise<ToolOutput<typeof definition>> {
   const { text, size, errorCorrection } = input;
   const modules = encode(text, errorCorrection);
-  const least = leastSize(modules.size);
-  if (size < least)
+  const minSize = leastSize(modules.size);
+  if (size < minSize)
     throw invalidInput([
-      { pointer: '/size', message: `is too small for this text: its code takes at least ${least} pixels` },
+      { pointer: '/size', message: `is too small for this text: the code needs at least ${minSize} pixels` },
     ]);
   const png = encodeBilevelPng(size, draw(modules, size));
   return { imageBase64: png.toString('base64'), mimeType: 'image/png', size };

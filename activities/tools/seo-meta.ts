@@ -3,13 +3,13 @@ import definition from '../../schemas/tools/seo-meta.ts';
 import { readPage } from '../html/read.ts';
 import type readPageMeta from '../jobs/read-page-meta.ts';
 import type { NetworkContext } from '../runtime/context.ts';
-import type { Encoded } from '../runtime/encodedOutput.ts';
+import type { EncodedOutput } from '../runtime/encodedOutput.ts';
 
-/** Reads what one page tells search engines, whatever status it comes with. */
+/** Reads a page's metadata for search engines, whatever its HTTP status. */
 export async function run(
   { url }: ToolInput<typeof definition>,
   context: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
-): Promise<Encoded> {
+): Promise<EncodedOutput> {
   return readPage(url, context, definition.limits.workMs, (page, options) =>
     context.offload<typeof readPageMeta>('read-page-meta', { page }, options),
   );

@@ -3,20 +3,20 @@ import type definition from '../../schemas/tools/smtp-test.ts';
 import type redact from '../jobs/redact-output.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { converse, newFindings } from '../smtp/conversation.ts';
-import { redactOutput, saidIn } from '../smtp/redactOutput.ts';
+import { redactOutput, serverTextLength } from '../smtp/redactOutput.ts';
 import { isServerFault, openSession } from '../smtp/session.ts';
 
 type Output = ToolOutput<typeof definition>;
 
 const TOTAL_MS = 30_000;
-const LOOK_UP_MS = 10_000;
-/** So that a slow server is answered as such before the attempt itself is out of time. */
+const LOOKUP_MS = 10_000;
+/** Time left to report a slow server before the attempt times out. */
 const RESERVE_MS = 200;
 
-/** Characters of a server's replies beyond which they are searched in another process: the most it may say takes 100 ms. */
-const SHORT = 16 * 1024;
+/** Characters of server text above which a child process redacts it. The longest text allowed takes 100 ms. */
+const MAX_INLINE_CHARACTERS = 16 * 1024;
 
-/** Holds a conversation with a mail server up to AUTH; once that has greeted, whatever comes of it is the result. */
+/** Talks to a mail server up to AUTH. Once the server has sent its banner, its failures are part of the result. */
 export async function run(
   input: ToolInput<typeof definition>,
   { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
@@ -24,7 +24,7 @@ export async function run(
   const { host, port, username, password } = input;
   const target = egress.parseTarget(host, { kind: 'host', port, pointer: '/host' });
   const end = Math.min(deadline - RESERVE_MS, Date.now() + TOTAL_MS);
-  const vetted = await egress.vet(target, { signal, deadline: Math.min(end, Date.now() + LOOK_UP_MS) });
+  const vetted = await egress.vet(target, { signal, deadline: Math.min(end, Date.now() + LOOKUP_MS) });
   using session = await openSession(egress, vetted, { signal, deadline: end });
   const findings = newFindings(input);
   const sent: string[] = [];
@@ -37,7 +37,7 @@ export async function run(
   const secrets = [username, password].filter((secret) => secret !== undefined);
   const output = { ...findings, steps: session.steps };
   const transcript = { output, secrets, sent };
-  return secrets.length === 0 || saidIn(output) <= SHORT
+  return secrets.length === 0 || serverTextLength(output) <= MAX_INLINE_CHARACTERS
     ? redactOutput(transcript)
     : offload<typeof redact>('redact-output', transcript, { signal, deadline, isolated: true });
 }

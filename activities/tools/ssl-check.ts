@@ -13,7 +13,7 @@ import type { NetworkContext } from '../runtime/context.ts';
 type Output = ToolOutput<typeof definition>;
 
 const DAY_MS = 86_400_000;
-/** So that a slow target is answered as such before the attempt itself is out of time. */
+/** Time left to report a slow target before the attempt times out. */
 const RESERVE_MS = 200;
 
 const describe = (certificate: X509Certificate) => ({
@@ -35,7 +35,7 @@ function readCertificates(chain: readonly Buffer[]) {
   }
 }
 
-/** Speaks TLS with the host and reports what it presents. */
+/** Performs a TLS handshake with the host and reports the certificate chain that it presents. */
 export async function run(
   { host: input }: ToolInput<typeof definition>,
   { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,

@@ -2,19 +2,19 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/watermark-image.ts';
 import { downloadFile } from '../download/downloadFile.ts';
-import { imageAnswer } from '../images/answer.ts';
 import { readImageHeader } from '../images/header.ts';
+import { imageOutput } from '../images/imageOutput.ts';
 import type watermark from '../jobs/watermark.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
 const SOURCE_BYTES = 20 * 1024 * 1024;
 const SOURCE_PIXELS = 40_000_000;
-/** Of the work's time; what is left is for a picture of the largest size. */
+/** Download part of the time limit; the rest suffices for an image of the largest size. */
 const DOWNLOAD_MS = 20_000;
-/** Left for the answer to be written before the attempt itself is out of time. */
+/** Time left to return the result before the attempt times out. */
 const MARGIN_MS = 500;
 
-/** Downloads a picture and draws a text on it. */
+/** Downloads an image and draws text on it. */
 export async function run(
   { fileUrl, text, opacity, position }: ToolInput<typeof definition>,
   { egress, offload, signal, deadline: attemptEnd }: Omit<NetworkContext, 'resolver'>,
@@ -37,19 +37,19 @@ export async function run(
     deadline,
   };
   const marked = await offload<typeof watermark>('watermark', input, { signal, deadline });
-  return imageAnswer(marked, header.type, source);
+  return imageOutput(marked, header.type, source);
 }
 
 function readSupported(bytes: Buffer) {
   const read = readImageHeader(bytes);
   if (read === null || read.type === 'bmp')
-    throw new ServiceError('unsupported_source', { detail: 'The file is no PNG, JPEG or WebP.' });
+    throw new ServiceError('unsupported_source', { detail: 'The file is not a PNG, JPEG or WebP image.' });
   const { type, header } = read;
   if (header === null) throw new ServiceError('corrupt_source');
   const { width, height, frames } = header;
   if (width * height * frames > SOURCE_PIXELS)
     throw new ServiceError('source_too_large', {
-      detail: `The picture has ${width} x ${height} pixels${frames > 1 ? ` in ${frames} frames` : ''}; 40 megapixels are the limit.`,
+      detail: `The image has ${width} x ${height} pixels${frames > 1 ? ` in ${frames} frames` : ''}; the limit is 40 megapixels.`,
     });
   return { ...header, type };
 }

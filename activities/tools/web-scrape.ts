@@ -3,13 +3,13 @@ import definition from '../../schemas/tools/web-scrape.ts';
 import { readPage } from '../html/read.ts';
 import type scrapePage from '../jobs/scrape-page.ts';
 import type { NetworkContext } from '../runtime/context.ts';
-import type { Encoded } from '../runtime/encodedOutput.ts';
+import type { EncodedOutput } from '../runtime/encodedOutput.ts';
 
-/** Reads one page, whatever status it comes with. */
+/** Extracts the content of a page, whatever its HTTP status. */
 export async function run(
   { url, selector, includeText }: ToolInput<typeof definition>,
   context: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
-): Promise<Encoded> {
+): Promise<EncodedOutput> {
   return readPage(url, context, definition.limits.workMs, (page, options) =>
     context.offload<typeof scrapePage>(
       'scrape-page',

@@ -18,7 +18,7 @@ export async function run(
 ): Promise<ToolOutput<typeof definition>> {
   const limits = limitWork(context, definition.limits.workMs);
   const { egress, resource: browsers } = limits;
-  // Refuses most invalid targets before a browser is needed.
+  // Rejects most invalid targets before a browser is needed.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
   const loadMs = loadTime(limits);

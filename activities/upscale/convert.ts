@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { model, node, tensor } from './onnx.ts';
 
-/** A layer of a Keras network, as far as these use it. */
+/** A layer of a Keras network, with the options that the esrgan networks use. */
 interface Layer {
   class_name: string;
   config: {
@@ -34,7 +34,7 @@ interface Weight {
   values: Float32Array;
 }
 
-/** The weights lie one after the other in the files, in the order of the manifest (TensorFlow.js, "layers-model"). */
+/** Reads the weights, which are stored in the order of the manifest (TensorFlow.js, "layers-model"). */
 function readWeights(folder: string, { weightsManifest }: Topology): Map<string, Weight> {
   const weights = new Map<string, Weight>();
   for (const group of weightsManifest) {
@@ -42,7 +42,7 @@ function readWeights(folder: string, { weightsManifest }: Topology): Map<string,
     let at = 0;
     for (const { name, shape, dtype, quantization } of group.weights) {
       if (dtype !== 'float32' || quantization !== undefined)
-        throw new Error(`${name}: ${dtype} is not known`);
+        throw new Error(`${name}: weights of type ${dtype} are not supported`);
       const length = 4 * shape.reduce((product, size) => product * size, 1);
       weights.set(name, {
         shape,
@@ -54,7 +54,7 @@ function readWeights(folder: string, { weightsManifest }: Topology): Map<string,
   return weights;
 }
 
-/** From height, width, in, out to ONNX's out, in, height, width. */
+/** Transposes [height, width, in, out] to ONNX's [out, in, height, width]. */
 function transposeKernel({ shape, values }: Weight): Weight {
   const [height = 0, width = 0, inputs = 0, outputs = 0] = shape;
   const turned = new Float32Array(values.length);
@@ -81,9 +81,9 @@ function convertLayer(
       if (kernel === undefined || bias === undefined) throw new Error(`${name} has no weights`);
       const turned = transposeKernel(kernel);
       const [height = 0, width = 0] = turned.shape.slice(2);
-      // Without padding only what needs none: then the picture keeps its size all the way.
+      // Every convolution must preserve the size. Only 1x1 kernels do so without padding.
       if ((config.padding !== 'same' && height * width !== 1) || config.activation !== 'linear')
-        throw new Error(`${name} is not known`);
+        throw new Error(`the options of ${name} are not supported`);
       const [y, x] = [(height - 1) / 2, (width - 1) / 2];
       return [
         tensor(`${name}/kernel`, turned.shape, turned.values),
@@ -95,7 +95,7 @@ function convertLayer(
       ];
     }
     case 'Activation':
-      if (config.activation !== 'relu') throw new Error(`${config.activation} is not known`);
+      if (config.activation !== 'relu') throw new Error(`activation ${config.activation} is not supported`);
       return [node('Relu', inputs, name)];
     case 'Add':
       return [node('Add', inputs, name)];
@@ -108,7 +108,8 @@ function convertLayer(
       ];
     case 'UpSampling2D': {
       const [height = 0, width = 0] = config.size ?? [];
-      if (config.interpolation !== 'nearest') throw new Error(`${config.interpolation} is not known`);
+      if (config.interpolation !== 'nearest')
+        throw new Error(`interpolation ${config.interpolation} is not supported`);
       return [
         tensor(`${name}/scales`, [4], Float32Array.of(1, 1, height, width)),
         node('Resize', [...inputs, '', `${name}/scales`], name, {
@@ -122,19 +123,19 @@ function convertLayer(
     case 'PixelShuffle4x':
       return [node('DepthToSpace', inputs, name, { blocksize: config.scale ?? 0, mode: 'DCR' })];
     default:
-      throw new Error(`${kind} is not known`);
+      throw new Error(`layer ${kind} is not supported`);
   }
 }
 
 /**
- * Turns a network that UpscalerJS publishes for TensorFlow.js into ONNX, weights untouched, channels first.
+ * Converts a TensorFlow.js network of UpscalerJS to ONNX, with the same weights and channels first.
  *
- * @param path of its model.json
- * @returns the model; its input is the picture, [1, 3, height, width], as is its output
+ * @param path path of model.json
+ * @returns the model; its input and output are images of shape [1, 3, height, width]
  */
 export function convertModel(path: string): { bytes: Buffer; input: string; output: string } {
   const topology: unknown = JSON.parse(readFileSync(path, 'utf8'));
-  if (!isTopology(topology)) throw new Error(`${path} is no model`);
+  if (!isTopology(topology)) throw new Error(`${path} is not a model`);
   const { layers, output_layers: outputs } = topology.modelTopology.model_config.config;
   const weights = readWeights(dirname(path), topology);
   const input = layers.find(({ class_name: kind }) => kind === 'InputLayer')?.config.name;

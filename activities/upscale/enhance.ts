@@ -1,19 +1,20 @@
 import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
-import type { Network, Planes } from './network.ts';
+import type { Network, Planes } from './networkTypes.ts';
 
-/** How much of the network's picture goes into what is measured and mixed; the rest is Lanczos. */
-const SHARE = 0.5;
+/** Share of the network's output in the enhanced image before back-projection; the rest is Lanczos. */
+const NETWORK_SHARE = 0.5;
 
-/** `a + share * (b - a)`, sample by sample. */
+/** Linear interpolation `a + share * (b - a)` per sample. */
 const mix = (a: Plane, b: Plane, share: number): Plane => combine(1 - share, a, share, b);
 
-/** One step of back-projection (Irani and Peleg, 1991): what would not become the source again when reduced is taken out. */
+/** One step of back-projection (Irani and Peleg, 1991): corrects `large` by the error of its reduction to the source. */
 const backProject = (large: Plane, source: Plane, factor: number): Plane =>
   combine(1, large, 1, enlarge(combine(1, source, -1, reduce(large, factor)), factor));
 
-/** A picture by Lanczos, and with what the network and the back-projection add to it. */
 export interface Enlarged {
+  /** Lanczos only. */
   plain: Planes;
+  /** Lanczos mixed with the network's output, then back-projected. */
   enhanced: Planes;
 }
 
@@ -24,15 +25,15 @@ const each = (planes: Planes, work: (plane: Plane, channel: 0 | 1 | 2) => Plane)
 ];
 
 export async function enlargeBothWays(planes: Planes, factor: number, network: Network): Promise<Enlarged> {
-  const drawn = await network.run(planes);
+  const predicted = await network.run(planes);
   const plain = each(planes, (plane) => enlarge(plane, factor));
   const enhanced = each(plain, (plane, channel) =>
-    backProject(mix(plane, drawn[channel], SHARE), planes[channel], factor),
+    backProject(mix(plane, predicted[channel], NETWORK_SHARE), planes[channel], factor),
   );
   return { plain, enhanced };
 }
 
-/** @param weight 0 for Lanczos alone */
+/** Enlarges by a weighted mean of both results. @param weight 0 for Lanczos only, 1 for the enhanced image */
 export async function enlargeMixed(
   planes: Planes,
   factor: number,

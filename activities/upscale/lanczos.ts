@@ -1,25 +1,26 @@
-/** One channel of a picture, rows from the top. */
+/** One channel of an image, rows from the top. */
 export interface Plane {
   data: Float32Array;
   width: number;
   height: number;
 }
 
-/** `x * a + y * b`, sample by sample. */
+/** Computes `x * a + y * b` per sample. */
 export function combine(x: number, a: Plane, y: number, b: Plane): Plane {
   const data = new Float32Array(a.data.length);
   for (let at = 0; at < data.length; at++) data[at] = x * (a.data[at] ?? 0) + y * (b.data[at] ?? 0);
   return { ...a, data };
 }
 
-/** Lobes of the kernel (Duchon, 1979; three as everywhere). */
+/** Lobes of the Lanczos kernel (Duchon, 1979). Three is the usual choice. */
 const LOBES = 3;
 
 const sinc = (x: number): number => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x));
 const kernel = (x: number): number => (Math.abs(x) < LOBES ? sinc(x) * sinc(x / LOBES) : 0);
 
+/** Source samples and weights of one resampled value. */
 interface Tap {
-  /** Of the first sample, which may lie before the picture. */
+  /** Index of the first sample, which may be negative. */
   start: number;
   weights: Float64Array;
 }
@@ -27,7 +28,7 @@ interface Tap {
 const NO_WEIGHTS = new Float64Array(0);
 const NO_PLACES = new Int32Array(0);
 
-/** How a sample at `centre` comes from samples of a line, `scale` of them to a lobe; together they weigh 1. */
+/** Computes the normalized weights for a sample at `centre`, with `scale` source samples per lobe. */
 function tap(centre: number, scale: number): Tap {
   const start = Math.ceil(centre - LOBES * scale);
   const count = Math.floor(centre + LOBES * scale) - start + 1;
@@ -38,11 +39,11 @@ function tap(centre: number, scale: number): Tap {
   return { start, weights: weights.map((weight) => weight / sum) };
 }
 
-/** Where the samples of a tap are; beyond its ends a line goes on as it ends. */
+/** Returns the sample indices of a tap, clamped to the line. */
 const placesOf = ({ start, weights }: Tap, length: number): Int32Array =>
   Int32Array.from(weights, (_, i) => Math.min(length - 1, Math.max(0, start + i)));
 
-/** Row by row, so that what is read and written lies together in memory. */
+/** Resamples each row. Processes row by row for locality of memory access. */
 function alongRows({ data, width, height }: Plane, taps: readonly Tap[]): Plane {
   const out = new Float32Array(height * taps.length);
   const places = taps.map((it) => placesOf(it, width));
@@ -59,7 +60,7 @@ function alongRows({ data, width, height }: Plane, taps: readonly Tap[]): Plane 
   return { data: out, width: taps.length, height };
 }
 
-/** The same down the columns, whole rows at a time. */
+/** Resamples each column, a whole row at a time. */
 function alongColumns({ data, width, height }: Plane, taps: readonly Tap[]): Plane {
   const out = new Float32Array(width * taps.length);
   for (const [index, it] of taps.entries()) {
@@ -76,13 +77,13 @@ function alongColumns({ data, width, height }: Plane, taps: readonly Tap[]): Pla
 const tapsOf = (length: number, centre: (index: number) => number, scale: number): Tap[] =>
   Array.from({ length }, (_, index) => tap(centre(index), scale));
 
-/** A plane `factor` times as large. */
+/** Enlarges a plane by a factor. */
 export function enlarge(plane: Plane, factor: number): Plane {
   const taps = (length: number) => tapsOf(length * factor, (index) => (index + 0.5) / factor - 0.5, 1);
   return alongColumns(alongRows(plane, taps(plane.width)), taps(plane.height));
 }
 
-/** A plane a `factor`th as large, without aliasing; what is left over at the far sides is left out. */
+/** Reduces a plane by a factor without aliasing. Remaining pixels at the right and bottom are dropped. */
 export function reduce(plane: Plane, factor: number): Plane {
   const taps = (length: number) =>
     tapsOf(Math.floor(length / factor), (index) => (index + 0.5) * factor - 0.5, factor);

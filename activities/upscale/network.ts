@@ -2,29 +2,19 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { convertModel } from './convert.ts';
 import type { Plane } from './lanczos.ts';
+import type { Factor, Network, Planes } from './networkTypes.ts';
 
-export const FACTORS = [2, 4] as const;
-export type Factor = (typeof FACTORS)[number];
-
-/** Red, green and blue, from 0 to 255. */
-export type Planes = readonly [Plane, Plane, Plane];
-
-/** A network that makes pictures larger. */
-export interface Network {
-  run(planes: Planes): Promise<Planes>;
-}
-
-/** UpscalerJS's esrgan network of a factor, by the table in test/quality/upscale.md. */
+/** Variant of UpscalerJS's esrgan network per factor, chosen by the table in test/quality/upscale.md. */
 export const MODEL = { 2: 'slim', 4: 'slim' } as const satisfies Record<Factor, string>;
 
-/** Where UpscalerJS keeps the network for a factor. */
+/** Returns the path of UpscalerJS's network for a factor. */
 export function modelPath(factor: Factor): string {
   const entry = createRequire(import.meta.url).resolve(`@upscalerjs/esrgan-${MODEL[factor]}`);
   const [folder] = entry.split(join('/', 'dist', '/'));
   return join(folder ?? dirname(entry), 'models', `x${factor}`, 'model.json');
 }
 
-/** Channels apart, one after the other. */
+/** Concatenates the channels. */
 function pack(planes: Planes): Float32Array {
   const [{ data }] = planes;
   const packed = new Float32Array(3 * data.length);
@@ -32,7 +22,7 @@ function pack(planes: Planes): Float32Array {
   return packed;
 }
 
-/** Cut off at black and white, as UpscalerJS does it. */
+/** Splits the channels and clamps samples to 0 to 255, as UpscalerJS does. */
 function unpack(data: Float32Array, width: number, height: number): Planes {
   for (let at = 0; at < data.length; at++) data[at] = Math.min(255, Math.max(0, data[at] ?? 0));
   const plane = (channel: number): Plane => ({
@@ -44,12 +34,12 @@ function unpack(data: Float32Array, width: number, height: number): Planes {
 }
 
 /**
- * A network of UpscalerJS on ONNX Runtime: the same weights, some twenty times as fast as TensorFlow.js.
+ * Opens a network of UpscalerJS on ONNX Runtime, which is about 20 times as fast as TensorFlow.js.
  *
- * @param path of its model.json
- * @throws where ONNX Runtime has no library for this system
+ * @param path path of model.json
+ * @throws Error when ONNX Runtime does not support this platform
  */
-export async function openFast(factor: Factor, path = modelPath(factor)): Promise<Network> {
+export async function openOnnxNetwork(factor: Factor, path = modelPath(factor)): Promise<Network> {
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
   const { bytes, input, output } = convertModel(path);
   const session = await InferenceSession.create(bytes, { executionProviders: ['cpu'] });
@@ -58,7 +48,7 @@ export async function openFast(factor: Factor, path = modelPath(factor)): Promis
       const [{ width, height }] = planes;
       const feed = new Tensor('float32', pack(planes), [1, 3, height, width]);
       const { [output]: result } = await session.run({ [input]: feed });
-      if (!(result?.data instanceof Float32Array)) throw new Error('the network gave no picture');
+      if (!(result?.data instanceof Float32Array)) throw new Error('the network returned no image');
       return unpack(result.data, width * factor, height * factor);
     },
   };
@@ -66,17 +56,17 @@ export async function openFast(factor: Factor, path = modelPath(factor)): Promis
 
 const opened = new Map<Factor, Promise<Network>>();
 
-/** The fast one where it runs, else UpscalerJS's own. Kept for as long as the process runs. */
+/** Opens a network on ONNX Runtime, or on TensorFlow.js if that fails. Cached for the lifetime of the process. */
 export function openNetwork(factor: Factor): Promise<Network> {
-  const earlier = opened.get(factor);
-  if (earlier !== undefined) return earlier;
-  const network = openFast(factor).catch(() => openSlow(factor));
+  const cached = opened.get(factor);
+  if (cached !== undefined) return cached;
+  const network = openOnnxNetwork(factor).catch(() => loadReference(factor));
   opened.set(factor, network);
   network.catch(() => opened.delete(factor));
   return network;
 }
 
-async function openSlow(factor: Factor): Promise<Network> {
+async function loadReference(factor: Factor): Promise<Network> {
   const { openReference } = await import('./reference.ts');
   return openReference(factor);
 }

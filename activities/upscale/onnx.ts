@@ -1,6 +1,7 @@
 import { block, integer } from './protobuf.ts';
 
-/** Part of an ONNX graph; the numbers are the fields of onnx.proto (IR version 8, operators of version 13). */
+// Writes ONNX graphs. The field numbers are those of onnx.proto.
+
 const IR_VERSION = 8;
 const OPERATORS = 13;
 const FLOAT = 1;
@@ -23,7 +24,7 @@ function attribute(name: string, value: Attribute): Buffer {
   return block(5, [block(ATTRIBUTE.name, name), ...parts]);
 }
 
-/** A node, named like its one output. */
+/** Encodes a node, named like its only output. */
 export const node = (
   operator: string,
   inputs: readonly string[],
@@ -38,7 +39,7 @@ export const node = (
     ...Object.entries(attributes).map(([name, value]) => attribute(name, value)),
   ]);
 
-/** A constant of 32-bit floats. */
+/** Encodes a constant of 32-bit floats. */
 export const tensor = (name: string, shape: readonly number[], values: Float32Array): Buffer =>
   block(5, [
     ...shape.map((size) => integer(1, size)),
@@ -47,8 +48,8 @@ export const tensor = (name: string, shape: readonly number[], values: Float32Ar
     block(9, new Uint8Array(values.buffer, values.byteOffset, values.byteLength)),
   ]);
 
-/** Floats of shape [1, 3, height, width], both free. */
-function picture(field: number, name: string, suffix: string): Buffer {
+/** Encodes an input or output: floats of shape [1, 3, height, width] with free height and width. */
+function imageValue(field: number, name: string, suffix: string): Buffer {
   const shape = [
     block(1, [integer(1, 1)]),
     block(1, [integer(1, 3)]),
@@ -58,10 +59,10 @@ function picture(field: number, name: string, suffix: string): Buffer {
   return block(field, [block(1, name), block(2, [block(1, [integer(1, FLOAT), block(2, shape)])])]);
 }
 
-/** @param parts nodes in an order in which each finds its inputs, and tensors */
+/** Encodes a model. @param parts tensors, and nodes in topological order */
 export const model = (parts: readonly Buffer[], input: string, output: string): Buffer =>
   Buffer.concat([
     integer(1, IR_VERSION),
-    block(7, [block(2, 'upscale'), ...parts, picture(11, input, ''), picture(12, output, '-out')]),
+    block(7, [block(2, 'upscale'), ...parts, imageValue(11, input, ''), imageValue(12, output, '-out')]),
     block(8, [block(1, ''), integer(2, OPERATORS)]),
   ]);

@@ -1,4 +1,4 @@
-/** Writes what ONNX files are made of: the wire format of Protocol Buffers, as far as a network needs it. */
+// Encodes the wire format of Protocol Buffers, as far as ONNX networks need it.
 
 function varint(value: number): Buffer {
   const bytes: number[] = [];
@@ -8,11 +8,11 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** A field that is an integer, not negative. */
+/** Encodes a field with a non-negative integer. */
 export const integer = (field: number, value: number): Buffer =>
   Buffer.concat([varint(field * 8), varint(value)]);
 
-/** A field that is a text, bytes, or a message of fields. */
+/** Encodes a length-delimited field: a string, bytes, or a nested message. */
 export function block(field: number, content: string | Uint8Array | readonly Buffer[]): Buffer {
   const bytes =
     content instanceof Uint8Array

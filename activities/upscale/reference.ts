@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plane } from './lanczos.ts';
-import type { Factor, Network } from './network.ts';
+import type { Factor, Network } from './networkTypes.ts';
 
 type ModelDefinition = object;
 interface Reference {
-  upscale(picture: object, options: { output: 'tensor' }): Promise<import('@tensorflow/tfjs-node').Tensor>;
+  upscale(image: object, options: { output: 'tensor' }): Promise<import('@tensorflow/tfjs-node').Tensor>;
 }
 
-// By require: as modules these packages name files that Node does not find.
+// Loaded with require because the ES module builds of these packages import files that Node cannot resolve.
 const require = createRequire(import.meta.url);
 const tf: typeof import('@tensorflow/tfjs-node') = require('@tensorflow/tfjs-node');
 const {
@@ -25,10 +25,10 @@ const Upscaler: new (options: { model: ModelDefinition }) => Reference = require
 setWasmPaths(`${dirname(require.resolve('@tensorflow/tfjs-backend-wasm'))}/`);
 await tf.setBackend('wasm');
 
-/** TensorFlow.js knows no files of its own in Node. */
+// This build of TensorFlow.js cannot load files in Node.
 tf.io.registerLoadRouter((url) => {
   const [address] = [url].flat();
-  if (address?.startsWith('file://') !== true) throw new Error(`${address} is no file`);
+  if (address?.startsWith('file://') !== true) throw new Error(`${address} is not a file URL`);
   const path = fileURLToPath(address);
   return {
     async load() {
@@ -41,7 +41,7 @@ tf.io.registerLoadRouter((url) => {
   };
 });
 
-/** The network as UpscalerJS itself runs it, on TensorFlow.js in WebAssembly: about twenty times as slow. */
+/** Opens the network as UpscalerJS runs it, on TensorFlow.js in WebAssembly. About 20 times as slow as ONNX Runtime. */
 export async function openReference(factor: Factor): Promise<Network> {
   const upscaler = new Upscaler({ model: models[factor] });
   return {

@@ -1,15 +1,15 @@
-import type { Picture } from '../images/decode.ts';
+import type { DecodedImage } from '../images/decode.ts';
 import { enlargeMixed } from './enhance.ts';
-import { clearInvisible, fillInvisible } from './invisible.ts';
 import { combine, enlarge, type Plane } from './lanczos.ts';
-import type { Factor, Network, Planes } from './network.ts';
+import type { Factor, Network, Planes } from './networkTypes.ts';
+import { clearTransparent, fillTransparent } from './transparency.ts';
 import { measureWeight } from './weight.ts';
 
-/** Pixels a side of what is enlarged at once, without its border: more takes memory, less does the border too often. */
+/** Tile size without border, pixels. Larger tiles need more memory; smaller ones compute more border pixels. */
 const TILE = 384;
 /**
- * Pixels around a tile that are computed with it and thrown away. The network looks 10 pixels far, Lanczos 3, and the
- * back-projection applies Lanczos twice more: nothing from beyond reaches the tile, so that tiles show no seams.
+ * Pixels around a tile that are computed and discarded, so that tiles have no seams. Must cover the receptive field: 10
+ * pixels for the network, 3 for Lanczos, and two more Lanczos filters for back-projection.
  */
 const BORDER = 20;
 
@@ -20,8 +20,8 @@ interface Area {
   height: number;
 }
 
-/** Samples of one channel within an area, from 0 to 255. */
-function cut({ data, width, channels }: Picture, channel: number, area: Area): Plane {
+/** Extracts one channel of an area, scaled to 0 to 255. */
+function cut({ data, width, channels }: DecodedImage, channel: number, area: Area): Plane {
   const depth = data instanceof Uint16Array ? 257 : 1;
   const part = new Float32Array(area.width * area.height);
   for (let y = 0; y < area.height; y++)
@@ -31,17 +31,15 @@ function cut({ data, width, channels }: Picture, channel: number, area: Area): P
   return { data: part, width: area.width, height: area.height };
 }
 
-/** Grey is three equal colours to the network. */
-function cutColours(picture: Picture, area: Area): Planes {
-  const first = cut(picture, 0, area);
-  return picture.channels <= 2
-    ? [first, first, first]
-    : [first, cut(picture, 1, area), cut(picture, 2, area)];
+/** Extracts the colours of an area. Grey becomes three equal channels for the network. */
+function cutColours(image: DecodedImage, area: Area): Planes {
+  const first = cut(image, 0, area);
+  return image.channels <= 2 ? [first, first, first] : [first, cut(image, 1, area), cut(image, 2, area)];
 }
 
-/** Puts the part of a plane that starts at `skip` into a channel. */
+/** Writes the part of a plane that starts at `skip` into an area of a channel. */
 function paste(
-  into: Picture,
+  into: DecodedImage,
   channel: number,
   plane: Plane,
   area: Area,
@@ -62,46 +60,46 @@ function paste(
 
 const average = ([a, b, c]: Planes): Plane => combine(1 / 3, combine(1, a, 1, b), 1 / 3, c);
 
-function* tilesOf(picture: Picture, tile: number): Generator<{ core: Area; whole: Area }> {
-  for (let top = 0; top < picture.height; top += tile)
-    for (let left = 0; left < picture.width; left += tile) {
-      const right = Math.min(picture.width, left + tile);
-      const bottom = Math.min(picture.height, top + tile);
+function* tilesOf(image: DecodedImage, tile: number): Generator<{ core: Area; whole: Area }> {
+  for (let top = 0; top < image.height; top += tile)
+    for (let left = 0; left < image.width; left += tile) {
+      const right = Math.min(image.width, left + tile);
+      const bottom = Math.min(image.height, top + tile);
       const outer = { left: Math.max(0, left - BORDER), top: Math.max(0, top - BORDER) };
       yield {
         core: { left, top, width: right - left, height: bottom - top },
         whole: {
           ...outer,
-          width: Math.min(picture.width, right + BORDER) - outer.left,
-          height: Math.min(picture.height, bottom + BORDER) - outer.top,
+          width: Math.min(image.width, right + BORDER) - outer.left,
+          height: Math.min(image.height, bottom + BORDER) - outer.top,
         },
       };
     }
 }
 
 /**
- * A picture `factor` times as large: by Lanczos, sharpened by the network as far as that brings this picture nearer to
- * what it shows. Transparency is enlarged apart, by Lanczos; the colours of what is invisible have no part in the others.
+ * Enlarges an image by Lanczos and sharpens it with the network, weighted by how well the network restores this image.
+ * Alpha is enlarged separately, by Lanczos. Colours of transparent pixels do not affect visible ones.
  *
- * @param tile pixels a side
+ * @param tile tile size, pixels
  */
 export async function upscale(
-  picture: Picture,
+  image: DecodedImage,
   factor: Factor,
   network: Network,
   tile = TILE,
-): Promise<Picture> {
-  const { width, height, channels } = picture;
+): Promise<DecodedImage> {
+  const { width, height, channels } = image;
   const samples = width * height * factor * factor * channels;
-  const large: Picture = {
-    ...picture,
-    data: picture.data instanceof Uint16Array ? new Uint16Array(samples) : new Uint8Array(samples),
+  const large: DecodedImage = {
+    ...image,
+    data: image.data instanceof Uint16Array ? new Uint16Array(samples) : new Uint8Array(samples),
     width: width * factor,
     height: height * factor,
   };
-  const filled = fillInvisible(picture);
+  const filled = fillTransparent(image);
   const weight = await measureWeight(cutColours(filled, { left: 0, top: 0, width, height }), factor, network);
-  for (const { core, whole } of tilesOf(picture, tile)) {
+  for (const { core, whole } of tilesOf(image, tile)) {
     const area = {
       left: core.left * factor,
       top: core.top * factor,
@@ -113,8 +111,8 @@ export async function upscale(
     if (channels <= 2) paste(large, 0, average(colours), area, skip);
     else for (const [channel, plane] of colours.entries()) paste(large, channel, plane, area, skip);
     if (channels % 2 === 0)
-      paste(large, channels - 1, enlarge(cut(picture, channels - 1, whole), factor), area, skip);
+      paste(large, channels - 1, enlarge(cut(image, channels - 1, whole), factor), area, skip);
   }
-  if (filled !== picture) clearInvisible(large);
+  if (filled !== image) clearTransparent(large);
   return large;
 }

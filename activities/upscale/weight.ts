@@ -1,23 +1,23 @@
 import { enlargeBothWays } from './enhance.ts';
 import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
-import type { Network, Planes } from './network.ts';
+import type { Network, Planes } from './networkTypes.ts';
 
-/** Of the weight that is best one size below: the next size is never quite like it. */
-const CAUTION = 0.5;
-const MOST = 0.7;
+/** Damps the weight that is best for the reduced image, because the full size never behaves exactly alike. */
+const DAMPING = 0.5;
+const MAX_WEIGHT = 0.7;
 /**
- * What the finest details of the picture must hold at least of the energy of those one size coarser. With less the
- * picture is blurred, has nothing finer to be found, and Lanczos is as good as it gets.
+ * Minimum energy of the finest details relative to those one scale coarser. Below it the image is blurred: there are no
+ * finer details to restore, and Lanczos is the best method.
  */
-const SHARP = 0.35;
-/** Energy that rounding to 8 bits alone may leave. */
-const FAINT = 0.25;
-/** Pixels a side that are measured: the middle of a larger picture. */
-const MEASURED = 768;
-/** Pixels a side that must be left after reducing twice. */
-const LEAST = 4;
+const SHARPNESS = 0.35;
+/** Energy that rounding to 8 bits can cause. */
+const ROUNDING_ENERGY = 0.25;
+/** Measures at most this many pixels per side, from the centre of the image. */
+const MAX_MEASURED = 768;
+/** Minimum side in pixels after reducing twice. */
+const MIN_REDUCED_SIDE = 4;
 
-/** ITU-R BT.601. */
+/** Luma weights of ITU-R BT.601. */
 const LUMA = [0.299, 0.587, 0.114] as const;
 
 const lumaOf = ([red, green, blue]: Planes): Plane =>
@@ -32,10 +32,10 @@ function crop({ data, width }: Plane, left: number, top: number, size: Omit<Plan
   return { data: part, ...size };
 }
 
-/** The middle, of sides that divide by `unit`. */
-function middle(planes: Planes, unit: number): Planes {
+/** Crops the centre, with sides that are multiples of `unit`. */
+function cropCentre(planes: Planes, unit: number): Planes {
   const [{ width, height }] = planes;
-  const side = (length: number) => Math.min(length, MEASURED) - (Math.min(length, MEASURED) % unit);
+  const side = (length: number) => Math.min(length, MAX_MEASURED) - (Math.min(length, MAX_MEASURED) % unit);
   const size = { width: side(width), height: side(height) };
   const [left, top] = [(width - size.width) >> 1, (height - size.height) >> 1];
   const cut = (plane: Plane) => crop(plane, left, top, size);
@@ -49,21 +49,21 @@ function product(a: Plane, b: Plane): number {
 }
 const difference = (a: Plane, b: Plane): Plane => combine(1, a, -1, b);
 const energy = (plane: Plane): number => product(plane, plane) / plane.data.length;
-/** What 8 bits can hold. */
+/** Rounds and clamps samples to 8 bits. */
 const round = (plane: Plane): Plane => ({
   ...plane,
   data: new Float32Array(new Uint8ClampedArray(plane.data)),
 });
 
 /**
- * How much of the network to use for a picture, from what it does for the picture itself: that is reduced, enlarged again
- * both ways, and the mixture that comes nearest to the original in luma (least squares) is taken with caution. 0 where the
- * network does harm, where the picture is blurred, and where it is too small to tell.
+ * Chooses the network's weight for an image: reduces the image, enlarges it again with and without the network, finds the
+ * mix that is nearest to the original in luma (least squares), and damps it. Returns 0 when the network makes the image
+ * worse, or when the image is blurred or too small to measure.
  */
 export async function measureWeight(planes: Planes, factor: number, network: Network): Promise<number> {
-  const original = middle(planes, factor * factor);
+  const original = cropCentre(planes, factor * factor);
   const [{ width, height }] = original;
-  if (Math.min(width, height) < LEAST * factor * factor) return 0;
+  if (Math.min(width, height) < MIN_REDUCED_SIDE * factor * factor) return 0;
   const small: Planes = [
     round(reduce(original[0], factor)),
     round(reduce(original[1], factor)),
@@ -75,9 +75,9 @@ export async function measureWeight(planes: Planes, factor: number, network: Net
 
   const coarse = lumaOf(small);
   const coarseMissing = difference(coarse, enlarge(round(reduce(coarse, factor)), factor));
-  if (energy(missing) <= Math.max(FAINT, SHARP * energy(coarseMissing))) return 0;
+  if (energy(missing) <= Math.max(ROUNDING_ENERGY, SHARPNESS * energy(coarseMissing))) return 0;
 
   const added = difference(lumaOf(enhanced), base);
   const best = product(missing, added) / Math.max(product(added, added), Number.EPSILON);
-  return Math.min(MOST, Math.max(0, CAUTION * best));
+  return Math.min(MAX_WEIGHT, Math.max(0, DAMPING * best));
 }

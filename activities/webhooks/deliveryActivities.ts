@@ -12,10 +12,11 @@ import type { DeliveryAttemptDoc, WebhookEndpointDoc } from '../../store/webhook
 import { signingSecrets } from '../../store/webhookEndpoints.ts';
 import type { DeliveryActivities } from '../../workflows/types.ts';
 
-/** From the look-up of the name to the end of the response's headers. */
+/** Time limit for an attempt, from the DNS lookup on. */
 const RESPONSE_MS = 10_000;
+/** Stored part of the response body. */
 const KEPT_BYTES = 16 * 1024;
-/** Well within the workflow's heartbeat time-out. */
+/** Well below the workflow's heartbeat timeout. */
 const HEARTBEAT_MS = 2000;
 
 export interface DeliveryServices {
@@ -23,7 +24,7 @@ export interface DeliveryServices {
   keyring: Keyring;
   attempts: DeliveryAttempts;
   egress: Guard;
-  /** Whether endpoints on `localhost` are posted to; else only `npm run listen` reaches them. */
+  /** Whether deliveries to `localhost` are sent. If not, only `npm run listen` forwards them. */
   localhost: boolean;
 }
 
@@ -31,7 +32,7 @@ type Posted = Pick<DeliveryAttemptDoc, 'statusCode' | 'error' | 'durationMs' | '
   body: string | null;
 };
 
-/** Seconds or a date (RFC 9110, 10.2.3), of the statuses that it is meant for. */
+/** Reads Retry-After (RFC 9110, 10.2.3) of a 429 or 503 response, in milliseconds; null otherwise. */
 function readRetryAfter(response: GuardedResponse): number | null {
   const text = response.header('retry-after');
   if (text === null || (response.status !== 429 && response.status !== 503)) return null;
@@ -39,7 +40,7 @@ function readRetryAfter(response: GuardedResponse): number | null {
   return Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : null;
 }
 
-/** As much of the body as is kept; what breaks off was there until then. */
+/** Reads the stored part of the body. If the response breaks off, returns what has been received. */
 async function readBody(response: GuardedResponse): Promise<string> {
   const chunks: Buffer[] = [];
   try {
@@ -50,7 +51,7 @@ async function readBody(response: GuardedResponse): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** One POST. Whatever the receiver does is an answer here. @throws the signal's reason */
+/** Sends one POST. Failures of the receiver are part of the result. @throws the signal's reason */
 async function post(
   { egress, keyring, localhost }: DeliveryServices,
   endpoint: WebhookEndpointDoc,
@@ -66,7 +67,7 @@ async function post(
     ['Accept-Encoding', 'identity'],
     ...signatureHeaders(message, signingSecrets(keyring, endpoint, now)),
   ];
-  const began = performance.now();
+  const startedAt = performance.now();
   try {
     const target = egress.parseTarget(endpoint.url, { kind: 'url', pointer: '/url' });
     if (!localhost && isLocalhost(endpoint.url)) throw new ServiceError('target_refused');
@@ -90,7 +91,7 @@ async function post(
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const durationMs = Math.round(performance.now() - began);
+    const durationMs = Math.round(performance.now() - startedAt);
     return {
       statusCode: null,
       error: `${error.code}: ${error.detail}`,
@@ -103,7 +104,7 @@ async function post(
 
 const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
 
-/** The activity of the `delivery` pool: endpoint, URL and secrets are read at each attempt, which is then recorded. */
+/** Activity of the `delivery` pool. Reads endpoint, URL and secrets at each attempt and records the attempt. */
 export const createDeliveryActivities = (services: DeliveryServices): DeliveryActivities => ({
   async deliver({ endpointId, deliveryId, attempt }) {
     const { store, attempts } = services;
@@ -114,14 +115,14 @@ export const createDeliveryActivities = (services: DeliveryServices): DeliveryAc
       attemptId: id,
       retryAfterMs,
     });
-    // A worker that died after it had written this down did all that was to be done.
-    const earlier = await attempts.find(id);
-    if (earlier !== null) return asResult(earlier);
+    // A retried activity does not post again if the attempt is already recorded.
+    const recorded = await attempts.find(id);
+    if (recorded !== null) return asResult(recorded);
     const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
     const delivery = await store.deliveries.findOne({ _id: deliveryId });
     if (endpoint === null || endpoint.state === 'disabled' || delivery === null) return { kind: 'unsent' };
     const event = await store.events.findOne({ _id: delivery.eventId });
-    if (event === null) throw new Error(`no event ${delivery.eventId}`);
+    if (event === null) throw new Error(`event ${delivery.eventId} does not exist`);
 
     const at = new Date();
     const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);

@@ -6,7 +6,7 @@ import type { EndpointActivities } from '../../workflows/types.ts';
 
 export const workflowIdOf = (endpointId: string): string => `webhook-${endpointId}`;
 
-/** By signals, which start a workflow where none runs. */
+/** Wakes endpoint workflows by signal, starting a workflow if it is not running. */
 export const createChannel = (client: Client, localhost: boolean): Channel => ({
   localhost,
   async wake(endpointId) {
@@ -21,15 +21,15 @@ export const createChannel = (client: Client, localhost: boolean): Channel => ({
   },
 });
 
-/** The books of the webhook endpoints, as local activities of the orchestrator. */
+/** Database steps of the webhook endpoints as local activities of the orchestrator. */
 export const createEndpointActivities = (
   store: Store,
   channel: Channel,
   scheduleMs: readonly number[],
 ): EndpointActivities => ({
   async takeTurn(turn) {
-    const answer = await takeTurn(store, turn);
-    return answer === null ? null : { ...answer, scheduleMs: [...scheduleMs] };
+    const state = await takeTurn(store, turn);
+    return state === null ? null : { ...state, scheduleMs: [...scheduleMs] };
   },
   resend: (endpointId, wanted) => resend(store, endpointId, wanted),
   prepareTest: (endpointId, testId) => prepareTest(store, endpointId, testId),

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import type { Planes } from '../../activities/upscale/network.ts';
+import type { Planes } from '../../activities/upscale/networkTypes.ts';
 import { openReference } from '../../activities/upscale/reference.ts';
 import { costsOf, makeBomb, startFiles } from '../helpers/images.ts';
 import { loadTool } from '../helpers/tool.ts';

@@ -58,7 +58,7 @@ export async function openQuotesRig(feed: Pick<Feed, 'port' | 'env'>): Promise<Q
     allow: [parseAllow(`127.0.0.1:${feed.port}`)],
     ownPorts: [],
   });
-  const ask = createFeeds({
+  const fetchFeed = createFeeds({
     egress,
     goldFeedUrl: feed.env.GOLD_FEED_URL,
     fxFeedUrl: feed.env.FX_FEED_URL,
@@ -67,7 +67,7 @@ export async function openQuotesRig(feed: Pick<Feed, 'port' | 'env'>): Promise<Q
     owner.adopt(
       createQuotes({
         store: createQuoteStore(store),
-        ask,
+        fetchFeed,
         onFault: (name, error) => faults.push(`${name}: ${error}`),
       }),
       (it) => it.close(),

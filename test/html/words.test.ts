@@ -1,16 +1,16 @@
 import test from 'ava';
 import { isHtml } from '../../activities/html/sniff.ts';
-import { countWords, cutText } from '../../activities/html/words.ts';
+import { countWords, truncateText } from '../../activities/html/words.ts';
 
 test('text is cut between words, by code points', (t) => {
-  t.is(cutText('one two three', 100), 'one two three');
-  t.is(cutText('one two three', 13), 'one two three');
-  t.is(cutText('one two three', 12), 'one two');
-  t.is(cutText('one two three', 7), 'one two');
-  t.is(cutText('one two three', 8), 'one two');
-  t.is(cutText('😀😀😀', 2), '😀😀');
-  t.is(cutText('abcdef', 3), 'abc');
-  t.is(cutText('', 3), '');
+  t.is(truncateText('one two three', 100), 'one two three');
+  t.is(truncateText('one two three', 13), 'one two three');
+  t.is(truncateText('one two three', 12), 'one two');
+  t.is(truncateText('one two three', 7), 'one two');
+  t.is(truncateText('one two three', 8), 'one two');
+  t.is(truncateText('😀😀😀', 2), '😀😀');
+  t.is(truncateText('abcdef', 3), 'abc');
+  t.is(truncateText('', 3), '');
 });
 
 test('words follow the Unicode rules', (t) => {

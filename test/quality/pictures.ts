@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import type { Picture } from '../../activities/images/decode.ts';
+import type { DecodedImage } from '../../activities/images/decode.ts';
 
 const SKIMAGE = 'scikit-image==0.26.0';
 /** Test charts of a few pixels, and what is no picture of its own. */
@@ -56,7 +56,7 @@ export function fetchCollection(): Collection {
   }
 }
 
-export async function pictureOf(bytes: Buffer): Promise<Picture> {
+export async function pictureOf(bytes: Buffer): Promise<DecodedImage> {
   const { data, info } = await sharp(bytes)
     .toColourspace('srgb')
     .removeAlpha()

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import sharp, { type KernelEnum } from 'sharp';
-import type { Picture } from '../../activities/images/decode.ts';
+import type { DecodedImage } from '../../activities/images/decode.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
-import { FACTORS, type Factor, MODEL, type Network, openFast } from '../../activities/upscale/network.ts';
+import { MODEL, openOnnxNetwork } from '../../activities/upscale/network.ts';
+import { FACTORS, type Factor, type Network } from '../../activities/upscale/networkTypes.ts';
 import { upscale } from '../../activities/upscale/upscale.ts';
 import { type Collection, fetchCollection, MODELS, middleOf, pictureOf } from './pictures.ts';
 
@@ -18,7 +19,7 @@ const SIDE = 512;
 const REDUCED = 64;
 const OUTPUT_MEGAPIXELS = 16;
 
-type Rgb = Pick<Picture, 'data' | 'width' | 'height'>;
+type Rgb = Pick<DecodedImage, 'data' | 'width' | 'height'>;
 
 /** ITU-R BT.601. */
 const luma = ({ data }: Rgb, at: number): number =>
@@ -30,7 +31,7 @@ function psnr(made: Rgb, wanted: Rgb): number {
   return 10 * Math.log10(255 ** 2 / (sum / (wanted.data.length / 3)));
 }
 
-const planesOf = ({ data, width, height }: Picture): [Plane, Plane, Plane] => {
+const planesOf = ({ data, width, height }: DecodedImage): [Plane, Plane, Plane] => {
   const plane = (channel: number) => ({
     data: Float32Array.from(data).filter((_, at) => at % 3 === channel),
     width,
@@ -50,8 +51,8 @@ function join(planes: readonly Plane[]): Rgb {
 }
 
 interface Pair {
-  small: Picture;
-  wanted: Picture;
+  small: DecodedImage;
+  wanted: DecodedImage;
   /** Of Lanczos alone. */
   plain: number;
 }
@@ -105,7 +106,7 @@ async function compareModels({ pictures, modelPath }: Collection): Promise<strin
   const rows: string[][] = [];
   for (const factor of FACTORS)
     for (const model of MODELS) {
-      const network = await openFast(factor, modelPath(model, factor));
+      const network = await openOnnxNetwork(factor, modelPath(model, factor));
       const name = model === MODEL[factor] ? `**${model}**` : model;
       rows.push([`${factor}x`, name, ...(await judge(network, factor, pictures))]);
       console.log(rows.at(-1)?.join('  '));
@@ -115,7 +116,7 @@ async function compareModels({ pictures, modelPath }: Collection): Promise<strin
 }
 
 async function comparePictures(factor: Factor, { pictures, modelPath }: Collection) {
-  const network = await openFast(factor, modelPath(MODEL[factor], factor));
+  const network = await openOnnxNetwork(factor, modelPath(MODEL[factor], factor));
   const gains: number[] = [];
   const rows: string[][] = [];
   for (const path of pictures) {

@@ -116,7 +116,7 @@ test.serial('a page that still navigates away is not captured', async (t) => {
   const leave =
     '<iframe id="f"></iframe><script>onload=()=>f.contentWindow.History.prototype.go.call(history,-1)</script>';
   const { members } = await t.throwsAsync<ServiceError>(draw(leave), { code: 'invalid_input' });
-  t.deepEqual(members.errors, [{ pointer: '/html', message: 'leaves its own page' }]);
+  t.deepEqual(members.errors, [{ pointer: '/html', message: 'navigates away from its own page' }]);
 });
 
 test.serial('relative and http references are not even resolved', async (t) => {

@@ -1,10 +1,11 @@
 import test from 'ava';
 import sharp, { type Sharp } from 'sharp';
 import type { Job, Offload } from '../../activities/decoders/offload.ts';
-import type { Picture } from '../../activities/images/decode.ts';
+import type { DecodedImage } from '../../activities/images/decode.ts';
 import { pngChunk } from '../../activities/images/png.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
-import { openFast, openNetwork, type Planes } from '../../activities/upscale/network.ts';
+import { openNetwork, openOnnxNetwork } from '../../activities/upscale/network.ts';
+import type { Planes } from '../../activities/upscale/networkTypes.ts';
 import { openReference } from '../../activities/upscale/reference.ts';
 import { upscale } from '../../activities/upscale/upscale.ts';
 import { ServiceError } from '../../schemas/errors.ts';
@@ -37,7 +38,7 @@ const drawing = (width: number, height: number) =>
     ),
   ).removeAlpha();
 
-const pictureOf = async (image: Sharp): Promise<Picture> => {
+const pictureOf = async (image: Sharp): Promise<DecodedImage> => {
   const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
   return { ...info, data, frames: 1, icc: null, chromaSubsampling: null, delay: [], loop: 0 };
 };
@@ -49,9 +50,9 @@ const worstOf = (a: Samples, b: Samples): number =>
 const samplesOf = (data: Samples, channel: number): Float32Array =>
   Float32Array.from(data).filter((_, at) => at % 3 === channel);
 /** The alpha channel of an image with four channels. */
-const samplesOfAlpha = ({ data }: Picture): Uint8Array =>
+const samplesOfAlpha = ({ data }: DecodedImage): Uint8Array =>
   Uint8Array.from(data.filter((_, at) => at % 4 === 3));
-const planeOf = ({ data, width, height }: Picture, channel: number): Plane => ({
+const planeOf = ({ data, width, height }: DecodedImage, channel: number): Plane => ({
   data: samplesOf(data, channel),
   width,
   height,
@@ -63,7 +64,7 @@ for (const factor of [2, 4] as const) {
     const [width, height] = [37, 23];
     const plane = () => ({ data: Float32Array.from(random.bytes(width * height)), width, height });
     const planes: Planes = [plane(), plane(), plane()];
-    const [fast, slow] = [await openFast(factor), await openReference(factor)];
+    const [fast, slow] = [await openOnnxNetwork(factor), await openReference(factor)];
     const [made, wanted] = [await fast.run(planes), await slow.run(planes)];
     for (const [channel, { data }] of wanted.entries()) {
       t.is(data.length, width * height * factor * factor);
@@ -243,7 +244,7 @@ test.serial(
     const alpha = samplesOfAlpha(white);
     for (const depth of [1, 257])
       for (const channels of [2, 4] as const) {
-        const withHidden = (hidden: number): Picture => {
+        const withHidden = (hidden: number): DecodedImage => {
           const samples = [...alpha].flatMap((value) => [
             ...Array(channels - 1).fill(value === 0 ? hidden : 200 * depth),
             value * depth,

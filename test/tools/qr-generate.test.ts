@@ -55,7 +55,7 @@ for (const errorCorrection of LEVELS) {
         await drawAndVerify(t, { text, size: 2 * least + 65 + version, errorCorrection }, version);
       if (least <= 64) continue;
       t.deepEqual(await faultsOf(tool, { text, size: least - 1, errorCorrection }), [
-        { pointer: '/size', message: `is too small for this text: its code takes at least ${least} pixels` },
+        { pointer: '/size', message: `is too small for this text: the code needs at least ${least} pixels` },
       ]);
     }
   });

@@ -197,8 +197,8 @@ test('a banner that is not SMTP gives no result', async (t) => {
 
 test('after the greeting, a malformed reply is a result', async (t) => {
   for (const [answer, why] of [
-    ['no code\r\n', 'The target does not answer in SMTP.'],
-    ['250-a\r\n251 b\r\n', 'The lines of a reply differ in their codes.'],
+    ['no code\r\n', 'The target does not speak SMTP.'],
+    ['250-a\r\n251 b\r\n', 'The lines of a reply have different codes.'],
     [`250 ${'x'.repeat(2048)}\r\n`, 'A line of the reply is longer than 2 KB.'],
     ['x'.repeat(1_000_000), 'A line of the reply is longer than 2 KB.'],
     ['250-x\r\n'.repeat(100_000), 'The reply has more than 100 lines.'],

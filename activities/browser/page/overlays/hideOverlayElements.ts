@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { OverlayPatterns } from '../../overlayPatterns.ts';
+import type { OverlayPatterns } from '../../overlayWords.ts';
 import { boxOf, countImages, measureContent } from './candidate.ts';
 import { isPositionedOver, isVisibleOverlay } from './classify.ts';
 import { elementsIn, parentOf, visibleTextOf, type Words } from './text.ts';

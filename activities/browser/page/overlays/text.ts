@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { OverlayPatterns } from '../../overlayPatterns.ts';
+import type { OverlayPatterns } from '../../overlayWords.ts';
 
 // These functions run in the page. They call each other by name, so names are unique across this folder.
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Sandboxed } from '../runtime/sandbox.ts';
+import type { SandboxedProcess } from '../runtime/sandbox.ts';
 import type { DocumentType } from './types.ts';
 
 /** A document to convert. */
@@ -10,29 +10,33 @@ export interface Document {
   name: string;
 }
 
-/** One LibreOffice in its sandbox, for one document. */
-export interface Desk {
+/** A sandboxed LibreOffice process that converts one document. */
+export interface OfficeProcess {
   readonly ended: boolean;
-  /** Waits until it is warm. PDF of a document. @throws ServiceError corrupt_source, output_too_large; Error when it dies */
+  /**
+   * Waits until the process is warm and converts a document to PDF.
+   *
+   * @throws ServiceError corrupt_source, output_too_large; Error when the process dies
+   */
   convert(document: Document): Promise<Buffer>;
-  /** Ends it with all its processes and files; resolves when they are gone. */
+  /** Kills the process; resolves when its process tree and files are gone. */
   end(): Promise<void>;
 }
 
 const READY = Buffer.from('ready\n');
 const NO_PDF = 3;
-/** The contract's limit for output. */
+/** Limit of the contract for output. */
 const PDF_BYTES = 50_000_000;
 const STDERR_CHARACTERS = 2000;
 
-/** @param process one that runs convert.sh */
-export function createDesk(process: Sandboxed): Desk {
+/** @param process runs convert.sh */
+export function createOfficeProcess(process: SandboxedProcess): OfficeProcess {
   let stderr = '';
   process.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     stderr = (stderr + chunk).slice(-STDERR_CHARACTERS);
   });
-  const failure = (what: string, code: number | null) =>
-    new Error(`LibreOffice ${what} (exit code ${code}): ${stderr.trim()}`);
+  const failure = (problem: string, code: number | null) =>
+    new Error(`LibreOffice ${problem} (exit code ${code}): ${stderr.trim()}`);
 
   const chunks: AsyncIterator<Buffer> & AsyncIterable<Buffer> = process.stdout[Symbol.asyncIterator]();
   const ready = chunks.next().then(async ({ value }) => {
@@ -65,7 +69,7 @@ export function createDesk(process: Sandboxed): Desk {
       if (code !== NO_PDF) throw failure('ended', code);
       throw new ServiceError('corrupt_source', {
         detail: 'The document is damaged: LibreOffice cannot read it.',
-        cause: failure('made no PDF', code),
+        cause: failure('wrote no PDF', code),
       });
     },
     async end() {

@@ -1,7 +1,7 @@
 import type { ToolContext } from './context.ts';
 import type { Resource } from './resource.ts';
 
-/** A tool as its worker sees it: what its own file types exactly is, from outside, an object in and an object out. */
+/** A tool's run function, type-erased. */
 export type RunTool<C extends ToolContext> = (
   input: Record<string, unknown>,
   context: C,
@@ -16,14 +16,14 @@ const hasResource = (module: unknown): module is { resource: Resource<AsyncDispo
 const loadModule = (name: string): Promise<unknown> =>
   import(new URL(`../tools/${name}.ts`, import.meta.url).href);
 
-/** The `run` of `activities/tools/<name>.ts`. @throws when there is none */
+/** Returns `run` of `activities/tools/<name>.ts`. @throws Error when the file does not export it */
 export async function loadTool<C extends ToolContext>(name: string): Promise<RunTool<C>> {
   const module = await loadModule(name);
   if (!hasRun<C>(module)) throw new Error(`activities/tools/${name}.ts does not export run()`);
   return module.run;
 }
 
-/** The `resource` of `activities/tools/<name>.ts`, if it has one. */
+/** Returns `resource` of `activities/tools/<name>.ts`, or undefined if the file does not export it. */
 export async function loadResource(name: string): Promise<Resource<AsyncDisposable> | undefined> {
   const module = await loadModule(name);
   return hasResource(module) ? module.resource : undefined;

@@ -1,37 +1,36 @@
-import type { Picture } from '../images/decode.ts';
+import type { DecodedImage } from '../images/decode.ts';
 
-/** What is known of the colour of a pixel while colours spread. */
+/** States of a pixel's colour during the flood fill. */
 const UNKNOWN = 0;
-const WAITING = 1;
+const QUEUED = 1;
 const KNOWN = 2;
 
-/** Blackens what is invisible, in place: colours that nobody sees make a file larger. */
-export function clearInvisible({ data, channels }: Picture): void {
+/** Blackens transparent pixels, in place, because their colours would only make the file larger. */
+export function clearTransparent({ data, channels }: DecodedImage): void {
   for (let at = 0; at < data.length; at += channels)
     if (data[at + channels - 1] === 0) data.fill(0, at, at + channels);
 }
 
 /**
- * A picture whose invisible pixels have the colours of the visible ones nearest to them, ring by ring outwards, so that
- * what nobody sees (black, mostly) does not mix into the sides of what is seen when colours are enlarged apart from alpha.
- * Takes time by the number of pixels, and 5 bytes for each beside a copy. A picture with nothing invisible is given back
- * as it is.
+ * Fills transparent pixels with the colours of the nearest visible ones. Otherwise their colour, usually black, would bleed
+ * into visible edges, because colours are enlarged separately from alpha. Takes linear time and 5 bytes per pixel in
+ * addition to a copy. Returns the same image if it has no transparent pixels.
  */
-export function fillInvisible(picture: Picture): Picture {
-  const { width, height, channels } = picture;
-  if (channels % 2 !== 0) return picture;
+export function fillTransparent(image: DecodedImage): DecodedImage {
+  const { width, height, channels } = image;
+  if (channels % 2 !== 0) return image;
   const colours = channels - 1;
   const pixels = width * height;
   const state = new Uint8Array(pixels);
   let hidden = pixels;
   for (let pixel = 0; pixel < pixels; pixel++)
-    if (picture.data[pixel * channels + colours] !== 0) {
+    if (image.data[pixel * channels + colours] !== 0) {
       state[pixel] = KNOWN;
       hidden--;
     }
-  if (hidden === 0 || hidden === pixels) return picture;
+  if (hidden === 0 || hidden === pixels) return image;
 
-  const data = picture.data.slice();
+  const data = image.data.slice();
   const queue = new Int32Array(hidden);
   let end = 0;
 
@@ -43,10 +42,10 @@ export function fillInvisible(picture: Picture): Picture {
   const spread = (pixel: number) =>
     eachNeighbour(pixel, (neighbour) => {
       if (state[neighbour] !== UNKNOWN) return;
-      state[neighbour] = WAITING;
+      state[neighbour] = QUEUED;
       queue[end++] = neighbour;
     });
-  /** The mean of the known pixels around it, by their alpha; those that were filled themselves all count the same. */
+  /** Sets a pixel to the mean of its known neighbours, weighted by alpha; filled neighbours have weight 1. */
   function fill(pixel: number): void {
     let total = 0;
     const sums = [0, 0, 0];
@@ -69,5 +68,5 @@ export function fillInvisible(picture: Picture): Picture {
     for (const pixel of ring) state[pixel] = KNOWN;
     for (const pixel of ring) spread(pixel);
   }
-  return { ...picture, data };
+  return { ...image, data };
 }

@@ -1,14 +1,14 @@
-/** The codes at the start of a line or of the next reply; white space; control characters and what stands for them. */
+/** Ignored text: reply codes at the start of a line or reply, white space, control characters and their replacement. */
 const GAP = /[\n\0]\d{3}[ -](?:\d\.\d{1,3}\.\d{1,3} )?|[\s\p{Cc}\ufffd]/uy;
-/** What is a gap as well where an escape stands for it. */
+/** Characters that are ignored when an escape stands for them. */
 const BLANK = /[\s\p{Cc}\ufffd]/u;
 
 const fromHex = (digits: string): string => String.fromCodePoint(Number.parseInt(digits, 16));
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** How others write a character or a byte, as the one group of the pattern, and what such an escape stands for. */
+/** Escape notations: a pattern whose only group is the escape, and a function that decodes it. */
 const ESCAPES: readonly (readonly [RegExp, (found: string) => string])[] = [
-  // Percent-encoding (RFC 3986), and that of forms.
+  // Percent-encoding (RFC 3986), and form encoding.
   [/(%[0-9a-f]{2})/i, (it) => fromHex(it.slice(1))],
   [/(%[0-9a-f]{2}|\+)/i, (it) => (it === '+' ? ' ' : fromHex(it.slice(1)))],
   // xtext (RFC 3461 section 4), quoted-printable (RFC 2045 section 6.7).
@@ -28,15 +28,15 @@ const ESCAPES: readonly (readonly [RegExp, (found: string) => string])[] = [
   ],
 ];
 
-/** A text as it is to be looked through, and where in the whole each character of it begins and ends. */
-export interface Reading {
+/** A normalized text, with the position of each character in the original. */
+export interface NormalizedText {
   text: string;
   starts: number[];
   ends: number[];
 }
 
-/** A text without its gaps. */
-export function compact(text: string): Reading {
+/** Removes ignored text. */
+export function compact(text: string): NormalizedText {
   const starts: number[] = [];
   const kept: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -49,25 +49,25 @@ export function compact(text: string): Reading {
   return { text: kept.join(''), starts, ends: starts.map((at) => at + 1) };
 }
 
-/** The same with one kind of escape read as what it stands for. */
-function undo(whole: Reading, [pattern, read]: (typeof ESCAPES)[number]): Reading {
+/** Decodes one kind of escape. */
+function decodeEscapes(whole: NormalizedText, [pattern, decode]: (typeof ESCAPES)[number]): NormalizedText {
   const tokens = whole.text
     .split(pattern)
     .flatMap((part, index) =>
       index % 2 === 1
-        ? [{ said: read(part), length: part.length }]
-        : part.split('').map((said) => ({ said, length: 1 })),
+        ? [{ decoded: decode(part), length: part.length }]
+        : part.split('').map((decoded) => ({ decoded, length: 1 })),
     );
   const kept: string[] = [];
   const starts: number[] = [];
   const ends: number[] = [];
   let at = 0;
-  for (const { said, length } of tokens) {
+  for (const { decoded, length } of tokens) {
     const [start = 0, end = 0] = [whole.starts[at], whole.ends[at + length - 1]];
     at += length;
-    if (BLANK.test(said)) continue;
-    kept.push(said);
-    for (let unit = 0; unit < said.length; unit++) {
+    if (BLANK.test(decoded)) continue;
+    kept.push(decoded);
+    for (let unit = 0; unit < decoded.length; unit++) {
       starts.push(start);
       ends.push(end);
     }
@@ -75,9 +75,9 @@ function undo(whole: Reading, [pattern, read]: (typeof ESCAPES)[number]): Readin
   return { text: kept.join(''), starts, ends };
 }
 
-/** A text without its gaps, as it is and with each kind of escape undone that it holds. */
-export function readingsOf(text: string): Reading[] {
+/** Returns the compacted text, unescaped and once more for each kind of escape that it contains. */
+export function normalizations(text: string): NormalizedText[] {
   const whole = compact(text);
   const kinds = ESCAPES.filter(([pattern]) => pattern.test(whole.text));
-  return [whole, ...kinds.map((kind) => undo(whole, kind))];
+  return [whole, ...kinds.map((kind) => decodeEscapes(whole, kind))];
 }

@@ -2,36 +2,37 @@ import type { CheerioAPI } from 'cheerio/slim';
 import { type Element, isTag, isText } from 'domhandler';
 import { type Declaration, type Declarations, override, readDeclarations } from './declarations.ts';
 
-/** What sheets say of each element, where they say anything. */
-export type Sheets = ReadonlyMap<Element, Declarations>;
+/** Declarations of the style sheets for each element that they match. */
+export type StyleSheets = ReadonlyMap<Element, Declarations>;
 
 interface Rule {
   selector: string;
-  /** The higher one wins, of equal ones the later. */
+  /** The rule with the higher specificity wins; on a tie, the later rule. */
   specificity: number;
   declarations: Declarations;
 }
 
-const RULES = 5000;
-/** Elements to look at for all rules together, a microsecond each; with what they are in, one counts as several. */
-const WORK = 1_500_000;
-const NESTED = 8;
+const MAX_RULES = 5000;
+/** Limit for matching steps, the number of rules times elements. A step takes about a microsecond. */
+const MAX_STEPS = 1_500_000;
+/** Steps per element for a selector with combinators, which also examines ancestors. */
+const COMBINATOR_STEPS = 8;
 
-/** Longer selectors are left out: the time to match one grows with its length. */
+/** Longer selectors are skipped because matching time grows with their length. */
 const SELECTOR_LENGTH = 1000;
 
 const COMMENT_OR_QUOTE = /\/\*|["']|<!--|-->/g;
 const SCREEN = /^(?:only\s+)?(?:all|screen)$/i;
 /**
- * Types, classes, ids and attributes, also within each other. What goes by state or by neighbours is left out: states
- * are not known, and neighbours take a time that grows faster than the page.
+ * Type, class, id and attribute selectors, combined by descendant or child combinators. Pseudo-classes are excluded
+ * because the state of elements is unknown, sibling combinators because matching them is not linear in the page's size.
  */
 const SELECTOR = /^(?:[^:~+<()\\]|\\.)+$/s;
 
-const isForScreens = (media: string): boolean =>
+const appliesToScreens = (media: string): boolean =>
   media.trim() === '' || media.split(',').some((it) => SCREEN.test(it.trim()));
 
-/** The index after the string whose opening quote is at `start`: after its closing quote, or at the end of the line. */
+/** Returns the index where the string that opens at `start` ends: after its closing quote, or at the end of the line. */
 function endOfString(css: string, start: number): number {
   const quote = css[start];
   for (let at = start + 1; at < css.length; at++) {
@@ -42,7 +43,7 @@ function endOfString(css: string, start: number): number {
   return css.length;
 }
 
-/** Puts a space in the place of each comment, and of each string that holds a mark which `rulesOf` splits at. */
+/** Replaces comments, and strings that contain a character at which `rulesOf` splits, with a space. */
 function withoutComments(css: string): string {
   const parts: string[] = [];
   let done = 0;
@@ -64,14 +65,14 @@ function withoutComments(css: string): string {
   return parts.join('') + css.slice(done);
 }
 
-/** Each rule of a sheet: its selectors and its declarations. Those for other media, and nested ones, are left out. */
+/** Yields the selectors and declarations of each rule. Skips rules for other media and nested rules. */
 function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
   const pieces = `${withoutComments(css)}}`.split(/([{};])/);
   let groups = 0;
   let skipped = 0;
   let selectors: string | null = null;
   let body = '';
-  // What is left open ends with the sheet; a brace too many makes the next selector invalid.
+  // Open blocks end with the sheet. A surplus closing brace invalidates the next selector.
   let stray = '';
   for (let index = 0; index + 1 < pieces.length; index += 2) {
     const before = pieces[index] ?? '';
@@ -79,7 +80,7 @@ function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
     if (mark === '{') {
       const media = /^\s*@media\b(.*)$/is.exec(before)?.[1];
       if (skipped > 0 || selectors !== null) skipped++;
-      else if (media !== undefined && isForScreens(media)) groups++;
+      else if (media !== undefined && appliesToScreens(media)) groups++;
       else if (/^\s*@/.test(before)) skipped++;
       else [selectors, body, stray] = [stray + before, '', ''];
     } else if (skipped > 0) {
@@ -96,7 +97,7 @@ function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
   }
 }
 
-/** Selectors Level 4, section 17, as far as `SELECTOR` goes. */
+/** Specificity of the selectors that `SELECTOR` allows (Selectors Level 4, section 17). */
 function specificityOf(selector: string): number {
   const count = (part: RegExp): number => selector.match(part)?.length ?? 0;
   return 1e6 * count(/#/g) + 1e3 * count(/[.[]/g) + count(/(?:^|[\s>])[a-z]/gi);
@@ -106,21 +107,21 @@ function elementsOf($: CheerioAPI, selector: string): Element[] {
   try {
     return $.root().find(selector).toArray().filter(isTag);
   } catch {
-    return []; // no selector
+    return []; // invalid selector
   }
 }
 
 function readRules($: CheerioAPI): Rule[] {
   const rules: Rule[] = [];
   for (const element of elementsOf($, 'style')) {
-    if (!isForScreens(element.attribs.media ?? '')) continue;
+    if (!appliesToScreens(element.attribs.media ?? '')) continue;
     const css = element.children.map((child) => (isText(child) ? child.data : '')).join('');
     for (const [selectors, body] of rulesOf(css)) {
       const declarations = readDeclarations(body);
       const parts = selectors.split(',').map((part) => part.trim());
       if (declarations.size === 0 || parts.includes('')) continue;
       for (const selector of parts) {
-        if (selector.length <= SELECTOR_LENGTH && SELECTOR.test(selector) && rules.length < RULES)
+        if (selector.length <= SELECTOR_LENGTH && SELECTOR.test(selector) && rules.length < MAX_RULES)
           rules.push({ selector, specificity: specificityOf(selector), declarations });
       }
     }
@@ -128,12 +129,12 @@ function readRules($: CheerioAPI): Rule[] {
   return rules.sort((a, b) => a.specificity - b.specificity);
 }
 
-/** What the `style` elements of a page say about showing its elements; nothing where that takes too long to find out. */
-export function readSheets($: CheerioAPI): Sheets {
+/** Applies the `style` elements of a page to its elements. Returns an empty map when matching would take too long. */
+export function readStyleSheets($: CheerioAPI): StyleSheets {
   const found = new Map<Element, Map<string, Declaration>>();
   const rules = readRules($);
-  const looks = rules.reduce((sum, { selector }) => sum + (/[\s>]/.test(selector) ? NESTED : 1), 0);
-  if (looks === 0 || looks * $('*').length > WORK) return found;
+  const steps = rules.reduce((sum, { selector }) => sum + (/[\s>]/.test(selector) ? COMBINATOR_STEPS : 1), 0);
+  if (steps === 0 || steps * $('*').length > MAX_STEPS) return found;
   for (const { selector, declarations } of rules)
     for (const element of elementsOf($, selector)) {
       const known = found.get(element);

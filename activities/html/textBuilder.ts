@@ -1,0 +1,70 @@
+/** White space other than a single space. */
+const COLLAPSIBLE_SPACE = /[\t\n\f\r][\t\n\f\r ]*| [\t\n\f\r ]+/g;
+
+/** Builds text from pieces, with white space as a browser shows it. */
+export interface TextBuilder {
+  /** Appends text and collapses each run of white space to one space. */
+  add(text: string): void;
+  /** Appends text and keeps its line breaks and spaces. */
+  addPreformatted(text: string): void;
+  /** Starts a new line; with 2, leaves an empty line before it. */
+  separate(breaks: 1 | 2): void;
+  /** Adds a line break. Repeated breaks leave empty lines. */
+  breakLine(): void;
+  /** Adds a gap before the next text on the same line. */
+  space(gap: ' ' | '\t'): void;
+  /** Counts a visited node. Returns false when the text has reached the limit or too many nodes were visited. */
+  visitNode(): boolean;
+  toString(): string;
+}
+
+/** @param limit number of characters after which `visitNode` returns false */
+export function createTextBuilder(limit = Infinity): TextBuilder {
+  const parts: string[] = [];
+  /** Limits the characters read per piece, including white space, and the total number of nodes. */
+  const workLimit = 10 * limit;
+  let nodes = 0;
+  let length = 0;
+  let breaks = 0;
+  let gap = '';
+
+  const push = (text: string): void => {
+    const before = length === 0 ? '' : '\n'.repeat(Math.min(breaks, 2)) || gap;
+    breaks = 0;
+    gap = '';
+    parts.push(before, text);
+    length += before.length + text.length;
+  };
+  const space = (wanted: ' ' | '\t' = ' '): void => {
+    if (gap !== '\t') gap = wanted;
+  };
+  return {
+    space,
+    add(text) {
+      const collapsed = text.slice(0, workLimit).replace(COLLAPSIBLE_SPACE, ' ');
+      const start = collapsed.startsWith(' ') ? 1 : 0;
+      const end = collapsed.endsWith(' ') ? collapsed.length - 1 : collapsed.length;
+      if (start === 1) space();
+      if (start >= end) return;
+      push(collapsed.slice(start, end));
+      if (end < collapsed.length) space();
+    },
+    addPreformatted(text) {
+      for (const [index, line] of text.slice(0, workLimit).split('\n').entries()) {
+        if (index > 0) breaks++;
+        if (line !== '') push(line);
+      }
+    },
+    separate(wanted) {
+      breaks = Math.max(breaks, wanted);
+    },
+    breakLine() {
+      breaks++;
+    },
+    visitNode() {
+      nodes++;
+      return length <= limit && nodes <= workLimit;
+    },
+    toString: () => parts.join(''),
+  };
+}
