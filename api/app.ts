@@ -28,7 +28,7 @@ import { stripeRoutes } from './billing/stripeRoutes.ts';
 import type { StripeService } from './billing/stripeService.ts';
 import { type CallRunner, MAX_RUNNING } from './calls/callRunner.ts';
 import type { Outages } from './calls/outages.ts';
-import { createToolCalls } from './calls/toolCalls.ts';
+import { createToolCallService } from './calls/toolCallService.ts';
 import { toolRoutes } from './calls/toolRoutes.ts';
 import { dashboardRoutes } from './dashboard/dashboardRoutes.ts';
 import { codecRoutes } from './http/codecRoutes.ts';
@@ -92,7 +92,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
 
   metaRoutes(router, registry, env.PUBLIC_URL, deps.readiness);
   docsRoutes(router, env.PUBLIC_URL);
-  const toolCalls = createToolCalls({
+  const toolCallService = createToolCallService({
     registry,
     runner: deps.runner,
     metrics: deps.metrics,
@@ -101,7 +101,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
   });
   toolRoutes(router, {
     registry,
-    toolCalls,
+    toolCallService,
     outages: deps.outages,
     authenticate: createAuthenticate(keysAlone),
     rateLimit,
@@ -133,7 +133,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     usageOf: (accountId) => usageOf(store, accountId),
     keys,
     webhooks,
-    toolCalls,
+    toolCallService,
     handOver,
     readiness,
     rateLimit,

@@ -16,7 +16,7 @@ import type { Auth } from '../auth/auth.ts';
 import type { AskAuth } from '../auth/authRoutes.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { StripeService } from '../billing/stripeService.ts';
-import type { ToolCalls } from '../calls/toolCalls.ts';
+import type { ToolCallService } from '../calls/toolCallService.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
 import type { Mails } from '../mail/messages.ts';
@@ -50,7 +50,7 @@ interface Dependencies {
   usageOf(accountId: string): Promise<DayOfTool[]>;
   keys: Keys;
   webhooks: Webhooks;
-  toolCalls: ToolCalls;
+  toolCallService: ToolCallService;
   handOver: HandOver;
   /** Null where it is not set up. */
   stripe: StripeService | null;

@@ -76,7 +76,7 @@ test('calls are charged while the API is cut off from Temporal: their callers ge
       createPendingAnswers(store, lease, (error) => t.fail(String(error))),
       (it) => it.close(),
     ),
-    owed: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
+    undelivered: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
     handOver: createHandOver(client, (error) => t.fail(String(error))),
     vault: createVault(keyring),
     keyring,
@@ -98,7 +98,7 @@ test('calls are charged while the API is cut off from Temporal: their callers ge
       idempotencyKey: null,
       requestId: path,
       hangup: new AbortController().signal,
-      admit: () => undefined,
+      checkNewCall: () => undefined,
     });
 
   const began = performance.now();

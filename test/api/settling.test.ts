@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { createSettling, type Ended } from '../../api/calls/settlement.ts';
+import type { SettledOutcome } from '../../api/calls/callOutcome.ts';
+import { createSettlement } from '../../api/calls/settlement.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { audit } from '../../store/audit.ts';
@@ -43,12 +44,12 @@ async function startBooks(t: ExecutionContext) {
   const ledgerOf = (it: typeof store) =>
     open.adopt(createLedger(it, onError), (ledger) => ledger.flush().catch(onError));
   const ledger = ledgerOf(store);
-  const settling = createSettling({
+  const settling = createSettlement({
     workflow: { result: () => Promise.reject(new Error('Temporal has forgotten it')) },
     ledger: ledgerOf(away),
     results: createResults(away, keyring),
     answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
-    owed: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
+    undelivered: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
     handOver: () => undefined,
     log: pino({ level: 'silent' }),
   });
@@ -81,9 +82,10 @@ async function startBooks(t: ExecutionContext) {
   };
 }
 
-const waiting = (ms: number) => ({ hangup: new AbortController().signal, until: Date.now() + ms });
-const outputOf = ({ ending }: Ended): string | null => ('output' in ending ? ending.output.toString() : null);
-const codeOf = ({ ending }: Ended): string | null => ('error' in ending ? ending.error.code : null);
+const waiting = (ms: number) => ({ hangup: new AbortController().signal, deadline: Date.now() + ms });
+const outputOf = ({ ending }: SettledOutcome): string | null =>
+  'output' in ending ? ending.output.toString() : null;
+const codeOf = ({ ending }: SettledOutcome): string | null => ('error' in ending ? ending.error.code : null);
 
 test('a charged call is answered when MongoDB, where its result lies, comes back in time', async (t) => {
   await using books = await startBooks(t);
@@ -91,7 +93,7 @@ test('a charged call is answered when MongoDB, where its result lies, comes back
   const { available } = await charge();
   const stored = await books.results.write(callId, Buffer.from('{"a":1}'), new Date(Date.now() + LONG_MS));
   await books.link.cut();
-  const answer = books.settling.payOut(
+  const answer = books.settling.resultOrRefund(
     row,
     async () => ({ result: { stored }, available }),
     waiting(LONG_MS),
@@ -109,7 +111,11 @@ test('a charged call whose result is gone gets its price back, at once or when M
     const { available } = await charge();
     const result = { stored: { id: 'expired', pieces: 1 } };
     if (isAway) await books.link.cut();
-    const ended = await books.settling.payOut(row, async () => ({ result, available }), waiting(SHORT_MS));
+    const ended = await books.settling.resultOrRefund(
+      row,
+      async () => ({ result, available }),
+      waiting(SHORT_MS),
+    );
     t.is(codeOf(ended), 'internal');
     const balance = async () => (await accountOf(books.store, accountId)).balance;
     if (isAway) {
@@ -129,7 +135,7 @@ test('a result that can be asked for again is not given back', async (t) => {
   const { pendingAnswer: _pending, ...replayable } = row;
   const idempotency = { key: 'k', fingerprint: 'a:b', expiresAt: new Date(Date.now() + LONG_MS) };
   const result = { stored: { id: 'expired', pieces: 1 } };
-  const answer = books.settling.payOut(
+  const answer = books.settling.resultOrRefund(
     { ...replayable, idempotency },
     async () => ({ result, available }),
     waiting(SHORT_MS),
@@ -145,7 +151,10 @@ test('a call that was given up while MongoDB was away is not charged after its a
     await books.link.cut();
     const began = performance.now();
     const error = new ServiceError('deadline_exceeded');
-    t.is(codeOf(await books.settling.giveUp(row, error, waiting(SHORT_MS))), 'deadline_exceeded');
+    t.is(
+      codeOf(await books.settling.refundUnlessCharged(row, error, waiting(SHORT_MS))),
+      'deadline_exceeded',
+    );
     t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the answer does not wait for it');
     // Its workflow reaches MongoDB first.
     if (ending === 'charged') t.is((await charge()).state, 'charged');

@@ -5,7 +5,7 @@ import type { Registry } from '../../../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
 import type { Accounts } from '../../../store/accounts.ts';
 import { deliver } from '../../calls/deliver.ts';
-import type { ToolCalls } from '../../calls/toolCalls.ts';
+import type { ToolCallService } from '../../calls/toolCallService.ts';
 import { DEFAULT_BODY_BYTES } from '../../calls/toolRoutes.ts';
 import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
@@ -17,7 +17,7 @@ import { toolInput } from '../toolForm.ts';
 
 interface Dependencies {
   registry: Registry;
-  toolCalls: ToolCalls;
+  toolCallService: ToolCallService;
   accounts: Accounts;
   env: Pick<Env, 'PUBLIC_URL'>;
 }
@@ -27,7 +27,7 @@ const PATH = '/dashboard/tools';
 const FORM_GROWTH = 3;
 
 /** Tools and their forms. A try is a call like any other; it only comes without a key. */
-export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: Dependencies): void {
+export function toolPages(desk: Desk, { registry, toolCallService, accounts, env }: Dependencies): void {
   const tools = [...registry.values()];
   const baseUrlOf = (ctx: Context) => env.PUBLIC_URL ?? ownOrigin(ctx) ?? '';
 
@@ -50,12 +50,12 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
     const { caller, requestId } = ctx.state;
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
-    toolCalls.authorize(caller, tool);
+    toolCallService.authorize(caller, tool);
     const attemptId = referenceOf(form, ATTEMPT_ID);
-    const called = await toolCalls.run({
+    const called = await toolCallService.run({
       caller,
       tool,
-      input: toolCalls.validate(tool, toolInput(tool, form)),
+      input: toolCallService.validate(tool, toolInput(tool, form)),
       // What has secrets is never kept, so there a form that is sent twice is two calls.
       idempotencyKey: attemptId !== null && secretFields(tool).length === 0 ? `try-${attemptId}` : null,
       requestId,
