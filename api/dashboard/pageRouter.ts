@@ -9,7 +9,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import { readForm } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { isSameOrigin } from '../http/origin.ts';
-import { asKnown, sendProblem } from '../http/problem.ts';
+import { toServiceError, sendProblem } from '../http/problem.ts';
 import { type Failure, failureOf } from './components/alert.ts';
 import { FORM_TOKEN } from './components/form.ts';
 import { errorPage } from './pages/errorPage.ts';
@@ -139,7 +139,7 @@ export function createDesk(router: Router<State>, deps: Dependencies): Desk {
     try {
       await next();
     } catch (error) {
-      const known = asKnown(error, log, requestId);
+      const known = toServiceError(error, log, requestId);
       sendProblem(ctx, known, requestId);
       const { title } = ERRORS[known.code];
       sendPage(ctx, errorPage({ title, failure: failureOf(known), requestId }), ctx.status);

@@ -51,7 +51,7 @@ function faultOf(name: string, value: string, url: URL | null): string | null {
 const surrogateFault = (input: HeadersInput, value: string): string | null =>
   typeof input !== 'string' || value.isWellFormed()
     ? null
-    : 'holds a lone surrogate, which UTF-8 cannot carry';
+    : 'contains a lone surrogate, which UTF-8 cannot encode';
 
 /**
  * Reads and checks the headers of a request.

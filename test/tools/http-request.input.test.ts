@@ -45,7 +45,7 @@ test('headers that callers may not set are reported at their names, all at once'
 });
 
 test('a lone surrogate is one fault, wherever it occurs', async (t) => {
-  const message = 'holds a lone surrogate, which UTF-8 cannot carry';
+  const message = 'contains a lone surrogate, which UTF-8 cannot encode';
   const faults = (input: Record<string, unknown>) => faultsOf(tool, { url, ...input });
   t.deepEqual(await faults({ url: 'http://example.com/\ud800' }), [{ pointer: '/url', message }]);
   t.deepEqual(

@@ -3,7 +3,7 @@ import type { AccountAudit } from '../../../store/audit.ts';
 import type { Lists } from '../../../store/lists.ts';
 import { statement } from '../../account/ledgerRoutes.ts';
 import { entryRow } from '../../account/rows.ts';
-import { STALLED_MS } from '../../http/operation.ts';
+import { STALL_TIMEOUT_MS } from '../../http/operation.ts';
 import { type Desk, sendPage, type Visit } from '../pageRouter.ts';
 import { AUDIT_PATH, LEDGER_PATH, ledgerPage } from '../pages/ledgerPage.ts';
 import { pageOf } from '../query.ts';
@@ -34,7 +34,7 @@ export function ledgerPages(desk: Desk, { lists, auditAccount }: Dependencies): 
   desk.get('/dashboard/ledger/statement.csv', async ({ ctx, viewer }) => {
     ctx.attachment('ledger.csv');
     ctx.type = 'text/csv';
-    ctx.res.setTimeout(STALLED_MS);
+    ctx.res.setTimeout(STALL_TIMEOUT_MS);
     ctx.body = Readable.from(statement(await lists.statement(viewer.account._id)));
   });
 }
