@@ -20,7 +20,7 @@ import { createKeys } from './account/keyService.ts';
 import { createAttemptLimit } from './auth/attemptLimit.ts';
 import type { Auth } from './auth/auth.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
-import { authRoutes, createAskAuth } from './auth/authRoutes.ts';
+import { authRoutes, createForwardToAuth } from './auth/authRoutes.ts';
 import { createFailureLimit } from './auth/failureLimit.ts';
 import { createKnownDevices } from './auth/knownDevice.ts';
 import { createSessions } from './auth/sessions.ts';
@@ -113,15 +113,15 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const { lists, handOver, webhooks, payments, stripe, readiness } = deps;
   const keys = createKeys({ lists, apiKeys, registry, handOver });
   accountRoutes(serve, { lists, keys, webhooks });
-  const askAuth = createAskAuth(
+  const forwardToAuth = createForwardToAuth(
     auth,
     createAttemptLimit(store, env.RATE_LIMIT),
     createKnownDevices(deps.keyring, env),
     mails.delivers,
   );
-  authRoutes(router, askAuth);
+  authRoutes(router, forwardToAuth);
   dashboardRoutes(router, {
-    askAuth,
+    forwardToAuth,
     auth,
     mails,
     sessions,

@@ -13,7 +13,7 @@ import type { Payments } from '../../store/payments.ts';
 import type { Readiness } from '../../workers/platform/readiness.ts';
 import type { Keys } from '../account/keyService.ts';
 import type { Auth } from '../auth/auth.ts';
-import type { AskAuth } from '../auth/authRoutes.ts';
+import type { ForwardToAuth } from '../auth/authRoutes.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { StripeService } from '../billing/stripeService.ts';
 import type { ToolCallService } from '../calls/toolCallService.ts';
@@ -39,7 +39,7 @@ import { createDesk } from './pageRouter.ts';
 import { styleSheet } from './styleSheet.ts';
 
 interface Dependencies {
-  askAuth: AskAuth;
+  forwardToAuth: ForwardToAuth;
   auth: Auth;
   mails: Pick<Mails, 'delivers' | 'reaches'>;
   sessions: Sessions;

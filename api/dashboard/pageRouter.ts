@@ -9,7 +9,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import { readForm } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { isSameOrigin } from '../http/origin.ts';
-import { toServiceError, sendProblem } from '../http/problem.ts';
+import { sendProblem, toServiceError } from '../http/problem.ts';
 import { type Failure, failureOf } from './components/alert.ts';
 import { FORM_TOKEN } from './components/form.ts';
 import { errorPage } from './pages/errorPage.ts';

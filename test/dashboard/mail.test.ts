@@ -165,9 +165,9 @@ test('a sign-up answers the same whether the address is taken or not', async (t)
   t.is(raw.size, 1);
   await mailbox.until(owner.email, 3);
   t.deepEqual(subjectsTo(owner.email), [
-    'Verify your e-mail address',
-    'You have an account already',
-    'You have an account already',
+    'Verify your email address',
+    'You already have an account',
+    'You already have an account',
   ]);
   t.is((await signIn({ ...owner, password: 'one of my own' })).status, 401);
   t.is((await signIn(owner)).status, 303);
@@ -425,7 +425,7 @@ test('the owner of an endpoint is told when it is disabled: once, also when the 
   await sendAgain({ endpointId: id }, () => mailbox.refuse(owner.email, false));
   const [, mail] = await mailbox.until(owner.email, 2);
   if (mail === undefined) return t.fail();
-  t.regex(mail.body, /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC: 20 attempts in a row failed/);
+  t.regex(mail.body, /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC because 20 consecutive delivery attempts failed/);
   t.true(mail.body.includes(`${receiver.url}\n`));
   t.false(mail.body.includes('secret'));
   t.is(pathIn(mail), `/webhooks/${id}`);

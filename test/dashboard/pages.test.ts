@@ -200,10 +200,10 @@ test('what a key cannot be is said beside its field, and what was entered stays'
   const elements = await pageOf(t, refused);
   t.regex(textOf(find(elements, 'id', 'expiresAt-fault') ?? t.fail('no fault')), /in the future/);
   t.regex(mainText(elements), /Last day \(UTC\) must be in the future/);
-  t.regex(mainText(elements), /Tools it may call goes with the scope "tools" only/);
+  t.regex(mainText(elements), /Tools it may call is permitted only with the scope "tools"/);
   const tools = find(elements, 'id', 'tools') ?? t.fail('no group');
   t.is(attribute(tools, 'aria-describedby'), 'tools-fault');
-  t.regex(textOf(tools), /goes with the scope "tools" only/);
+  t.regex(textOf(tools), /is permitted only with the scope "tools"/);
   t.deepEqual(deadEnds(elements), []);
   t.is(fieldValue(elements, 'name'), 'yesterday');
   t.is((await owner.post('/keys', { name: '' })).status, 422);

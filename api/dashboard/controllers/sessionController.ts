@@ -1,5 +1,5 @@
 import type { Env } from '../../../schemas/env.ts';
-import type { AskAuth } from '../../auth/authRoutes.ts';
+import type { ForwardToAuth } from '../../auth/authRoutes.ts';
 import type { Sessions } from '../../auth/sessions.ts';
 import type { Context } from '../../http/context.ts';
 import type { Mails } from '../../mail/messages.ts';
@@ -10,7 +10,7 @@ import { checkMailPage } from '../pages/verificationPage.ts';
 import { single } from '../query.ts';
 
 interface Dependencies {
-  askAuth: AskAuth;
+  forwardToAuth: ForwardToAuth;
   sessions: Sessions;
   mails: Pick<Mails, 'delivers'>;
   env: Pick<Env, 'FREE_CREDITS'>;
@@ -29,7 +29,7 @@ const keepCookies = (ctx: Context, response: Response): void =>
   ctx.append('Set-Cookie', response.headers.getSetCookie());
 
 /** Sign-up, sign-in and sign-out. */
-export function sessionPages(desk: Desk, { askAuth, sessions, mails, env }: Dependencies): void {
+export function sessionPages(desk: Desk, { forwardToAuth, sessions, mails, env }: Dependencies): void {
   const isSignedIn = async (ctx: Context) => (await sessions.user(ctx)) !== null;
 
   desk.open('get', SIGN_IN, async (ctx) => {
@@ -43,7 +43,7 @@ export function sessionPages(desk: Desk, { askAuth, sessions, mails, env }: Depe
     const again: Again = (status, failure) =>
       sendPage(ctx, signInPage({ again: { failure, email }, news: null }), status);
     const step = async () => {
-      const response = await askAuth(ctx, 'sign-in/email', { body: { email, password } });
+      const response = await forwardToAuth(ctx, 'sign-in/email', { body: { email, password } });
       if (WRONG.includes(response.status))
         return again(401, failureOf('The e-mail or the password is wrong.'));
       if (response.status === UNVERIFIED.status && (await codeOf(response)) === UNVERIFIED.code) {
@@ -71,7 +71,7 @@ export function sessionPages(desk: Desk, { askAuth, sessions, mails, env }: Depe
     const again: Again = (status, failure) =>
       sendPage(ctx, signUpPage({ ...signUp, again: { failure, email } }), status);
     const step = async () => {
-      const response = await askAuth(ctx, 'sign-up/email', { body: { name: email, email, password } });
+      const response = await forwardToAuth(ctx, 'sign-up/email', { body: { name: email, email, password } });
       assertNoFault(response, 'sign-up');
       if (!response.ok) return again(422, refusalOf(await codeOf(response)));
       if (mails.delivers) return sendPage(ctx, checkMailPage({ email, sent: 'sign-up' }));
@@ -82,7 +82,7 @@ export function sessionPages(desk: Desk, { askAuth, sessions, mails, env }: Depe
   });
 
   const signOut = async ({ ctx }: Submission) => {
-    const response = await askAuth(ctx, 'sign-out', { body: null });
+    const response = await forwardToAuth(ctx, 'sign-out', { body: null });
     if (!response.ok) throw new Error(`sign-out was answered ${response.status}`);
     keepCookies(ctx, response);
     goTo(ctx, SIGN_IN);

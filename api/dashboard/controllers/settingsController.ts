@@ -1,13 +1,13 @@
 import { ServiceError } from '../../../schemas/errors.ts';
 import type { Auth } from '../../auth/auth.ts';
-import type { AskAuth } from '../../auth/authRoutes.ts';
+import type { ForwardToAuth } from '../../auth/authRoutes.ts';
 import { type Again, assertNoFault, codeOf, refusalOf, withinLimits } from '../authRefusal.ts';
 import { type Desk, goTo, type Submission, sendPage, type Visit } from '../pageRouter.ts';
 import { type SettingsNews, settingsPage } from '../pages/settingsPage.ts';
 import { single } from '../query.ts';
 
 interface Dependencies {
-  askAuth: AskAuth;
+  forwardToAuth: ForwardToAuth;
   auth: Pick<Auth, 'sessions' | 'endSession' | 'endOtherSessions'>;
 }
 
@@ -15,7 +15,7 @@ const SETTINGS = '/dashboard/settings';
 const NEWS: readonly SettingsNews[] = ['password', 'session', 'sessions'];
 
 /** Who is signed in, the change of their password, and where else they are signed in. */
-export function settingsPages(desk: Desk, { askAuth, auth }: Dependencies): void {
+export function settingsPages(desk: Desk, { forwardToAuth, auth }: Dependencies): void {
   async function page({ viewer }: Visit, more: Partial<Parameters<typeof settingsPage>[0]> = {}) {
     return settingsPage({ viewer, sessions: await auth.sessions(viewer.user.id), ...more });
   }
@@ -36,7 +36,7 @@ export function settingsPages(desk: Desk, { askAuth, auth }: Dependencies): void
         form.get('newPassword') ?? '',
       ];
       const body = { currentPassword, newPassword, revokeOtherSessions: true };
-      const response = await askAuth(ctx, 'change-password', { body });
+      const response = await forwardToAuth(ctx, 'change-password', { body });
       assertNoFault(response, 'change-password');
       if (!response.ok) return again(422, refusalOf(await codeOf(response)));
       ctx.append('Set-Cookie', response.headers.getSetCookie());

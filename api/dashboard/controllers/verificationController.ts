@@ -1,4 +1,4 @@
-import type { AskAuth } from '../../auth/authRoutes.ts';
+import type { ForwardToAuth } from '../../auth/authRoutes.ts';
 import type { Sessions } from '../../auth/sessions.ts';
 import { type Mails, VERIFY } from '../../mail/messages.ts';
 import { type Again, assertNoFault, codeOf, failureOf, refusalOf, withinLimits } from '../authRefusal.ts';
@@ -7,13 +7,13 @@ import { checkMailPage } from '../pages/verificationPage.ts';
 import { single } from '../query.ts';
 
 interface Dependencies {
-  askAuth: AskAuth;
+  forwardToAuth: ForwardToAuth;
   sessions: Pick<Sessions, 'user'>;
   mails: Pick<Mails, 'delivers'>;
 }
 
 /** Where the link of a mail verifies an address, and where another mail can be had; only where mail goes out. */
-export function verificationPages(desk: Desk, { askAuth, sessions, mails }: Dependencies): void {
+export function verificationPages(desk: Desk, { forwardToAuth, sessions, mails }: Dependencies): void {
   if (!mails.delivers) return;
 
   // A link that was followed already leads to the same place: mail scanners follow links before people do.
@@ -21,7 +21,7 @@ export function verificationPages(desk: Desk, { askAuth, sessions, mails }: Depe
     const token = single(ctx, 'token');
     if (token === '') return sendPage(ctx, checkMailPage({ email: '' }));
     const search = `?${new URLSearchParams({ token })}`;
-    const response = await askAuth(ctx, 'verify-email', { search, body: null });
+    const response = await forwardToAuth(ctx, 'verify-email', { search, body: null });
     assertNoFault(response, 'verify-email');
     if (response.ok) return goTo(ctx, `${SIGN_IN}?done=verified`);
     const failure = failureOf('This link has expired, or a part of it is missing.');
@@ -33,7 +33,7 @@ export function verificationPages(desk: Desk, { askAuth, sessions, mails }: Depe
     const email = (await readFields(ctx)).get('email') ?? '';
     const again: Again = (status, failure) => sendPage(ctx, checkMailPage({ email, failure }), status);
     const step = async () => {
-      const response = await askAuth(ctx, 'send-verification-email', { body: { email } });
+      const response = await forwardToAuth(ctx, 'send-verification-email', { body: { email } });
       assertNoFault(response, 'send-verification-email');
       if (!response.ok) return again(422, refusalOf(await codeOf(response)));
       sendPage(ctx, checkMailPage({ email, sent: 'again' }));
