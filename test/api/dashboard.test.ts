@@ -152,7 +152,7 @@ test('a wrong e-mail and a wrong password are told alike, and open nothing', asy
     alerts.add(alert === undefined ? '' : textOf(alert).trim());
     t.is(shownEmail(elements), who.email);
   }
-  t.deepEqual([...alerts], ['The e-mail or the password is wrong.']);
+  t.deepEqual([...alerts], ['The email address or password is wrong.']);
 });
 
 test('who guesses is stopped, on the page as on /api/auth', async (t) => {

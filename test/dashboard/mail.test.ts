@@ -425,7 +425,10 @@ test('the owner of an endpoint is told when it is disabled: once, also when the 
   await sendAgain({ endpointId: id }, () => mailbox.refuse(owner.email, false));
   const [, mail] = await mailbox.until(owner.email, 2);
   if (mail === undefined) return t.fail();
-  t.regex(mail.body, /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC because 20 consecutive delivery attempts failed/);
+  t.regex(
+    mail.body,
+    /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC because 20 consecutive delivery attempts failed/,
+  );
   t.true(mail.body.includes(`${receiver.url}\n`));
   t.false(mail.body.includes('secret'));
   t.is(pathIn(mail), `/webhooks/${id}`);

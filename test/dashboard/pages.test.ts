@@ -75,9 +75,9 @@ test('what a sign-up cannot be is said on its form', async (t) => {
   const taken = await newOwner(stack);
   const nobody = visitor(stack, '', taken);
   for (const [fields, words] of [
-    [{ email: taken.email, password: 'long enough' }, /There is an account for this e-mail/],
+    [{ email: taken.email, password: 'long enough' }, /An account with this email address already exists/],
     [{ email: `${randomUUID()}@example.com`, password: 'short' }, /The password is too short/],
-    [{ email: 'no e-mail', password: 'long enough' }, /not an e-mail address/],
+    [{ email: 'no e-mail', password: 'long enough' }, /Enter a valid email address/],
   ] as const) {
     const response = await nobody.postRaw('/sign-up', fields);
     t.is(response.status, 422);
@@ -295,7 +295,7 @@ test('an address that a list cannot have is answered with what is wrong with it'
     [`/webhooks/whe_${id}?cursor=zzz`, /cursor is not a cursor of this list/],
     ['/calls?state=broken', /Outcome must be one of running, /],
     ['/calls?from=soon', /First day \(UTC\) must be a time/],
-    ['/credits/test-checkout?pack=1000&reference=zz', /The pack has to be chosen on this page/],
+    ['/credits/test-checkout?pack=1000&reference=zz', /The pack must be selected on this page/],
   ] as const) {
     const refused = await operator.get(path);
     t.is(refused.status, 422, path);
