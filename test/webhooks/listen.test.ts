@@ -106,7 +106,7 @@ test('in production an endpoint on localhost is never posted to; listening bring
 test('what is wrong with the command is one line', async (t) => {
   for (const [args, line] of [
     [[], /^--forward URL is missing\n$/],
-    [['--forward', 'here'], /^--forward: "here" is no http or https URL\n$/],
+    [['--forward', 'here'], /^--forward must be an http or https URL, not "here"\n$/],
     [['--forward', 'http://localhost:1/'], /^--url and --key are missing/],
   ] as const) {
     const { child, output } = startListener(t, [...args]);
