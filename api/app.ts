@@ -43,7 +43,7 @@ import { metaRoutes } from './openapi/metaRoutes.ts';
 import type { HandOver } from './webhooks/startDispatch.ts';
 import type { Webhooks } from './webhooks/webhookService.ts';
 
-/** Everything the API needs from outside; see server.ts for how it is made. */
+/** The dependencies of the API, which server.ts creates. */
 export interface AppDependencies {
   env: Env;
   log: Logger;
@@ -55,21 +55,24 @@ export interface AppDependencies {
   payments: Payments;
   handOver: HandOver;
   webhooks: Webhooks;
-  /** Null where it is not set up. */
+  /** Null if Stripe is not configured. */
   stripe: StripeService | null;
   runner: CallRunner;
   auth: Auth;
   mails: Pick<Mails, 'delivers' | 'reaches'>;
-  /** What /readyz answers. */
+  /** Result of /readyz. */
   readiness(): Promise<Readiness>;
   outages: Outages;
   metrics: ApiMetrics;
   keyring: Keyring;
-  /** Of the payloads in Temporal. */
+  /** Codec of the payloads in Temporal. */
   codec: PayloadCodec;
 }
 
-/** The routes that match a path but not the method, as a 405 with `Allow`; @koa/router's own answers 501 to unknown verbs. */
+/**
+ * Responds with 405 and `Allow` if routes match the path but not the method. `allowedMethods` of @koa/router would respond
+ * with 501 to unknown methods.
+ */
 function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
   return async (ctx, next) => {
     await next();
@@ -81,13 +84,13 @@ function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
   };
 }
 
-/** The HTTP API as a Koa application that listens nowhere yet. */
+/** Creates the Koa application of the HTTP API, without a server. */
 export function createApp(deps: AppDependencies): Koa<State> {
   const { env, log, registry, store, apiKeys, accounts, auth, mails } = deps;
   const app = new Koa<State>({ proxy: env.TRUST_PROXY });
   const router = new Router<State>();
   const sessions = createSessions({ auth, accounts, env });
-  const keysAlone = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
+  const keyAuthentication = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
   const rateLimit = createRateLimit(store, env.RATE_LIMIT);
 
   metaRoutes(router, registry, env.PUBLIC_URL, deps.readiness);
@@ -103,11 +106,11 @@ export function createApp(deps: AppDependencies): Koa<State> {
     registry,
     toolCallService,
     outages: deps.outages,
-    authenticate: createAuthenticate(keysAlone),
+    authenticate: createAuthenticate(keyAuthentication),
     rateLimit,
   });
   const serve = createServe(router, {
-    authenticate: createAuthenticate({ ...keysAlone, session: sessions.callerFromSession }),
+    authenticate: createAuthenticate({ ...keyAuthentication, session: sessions.callerFromSession }),
     rateLimit,
   });
   const { lists, handOver, webhooks, payments, stripe, readiness } = deps;
@@ -148,6 +151,6 @@ export function createApp(deps: AppDependencies): Koa<State> {
   app.use(problems(log, deps.metrics));
   app.use(methodNotAllowed(router));
   app.use(router.routes());
-  app.on('error', (error) => log.debug({ err: error }, 'connection'));
+  app.on('error', (error) => log.debug({ err: error }, 'connection error'));
   return app;
 }
