@@ -372,7 +372,7 @@ test('what cannot be configured is said at the start, with the name of the varia
   ])
     t.throws(
       () => readEnv({ CREDIT_PACKS }),
-      { instanceOf: EnvError, message: /^CREDIT_PACKS: want / },
+      { instanceOf: EnvError, message: /^CREDIT_PACKS: must / },
       CREDIT_PACKS,
     );
   t.deepEqual(readEnv({ CREDIT_PACKS: 'off' }).CREDIT_PACKS, []);

@@ -58,10 +58,10 @@ test('a lone surrogate is one fault, wherever it occurs', async (t) => {
   );
   t.deepEqual(await faults({ headers: { 'X/\ud800': '\ud800' } }), [
     { pointer: '/headers/X~1\ud800', message },
-    { pointer: '/headers/X~1\ud800', message: 'is not the name of a header' },
+    { pointer: '/headers/X~1\ud800', message: 'is not a valid header name' },
   ]);
   t.deepEqual(await faults({ headers: '{"A":"\\ud800"}' }), [
-    { pointer: '/headers', message: `holds "A", which ${message}` },
+    { pointer: '/headers', message: `contains "A", which ${message}` },
   ]);
   t.deepEqual(await faults({ headers: '\ud800' }), [
     { pointer: '/headers', message },

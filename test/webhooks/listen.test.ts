@@ -107,7 +107,7 @@ test('what is wrong with the command is one line', async (t) => {
   for (const [args, line] of [
     [[], /^--forward URL is missing\n$/],
     [['--forward', 'here'], /^--forward must be an http or https URL, not "here"\n$/],
-    [['--forward', 'http://localhost:1/'], /^--url and --key are missing/],
+    [['--forward', 'http://localhost:1/'], /^no stack runs in DATA_DIR/],
   ] as const) {
     const { child, output } = startListener(t, [...args]);
     const [status] = await once(child, 'close');
