@@ -8,7 +8,7 @@ const LONGEST_POLL_MS = 20_000;
 /**
  * Waits for the result of a workflow. Under load the Temporal server sometimes does not wake a long poll when the workflow
  * ends; that poll expires after 20 s, and the next one returns at once. Therefore the first polls are short. They are
- * aborted and have no gRPC deadline: the server answers a poll with less than one second left at once and empty, and the
+ * aborted and have no gRPC deadline: the server returns a poll with less than one second left at once and empty, and the
  * SDK would then poll in a tight loop.
  *
  * @throws as `handle.result`; gRPC status CANCELLED when the signal is aborted

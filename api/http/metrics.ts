@@ -42,7 +42,7 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
   });
   const credits = new Counter({
     name: `${PREFIX}credits_charged_total`,
-    help: 'Credits charged for calls that this process answered.',
+    help: 'Credits charged for calls that this process handled.',
     labelNames: ['tool'],
     registers,
   });

@@ -8,7 +8,7 @@ import { loneSurrogates } from './loneSurrogates.ts';
 /** Fills in defaults and returns the value. @throws ServiceError invalid_input with the faults (see `invalidInput`) */
 export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
 
-/** For example `must have at least 1 item`. */
+/** Formats a lower bound: `must have at least 1 item`. */
 const atLeast = (limit: unknown, unit: string): string =>
   `must have at least ${limit} ${unit}${limit === 1 ? '' : 's'}`;
 const atMost = (limit: unknown, unit: string): string =>

@@ -598,7 +598,7 @@ test('the pages that wait for a mail, and those that mails lead to, in a browser
   };
 
   await openPage('/dashboard/sign-up');
-  await type('E-mail', email);
+  await type('Email', email);
   await page.type('#password', password);
   await press('Sign up');
   t.regex(await text(), /A mail is on its way/);
@@ -607,7 +607,7 @@ test('the pages that wait for a mail, and those that mails lead to, in a browser
   await inspect(t, tab);
 
   await openPage('/dashboard/forgot-password');
-  await type('E-mail', email);
+  await type('Email', email);
   await press('Send the link');
   t.regex(await text(), /a mail with a link is on its way/);
   await inspect(t, tab);
