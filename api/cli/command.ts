@@ -7,7 +7,7 @@ import { type AddressedEnv, CommandError } from './addresses.ts';
 import type { Options, Values } from './arguments.ts';
 
 /** The services that a command uses. */
-export interface Books {
+export interface CommandContext {
   env: AddressedEnv;
   store: Store;
   accounts: Accounts;
@@ -24,11 +24,11 @@ export interface Command {
   about: string;
   options: Options;
   /** Validates the options before any connection is opened, and returns the function that runs the command. @throws UsageError */
-  prepare(values: Values): (context: Books) => Promise<Record<string, unknown>>;
+  prepare(values: Values): (context: CommandContext) => Promise<Record<string, unknown>>;
 }
 
 /** @throws CommandError if the account does not exist */
-export async function requireAccount({ accounts }: Books, id: string): Promise<Account> {
+export async function requireAccount({ accounts }: CommandContext, id: string): Promise<Account> {
   const account = await accounts.find(id);
   if (account === null)
     throw new CommandError(`there is no account ${JSON.stringify(id)}; "accounts list" shows all accounts`);
