@@ -192,7 +192,7 @@ test.serial('Stripe is asked again when it stumbles, and the buyer is told when 
   mock.failNext(400);
   const refused = await owner.post('/credits/buy', { pack: '1000', reference });
   t.is(refused.status, 502);
-  t.regex(await refused.text(), /Nothing was charged; please try again/);
+  t.regex(await refused.text(), /Nothing was charged\. Try again later/);
 });
 
 test('where Stripe sells there is no test checkout', async (t) => {
