@@ -20,7 +20,7 @@ import { createKeys } from './account/keyService.ts';
 import { createAttemptLimit } from './auth/attemptLimit.ts';
 import type { Auth } from './auth/auth.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
-import { authRoutes, createAskAuth } from './auth/authRoutes.ts';
+import { authRoutes, createForwardToAuth } from './auth/authRoutes.ts';
 import { createFailureLimit } from './auth/failureLimit.ts';
 import { createKnownDevices } from './auth/knownDevice.ts';
 import { createSessions } from './auth/sessions.ts';
@@ -28,7 +28,7 @@ import { stripeRoutes } from './billing/stripeRoutes.ts';
 import type { StripeService } from './billing/stripeService.ts';
 import { type CallRunner, MAX_RUNNING } from './calls/callRunner.ts';
 import type { Outages } from './calls/outages.ts';
-import { createToolCalls } from './calls/toolCalls.ts';
+import { createToolCallService } from './calls/toolCallService.ts';
 import { toolRoutes } from './calls/toolRoutes.ts';
 import { dashboardRoutes } from './dashboard/dashboardRoutes.ts';
 import { codecRoutes } from './http/codecRoutes.ts';
@@ -43,7 +43,7 @@ import { metaRoutes } from './openapi/metaRoutes.ts';
 import type { HandOver } from './webhooks/startDispatch.ts';
 import type { Webhooks } from './webhooks/webhookService.ts';
 
-/** Everything the API needs from outside; see server.ts for how it is made. */
+/** The dependencies of the API, which server.ts creates. */
 export interface AppDependencies {
   env: Env;
   log: Logger;
@@ -55,21 +55,24 @@ export interface AppDependencies {
   payments: Payments;
   handOver: HandOver;
   webhooks: Webhooks;
-  /** Null where it is not set up. */
+  /** Null if Stripe is not configured. */
   stripe: StripeService | null;
   runner: CallRunner;
   auth: Auth;
   mails: Pick<Mails, 'delivers' | 'reaches'>;
-  /** What /readyz answers. */
+  /** Result of /readyz. */
   readiness(): Promise<Readiness>;
   outages: Outages;
   metrics: ApiMetrics;
   keyring: Keyring;
-  /** Of the payloads in Temporal. */
+  /** Codec of the payloads in Temporal. */
   codec: PayloadCodec;
 }
 
-/** The routes that match a path but not the method, as a 405 with `Allow`; @koa/router's own answers 501 to unknown verbs. */
+/**
+ * Responds with 405 and `Allow` if routes match the path but not the method. `allowedMethods` of @koa/router would respond
+ * with 501 to unknown methods.
+ */
 function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
   return async (ctx, next) => {
     await next();
@@ -81,18 +84,18 @@ function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
   };
 }
 
-/** The HTTP API as a Koa application that listens nowhere yet. */
+/** Creates the Koa application of the HTTP API, without a server. */
 export function createApp(deps: AppDependencies): Koa<State> {
   const { env, log, registry, store, apiKeys, accounts, auth, mails } = deps;
   const app = new Koa<State>({ proxy: env.TRUST_PROXY });
   const router = new Router<State>();
   const sessions = createSessions({ auth, accounts, env });
-  const keysAlone = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
+  const keyAuthentication = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
   const rateLimit = createRateLimit(store, env.RATE_LIMIT);
 
   metaRoutes(router, registry, env.PUBLIC_URL, deps.readiness);
   docsRoutes(router, env.PUBLIC_URL);
-  const toolCalls = createToolCalls({
+  const toolCallService = createToolCallService({
     registry,
     runner: deps.runner,
     metrics: deps.metrics,
@@ -101,27 +104,27 @@ export function createApp(deps: AppDependencies): Koa<State> {
   });
   toolRoutes(router, {
     registry,
-    toolCalls,
+    toolCallService,
     outages: deps.outages,
-    authenticate: createAuthenticate(keysAlone),
+    authenticate: createAuthenticate(keyAuthentication),
     rateLimit,
   });
   const serve = createServe(router, {
-    authenticate: createAuthenticate({ ...keysAlone, session: sessions.callerFromSession }),
+    authenticate: createAuthenticate({ ...keyAuthentication, session: sessions.callerFromSession }),
     rateLimit,
   });
   const { lists, handOver, webhooks, payments, stripe, readiness } = deps;
   const keys = createKeys({ lists, apiKeys, registry, handOver });
   accountRoutes(serve, { lists, keys, webhooks });
-  const askAuth = createAskAuth(
+  const forwardToAuth = createForwardToAuth(
     auth,
     createAttemptLimit(store, env.RATE_LIMIT),
     createKnownDevices(deps.keyring, env),
     mails.delivers,
   );
-  authRoutes(router, askAuth);
+  authRoutes(router, forwardToAuth);
   dashboardRoutes(router, {
-    askAuth,
+    forwardToAuth,
     auth,
     mails,
     sessions,
@@ -133,7 +136,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     usageOf: (accountId) => usageOf(store, accountId),
     keys,
     webhooks,
-    toolCalls,
+    toolCallService,
     handOver,
     readiness,
     rateLimit,
@@ -148,6 +151,6 @@ export function createApp(deps: AppDependencies): Koa<State> {
   app.use(problems(log, deps.metrics));
   app.use(methodNotAllowed(router));
   app.use(router.routes());
-  app.on('error', (error) => log.debug({ err: error }, 'connection'));
+  app.on('error', (error) => log.debug({ err: error }, 'connection error'));
   return app;
 }

@@ -29,7 +29,7 @@ import { drain, listen } from '../workers/platform/listen.ts';
 import { createLog } from '../workers/platform/log.ts';
 import { createRegistry } from '../workers/platform/metricsRegistry.ts';
 import { createReadiness } from '../workers/platform/readiness.ts';
-import { addToldPorts } from '../workers/platform/reservedPorts.ts';
+import { addReservedPorts } from '../workers/platform/reservedPorts.ts';
 import { runMain } from '../workers/platform/runMain.ts';
 import { connectClient } from '../workers/platform/temporal.ts';
 import { createApp } from './app.ts';
@@ -46,20 +46,20 @@ import { createWebhookWorkflow } from './webhooks/endpointWorkflow.ts';
 import { createHandOver } from './webhooks/startDispatch.ts';
 import { createWebhooks } from './webhooks/webhookService.ts';
 
-/** Resolves when somebody wants the process to end: a signal, or the parent that is gone. */
-const toldToStop = (): Promise<void> =>
+/** Resolves on SIGINT, SIGTERM or the exit of the parent process. */
+const stopRequested = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
     process.once('disconnect', () => resolve());
   });
 
-/** The API process: connects, listens, says that it is ready, and on a signal answers what it has and ends. */
+/** Runs the API process: connects, listens, reports readiness to its parent, and on a signal drains requests and exits. */
 async function main(): Promise<void> {
   const env = readEnv();
   const registry = await loadRegistry();
   const log = createLog(env, 'api', registry);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
-  const stop = toldToStop();
+  const stop = stopRequested();
 
   await using open = new AsyncDisposableStack();
   const keyring = loadKeyring(env);
@@ -87,14 +87,16 @@ async function main(): Promise<void> {
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   const accounts = createAccounts(store);
-  const handOver = createHandOver(client, (error) => log.warn({ err: error }, 'events wait for the sweeper'));
+  const handOver = createHandOver(client, (error) =>
+    log.warn({ err: error }, 'could not dispatch events; the sweeper will retry'),
+  );
   const lists = createLists(store);
-  // Also filled in below.
+  // Without PUBLIC_URL it is set after `listen`, when the port is known.
   let publicUrl = env.PUBLIC_URL ?? '';
   const mails = createMails(mailer, () => publicUrl);
-  // Filled in below: which port PORT=0 becomes is known only then.
-  const closedPorts = [...ownPorts(env), Number(new URL(internalUrl).port)];
-  addToldPorts(closedPorts);
+  // The public port is added after `listen`, because PORT can be 0.
+  const reservedPorts = [...ownPorts(env), Number(new URL(internalUrl).port)];
+  addReservedPorts(reservedPorts);
   const resolver = createResolver({ servers: env.DNS_SERVERS });
   const app = createApp({
     env,
@@ -115,7 +117,7 @@ async function main(): Promise<void> {
       egress: createGuard({
         resolver,
         allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
-        ownPorts: closedPorts,
+        ownPorts: reservedPorts,
       }),
       takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
       onError,
@@ -134,7 +136,7 @@ async function main(): Promise<void> {
       results: createResults(store, keyring),
       handOver,
       answers,
-      owed: createUndelivered({ store, ledger, accounts }),
+      undelivered: createUndelivered({ store, ledger, accounts }),
       vault,
       keyring,
       vaultUrl: env.INTERNAL_ADVERTISE ?? internalUrl,
@@ -144,7 +146,7 @@ async function main(): Promise<void> {
   });
   const server = open.adopt(createPublicServer(app.callback()), drain);
   const baseUrl = await listen(server, env.HOST, env.PORT);
-  closedPorts.push(Number(new URL(baseUrl).port));
+  reservedPorts.push(Number(new URL(baseUrl).port));
   if (publicUrl === '') publicUrl = baseUrl;
   open.adopt(startNotices({ store, accounts, mails, log }), (it) => it.stop());
   log.info({ baseUrl, internalUrl }, 'listening');

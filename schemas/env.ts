@@ -31,9 +31,9 @@ interface Variable<T, D> {
   parse(text: string): T;
   /** Value when the variable is unset or empty; null: none. */
   fallback: D;
-  /** The default as it is written in the environment, where `fallback` does not print that way. */
+  /** The default as written in the environment, if it differs from `String(fallback)`. */
   fallbackText?: string;
-  /** May also be read from the file that `<NAME>_FILE` names, so that the value appears in no process list. */
+  /** Also read from the file in `<NAME>_FILE`, so that the value does not appear in the environment of the process. */
   secret?: true;
   /** Description, in Markdown. */
   about: string;
@@ -247,14 +247,16 @@ function read<T, D>(name: string, definition: Variable<T, D>, source: NodeJS.Pro
     try {
       text = readFileSync(file, 'utf8').trim();
     } catch (error) {
-      throw new EnvError(`${name}_FILE: cannot read it`, { cause: error });
+      throw new EnvError(`${name}_FILE: cannot read the file`, { cause: error });
     }
   }
   if (text === undefined || text === '') return definition.fallback;
   try {
     return definition.parse(text);
   } catch (error) {
-    throw new EnvError(`${name}: ${error instanceof Error ? error.message : 'bad value'}`, { cause: error });
+    throw new EnvError(`${name}: ${error instanceof Error ? error.message : 'invalid value'}`, {
+      cause: error,
+    });
   }
 }
 
@@ -302,11 +304,11 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     NODE_ENV: read('NODE_ENV', v.NODE_ENV, source),
   };
   if (env.PORT !== 0 && env.PORT === env.INTERNAL_PORT)
-    throw new EnvError('INTERNAL_PORT: is that of PORT; set another, or 0 for any');
+    throw new EnvError('INTERNAL_PORT: must differ from PORT; 0 picks a free port');
   if (env.NODE_ENV === 'production' && env.RATE_LIMIT === null)
-    throw new EnvError('RATE_LIMIT: off is not for production');
-  // The key alone sells credits that are never booked; the signing secret alone sells nothing.
+    throw new EnvError('RATE_LIMIT: must not be off in production');
+  // With the key alone, payments would succeed but no credits would be added.
   if ((env.STRIPE_SECRET_KEY === null) !== (env.STRIPE_WEBHOOK_SECRET === null))
-    throw new EnvError('STRIPE_SECRET_KEY: goes with STRIPE_WEBHOOK_SECRET; set both or neither');
+    throw new EnvError('STRIPE_SECRET_KEY: requires STRIPE_WEBHOOK_SECRET; set both or neither');
   return env;
 }

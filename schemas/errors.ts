@@ -220,16 +220,16 @@ const MAX_FAULTS_LENGTH = 16_384;
 const MAX_POINTER_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 1000;
 
-/** Cuts a text to so many UTF-16 code units. */
+/** Shortens a text to at most `length` UTF-16 code units. */
 export const cutText = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 
 /**
  * Creates an `invalid_input` error with the first faults, at most 20 and 48 KB of them; `moreErrors` counts the others.
  *
- * @param untold number of faults that are not in the list
+ * @param omitted number of further faults that are not in `faults`
  */
-export function invalidInput(faults: readonly Fault[], untold = 0): ServiceError {
+export function invalidInput(faults: readonly Fault[], omitted = 0): ServiceError {
   const errors: Fault[] = [];
   let length = 0;
   for (const fault of faults.slice(0, MAX_FAULTS)) {
@@ -239,6 +239,6 @@ export function invalidInput(faults: readonly Fault[], untold = 0): ServiceError
     if (length > MAX_FAULTS_LENGTH) break;
     errors.push({ pointer, message });
   }
-  const moreErrors = faults.length - errors.length + untold;
+  const moreErrors = faults.length - errors.length + omitted;
   return new ServiceError('invalid_input', { errors, ...(moreErrors > 0 ? { moreErrors } : {}) });
 }

@@ -6,7 +6,7 @@ import type { ObjectSchema } from './tool.ts';
  * An HTTP operation other than a tool call. Route, reference and validation derive from it. The type parameters follow
  * from its schemas, so that its handler is fully typed.
  */
-export interface Operation<Query = unknown, Body = unknown, Answer = unknown> {
+export interface Operation<Query = unknown, Body = unknown, Result = unknown> {
   /** operationId in OpenAPI. */
   id: string;
   method: 'get' | 'post' | 'patch' | 'delete';
@@ -22,26 +22,27 @@ export interface Operation<Query = unknown, Body = unknown, Answer = unknown> {
   /** Status and body schema of the success. Without a schema there is no body. */
   success: {
     status: 200 | 201 | 204;
-    schema?: ObjectSchema /** Media types offered besides JSON. */;
+    schema?: ObjectSchema;
+    /** Media types offered besides JSON. */
     alsoAs?: readonly string[];
   };
   /** Error codes besides those that every such operation can return. */
   errors: readonly ErrorCode[];
   /** Carries the type parameters; never set. */
-  types?: { query: Query; body: Body; answer: Answer };
+  types?: { query: Query; body: Body; result: Result };
 }
 
-interface Nothing extends ObjectSchema {
+interface EmptyObject extends ObjectSchema {
   readonly properties: Record<never, never>;
   readonly required: readonly [];
 }
 
 type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 
-/** Declares an operation. The types of its query, body and answer follow from the schemas. */
+/** Declares an operation. The types of its query, body and result follow from the schemas. */
 export function defineOperation<
-  const Q extends ObjectSchema = Nothing,
-  const B extends ObjectSchema = Nothing,
+  const Q extends ObjectSchema = EmptyObject,
+  const B extends ObjectSchema = EmptyObject,
   const S extends ObjectSchema = never,
 >(
   definition: Omit<Operation, 'query' | 'body' | 'success' | 'types'> & {

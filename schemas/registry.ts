@@ -1,16 +1,16 @@
 import { readdirSync } from 'node:fs';
 import { POOLS, type Pool, type ToolDefinition } from './tool.ts';
 
-/** Every tool by name, in alphabetical order. */
+/** All tools by name, in alphabetical order. */
 export type Registry = ReadonlyMap<string, ToolDefinition>;
 
 const isDefinition = (value: unknown): value is ToolDefinition =>
   typeof value === 'object' && value !== null && 'input' in value && 'output' in value && 'price' in value;
 
 /**
- * Reads `schemas/tools/`: a file there is a tool, and nothing else has to be told.
+ * Loads the tools from `schemas/tools/`. Each file there is a tool; no other registration is needed.
  *
- * @throws when a file does not export a definition by default, or its name is not its tool's
+ * @throws if a file has no definition as its default export, or if the file name differs from the tool's name
  */
 export async function loadRegistry(): Promise<Registry> {
   const folder = new URL('./tools/', import.meta.url);
@@ -26,6 +26,6 @@ export async function loadRegistry(): Promise<Registry> {
   return registry;
 }
 
-/** The pools that have any tool, so the ones that need a process. */
+/** The pools with at least one tool, which need a worker process. */
 export const poolsInUse = (registry: Registry): Pool[] =>
   POOLS.filter((pool) => [...registry.values()].some((tool) => tool.pool === pool));

@@ -1,18 +1,18 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import type { ErrorCode, Fault } from './errors.ts';
 
-/** Where a tool's work runs: one kind of worker process each, scaled on its own. */
+/** Pools of workers. Each has its own task queue and worker processes and scales independently. */
 export const POOLS = ['browser', 'cpu', 'network', 'heavy'] as const;
 export type Pool = (typeof POOLS)[number];
 
-/** The parts of a property's schema that our own code reads; ajv reads all of it. */
+/** The keywords of a property's schema that this project reads; ajv reads all of them. */
 export interface PropertySchema {
   readonly description?: string;
   readonly writeOnly?: boolean;
   readonly [keyword: string]: unknown;
 }
 
-/** A closed JSON Schema object: what every tool takes and answers. */
+/** A JSON Schema of an object without additional properties; the input and the output of every tool. */
 export interface ObjectSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, PropertySchema>>;
@@ -23,7 +23,7 @@ export interface ObjectSchema {
 
 type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 
-/** Everything there is to know about a tool; price list, routes, OpenAPI, queues and forms all derive from it. */
+/** The definition of a tool, from which price list, routes, OpenAPI, queues and forms derive. */
 export interface ToolDefinition<
   I extends ObjectSchema = ObjectSchema,
   O extends ObjectSchema = ObjectSchema,
@@ -31,61 +31,60 @@ export interface ToolDefinition<
   /** Path segment after `/api/v1/tools/`, and the name of the activity file. */
   name: string;
   title: string;
-  /** A paragraph for the reference: what it does, what it refuses, what a surprising answer means. */
+  /** A paragraph for the reference: purpose, refusals, and results that need an explanation. */
   description: string;
-  /** Credits, charged exactly when a result is settled. */
+  /** Credits, charged if and only if the call returns a result. */
   price: number;
   pool: Pool;
   /**
-   * Whether the whole of it runs on a thread, which keeps the worker free but reaches nothing outside. Default: the
-   * tools of the cpu pool do.
+   * Whether the run function runs on a thread, which keeps the worker responsive but has no network access. Default: true
+   * in the cpu pool.
    */
   thread?: boolean;
   limits: {
     /**
-     * Milliseconds the work may take in all, every attempt of it included; the wait for a free worker comes on
-     * top (`POOL_WAIT`), and both together never pass 100 s, below what common proxies cut.
+     * Milliseconds for all attempts together. The wait for a free worker (`POOL_WAIT`) is added; the sum never exceeds
+     * 100 s, the shortest timeout of common proxies.
      */
     workMs: number;
-    /** Milliseconds for one attempt. Default: workMs. */
+    /** Milliseconds for one attempt. Default: `workMs`. */
     attemptMs?: number;
     /**
-     * Attempts when a worker dies or breaks half way. Default 3. Tools that act on the world get one whatever
-     * stands here.
+     * Maximum attempts if a worker crashes or fails. Default: 3. Always 1 for calls with side effects (`actsOnWorld`).
      */
     attempts?: number;
-    /** Largest request body, bytes. Default 1 MB. */
+    /** Maximum bytes of the request body. Default: 1 MB. */
     bodyBytes?: number;
   };
-  /** JSON Schema 2020-12, closed, each property described; `writeOnly: true` marks a secret. */
+  /** JSON Schema 2020-12 with a description of each property; `writeOnly: true` marks a secret field. */
   input: I;
-  /** JSON Schema 2020-12, closed, every property required (null where there is no value). */
+  /** JSON Schema 2020-12. Every property is required and null if it has no value. */
   output: O;
-  /** Pairs of input and output shown in the reference. The first input prefills the forms. */
+  /** Examples in the reference. The first input prefills the form of the dashboard. */
   examples: readonly { input: Record<string, unknown>; output: Record<string, unknown> }[];
-  /** Codes that the tool itself can answer, beyond those that every call can. */
+  /** Error codes of this tool besides those of every call. */
   errors: readonly ErrorCode[];
-  /** Faults that JSON Schema cannot express. Runs in the API after the schema, on the input with its defaults. */
+  /** Returns faults that JSON Schema cannot express. Runs in the API after the schema, with defaults applied. */
   check?(input: TypeOf<I>): Fault[];
-  /** True when this call changes something out there, so that it is sent at most once and never cut short. */
+  /** True if the call has side effects on the target. Such a call is attempted once and not cancelled half way. */
   actsOnWorld?(input: TypeOf<I>): boolean;
-  /** Output fields that become the response itself when the caller's `Accept` ranks their type above JSON. */
+  /** Output fields that form the raw response if the caller's `Accept` ranks the file's type above JSON. */
   raw?: { data: string; mimeType: string; fileName?: string };
 }
 
-/** Declares a tool; the call exists so that the schemas keep their literal types. */
+/** Declares a tool and preserves the literal types of its schemas. */
 export function defineTool<const I extends ObjectSchema, const O extends ObjectSchema>(
   definition: ToolDefinition<I, O>,
 ): ToolDefinition<I, O> {
   return definition;
 }
 
-/** The validated input of a tool, defaults applied. */
+/** The validated input of a tool, with defaults applied. */
 export type ToolInput<D> = D extends { input: infer I extends ObjectSchema } ? TypeOf<I> : never;
 /** The output of a tool. */
 export type ToolOutput<D> = D extends { output: infer O extends ObjectSchema } ? TypeOf<O> : never;
 
-/** Names of the input fields that are secrets: never stored, logged, fingerprinted or replayed. */
+/** Names of the secret input fields, which are never stored, logged, fingerprinted or replayed. */
 export function secretFields(definition: { input: ObjectSchema }): string[] {
   return Object.entries(definition.input.properties)
     .filter(([, schema]) => schema.writeOnly === true)

@@ -1,24 +1,24 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Standard Webhooks wants 24 to 64 bytes. */
+/** Standard Webhooks requires 24 to 64 bytes. */
 const SECRET_BYTES = 32;
 const PREFIX = 'whsec_';
 
-/** A signing secret as its owner is shown it: `whsec_` and the base64 of 32 random bytes. */
+/** Generates a signing secret in the form that owners see: `whsec_` and the base64 of 32 random bytes. */
 export const generateSigningSecret = (): string => `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 
-/** What signs a delivery now: the secret of the service's own signature, and all that Standard Webhooks may list. */
+/** The secrets that sign a delivery: `own` for `X-Service-Signature`, `all` for `webhook-signature`. */
 export interface SigningSecrets {
   own: string;
   all: readonly string[];
 }
 
-/** One message, as it goes out. */
+/** The parts of a delivery that are signed. */
 export interface SignedMessage {
   /** Id of the event. */
   id: string;
   event: string;
-  /** The exact text that is posted. */
+  /** The exact request body. */
   body: string;
   /** Unix time in seconds. */
   timestamp: number;
@@ -27,8 +27,8 @@ export interface SignedMessage {
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text);
 
 /**
- * The headers of a delivery. `X-Service-Signature` is keyed with the whole secret as shown; `webhook-signature` with the
- * bytes that its base64 part stands for, over `id.timestamp.body` (Standard Webhooks 1.0, symmetric scheme `v1`).
+ * Creates the headers of a delivery. The key of `X-Service-Signature` is the whole secret including its prefix. The key of
+ * `webhook-signature`, which signs `id.timestamp.body`, is the decoded base64 part (Standard Webhooks 1.0, scheme `v1`).
  */
 export function signatureHeaders(
   { id, event, body, timestamp }: SignedMessage,

@@ -171,7 +171,7 @@ for (const tool of tools) {
 
   test(`${name}: a lone surrogate is a fault in every text`, async (t) => {
     const { input } = exampleOf(tool);
-    const message = 'holds a lone surrogate, which UTF-8 cannot carry';
+    const message = 'contains a lone surrogate, which UTF-8 cannot encode';
     for (const field of Object.keys(tool.input.properties))
       for (const text of ['\ud800', '.a\udc00']) {
         const refused = await refusalOf(await account.call(name, { ...input, [field]: text }));

@@ -24,7 +24,7 @@ import { createInternalServer } from './platform/internalServer.ts';
 import { drain, freePort, listen } from './platform/listen.ts';
 import { createLog, sdkLog } from './platform/log.ts';
 import { createRegistry } from './platform/metricsRegistry.ts';
-import { addToldPorts } from './platform/reservedPorts.ts';
+import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
 import { connectClient, dataConverter, temporalAddress } from './platform/temporal.ts';
 import {
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 
   // Also filled in below.
   const closedPorts = [...ownPorts(env), sdkPort];
-  addToldPorts(closedPorts);
+  addReservedPorts(closedPorts);
   const options = await (async () => {
     if (pool === 'orchestrator') {
       await ensureIndexes(store);

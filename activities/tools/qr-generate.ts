@@ -1,6 +1,6 @@
 import { create, type QRCode } from 'qrcode';
 import { invalidInput } from '../../schemas/errors.ts';
-import { leastSize, tooLong } from '../../schemas/formats/qr.ts';
+import { minimumSize, tooLong } from '../../schemas/formats/qr.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/qr-generate.ts';
 import { encodeBilevelPng } from '../images/png.ts';
@@ -21,7 +21,7 @@ function encode(text: string, level: ToolInput<typeof definition>['errorCorrecti
 
 /** Draws rows of pixels, 1 is white. Modules have whole pixels; the remaining pixels form the margin. */
 function draw(modules: Modules, size: number): Buffer[] {
-  const scale = Math.floor(size / leastSize(modules.size));
+  const scale = Math.floor(size / minimumSize(modules.size));
   const margin = Math.floor((size - scale * modules.size) / 2);
   const blank = Buffer.alloc(Math.ceil(size / 8), 0xff);
   const rows = new Array<Buffer>(size).fill(blank);
@@ -42,7 +42,7 @@ function draw(modules: Modules, size: number): Buffer[] {
 export async function run(input: ToolInput<typeof definition>): Promise<ToolOutput<typeof definition>> {
   const { text, size, errorCorrection } = input;
   const modules = encode(text, errorCorrection);
-  const minSize = leastSize(modules.size);
+  const minSize = minimumSize(modules.size);
   if (size < minSize)
     throw invalidInput([
       { pointer: '/size', message: `is too small for this text: the code needs at least ${minSize} pixels` },

@@ -16,15 +16,16 @@ interface Dependencies {
   webhooks: Webhooks;
 }
 
-/** JavaScript makes no date of a leap second, which a date-time may name. */
+/** @throws ServiceError invalid_input for a leap second, which is a valid date-time but not a JavaScript date */
 function asDate(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const date = new Date(text);
-  if (Number.isNaN(date.getTime())) throw invalidInput([{ pointer: `/${name}`, message: 'is no time' }]);
+  if (Number.isNaN(date.getTime()))
+    throw invalidInput([{ pointer: `/${name}`, message: 'is not a valid time' }]);
   return date;
 }
 
-/** The Account API. */
+/** Registers the routes of the Account API. */
 export function accountRoutes(serve: Serve, deps: Dependencies): void {
   const { lists } = deps;
 

@@ -1,6 +1,6 @@
 type Cell = string | number | null;
 
-/** What makes a spreadsheet take a text for a formula (OWASP, "CSV Injection"), full-width forms included. */
+/** Leading characters that make a spreadsheet interpret a text as a formula (OWASP, "CSV Injection"), also full-width ones. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 function field(cell: Cell): string {
@@ -10,5 +10,5 @@ function field(cell: Cell): string {
   return /[",\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A record of RFC 4180 with its line end. A text that looks like a formula gets a `'` in front; null is empty. */
+/** One record of RFC 4180 with its line end. Texts that look like formulas are prefixed with `'`; null is empty. */
 export const csvRecord = (cells: readonly Cell[]): string => `${cells.map(field).join(',')}\r\n`;

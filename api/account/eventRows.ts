@@ -4,7 +4,7 @@ import type { Lists } from '../../store/lists.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
 import { eventRow } from './rows.ts';
 
-/** Events with their deliveries, as the Account API and the dashboard show them. */
+/** Reads a page of events with their deliveries, for the Account API and the dashboard. */
 export async function eventRows(
   lists: Lists,
   accountId: string,

@@ -7,13 +7,13 @@ import type { HandOver } from '../webhooks/startDispatch.ts';
 import { newKey } from './newKey.ts';
 import { keyRow } from './rows.ts';
 
-/** What an owner does with keys; the Account API and the dashboard both call this. */
+/** Operations on API keys, shared by the Account API and the dashboard. */
 export interface Keys {
   list(accountId: string, page: PageRequest): Promise<Page<KeyRow>>;
   /**
-   * @param id of the key, where who asks wants it once however often it is asked for
+   * @param id id of the key, which makes the request idempotent. Default: a new id
    * @throws ServiceError invalid_input, limit_reached
-   * @throws what `isDuplicate` recognises: there is a key of this id
+   * @throws a duplicate key error (`isDuplicate`) if a key with this id exists
    */
   create(accountId: string, body: NewKeyBody, id?: string): Promise<KeyRow & { key: string }>;
   /** @throws ServiceError not_found */
@@ -34,8 +34,8 @@ export const createKeys = ({ lists, apiKeys, registry, handOver }: Dependencies)
   },
 
   async create(accountId, body, id) {
-    const wanted = newKey(accountId, body, registry);
-    const { row, key } = await apiKeys.create({ ...wanted, ...(id !== undefined && { id }) });
+    const fields = newKey(accountId, body, registry);
+    const { row, key } = await apiKeys.create({ ...fields, ...(id !== undefined && { id }) });
     handOver(accountId);
     return { ...keyRow(row), key };
   },

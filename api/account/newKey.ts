@@ -4,9 +4,9 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { NewKey } from '../../store/apiKeys.ts';
 
 /**
- * What a request for a key asks for, after the checks that its schema cannot express.
+ * Converts the request for a key, with the checks that its schema cannot express.
  *
- * @throws ServiceError invalid_input: unknown tools, tools without their scope, an expiry that has passed
+ * @throws ServiceError invalid_input: unknown tools, tools with the scope `account`, an expiry in the past
  */
 export function newKey(accountId: string, body: NewKeyBody, registry: Registry): NewKey {
   const { name, scopes, tools } = body;
@@ -17,8 +17,8 @@ export function newKey(accountId: string, body: NewKeyBody, registry: Registry):
     registry.has(tool) ? [] : [{ pointer: `/tools/${index}`, message: 'is not a tool' }],
   );
   if (tools !== null && scope !== 'tools')
-    faults.push({ pointer: '/tools', message: 'goes with the scope "tools" only' });
-  // Not `<=`: a leap second is a valid date-time of which JavaScript makes no date, and that compares to nothing.
+    faults.push({ pointer: '/tools', message: 'is permitted only with the scope "tools"' });
+  // Not `<=`: a leap second is a valid date-time but an invalid JavaScript date, for which all comparisons are false.
   if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
     faults.push({ pointer: '/expiresAt', message: 'must be in the future' });
   if (faults.length > 0) throw invalidInput(faults);

@@ -31,7 +31,7 @@ export const callRow = (call: CallDoc): CallRow => ({
   state: call.state,
   code: call.code,
   startedAt: call.startedAt.toISOString(),
-  // Start and end are read from the clocks of two machines, which may differ by more than a short call takes.
+  // Start and end are from the clocks of two machines, whose difference can exceed the duration of a short call.
   durationMs:
     call.finishedAt === null ? null : Math.max(0, call.finishedAt.getTime() - call.startedAt.getTime()),
   keyPrefix: call.keyPrefix,
@@ -77,7 +77,7 @@ export const eventRow = (event: EventDoc, deliveries: readonly DeliveryDoc[]): E
   deliveries: deliveries.map(deliveryRow),
 });
 
-/** When a secret that waits takes over; one that has done so waits no longer. */
+/** When the next secret becomes active; null if there is none or it is active. */
 function rotationEndsAt({ next }: WebhookEndpointDoc): string | null {
   return next === null || next.from.getTime() <= Date.now() ? null : next.from.toISOString();
 }
@@ -93,7 +93,7 @@ export const webhookRow = (endpoint: WebhookEndpointDoc): WebhookRow => ({
   rotationEndsAt: rotationEndsAt(endpoint),
 });
 
-/** @param bodies what receivers answered, by the ids of the attempts */
+/** @param bodies response bodies of receivers by attempt id */
 export const attemptRow = (attempt: DeliveryAttemptDoc, bodies: ReadonlyMap<string, string>): AttemptRow => ({
   id: attempt._id,
   eventId: attempt.eventId,

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** What limits by address count under: an IPv6 caller commands a whole /64 (RFC 6177), an IPv4 one a single address. */
+/** Key of limits per address: an IPv6 client controls a whole /64 (RFC 6177), an IPv4 client a single address. */
 export function addressKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

@@ -6,50 +6,50 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Store } from '../../store/mongo.ts';
 import { addressKey } from './addressKey.ts';
 
-/** Where guesses come from, and the account whose password they are for. */
+/** The source of an attempt to sign in, and the account that it is for. */
 export interface Attempt {
   address: string;
   email: string | null;
-  /** Nonce of a browser that has signed in to this account before; see `knownDevice.ts`. */
+  /** Nonce of a browser that has signed in to this account before (knownDevice.ts), or null. */
   device: string | null;
 }
 
-/** Counts attempts for all API processes together. */
+/** Limits attempts, counted across all API processes. */
 export interface AttemptLimit {
   /**
-   * Counts an attempt at a password, before the password is checked. Takes 5 s when the account is under attack from many
+   * Counts an attempt before the password is checked. Delays it by 5 s while the account is under attack from many
    * addresses. @throws ServiceError rate_limited
    */
-  guess(attempt: Attempt): Promise<void>;
-  /** The password was right: the attempt does not count, nor do the wrong ones from the same place before it. */
-  forgive(attempt: Attempt): Promise<void>;
+  countPasswordAttempt(attempt: Attempt): Promise<void>;
+  /** Uncounts an attempt with the correct password and the earlier wrong ones from the same source. */
+  resetPasswordAttempts(attempt: Attempt): Promise<void>;
   /** Counts a sign-up. @throws ServiceError rate_limited */
-  signUp(address: string): Promise<void>;
-  /** Counts a mail to an e-mail address, whether it is a user's or not. @throws ServiceError rate_limited */
-  mail(attempt: Pick<Attempt, 'address' | 'email'>): Promise<void>;
+  countSignUp(address: string): Promise<void>;
+  /** Counts a mail to an address, whether or not it belongs to a user. @throws ServiceError rate_limited */
+  countMail(attempt: Pick<Attempt, 'address' | 'email'>): Promise<void>;
 }
 
 /**
  * Wrong passwords in ten minutes, by address, by account and address, and by known device (OWASP Authentication Cheat
- * Sheet, "Protect Against Automated Attacks"). None of these lets a stranger lock an owner out: the owner's address or
- * device is another one.
+ * Sheet, "Protect Against Automated Attacks"). An attacker cannot lock an owner out, because the owner has another address
+ * or device.
  */
-const GUESSES_BY_ADDRESS = 30;
-const GUESSES_BY_EMAIL_AND_ADDRESS = 10;
-const GUESSES_BY_DEVICE = 10;
-/** From all addresses together, beyond which every attempt from an unknown device takes longer, right or wrong. */
-const GUESSES_BY_EMAIL = 100;
+const ATTEMPTS_BY_ADDRESS = 30;
+const ATTEMPTS_BY_EMAIL_AND_ADDRESS = 10;
+const ATTEMPTS_BY_DEVICE = 10;
+/** Wrong passwords for an account from all addresses; above this, every attempt from an unknown device is delayed. */
+const ATTEMPTS_BY_EMAIL = 100;
 const SLOW_MS = 5000;
-const GUESS_WINDOW_SECONDS = 600;
-/** Each comes with free credits. */
+const ATTEMPT_WINDOW_SECONDS = 600;
+/** Limited because each account receives free credits. */
 const SIGN_UPS_BY_ADDRESS = 20;
 const SIGN_UP_WINDOW_SECONDS = 3600;
-/** So that nobody's mailbox can be filled by way of us. */
+/** Prevents abuse of this service to flood a mailbox. */
 const MAILS_TO_EMAIL = 5;
 const MAILS_BY_ADDRESS = 30;
 const MAIL_WINDOW_SECONDS = 3600;
 
-/** Hashed, so that keys have a fixed length and hold no e-mail address. */
+/** Hash of an email address: keys have a fixed length and do not reveal the address. */
 export const emailKey = (email: string): string =>
   createHash('sha256').update(email.toLowerCase()).digest('base64url');
 
@@ -67,14 +67,14 @@ async function consume(limiter: RateLimiterMongo, key: string): Promise<void> {
   }
 }
 
-/** Limits password guesses, sign-ups and mails; null lifts all limits. */
+/** Limits password attempts, sign-ups and mails. @param limit null disables all limits */
 export function createAttemptLimit(store: Store, limit: RateLimit | null): AttemptLimit {
   if (limit === null)
     return {
-      guess: async () => undefined,
-      forgive: async () => undefined,
-      signUp: async () => undefined,
-      mail: async () => undefined,
+      countPasswordAttempt: async () => undefined,
+      resetPasswordAttempts: async () => undefined,
+      countSignUp: async () => undefined,
+      countMail: async () => undefined,
     };
   const limiter = (keyPrefix: string, points: number, duration: number) =>
     new RateLimiterMongo({
@@ -85,23 +85,23 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       points,
       duration,
     });
-  const byDevice = limiter('device', GUESSES_BY_DEVICE, GUESS_WINDOW_SECONDS);
-  const byBoth = limiter('email-address', GUESSES_BY_EMAIL_AND_ADDRESS, GUESS_WINDOW_SECONDS);
-  const byEmail = limiter('email', GUESSES_BY_EMAIL, GUESS_WINDOW_SECONDS);
-  const byAddress = limiter('address', GUESSES_BY_ADDRESS, GUESS_WINDOW_SECONDS);
+  const byDevice = limiter('device', ATTEMPTS_BY_DEVICE, ATTEMPT_WINDOW_SECONDS);
+  const byBoth = limiter('email-address', ATTEMPTS_BY_EMAIL_AND_ADDRESS, ATTEMPT_WINDOW_SECONDS);
+  const byEmail = limiter('email', ATTEMPTS_BY_EMAIL, ATTEMPT_WINDOW_SECONDS);
+  const byAddress = limiter('address', ATTEMPTS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
   const signUps = limiter('sign-up', SIGN_UPS_BY_ADDRESS, SIGN_UP_WINDOW_SECONDS);
   const mailsTo = limiter('mail-to', MAILS_TO_EMAIL, MAIL_WINDOW_SECONDS);
   const mailsBy = limiter('mail-by', MAILS_BY_ADDRESS, MAIL_WINDOW_SECONDS);
   return {
-    async guess({ address, email, device }) {
+    async countPasswordAttempt({ address, email, device }) {
       if (device !== null) return consume(byDevice, device);
       await consume(byAddress, addressKey(address));
       if (email === null) return;
       await consume(byBoth, bothKey(email, address));
       const { consumedPoints } = await byEmail.penalty(emailKey(email));
-      if (consumedPoints > GUESSES_BY_EMAIL) await sleep(SLOW_MS);
+      if (consumedPoints > ATTEMPTS_BY_EMAIL) await sleep(SLOW_MS);
     },
-    async forgive({ address, email, device }) {
+    async resetPasswordAttempts({ address, email, device }) {
       if (device !== null) {
         await byDevice.delete(device);
         return;
@@ -109,11 +109,11 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       await byAddress.reward(addressKey(address));
       if (email === null) return;
       await byBoth.delete(bothKey(email, address));
-      // The wrong ones of others still count.
+      // Wrong passwords from other addresses still count.
       await byEmail.reward(emailKey(email));
     },
-    signUp: (address) => consume(signUps, addressKey(address)),
-    async mail({ address, email }) {
+    countSignUp: (address) => consume(signUps, addressKey(address)),
+    async countMail({ address, email }) {
       await consume(mailsBy, addressKey(address));
       if (email !== null) await consume(mailsTo, emailKey(email));
     },

@@ -9,10 +9,10 @@ import type { Keyring } from '../../store/keyring.ts';
 import type { Store } from '../../store/mongo.ts';
 import type { Mails } from '../mail/messages.ts';
 
-/** An owner sees an account; an operator may also read what lies encrypted in Temporal. */
+/** An owner manages an account. An operator may also adjust accounts and decrypt Temporal payloads. */
 export type Role = 'owner' | 'operator';
 
-/** Somebody who signs in with e-mail and password. */
+/** A user who signs in with email address and password. */
 export interface User {
   id: string;
   email: string;
@@ -20,42 +20,43 @@ export interface User {
   role: Role;
 }
 
-/** Who is signed in, and the cookies that prolong the session, if any. */
+/** The session of a signed-in user. */
 export interface SignedIn {
   user: User;
   sessionId: string;
-  /** Comes back with every form of this session, which no other site's page can know. */
+  /** CSRF token: every form of this session must contain it. */
   formToken: string;
+  /** Set-Cookie headers that extend the session; may be empty. */
   setCookie: string[];
 }
 
-/** One browser that somebody is signed in with. */
+/** One signed-in browser of a user. */
 export interface Session {
   id: string;
-  /** What it called itself at the sign-in; so with the address. */
+  /** User-Agent at sign-in; `address` is from the same request. */
   userAgent: string;
   address: string;
   createdAt: Date;
-  /** To the hour. */
+  /** Accurate to the hour. */
   lastUsedAt: Date;
 }
 
 export interface Auth {
-  /** Answers a request for one of better-auth's own paths under /api/auth. @throws what is our fault */
+  /** Handles a request to better-auth's paths under /api/auth. @throws on internal errors */
   handler(request: Request): Promise<Response>;
-  /** Who the cookie in the headers belongs to. */
+  /** Finds the session of the cookie in the headers. */
   signedIn(headers: Headers): Promise<SignedIn | null>;
   find(email: string): Promise<User | null>;
-  /** Gives an account somebody who can sign in; for operators, who vouch for the e-mail. */
+  /** Creates a user of an account with a verified email address; for operators. */
   createUser(user: Omit<User, 'id'> & { name: string; password: string }): Promise<User>;
-  /** Like `createUser`. */
+  /** Sets the role and marks the email address as verified; for operators. */
   setRole(userId: string, role: Role): Promise<void>;
   hasPassword(userId: string, password: string): Promise<boolean>;
-  /** Ends the sessions that the old one opened. */
+  /** Replaces the password and ends all sessions of the user. */
   setPassword(userId: string, password: string): Promise<void>;
-  /** Whether the link for a new password still works. */
-  mayReset(token: string): Promise<boolean>;
-  /** Those of a user that go on, the one used last first. */
+  /** True if the token of a password reset link exists and has not expired. */
+  isResetTokenValid(token: string): Promise<boolean>;
+  /** Lists the active sessions of a user, most recently used first. */
   sessions(userId: string): Promise<Session[]>;
   /** @returns false when the user has no such session */
   endSession(userId: string, sessionId: string): Promise<boolean>;
@@ -67,20 +68,20 @@ interface Dependencies {
   store: Store;
   accounts: Accounts;
   keyring: Keyring;
-  /** Null for programs that tell nobody anything. */
+  /** Null for programs that send no mail. */
   mails: Mails | null;
   log: Logger;
 }
 
-/** The header that carries the caller's address to better-auth; whatever a caller sends under this name is replaced. */
+/** Passes the client address to better-auth. A header of this name from the client is overwritten. */
 export const ADDRESS_HEADER = 'x-client-address';
 
-/** How long the link in a mail works. */
+/** Validity of the links in mails. */
 const LINK_SECONDS = 3600;
-/** How often it is noted down that a session is in use. */
-const USE_NOTED_SECONDS = 3600;
+/** Minimum interval between updates of a session's last use. */
+const SESSION_UPDATE_SECONDS = 3600;
 
-/** Stands in where no PUBLIC_URL is set. It is trusted as an origin, so it is one that nobody can have (RFC 6761). */
+/** Base URL if PUBLIC_URL is unset. better-auth trusts it as an origin, so it must be unresolvable (RFC 6761). */
 const NO_ORIGIN = 'http://unset.invalid';
 
 const isRole = (value: unknown): value is Role => value === 'owner' || value === 'operator';
@@ -93,11 +94,11 @@ function asUser(record: Record<string, unknown>): User | null {
 }
 
 /**
- * Sign-in with e-mail and password by better-auth, its users, passwords and sessions in our database.
+ * Sign-in with email address and password by better-auth, which stores users, passwords and sessions in MongoDB.
  *
- * A new user names the account that is to be theirs, and the account is opened, under that id, when the user is on
- * record and a session begins. So it is opened once, and a crash in between is made good at the next sign-in. Where mail
- * goes out a session begins only when the user's address is verified, and so do the account and its free credits.
+ * A new user record contains the id of its future account. The account is created under this id when the first session
+ * starts, so it is created once, and a crash in between is repaired at the next sign-in. If mail is configured, sessions
+ * require a verified address; so do the account and its free credits.
  */
 export function createAuth({ env, store, accounts, keyring, mails, log }: Dependencies): Auth {
   const verifies = mails?.delivers ?? false;
@@ -110,13 +111,13 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     database: mongodbAdapter(store.db, { client: store.client }),
     emailAndPassword: {
       enabled: true,
-      // Also answers a sign-up with an address that is taken like any other.
+      // Also makes the response to a sign-up the same whether or not the address is registered.
       requireEmailVerification: verifies,
-      onExistingUserSignUp: async ({ user }) => mails?.taken(user.email),
+      onExistingUserSignUp: async ({ user }) => mails?.accountExists(user.email),
       ...(mails !== null && { sendResetPassword: async ({ user, token }) => mails.reset(user.email, token) }),
       resetPasswordTokenExpiresIn: LINK_SECONDS,
       revokeSessionsOnPasswordReset: true,
-      // Who has the link reads the mail of that address.
+      // Using the link proves access to the mailbox.
       ...(verifies && { onPasswordReset: ({ user }) => update(user.id, { emailVerified: true }) }),
     },
     ...(verifies && {
@@ -132,22 +133,22 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
         role: { type: 'string', required: false, input: false, defaultValue: 'owner' },
       },
     },
-    session: { modelName: 'sessions', updateAge: USE_NOTED_SECONDS },
+    session: { modelName: 'sessions', updateAge: SESSION_UPDATE_SECONDS },
     account: { modelName: 'credentials' },
-    // Hashed, so that who reads the database can follow no link.
+    // Hashed, so that read access to the database does not reveal valid links.
     verification: { modelName: 'verifications', storeIdentifier: 'hashed' },
     databaseHooks: {
-      user: { create: { before: nameAccount } },
+      user: { create: { before: assignAccountId } },
       session: { create: { after: ({ userId }) => openAccount(userId) } },
     },
-    // The request's URL is the one that the caller used, so its origin is our own.
+    // Requests are built with this service's own origin; see authRoutes.ts.
     trustedOrigins: (request) => (request === undefined ? [] : [new URL(request.url).origin]),
-    rateLimit: { enabled: false }, // attemptLimit.ts also counts by e-mail
+    rateLimit: { enabled: false }, // attemptLimit.ts also counts by email address
     telemetry: { enabled: false },
     onAPIError: { throw: true },
     logger: {
       level: 'warn',
-      // What is an error to it (a wrong origin) is none of ours; our faults are thrown, and logged where they arrive.
+      // better-auth logs client errors, such as a wrong origin, as errors. Internal errors are thrown and logged by the caller.
       log: (_level, message, ...details) => {
         const err = details.find((detail) => detail instanceof Error);
         log[err === undefined ? 'info' : 'warn']({ err }, message);
@@ -158,17 +159,17 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
       useSecureCookies: publicUrl?.protocol === 'https:',
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax' },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
-      // Its defaults switch both off where NODE_ENV is test.
+      // better-auth disables both by default if NODE_ENV is `test`.
       disableCSRFCheck: false,
       disableOriginCheck: false,
     },
   });
 
-  /** An account that an operator made is not for the first who signs up with its e-mail. */
-  async function nameAccount(user: Record<string, unknown> & { email: string }) {
+  /** Assigns a new account id. Refuses the email address of an account that an operator created. */
+  async function assignAccountId(user: Record<string, unknown> & { email: string }) {
     if (typeof user.accountId === 'string') return;
     if ((await accounts.findByEmail(user.email)) !== null)
-      // better-auth hides this one status from who signs up, where it has the address verified.
+      // With verification enabled, better-auth hides a FORBIDDEN from the response to a sign-up.
       throw new APIError(verifies ? 'FORBIDDEN' : 'UNPROCESSABLE_ENTITY', {
         code: 'USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL',
         message: 'User already exists. Use another email.',
@@ -214,12 +215,15 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     handler: (request) => auth.handler(request),
 
     async signedIn(headers) {
-      const answer = await auth.api.getSession({ headers, returnHeaders: true });
-      const user = answer.response && asUser(answer.response.user);
-      if (!user || !answer.response) return null;
-      const sessionId = answer.response.session.id;
+      const { response, headers: responseHeaders } = await auth.api.getSession({
+        headers,
+        returnHeaders: true,
+      });
+      const user = response && asUser(response.user);
+      if (!user || !response) return null;
+      const sessionId = response.session.id;
       const formToken = keyring.mac('form', sessionId);
-      return { user, sessionId, formToken, setCookie: answer.headers.getSetCookie() };
+      return { user, sessionId, formToken, setCookie: responseHeaders.getSetCookie() };
     },
 
     async find(email) {
@@ -235,7 +239,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
         { method: 'email-password' },
       );
       const created = asUser(record);
-      if (created === null) throw new Error('the user was not created as asked');
+      if (created === null) throw new Error('better-auth returned an invalid user record');
       await setPassword(created.id, password);
       return created;
     },
@@ -250,7 +254,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
 
     setPassword,
 
-    async mayReset(token) {
+    async isResetTokenValid(token) {
       const { internalAdapter } = await auth.$context;
       const found = await internalAdapter.findVerificationValue(`reset-password:${token}`);
       return found !== null && found.expiresAt > new Date();
@@ -279,7 +283,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
 
     async endOtherSessions(userId, sessionId) {
       const { internalAdapter } = await auth.$context;
-      // It lists a hundred at a time.
+      // `listSessions` returns at most 100.
       for (;;) {
         const others = (await activeSessions(userId)).filter(({ id }) => id !== sessionId);
         if (others.length === 0) return;

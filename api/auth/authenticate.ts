@@ -3,20 +3,20 @@ import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
 import type { Caller, Context } from '../http/context.ts';
 
-/** Answers who may be told 401 yet again from this address; throws rate_limited when it was too often. */
+/** Counts a failed authentication of this address. @throws ServiceError rate_limited above the limit */
 export type FailureLimit = (address: string) => Promise<void>;
 
 interface Dependencies {
   apiKeys: ApiKeys;
   accounts: Accounts;
   onFailure: FailureLimit;
-  /** Whose session the request carries; asked only where there is no Authorization header. Left out: keys alone. */
+  /** Finds the caller of the session cookie if there is no Authorization header. Omitted: only keys are accepted. */
   session?: (ctx: Context) => Promise<Caller | null>;
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 
-/** The account and key of a request. @throws ServiceError missing_api_key, invalid_api_key, rate_limited */
+/** Creates a step that sets `ctx.state.caller`. @throws ServiceError missing_api_key, invalid_api_key, rate_limited */
 export function createAuthenticate({ apiKeys, accounts, onFailure, session }: Dependencies) {
   return async (ctx: Context): Promise<void> => {
     const header = ctx.get('Authorization');

@@ -5,11 +5,11 @@ import type { Store } from '../../store/mongo.ts';
 import { addressKey } from './addressKey.ts';
 import type { FailureLimit } from './authenticate.ts';
 
-/** Refused keys an address may present in a minute. A good key is never held up by it. */
+/** Failed authentications of an address per minute. Valid keys are not affected. */
 const FAILURES = 60;
 const WINDOW_SECONDS = 60;
 
-/** Counts 401 answers by address, for all API processes together. */
+/** Counts 401 responses by address across all API processes. */
 export function createFailureLimit(store: Store, limit: RateLimit | null): FailureLimit {
   if (limit === null) return async () => {};
   const limiter = new RateLimiterMongo({

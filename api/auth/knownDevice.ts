@@ -5,21 +5,21 @@ import type { Context } from '../http/context.ts';
 import { emailKey } from './attemptLimit.ts';
 
 /**
- * Device cookies as in OWASP's "Slow Down Online Guessing Attacks with Device Cookies": a browser that has signed in to
- * an account gets a signed nonce, by which its later attempts are counted apart from those of strangers.
+ * Device cookies as in OWASP's "Slow Down Online Guessing Attacks with Device Cookies": a browser that has signed in to an
+ * account receives a signed nonce, and its later attempts are counted separately.
  */
 export interface KnownDevices {
-  /** The nonce of this browser if it has signed in with this e-mail before. */
+  /** Returns the nonce of a browser that has signed in with this email address before. */
   find(ctx: Context, email: string): string | null;
-  /** Gives the browser a nonce unless it has one. */
+  /** Sets the cookie unless the browser has a valid one. */
   remember(ctx: Context, email: string): void;
 }
 
 const NONCE_BYTES = 16;
 const MAX_AGE_SECONDS = 365 * 86_400;
 
-/** One cookie an account, named for the hash of its e-mail. */
-const nameFor = (email: string): string => `utility-tools.device.${emailKey(email).slice(0, 16)}`;
+/** Name of the cookie: one per account, with the hash of its email address. */
+const cookieName = (email: string): string => `utility-tools.device.${emailKey(email).slice(0, 16)}`;
 
 export function createKnownDevices(keyring: Keyring, { PUBLIC_URL }: Pick<Env, 'PUBLIC_URL'>): KnownDevices {
   const secure = PUBLIC_URL?.startsWith('https:') ? '; Secure' : '';
@@ -27,12 +27,12 @@ export function createKnownDevices(keyring: Keyring, { PUBLIC_URL }: Pick<Env, '
     keyring.mac('device', `${nonce} ${email.toLowerCase()}`, keyId);
 
   const find: KnownDevices['find'] = (ctx, email) => {
-    const value = Buffer.from(ctx.cookies.get(nameFor(email)) ?? '', 'base64url').toString();
+    const value = Buffer.from(ctx.cookies.get(cookieName(email)) ?? '', 'base64url').toString();
     const [nonce = '', mac = ''] = value.split(' ');
     const keyId = mac.slice(0, mac.indexOf(':'));
     if (!keyring.has(keyId)) return null;
-    const [given, right] = [Buffer.from(mac), Buffer.from(sign(nonce, email, keyId))];
-    return given.length === right.length && timingSafeEqual(given, right) ? nonce : null;
+    const [given, expected] = [Buffer.from(mac), Buffer.from(sign(nonce, email, keyId))];
+    return given.length === expected.length && timingSafeEqual(given, expected) ? nonce : null;
   };
 
   return {
@@ -42,7 +42,7 @@ export function createKnownDevices(keyring: Keyring, { PUBLIC_URL }: Pick<Env, '
       const nonce = randomBytes(NONCE_BYTES).toString('base64url');
       const value = Buffer.from(`${nonce} ${sign(nonce, email)}`).toString('base64url');
       const attributes = `Path=/; Max-Age=${MAX_AGE_SECONDS}; HttpOnly; SameSite=Lax${secure}`;
-      ctx.append('Set-Cookie', `${nameFor(email)}=${value}; ${attributes}`);
+      ctx.append('Set-Cookie', `${cookieName(email)}=${value}; ${attributes}`);
     },
   };
 }

@@ -5,11 +5,11 @@ import type { Caller, Context } from '../http/context.ts';
 import { isSameOrigin } from '../http/origin.ts';
 import type { Auth, SignedIn, User } from './auth.ts';
 
-/** What the session cookie of a request says. */
+/** Reads the session cookie of a request. */
 export interface Sessions {
   signedIn(ctx: Context): Promise<Omit<SignedIn, 'setCookie'> | null>;
   user(ctx: Context): Promise<User | null>;
-  /** The user's account, for routes that also take a key. Null also for a change asked for by another origin's page. */
+  /** The user's account, for routes that also accept a key. Null for state-changing requests from another origin. */
   callerFromSession(ctx: Context): Promise<Caller | null>;
 }
 
@@ -19,7 +19,7 @@ interface Dependencies {
   env: Pick<Env, 'PUBLIC_URL'>;
 }
 
-const changesNothing = (ctx: Context): boolean => ctx.method === 'GET' || ctx.method === 'HEAD';
+const isSafeMethod = (ctx: Context): boolean => ctx.method === 'GET' || ctx.method === 'HEAD';
 
 export function createSessions({ auth, accounts, env }: Dependencies): Sessions {
   async function signedIn(ctx: Context): Promise<SignedIn | null> {
@@ -35,7 +35,7 @@ export function createSessions({ auth, accounts, env }: Dependencies): Sessions 
     signedIn,
     user,
     async callerFromSession(ctx) {
-      if (!changesNothing(ctx) && !isSameOrigin(ctx, env.PUBLIC_URL)) return null;
+      if (!isSafeMethod(ctx) && !isSameOrigin(ctx, env.PUBLIC_URL)) return null;
       const owner = await user(ctx);
       const account = owner && (await accounts.find(owner.accountId));
       return account && { account, key: null };

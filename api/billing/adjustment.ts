@@ -2,12 +2,12 @@ import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import type { Accounts, Granted } from '../../store/accounts.ts';
 import type { HandOver } from '../webhooks/startDispatch.ts';
 
-/** Far above any sane account, far below where sums of doubles go wrong. */
+/** Well above any realistic balance, and low enough that sums stay exact in doubles. */
 export const MAX_CREDITS = 1_000_000_000;
 
 const REASON_LENGTH = 500;
 
-/** What an operator changes by hand. The same reference is applied once, however often it is tried. */
+/** A manual change of credits by an operator. Each reference is applied once. */
 export interface Adjustment {
   accountId: string;
   amount: number;
@@ -15,7 +15,11 @@ export interface Adjustment {
   reference: string;
 }
 
-/** @throws ServiceError invalid_input: no amount, no reason, a reference of another amount; not_found: no such account */
+/**
+ * Applies an adjustment.
+ *
+ * @throws ServiceError invalid_input: invalid amount or reason, or a reference that was used for another amount; not_found
+ */
 export async function adjust(
   { accounts, handOver }: { accounts: Accounts; handOver: HandOver },
   { accountId, amount, reason, reference }: Adjustment,
@@ -24,10 +28,10 @@ export async function adjust(
   if (!Number.isInteger(amount) || amount === 0 || Math.abs(amount) > MAX_CREDITS)
     faults.push({
       pointer: '/amount',
-      message: `must be a whole number other than 0, at most ${MAX_CREDITS}`,
+      message: `must be a whole number from -${MAX_CREDITS} to ${MAX_CREDITS}, except 0`,
     });
   if (reason.trim() === '' || reason.length > REASON_LENGTH)
-    faults.push({ pointer: '/reason', message: `must be said, in at most ${REASON_LENGTH} characters` });
+    faults.push({ pointer: '/reason', message: `must have 1 to ${REASON_LENGTH} characters` });
   if (faults.length > 0) throw invalidInput(faults);
   const granted = await accounts.grant({ accountId, type: 'adjustment', amount, reason, reference });
   if (granted.requested !== amount)

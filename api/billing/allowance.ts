@@ -4,9 +4,9 @@ import type { Account } from '../../store/mongo.ts';
 import { MAX_CREDITS } from './adjustment.ts';
 
 /**
- * Sets what an account is granted each month. Where it was granted nothing this month yet, this month is the first.
+ * Sets the monthly allowance of an account. It is granted for the current month too, unless that has happened already.
  *
- * @throws ServiceError invalid_input: no such amount; not_found: no such account
+ * @throws ServiceError invalid_input, not_found
  */
 export async function setMonthlyAllowance(
   accounts: Accounts,

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import type { DisputeStage } from '../../store/mongo.ts';
 import type { Report } from '../../store/payments.ts';
 
-/** `null`: it is not about anything that we sold, or changes no credits. A text: what is wrong with it. */
+/** Null: the event concerns no purchase of this service, or changes no credits. A string: why the event is invalid. */
 type Reading = Report | string | null;
 
 const idOf = (value: string | { id: string } | null): string | null =>
@@ -14,17 +14,18 @@ function positive(text: string | undefined): number | null {
   return /^\d{1,10}$/.test(text ?? '') && value > 0 ? value : null;
 }
 
-/** What was paid has to be what we asked for when the checkout was made; that travels in its metadata. */
+/** Compares the payment with the purchase, which is in the metadata of the checkout. */
 function readSession(source: string, session: Stripe.Checkout.Session): Reading {
   const { accountId } = session.metadata ?? {};
   if (accountId === undefined || session.payment_status !== 'paid') return null;
   const credits = positive(session.metadata?.credits);
   const amount = positive(session.metadata?.amount);
   const currency = session.metadata?.currency;
-  if (credits === null || amount === null || currency === undefined) return 'the order cannot be read';
-  if (session.client_reference_id !== accountId) return 'it is for another account';
-  if (session.amount_total !== amount) return 'another amount was paid';
-  if (session.currency?.toUpperCase() !== currency) return 'it was paid in another currency';
+  if (credits === null || amount === null || currency === undefined)
+    return 'the metadata of the checkout is invalid';
+  if (session.client_reference_id !== accountId) return 'the account differs from the checkout';
+  if (session.amount_total !== amount) return 'the paid amount differs from the checkout';
+  if (session.currency?.toUpperCase() !== currency) return 'the currency differs from the checkout';
   return {
     paymentId: idOf(session.payment_intent) ?? session.id,
     source,
@@ -50,11 +51,11 @@ function stageOf(status: Stripe.Dispute.Status): DisputeStage {
   }
 }
 
-/** An event as what it tells of a payment. The object in it says all that counts, so what it is called hardly matters. */
-export function reportOf(event: Stripe.Event): Reading {
+/** Converts a Stripe event to a report on a payment. The state is read from the event's object, not from its type. */
+export function readReport(event: Stripe.Event): Reading {
   const source = event.id;
   switch (event.type) {
-    // A payment that takes days completes its checkout unpaid, and succeeds later.
+    // With delayed payment methods the checkout completes unpaid, and the payment succeeds days later.
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
       return readSession(source, event.data.object);

@@ -5,7 +5,7 @@ import type { Payments } from '../../store/payments.ts';
 import { readBytes } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import type { HandOver } from '../webhooks/startDispatch.ts';
-import { reportOf } from './stripeEvents.ts';
+import { readReport } from './stripeEvents.ts';
 import type { StripeService } from './stripeService.ts';
 
 interface Dependencies {
@@ -15,29 +15,29 @@ interface Dependencies {
   log: Logger;
 }
 
-/** Several times the largest event that we ask for. */
+/** Several times the size of the largest subscribed event. */
 const EVENT_BYTES = 262_144;
 
 /**
- * Where Stripe tells what became of payments. 200 means that it need not be told again: also for what is not ours, and
- * for what can never be booked, which is for the operator to look at. Everything else Stripe repeats for days, and may.
+ * Receives Stripe events. 200 stops Stripe's retries; it is also returned for events of other purchases, and for payments
+ * that can never be booked, which are logged for the operator. Stripe retries all other responses for days.
  */
 export function stripeRoutes(router: Router<State>, { stripe, payments, handOver, log }: Dependencies): void {
   router.post('/stripe/webhook', async (ctx: Context) => {
     const event = stripe.readEvent(await readBytes(ctx.req, EVENT_BYTES), ctx.get('Stripe-Signature'));
-    const unbookable = (why: string) =>
+    const logUnbookable = (why: string) =>
       log.error({ event: event.id, type: event.type, why }, 'a payment cannot be booked');
     ctx.body = { received: true };
-    const report = reportOf(event);
+    const report = readReport(event);
     if (report === null) return;
-    if (typeof report === 'string') return unbookable(report);
+    if (typeof report === 'string') return logUnbookable(report);
     try {
       const recorded = await payments.record(report);
-      if (recorded.status === 'mismatch') unbookable('it was told of before, and differently');
+      if (recorded.status === 'mismatch') logUnbookable('it contradicts an earlier event of the payment');
       else if (recorded.accountId !== null) handOver(recorded.accountId);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
-      unbookable('there is no such account');
+      logUnbookable('the account does not exist');
     }
   });
 }

@@ -3,33 +3,33 @@ import Stripe from 'stripe';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
 
-/** Somebody wants to buy. */
-export interface Order {
-  /** The same one and the same pack are one checkout, however often it is asked for. */
+/** A request to buy a pack. */
+export interface CheckoutRequest {
+  /** Idempotency reference: repeating it with the same pack returns the same checkout. */
   reference: string;
   accountId: string;
   email: string;
   pack: Pack;
-  /** Where the buyer comes back to. */
+  /** URL to which the buyer returns after paying. */
   paidUrl: string;
   cancelledUrl: string;
 }
 
-/** What is used of Stripe. */
+/** The parts of Stripe that this service uses. */
 export interface StripeService {
-  /** The address where the order is paid. @throws ServiceError target_failed when Stripe has none for us */
-  startCheckout(order: Order): Promise<string>;
+  /** Creates a checkout and returns its URL. @throws ServiceError target_failed */
+  startCheckout(request: CheckoutRequest): Promise<string>;
   /**
-   * What Stripe tells, once its signature has shown that nobody else does, and that it is not an old one sent again.
+   * Verifies the signature and the age of an event and parses it.
    *
    * @throws ServiceError invalid_header
    */
   readEvent(body: Buffer, signature: string): Stripe.Event;
 }
 
-/** For one attempt; there are two. An owner waits for it with the page of the form before them. */
+/** Timeout of one attempt; there are two. A user is waiting for the page. */
 const TIMEOUT_MS = 10_000;
-/** Seconds between Stripe's clock and ours, which Stripe's own libraries allow. */
+/** Permitted age of an event in seconds: the default of Stripe's libraries. */
 const TOLERANCE_S = 300;
 
 interface Settings {
@@ -55,7 +55,7 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
     port: port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port),
     protocol: protocol === 'http:' ? 'http' : 'https',
     timeout: TIMEOUT_MS,
-    // A second attempt cannot make a second checkout: both carry the order's own idempotency key.
+    // Safe, because both attempts have the same idempotency key.
     maxNetworkRetries: 1,
     telemetry: false,
   });
@@ -69,23 +69,23 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
             mode: 'payment',
             line_items: [packLine(pack)],
             client_reference_id: accountId,
-            // Comes back with the event that says it was paid.
+            // Stripe returns it with the event of the payment.
             metadata: { accountId, credits, amount, currency },
             customer_email: email,
             success_url: paidUrl,
             cancel_url: cancelledUrl,
-            // The price is what we say, in the currency that we say.
+            // Keeps the price and the currency as configured.
             adaptive_pricing: { enabled: false },
           },
           { idempotencyKey: `${accountId}:${reference}:${credits}` },
         );
-        if (url === null || !url.startsWith('https://')) throw new Error('Stripe answered no address');
+        if (url === null || !url.startsWith('https://')) throw new Error('Stripe returned no https URL');
         return url;
       } catch (error) {
-        // Not the error itself, which carries the whole answer.
+        // Logs only the message, because the error contains the whole response.
         log.error({ why: error instanceof Error ? error.message : error }, 'a checkout could not be started');
         throw new ServiceError('target_failed', {
-          detail: 'The payment service could not be reached. Nothing was charged; please try again.',
+          detail: 'The payment service is unavailable. Nothing was charged. Try again later.',
           cause: error,
         });
       }
@@ -96,7 +96,7 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
         return stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_S);
       } catch (error) {
         throw new ServiceError('invalid_header', {
-          detail: 'Stripe-Signature: missing, too old, or not of this body.',
+          detail: 'The Stripe-Signature header is missing, too old, or does not match the body.',
           cause: error,
         });
       }

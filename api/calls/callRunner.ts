@@ -16,41 +16,28 @@ import type { Vault } from '../../store/vault.ts';
 import { persistInStore } from '../../workers/platform/retryUntilAborted.ts';
 import type { CallFailure, CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
 import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
-import { createSettling, type Ended, isRepeatable, type Waiting } from './settlement.ts';
+import { createSettlement, isReplayable } from './settlement.ts';
 
 /** A validated request to run a tool. */
-export interface Order {
+export interface ToolCallRequest {
   accountId: string;
-  /** Null for the dashboard's own calls. */
+  /** Null for calls from the dashboard. */
   key: Pick<ApiKeyDoc, '_id' | 'prefix'> | null;
   tool: ToolDefinition;
   input: Record<string, unknown>;
   idempotencyKey: string | null;
   requestId: string;
-  /** Aborted when the caller hangs up. */
+  /** Aborted when the caller disconnects. */
   hangup: AbortSignal;
-  /** Raises what must be refused before a new call begins, but not before an earlier one is replayed. */
-  admit(): void;
-}
-
-/** How a call ended: with its output as JSON, which was charged, or with an error of the table, which was not. */
-export interface Outcome {
-  callId: string;
-  /** The request id of the first call with this key; a refusal's body repeats it. */
-  requestId: string;
-  replayed: boolean;
-  /** Credits available when the call ended; null when that was before it was asked for again. */
-  available: number | null;
-  ending: { output: string | Buffer } | { error: ServiceError };
-  /** To be called when the response with the output was handed to the operating system, or the caller hung up. */
-  delivered(): void;
-  /** To be awaited before the caller gets an error in place of the output: the price is given back. */
-  undelivered(fault: unknown): Promise<void>;
+  /** Checks that apply to new calls but not to replays. @throws ServiceError */
+  checkNewCall(): void;
 }
 
 export interface CallRunner {
-  run(order: Order): Promise<Outcome>;
+  /** Runs a call, or replays the one with the same idempotency key. @throws ServiceError for calls that were not started */
+  run(toolCall: ToolCallRequest): Promise<CallOutcome>;
 }
 
 interface Dependencies {
@@ -60,33 +47,34 @@ interface Dependencies {
   results: Results;
   handOver: HandOver;
   answers: PendingAnswers;
-  owed: Pick<Undelivered, 'settle'>;
+  undelivered: Pick<Undelivered, 'settle'>;
   vault: Vault;
   keyring: Keyring;
-  /** Where the pools reach this process's vault. */
+  /** URL at which workers reach the vault of this process. */
   vaultUrl: string;
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>;
   log: Logger;
 }
 
-/** No call takes longer from its acceptance to its answer: common proxies cut at 100 s and beyond. */
+/** Longest time from acceptance to response. Common proxies close a request after 100 s or more. */
 const LONGEST_CALL_MS = 100_000;
-/** What the API adds to the work's own time before it gives a call up: two money steps and the way to and fro. */
+/** Time that the API adds to the workflow's deadline: two ledger steps and the network round trips. */
 const OVERHEAD_MS = 5000;
-/** What workflows may wait for each other when very many begin at once; a call that can still be done is not given up. */
+/** Time that workflows may wait for workflow tasks when very many start at once. */
 const CROWD_MS = 20_000;
-/** At the least for giving a call up, and for the result of one that was charged in that moment. */
+/** Time reserved for refunding a call after its deadline, or for reading the result if it was charged meanwhile. */
 const GIVE_UP_MS = 3000;
-/** Results without an Idempotency-Key are fetched at once or never. */
+/** How long a result without an Idempotency-Key is kept; nothing reads it after the first response. */
 const RESULT_KEPT_MS = 15 * 60_000;
-/** A stored result outlives its key by this, so that a replay that just began can still read it. */
+/** How long a stored result outlives its idempotency key, so that a replay that has begun can still read it. */
 const RESULT_AFTER_KEY_MS = 3_600_000;
-/** Calls of one account that may run in one pool at once. */
+/** Maximum number of concurrent calls of one account in one pool. */
 export const MAX_RUNNING = 64;
 const DEFAULT_ATTEMPTS = 3;
 
 const FINAL_CODES = Object.keys(ERRORS).filter((code) => isErrorCode(code) && isFinalRefusal(code));
 
+/** The limits of a call's workflow. Calls with side effects on a target (`actsOnWorld`) are attempted once. */
 export function policyOf(
   tool: ToolDefinition,
   actsOnWorld: boolean,
@@ -115,12 +103,12 @@ const isCallFailure = (value: unknown): value is CallFailure =>
 export function createCallRunner(deps: Dependencies): CallRunner {
   const { calls, results, answers, vault, keyring, log } = deps;
   const workflow = createCallWorkflow(deps.client, (error) =>
-    log.warn({ err: error }, 'temporal is not to be reached, trying again'),
+    log.warn({ err: error }, 'Temporal is unreachable; retrying'),
   );
-  const { payOut, giveUp, giveBack } = createSettling({ ...deps, workflow });
+  const { resultOrRefund, refundUnlessCharged, refundUndelivered } = createSettlement({ ...deps, workflow });
 
-  /** Puts an input that is too big for a workflow's payloads where its worker finds it. */
-  async function lighten(request: CallRequest, signal: AbortSignal): Promise<CallRequest> {
+  /** Moves an input that is too large for a workflow payload to MongoDB and returns the reference. */
+  async function storeLargeInput(request: CallRequest, signal: AbortSignal): Promise<CallRequest> {
     const { callId, input } = request;
     const json = Buffer.from(JSON.stringify(input));
     if (json.length <= INLINE_BYTES) return request;
@@ -128,8 +116,12 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     return { ...request, input: {}, storedInput: await persistInStore(write, signal) };
   }
 
-  /** The failure that ended the workflow, as the error it stands for. */
-  async function asOutcome(error: WorkflowFailedError, row: CallDoc, waiting: Waiting): Promise<Ended> {
+  /** Converts the failure of a workflow to an error of the table. */
+  async function outcomeOfFailure(
+    error: WorkflowFailedError,
+    row: CallDoc,
+    wait: CallerWait,
+  ): Promise<SettledOutcome> {
     const { cause } = error;
     if (cause instanceof ApplicationFailure && cause.type) {
       const details = cause.details?.[0];
@@ -150,68 +142,68 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         },
       };
     }
-    // The workflow was terminated or failed from outside, so it has not settled the call.
-    return giveUp(row, new ServiceError('internal', { cause: error }), waiting);
+    // The workflow was terminated or timed out, so it did not settle the call.
+    return refundUnlessCharged(row, new ServiceError('internal', { cause: error }), wait);
   }
 
-  /** Starts the workflow (unless `request` is null: it ended long ago), and waits for its end. */
-  async function awaitEnd(
+  /** Starts the workflow, unless `request` is null because the call has ended, and waits for its result. */
+  async function awaitOutcome(
     row: CallDoc,
     request: CallRequest | null,
-    waiting: Waiting,
+    wait: CallerWait,
     replayed: boolean,
-  ): Promise<Outcome> {
-    const { hangup } = waiting;
+  ): Promise<CallOutcome> {
+    const { hangup } = wait;
     const outcome = {
       callId: row._id,
       requestId: row.requestId,
       replayed,
       delivered: () => (row.pendingAnswer === undefined ? undefined : answers.delivered(row._id)),
       undelivered: (fault: unknown) =>
-        row.pendingAnswer === undefined ? Promise.resolve() : giveBack(row, fault, 'internal', waiting),
+        row.pendingAnswer === undefined ? Promise.resolve() : refundUndelivered(row, fault, 'internal', wait),
     };
     const deadlineMs = request === null ? OVERHEAD_MS : request.policy.deadlineMs + OVERHEAD_MS;
     const timeout = AbortSignal.timeout(deadlineMs);
     const cancel = () => {
       workflow.cancel(row._id, timeout).catch((error) => log.warn({ err: error }, 'cancel failed'));
     };
-    const answer = ({ ending, available }: Ended): Outcome => ({
+    const respond = ({ ending, available }: SettledOutcome): CallOutcome => ({
       ...outcome,
       ending,
       available: request === null ? null : available,
     });
-    let ended: CallResult;
+    let result: CallResult;
     try {
-      if (request !== null) await workflow.start(await lighten(request, timeout), timeout);
-      if (!isRepeatable(row)) {
+      if (request !== null) await workflow.start(await storeLargeInput(request, timeout), timeout);
+      if (!isReplayable(row)) {
         if (hangup.aborted) cancel();
         else hangup.addEventListener('abort', cancel, { once: true });
       }
-      ended = await workflow.result(row._id, timeout);
+      result = await workflow.result(row._id, timeout);
     } catch (error) {
-      if (error instanceof WorkflowFailedError) return answer(await asOutcome(error, row, waiting));
-      if (request === null && row.pendingAnswer === undefined) throw error; // a replay: the call ended before
+      if (error instanceof WorkflowFailedError) return respond(await outcomeOfFailure(error, row, wait));
+      if (request === null && row.pendingAnswer === undefined) throw error; // a replay; the call has ended
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
-      return answer(await giveUp(row, new ServiceError(code, { cause: error }), waiting));
+      return respond(await refundUnlessCharged(row, new ServiceError(code, { cause: error }), wait));
     } finally {
       hangup.removeEventListener('abort', cancel);
     }
-    return answer(await payOut(row, async () => ended, waiting));
+    return respond(await resultOrRefund(row, async () => result, wait));
   }
 
   return {
-    async run(order) {
-      const { accountId, key, tool, input, idempotencyKey, requestId } = order;
+    async run(toolCall) {
+      const { accountId, key, tool, input, idempotencyKey, requestId } = toolCall;
       const secrets = secretFields(tool).filter((name) => name in input);
       const hasSecrets = secretFields(tool).length > 0;
       const open = Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
       const text = hasSecrets ? null : (canonicalize({ tool: tool.name, input }) ?? null);
-      // Users of the dashboard do not know the key that their form carries.
-      const isReplayable = key !== null && idempotencyKey !== null && text !== null;
+      // Dashboard calls are not replayable: users do not know the key that their form carries.
+      const canReplay = key !== null && idempotencyKey !== null && text !== null;
       const actsOnWorld = tool.actsOnWorld?.(input) ?? false;
       const policy = policyOf(tool, actsOnWorld, deps.limits);
       const now = Date.now();
-      const waiting: Waiting = { hangup: order.hangup, until: now + LONGEST_CALL_MS };
+      const wait: CallerWait = { hangup: toolCall.hangup, deadline: now + LONGEST_CALL_MS };
       const requestFor = (row: CallDoc): CallRequest => ({
         callId: row._id,
         accountId,
@@ -226,28 +218,28 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         ).toISOString(),
       });
 
-      const repeat = async (row: CallDoc): Promise<Outcome> => {
+      const replay = async (row: CallDoc): Promise<CallOutcome> => {
         const known = row.idempotency?.fingerprint ?? null;
         if (known === null || text === null) throw new ServiceError('idempotency_key_used');
         if (keyring.mac('fingerprint', text, known.slice(0, known.indexOf(':'))) !== known)
           throw new ServiceError('idempotency_key_mismatch');
-        // The same form of the dashboard sent twice: its answer now goes out here.
+        // A dashboard form that was submitted twice: this request takes over the response.
         if (row.pendingAnswer !== undefined && !(await answers.adopt(row._id))) {
           const { pendingAnswer, ...now } = (await calls.find(row._id)) ?? row;
           if (pendingAnswer !== undefined || now.idempotency === undefined)
             throw new ServiceError('internal', { cause: new Error(`call ${row._id} is being refunded`) });
-          return awaitEnd(now, null, waiting, true);
+          return awaitOutcome(now, null, wait, true);
         }
-        if (row.state !== 'running') return awaitEnd(row, null, waiting, true);
+        if (row.state !== 'running') return awaitOutcome(row, null, wait, true);
         await calls.touch(row._id);
-        return awaitEnd(row, requestFor(row), waiting, true);
+        return awaitOutcome(row, requestFor(row), wait, true);
       };
 
       if (idempotencyKey !== null) {
         const first = await calls.findByKey(accountId, idempotencyKey);
-        if (first !== null) return repeat(first);
+        if (first !== null) return replay(first);
       }
-      order.admit();
+      toolCall.checkNewCall();
       const { claimed, call } = await calls.claim({
         _id: randomUUID(),
         accountId,
@@ -257,7 +249,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         cost: tool.price,
         requestId,
         actsOnWorld,
-        ...(isReplayable ? {} : { pendingAnswer: answers.fresh() }),
+        ...(canReplay ? {} : { pendingAnswer: answers.fresh() }),
         ...(idempotencyKey === null
           ? {}
           : {
@@ -268,13 +260,13 @@ export function createCallRunner(deps: Dependencies): CallRunner {
               },
             }),
       });
-      if (!claimed) return repeat(call);
+      if (!claimed) return replay(call);
 
       const request = requestFor(call);
-      if (secrets.length === 0) return awaitEnd(call, request, waiting, false);
+      if (secrets.length === 0) return awaitOutcome(call, request, wait, false);
       const token = vault.put(call._id, Object.fromEntries(secrets.map((name) => [name, input[name]])));
       try {
-        return await awaitEnd(call, { ...request, vault: { url: deps.vaultUrl, token } }, waiting, false);
+        return await awaitOutcome(call, { ...request, vault: { url: deps.vaultUrl, token } }, wait, false);
       } finally {
         vault.drop(call._id);
       }

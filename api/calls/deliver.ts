@@ -1,25 +1,24 @@
 import type { ServerResponse } from 'node:http';
-import type { Called } from './toolCalls.ts';
+import type { CallOutcome } from './callOutcome.ts';
 
 /**
- * Builds the response to a call and reports what becomes of it. When it cannot be built, the call is settled as one whose
- * caller gets an error. It counts as delivered when the response is closed: Node does that when it has handed all of it to
- * the operating system, or when the caller closed the connection.
+ * Builds the response to a call and records its delivery. If building fails, the call is refunded. The result counts as
+ * delivered when the response emits `close`: all of it was handed to the operating system, or the caller disconnected.
  *
  * @throws what `build` throws
  */
 export async function deliver(
   response: ServerResponse,
-  called: Called,
+  outcome: CallOutcome,
   build: () => void | Promise<void>,
 ): Promise<void> {
-  if (!('output' in called.ending)) return build();
+  if (!('output' in outcome.ending)) return build();
   try {
     await build();
   } catch (fault) {
-    await called.undelivered(fault);
+    await outcome.undelivered(fault);
     throw fault;
   }
-  if (response.closed) called.delivered();
-  else response.once('close', called.delivered);
+  if (response.closed) outcome.delivered();
+  else response.once('close', outcome.delivered);
 }

@@ -4,10 +4,10 @@ import { untilAborted } from '../../egress/clock.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Checks } from '../../workers/platform/readiness.ts';
 
-/** Which of the servers that every call needs have been gone for a while. */
+/** Detects long outages of the servers that every call needs. */
 export interface Outages {
   /**
-   * Refuses a call that would only wait for its deadline. A call that has begun keeps waiting.
+   * Refuses a new call during an outage, because it would only run into its deadline. Calls that have started continue.
    *
    * @param name one server. Default: any of them
    * @throws ServiceError tool_unavailable
@@ -19,18 +19,18 @@ export interface Outages {
 const PROBE_EVERY_MS = 1000;
 const PROBE_TIMEOUT_MS = 3000;
 /**
- * A server is gone when every probe has failed for this long. Shorter than that a call waits, and succeeds when the server
- * is back: a restart takes up to five seconds.
+ * A server is down when every probe has failed for this long. During shorter outages calls wait and then succeed: a restart
+ * takes up to five seconds.
  */
-const GONE_AFTER_MS = 10_000;
-/** When the whole machine stood still, the first probe afterwards says nothing about the server. */
-const GONE_FAILURES = 3;
-/** Seconds: the next probe may already succeed. */
+const DOWN_AFTER_MS = 10_000;
+/** After a pause of the whole machine, the first probe can time out although the server is up. */
+const DOWN_FAILURES = 3;
+/** `Retry-After` in seconds; the next probe may already succeed. */
 const RETRY_AFTER_S = 5;
 
 /** Probes each server every second until it is stopped. */
 export function watchOutages(checks: Checks, log: Logger): Outages {
-  const gone = new Set<string>();
+  const down = new Set<string>();
   const stopped = new AbortController();
 
   async function probe(check: Checks[string]): Promise<void> {
@@ -46,31 +46,32 @@ export function watchOutages(checks: Checks, log: Logger): Outages {
       try {
         await probe(check);
         failures = 0;
-        if (gone.delete(name)) log.warn({ server: name }, 'the server is back, calls run again');
+        if (down.delete(name)) log.warn({ server: name }, 'server is up again; calls are accepted');
       } catch (error) {
         if (failures++ === 0) failingSince = began;
-        const isGone = failures >= GONE_FAILURES && performance.now() - failingSince >= GONE_AFTER_MS;
-        if (isGone && !gone.has(name) && !stopped.signal.aborted) {
-          gone.add(name);
-          log.error({ err: error, server: name }, 'the server is gone, calls are refused');
+        const isDown = failures >= DOWN_FAILURES && performance.now() - failingSince >= DOWN_AFTER_MS;
+        if (isDown && !down.has(name) && !stopped.signal.aborted) {
+          down.add(name);
+          log.error({ err: error, server: name }, 'server is down; calls are refused');
         }
       }
       await sleep(PROBE_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   }
 
-  const watching = Object.entries(checks).map(([name, check]) => watch(name, check));
+  const watches = Object.entries(checks).map(([name, check]) => watch(name, check));
   return {
     refuse(name) {
-      if (name === undefined ? gone.size === 0 : !gone.has(name)) return;
+      if (name === undefined ? down.size === 0 : !down.has(name)) return;
       throw new ServiceError('tool_unavailable', {
-        detail: 'The service cannot run calls now. This call was not started and nothing was charged.',
+        detail:
+          'The service cannot run calls at the moment. This call was not started and nothing was charged.',
         retryAfter: RETRY_AFTER_S,
       });
     },
     async stop() {
       stopped.abort();
-      await Promise.all(watching);
+      await Promise.all(watches);
     },
   };
 }

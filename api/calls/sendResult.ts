@@ -16,12 +16,12 @@ export const kebab = (field: string): string => {
   return words.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 };
 
-/** For readers of Content-Disposition that know no `filename*` (RFC 6266, 4.3): Latin-1 in it is read in many ways. */
+/** ASCII fallback for clients without `filename*` (RFC 6266, 4.3), which disagree on the meaning of Latin-1 bytes. */
 const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
 
 /**
- * Answers with a tool's output: the JSON as it was stored, to the byte, or the bytes of its file when the caller's
- * Accept ranks their type above JSON. The other fields are headers then.
+ * Sends a tool's output: the stored JSON, byte for byte, or the bytes of its file if the Accept header ranks the file's
+ * type above JSON. In that case the other fields are sent as headers.
  */
 export function sendResult(ctx: Context, tool: ToolDefinition, json: string | Buffer): void {
   ctx.status = 200;
@@ -38,7 +38,7 @@ function sendRaw(
   json: string | Buffer,
 ): boolean {
   const accept = ctx.get('Accept');
-  // Parsing a large result only to send it as it was would be waste.
+  // Avoids parsing a large result that is sent unchanged.
   if (accept === '' || accept === '*/*') return false;
   const output: unknown = JSON.parse(json.toString());
   if (!isRecord(output)) return false;

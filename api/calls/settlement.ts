@@ -9,41 +9,34 @@ import type { Undelivered } from '../../store/undelivered.ts';
 import { persistInStore } from '../../workers/platform/retryUntilAborted.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
 import type { HandOver } from '../webhooks/startDispatch.ts';
-import type { Outcome } from './callRunner.ts';
+import type { CallerWait, SettledOutcome } from './callOutcome.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
 
-/** A caller who waits for an answer. */
-export interface Waiting {
-  /** Aborted when the caller hangs up. */
-  hangup: AbortSignal;
-  /** Epoch milliseconds at which the answer is due. */
-  until: number;
-}
-
-/** The answer to the caller. */
-export type Ended = Pick<Outcome, 'ending' | 'available'>;
-
 /**
- * Turns the end of a call into its answer: a caller who is charged has the result, and a caller without the result is
- * not charged. Nothing that is owed depends on this process: before a caller gets an error, the call is settled or is
- * recorded as undelivered; when MongoDB is away for longer than the caller waits, the `pendingAnswer` that was written
- * at the start of the call suffices, because the sweeper settles it once this process is gone (store/undelivered.ts).
+ * Makes sure that a caller is charged if and only if the response carries the result. Before an error is sent, the call is
+ * settled or recorded as undelivered. If MongoDB is unavailable for longer than the caller waits, the sweeper refunds the
+ * call from the `pendingAnswer` that was written when the call started (store/undelivered.ts), even after a crash of
+ * this process.
  */
-export interface Settling {
+export interface Settlement {
   /**
-   * The output of a charged call. When it cannot be had and the row has a `pendingAnswer`, an error, and the price is
-   * given back.
+   * Reads the output of a charged call. If that fails and the row has a `pendingAnswer`, refunds the call and returns an
+   * error.
    *
-   * @throws why it cannot be had, when the caller can ask again with the same key
+   * @throws the read error, if the caller can retry with the same idempotency key
    */
-  payOut(row: CallDoc, ended: () => Promise<CallResult>, waiting: Waiting): Promise<Ended>;
-  /** Ends the call now, with this error unless it was charged already; nothing is charged after this answer. */
-  giveUp(row: CallDoc, error: ServiceError, waiting: Waiting): Promise<Ended>;
+  resultOrRefund(
+    row: CallDoc,
+    callResult: () => Promise<CallResult>,
+    wait: CallerWait,
+  ): Promise<SettledOutcome>;
+  /** Ends the call: refunds it with this error, or returns its result if it was charged already. */
+  refundUnlessCharged(row: CallDoc, error: ServiceError, wait: CallerWait): Promise<SettledOutcome>;
   /**
-   * Gives back the price of a charged call whose caller gets an error. Resolves when that is done or, at the latest, when
-   * the answer is due; the rest is done in the background or by the sweeper.
+   * Refunds a charged call whose result cannot be delivered. Resolves when the refund is recorded or the response is due;
+   * after that the refund continues in the background or by the sweeper.
    */
-  giveBack(row: CallDoc, fault: unknown, code: ErrorCode, waiting: Waiting): Promise<void>;
+  refundUndelivered(row: CallDoc, fault: unknown, code: ErrorCode, wait: CallerWait): Promise<void>;
 }
 
 interface Dependencies {
@@ -51,42 +44,53 @@ interface Dependencies {
   ledger: Pick<Ledger, 'settle'>;
   results: Pick<Results, 'read'>;
   answers: Pick<PendingAnswers, 'assertOwed' | 'undelivered'>;
-  owed: Pick<Undelivered, 'settle'>;
+  undelivered: Pick<Undelivered, 'settle'>;
   handOver: HandOver;
   log: Logger;
 }
 
-/** Whether a later call with the same Idempotency-Key gets the result: those without a fingerprint are never replayed. */
-export const isRepeatable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
+/** True if a later request with the same Idempotency-Key receives the result; this needs a fingerprint of the input. */
+export const isReplayable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
 
-const timeLeft = ({ until }: Waiting): AbortSignal => AbortSignal.timeout(Math.max(0, until - Date.now()));
+const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
+  AbortSignal.timeout(Math.max(0, deadline - Date.now()));
 
-export function createSettling(deps: Dependencies): Settling {
-  const { workflow, ledger, results, answers, owed, handOver, log } = deps;
+export function createSettlement(deps: Dependencies): Settlement {
+  const { workflow, ledger, results, answers, undelivered, handOver, log } = deps;
 
-  /** Not cut short by the caller's deadline. */
+  /** Refunds the call; continues after the caller's deadline. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
     await answers.undelivered(row, code);
-    if (!(await owed.settle(row, code))) return;
+    if (!(await undelivered.settle(row, code))) return;
     handOver(row.accountId);
-    log.error({ callId: row._id, requestId: row.requestId }, 'charged call given back');
+    log.error({ callId: row._id, requestId: row.requestId }, 'refunded a charged call without a result');
   }
 
-  /** Starts it, and waits for it while the caller waits. */
-  async function settleWhileWaiting(row: CallDoc, code: ErrorCode, waiting: Waiting): Promise<void> {
+  /** Starts the refund and waits for it until the response is due. */
+  async function settleWhileWaiting(row: CallDoc, code: ErrorCode, wait: CallerWait): Promise<void> {
     const settling = settleUndelivered(row, code);
-    settling.catch((error) => log.warn({ err: error, callId: row._id }, 'the call waits for the sweeper'));
-    await untilAborted(settling, timeLeft(waiting)).catch(() => undefined);
+    settling.catch((error) =>
+      log.warn({ err: error, callId: row._id }, 'refund failed; the sweeper will retry it'),
+    );
+    await untilAborted(settling, timeLeft(wait)).catch(() => undefined);
   }
 
-  async function giveBack(row: CallDoc, fault: unknown, code: ErrorCode, waiting: Waiting): Promise<void> {
-    log.error({ err: fault, callId: row._id, requestId: row.requestId }, 'charged call without a result');
-    await settleWhileWaiting({ ...row, state: 'charged' }, code, waiting);
+  async function refundUndelivered(
+    row: CallDoc,
+    fault: unknown,
+    code: ErrorCode,
+    wait: CallerWait,
+  ): Promise<void> {
+    log.error(
+      { err: fault, callId: row._id, requestId: row.requestId },
+      'charged call has no result; refunding',
+    );
+    await settleWhileWaiting({ ...row, state: 'charged' }, code, wait);
   }
 
-  async function read(row: CallDoc, result: ToolResult, waiting: Waiting): Promise<string | Buffer> {
+  async function read(row: CallDoc, result: ToolResult, wait: CallerWait): Promise<string | Buffer> {
     if ('output' in result) return JSON.stringify(result.output);
-    const signal = timeLeft(waiting);
+    const signal = timeLeft(wait);
     const { stored } = result;
     return untilAborted(
       persistInStore(() => results.read(row._id, stored), signal),
@@ -94,44 +98,44 @@ export function createSettling(deps: Dependencies): Settling {
     );
   }
 
-  async function assertOwed(row: CallDoc, waiting: Waiting): Promise<void> {
+  async function assertOwed(row: CallDoc, wait: CallerWait): Promise<void> {
     if (row.pendingAnswer === undefined) return;
-    const signal = timeLeft(waiting);
+    const signal = timeLeft(wait);
     await untilAborted(
       persistInStore(() => answers.assertOwed(row._id), signal),
       signal,
     );
   }
 
-  async function payOut(
+  async function resultOrRefund(
     row: CallDoc,
-    ended: () => Promise<CallResult>,
-    waiting: Waiting,
+    callResult: () => Promise<CallResult>,
+    wait: CallerWait,
     error?: ServiceError,
-  ): Promise<Ended> {
+  ): Promise<SettledOutcome> {
     try {
-      const { result, available } = await ended();
-      const output = await read(row, result, waiting);
-      await assertOwed(row, waiting);
+      const { result, available } = await callResult();
+      const output = await read(row, result, wait);
+      await assertOwed(row, wait);
       return { available, ending: { output } };
     } catch (fault) {
       if (row.pendingAnswer === undefined) throw fault;
-      const told = error ?? new ServiceError('internal', { cause: fault });
-      await giveBack(row, fault, told.code, waiting);
-      return { available: null, ending: { error: told } };
+      const reported = error ?? new ServiceError('internal', { cause: fault });
+      await refundUndelivered(row, fault, reported.code, wait);
+      return { available: null, ending: { error: reported } };
     }
   }
 
   return {
-    payOut: (row, ended, waiting) => payOut(row, ended, waiting),
-    giveBack,
+    resultOrRefund: (row, callResult, wait) => resultOrRefund(row, callResult, wait),
+    refundUndelivered,
 
-    async giveUp(row, error, waiting) {
+    async refundUnlessCharged(row, error, wait) {
       log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call given up');
       const { _id: callId, accountId } = row;
       const { code } = error;
       const refund = { callId, accountId, wanted: 'refunded', code, release: !row.actsOnWorld } as const;
-      const signal = timeLeft(waiting);
+      const signal = timeLeft(wait);
       let settled: Settled;
       try {
         settled = await untilAborted(
@@ -139,13 +143,13 @@ export function createSettling(deps: Dependencies): Settling {
           signal,
         );
       } catch {
-        // With a key the call goes on by itself, and its caller can ask how it ended.
-        if (row.pendingAnswer !== undefined) await settleWhileWaiting(row, code, waiting);
+        // A replayable call continues; the caller can fetch its result with the same key.
+        if (row.pendingAnswer !== undefined) await settleWhileWaiting(row, code, wait);
         return { available: null, ending: { error } };
       }
       if (settled.state !== 'charged') return { available: settled.available, ending: { error } };
-      // It was charged just before, so the caller gets the result.
-      return payOut(row, () => workflow.result(callId, timeLeft(waiting)), waiting, error);
+      // The call was charged in the meantime, so the caller receives the result.
+      return resultOrRefund(row, () => workflow.result(callId, timeLeft(wait)), wait, error);
     },
   };
 }

@@ -9,14 +9,14 @@ import type { TakeTokens } from '../http/rateLimit.ts';
 import { deliver } from './deliver.ts';
 import type { Outages } from './outages.ts';
 import { sendResult } from './sendResult.ts';
-import type { Called, ToolCalls } from './toolCalls.ts';
+import type { ToolCallOutcome, ToolCallService } from './toolCallService.ts';
 
 export const DEFAULT_BODY_BYTES = 1_048_576;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 interface Dependencies {
   registry: Registry;
-  toolCalls: ToolCalls;
+  toolCallService: ToolCallService;
   outages: Outages;
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
@@ -27,7 +27,7 @@ function idempotencyKey(ctx: Context): string | null {
   if (key === undefined) return null;
   if (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key))
     throw new ServiceError('invalid_header', {
-      detail: 'Idempotency-Key: 1 to 255 visible ASCII characters.',
+      detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters.',
     });
   return key;
 }
@@ -36,28 +36,28 @@ function maxCredits(ctx: Context): number {
   const text = ctx.req.headers['x-max-credits'];
   if (text === undefined) return Number.POSITIVE_INFINITY;
   if (typeof text !== 'string' || !/^\d{1,15}$/.test(text))
-    throw new ServiceError('invalid_header', { detail: 'X-Max-Credits: a whole number of credits.' });
+    throw new ServiceError('invalid_header', { detail: 'X-Max-Credits must be a whole number of credits.' });
   return Number(text);
 }
 
-/** One route for every tool: what differs between tools is in their definitions. */
+/** Registers the route of all tools. */
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, toolCalls, outages, authenticate, rateLimit } = deps;
+  const { registry, toolCallService, outages, authenticate, rateLimit } = deps;
 
-  function answer(ctx: Context, tool: ToolDefinition, called: Called): void {
-    const { ending, available, replayed, charged } = called;
+  function respond(ctx: Context, tool: ToolDefinition, outcome: ToolCallOutcome): void {
+    const { ending, available, replayed, charged } = outcome;
     ctx.set('X-Credits-Charged', String(charged));
     if (available !== null) ctx.set('X-Credits-Remaining', String(available));
     if (replayed) ctx.set('Idempotent-Replayed', 'true');
-    if ('error' in ending) sendProblem(ctx, ending.error, called.requestId);
+    if ('error' in ending) sendProblem(ctx, ending.error, outcome.requestId);
     else sendResult(ctx, tool, ending.output);
   }
 
   router.post('/api/v1/tools/:tool', async (ctx) => {
-    // Before the first await: a caller may hang up during the checks.
+    // Registered before the first await, because a caller may disconnect during the checks.
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
-    // Without it not even the key can be checked.
+    // Authentication needs MongoDB.
     outages.refuse('mongodb');
     await authenticate(ctx);
     const tool = registry.get(ctx.params.tool ?? '');
@@ -68,13 +68,13 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     ctx.set('X-Credits-Cost', String(tool.price));
     ctx.set('X-Credits-Charged', '0');
     ctx.set('X-Credits-Remaining', String(account.balance - account.reserved));
-    await rateLimit(ctx, () => toolCalls.authorize(caller, tool));
+    await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     const [idempotency, max] = [idempotencyKey(ctx), maxCredits(ctx)];
-    const input = toolCalls.validate(
+    const input = toolCallService.validate(
       tool,
       await readJson(ctx.req, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES),
     );
-    const called = await toolCalls.run({
+    const outcome = await toolCallService.run({
       caller,
       tool,
       input,
@@ -83,7 +83,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
       hangup: hangup.signal,
       max,
     });
-    await deliver(ctx.res, called, () => answer(ctx, tool, called)).catch((fault: unknown) => {
+    await deliver(ctx.res, outcome, () => respond(ctx, tool, outcome)).catch((fault: unknown) => {
       ctx.set('X-Credits-Charged', '0');
       throw fault;
     });

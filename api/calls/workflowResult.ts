@@ -1,29 +1,29 @@
 import type { Client, Workflow, WorkflowHandle, WorkflowResultType } from '@temporalio/client';
 
-/** After so long it is asked again for the first time; what takes longer is asked for after ever longer pauses. */
-const FIRST_LOOK_MS = 3000;
-/** As long as the server itself lets a poll wait (`history.longPollExpirationInterval`). */
-const LONGEST_LOOK_MS = 20_000;
+/** Length of the first poll; each further poll is twice as long. */
+const FIRST_POLL_MS = 3000;
+/** The server's own limit for a long poll (`history.longPollExpirationInterval`). */
+const LONGEST_POLL_MS = 20_000;
 
 /**
- * Waits for the result of a workflow. On a full machine the server now and then does not tell a poll that the workflow has
- * ended: the poll then runs out after its 20 s, and the next one is told at once. So the first ones are short. They are
- * called off, and not given a deadline: a poll with less than a second to go is answered at once, with nothing, and the
- * SDK would ask again and again.
+ * Waits for the result of a workflow. Under load the Temporal server sometimes does not wake a long poll when the workflow
+ * ends; that poll expires after 20 s, and the next one returns at once. Therefore the first polls are short. They are
+ * aborted and have no gRPC deadline: the server returns a poll with less than one second left at once and empty, and the
+ * SDK would then poll in a tight loop.
  *
- * @throws as `handle.result`; CANCELLED when the signal is aborted
+ * @throws as `handle.result`; gRPC status CANCELLED when the signal is aborted
  */
 export async function resultOf<T extends Workflow>(
   { connection }: Client,
   handle: WorkflowHandle<T>,
   signal: AbortSignal,
 ): Promise<WorkflowResultType<T>> {
-  for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
-    const look = AbortSignal.timeout(lookMs);
+  for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
+    const poll = AbortSignal.timeout(pollMs);
     try {
-      return await connection.withAbortSignal(AbortSignal.any([signal, look]), () => handle.result());
+      return await connection.withAbortSignal(AbortSignal.any([signal, poll]), () => handle.result());
     } catch (error) {
-      if (signal.aborted || !look.aborted) throw error;
+      if (signal.aborted || !poll.aborted) throw error;
     }
   }
 }

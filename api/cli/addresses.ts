@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Env } from '../../schemas/env.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 
-/** What an operator can act on; the message is one line. */
+/** A command failed for a reason that an operator can fix; the message is one line. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** An environment that says where the database is. */
+/** An environment with the address of the database. */
 export type AddressedEnv = Env & { MONGODB_URI: string };
 
 async function readDemoFile(folder: string): Promise<Record<string, unknown>> {
@@ -16,13 +16,13 @@ async function readDemoFile(folder: string): Promise<Record<string, unknown>> {
     const content: unknown = JSON.parse(await readFile(join(folder, 'demo.json'), 'utf8'));
     return isRecord(content) ? content : {};
   } catch (error) {
-    throw new CommandError(`no stack runs in ${folder}: npm start starts one, MONGODB_URI names another`, {
+    throw new CommandError(`no stack runs in ${folder}: start one with npm start, or set MONGODB_URI`, {
       cause: error,
     });
   }
 }
 
-/** The environment as it is when it names a database, or else with the addresses of DATA_DIR's stack. @throws CommandError */
+/** Completes the environment: without MONGODB_URI, the addresses are those of the stack in DATA_DIR. @throws CommandError */
 export async function addressed(env: Env): Promise<AddressedEnv> {
   const { MONGODB_URI } = env;
   if (MONGODB_URI !== null) return { ...env, MONGODB_URI };
@@ -33,7 +33,7 @@ export async function addressed(env: Env): Promise<AddressedEnv> {
     typeof temporalNamespace !== 'string'
   )
     throw new CommandError(
-      `${join(env.DATA_DIR, 'demo.json')} does not say where its stack is: start it anew`,
+      `${join(env.DATA_DIR, 'demo.json')} has no addresses of a stack: restart the stack with npm start`,
     );
   return {
     ...env,

@@ -22,10 +22,11 @@ const COMMANDS: readonly Command[] = [
   rekey,
 ];
 
-/** The command that the first words name; a group alone means its list. @throws UsageError */
+/** Finds the command of the first words; the name of a group alone means its list. @throws UsageError */
 function findCommand(words: readonly string[]): { command: Command; rest: string[] } {
   const [first, second] = words;
-  if (first === undefined || first.startsWith('-')) throw new UsageError('which command? --help lists them');
+  if (first === undefined || first.startsWith('-'))
+    throw new UsageError('the command is missing; --help lists all commands');
   for (const [name, length] of [
     [`${first} ${second}`, 2],
     [first, 1],
@@ -34,14 +35,14 @@ function findCommand(words: readonly string[]): { command: Command; rest: string
     const command = COMMANDS.find((candidate) => candidate.name === name);
     if (command !== undefined) return { command, rest: words.slice(length) };
   }
-  throw new UsageError(`there is no command ${JSON.stringify(first)}; --help lists them`);
+  throw new UsageError(`unknown command ${JSON.stringify(first)}; --help lists all commands`);
 }
 
 await runCli(async () => {
   const flags = ['--json', '--help'];
-  const given = process.argv.slice(2);
-  const words = given.filter((arg) => !flags.includes(arg));
-  const help = given.includes('--help');
+  const args = process.argv.slice(2);
+  const words = args.filter((arg) => !flags.includes(arg));
+  const help = args.includes('--help');
   if (help && words.length === 0) return { help: overview(COMMANDS) };
   const { command, rest } = findCommand(words);
   if (help) return { help: helpFor(command) };
@@ -58,5 +59,5 @@ await runCli(async () => {
       lists: createLists(store),
     }),
   );
-  return { result, json: given.includes('--json') };
+  return { result, json: args.includes('--json') };
 });

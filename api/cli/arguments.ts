@@ -1,28 +1,29 @@
 import { parseArgs } from 'node:util';
 
-/** The command line is wrong; the message is one line that says how. */
+/** The command line is invalid; the message is one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** What an option is called in the help, and what it means. */
+/** An option of a command. */
 export interface Option {
+  /** Placeholder of the value in the help. */
   value: string;
   about: string;
   required?: true;
 }
 export type Options = Readonly<Record<string, Option>>;
 
-/** The values of a command's options; reading one checks it. @throws UsageError */
+/** The values of a command's options; they are validated when they are read. @throws UsageError */
 export interface Values {
   text(name: string): string;
   optional(name: string): string | undefined;
-  /** @returns undefined where the option is left out */
+  /** @returns undefined if the option is omitted */
   integer(name: string, min: number, max: number): number | undefined;
   requiredInteger(name: string, min: number, max: number): number;
 }
 
-/** So that `--credits -50` is the number it looks like, and no second option. */
+/** Joins an option and a negative number: without this, `parseArgs` reads the `-50` of `--credits -50` as an option. */
 function joinNegatives(args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {
@@ -33,7 +34,7 @@ function joinNegatives(args: readonly string[]): string[] {
   return joined;
 }
 
-/** @throws UsageError: an option that is unknown, given twice, without its value, or missing */
+/** @throws UsageError for an option that is unknown, repeated, without a value, or missing */
 export function parseOptions(args: readonly string[], options: Options): Values {
   const named = Object.keys(options).map((name) => [name, { type: 'string', multiple: true }] as const);
   const parsed = (() => {
@@ -45,8 +46,8 @@ export function parseOptions(args: readonly string[], options: Options): Values 
     }
   })();
   const { values } = parsed;
-  for (const [name, given] of Object.entries(values))
-    if (given !== undefined && given.length > 1) throw new UsageError(`--${name} is given twice`);
+  for (const [name, texts] of Object.entries(values))
+    if (texts !== undefined && texts.length > 1) throw new UsageError(`--${name} is repeated`);
   for (const [name, { required, value }] of Object.entries(options))
     if (required && values[name] === undefined) throw new UsageError(`--${name} ${value} is missing`);
 
@@ -64,7 +65,7 @@ export function parseOptions(args: readonly string[], options: Options): Values 
     const number = Number(value);
     if (!/^[+-]?\d{1,15}$/.test(value) || number < min || number > max)
       throw new UsageError(
-        `--${name}: want a whole number from ${min} to ${max}, not ${JSON.stringify(value)}`,
+        `--${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(value)}`,
       );
     return number;
   };

@@ -6,8 +6,8 @@ import type { Account, Store } from '../../store/mongo.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
 import type { Options, Values } from './arguments.ts';
 
-/** What a command works with. */
-export interface Books {
+/** The services that a command uses. */
+export interface CommandContext {
   env: AddressedEnv;
   store: Store;
   accounts: Accounts;
@@ -18,29 +18,32 @@ export interface Books {
 
 /** One operator command. */
 export interface Command {
-  /** As it is typed: one word, or a group and what to do in it. */
+  /** One word, or a group and a verb: `keys create`. */
   name: string;
+  /** Description in the help. */
   about: string;
   options: Options;
-  /** Checks the options, before anything is connected, and answers what is then to be done. @throws UsageError */
-  prepare(values: Values): (books: Books) => Promise<Record<string, unknown>>;
+  /** Validates the options before any connection is opened, and returns the function that runs the command. @throws UsageError */
+  prepare(values: Values): (context: CommandContext) => Promise<Record<string, unknown>>;
 }
 
-/** @throws CommandError when there is no such account */
-export async function requireAccount({ accounts }: Books, id: string): Promise<Account> {
+/** @throws CommandError if the account does not exist */
+export async function requireAccount({ accounts }: CommandContext, id: string): Promise<Account> {
   const account = await accounts.find(id);
-  if (account === null) throw new CommandError(`there is no account ${JSON.stringify(id)}`);
+  if (account === null)
+    throw new CommandError(`there is no account ${JSON.stringify(id)}; "accounts list" shows all accounts`);
   return account;
 }
 
 export const ACCOUNT = { value: 'ID', about: 'Id of the account.', required: true } as const;
 
-/** Options of every list, and how to read them. */
+/** Options of every list. */
 export const PAGE = {
-  limit: { value: 'N', about: 'Rows to show, up to 1000. Default: 100.' },
-  cursor: { value: 'CURSOR', about: 'nextCursor of the page before.' },
+  limit: { value: 'N', about: 'Number of rows, up to 1000. Default: 100.' },
+  cursor: { value: 'CURSOR', about: 'nextCursor of the previous page.' },
 } as const;
 
+/** Reads the options of `PAGE`. */
 export function pageOf(values: Values) {
   const cursor = values.optional('cursor');
   return { limit: values.integer('limit', 1, 1000) ?? 100, ...(cursor !== undefined && { cursor }) };

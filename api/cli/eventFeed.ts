@@ -15,12 +15,12 @@ interface EventPage {
 }
 
 const LIMIT = 100;
-/** Events are listed by when they happened, and are written down somewhat later: so far back is always looked again. */
+/** Overlap of consecutive polls: events are sorted by time of occurrence but become visible slightly later. */
 const RECENT_MS = 10_000;
-/** What a crash left is written down minutes later: so far back is looked the first time, and every so many times. */
+/** Overlap of the first and of every tenth poll: after a crash, events become visible minutes later. */
 const LATE_MS = 600_000;
 const LATE_EVERY = 10;
-const ANSWER_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 15_000;
 
 async function fetchPage(
   baseUrl: string,
@@ -32,48 +32,48 @@ async function fetchPage(
   for (;;) {
     const response = await fetch(`${baseUrl}/api/v1/account/events?${query}`, {
       headers: { Authorization: `Bearer ${key}` },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     });
     if (response.ok) return response.json();
     await response.body?.cancel();
     if (response.status === 401 || response.status === 403)
-      throw new CommandError('the key is not one that may manage the account (--key)');
-    if (response.status !== 429) throw new Error(`${baseUrl} answered ${response.status}`);
-    // To begin anew would be refused anew where there are many pages.
+      throw new CommandError('the API key is invalid or lacks the scope "account": set another with --key');
+    if (response.status !== 429) throw new Error(`${baseUrl} responded with ${response.status}`);
+    // Retries this page; restarting would hit the limit again.
     await sleep(Number(response.headers.get('Retry-After') ?? 1) * 1000, undefined, { signal });
   }
 }
 
-/** Reads an account's events as they happen, over the Account API. */
+/** Polls the events of an account with the Account API. */
 export interface EventFeed {
-  /** Those that were not there the last time, oldest first; the first time, none. @throws CommandError: wrong key */
+  /** Returns the events since the last call, oldest first; the first call returns none. @throws CommandError for an invalid key */
   next(signal: AbortSignal): Promise<ListedEvent[]>;
 }
 
 export function createEventFeed(baseUrl: string, key: string): EventFeed {
-  /** When those happened that can be listed again. */
+  /** Time of each event that a later poll can return again, by event id. */
   const seen = new Map<string, number>();
   let newest: number | null = null;
-  let looks = 0;
+  let polls = 0;
   return {
     async next(signal) {
-      const back = looks % LATE_EVERY === 0 ? LATE_MS : RECENT_MS;
+      const overlap = polls % LATE_EVERY === 0 ? LATE_MS : RECENT_MS;
       const fresh: ListedEvent[] = [];
-      let from: number | null = newest === null ? null : newest - back;
+      let from: number | null = newest === null ? null : newest - overlap;
       let cursor: string | null = null;
       do {
         const { items, nextCursor }: EventPage = await fetchPage(baseUrl, key, cursor, signal);
         const [first] = items;
-        from ??= first === undefined ? 0 : Date.parse(first.createdAt) - back;
+        from ??= first === undefined ? 0 : Date.parse(first.createdAt) - overlap;
         const since = from;
-        const wanted = items.filter(({ createdAt }) => Date.parse(createdAt) >= since);
-        fresh.push(...wanted.filter(({ id }) => !seen.has(id)));
-        cursor = wanted.length < items.length ? null : nextCursor;
+        const recent = items.filter(({ createdAt }) => Date.parse(createdAt) >= since);
+        fresh.push(...recent.filter(({ id }) => !seen.has(id)));
+        cursor = recent.length < items.length ? null : nextCursor;
       } while (cursor !== null);
 
-      // Only now: what is asked for again after an error comes whole.
+      // Updated only after all pages were read, so that a retry after an error returns every event.
       const isFirst = newest === null;
-      looks += 1;
+      polls += 1;
       for (const { id, createdAt } of fresh) {
         const at = Date.parse(createdAt);
         seen.set(id, at);

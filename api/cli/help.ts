@@ -6,17 +6,17 @@ const lines = (rows: readonly (readonly [string, string])[]): string => {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('');
 };
 
-/** What all commands share. */
+/** Options of all commands. */
 const COMMON = [
-  ['--json', 'The result as one line of JSON instead of a table.'],
-  ['--help', 'This; after a command, its options.'],
+  ['--json', 'Print the result as one line of JSON instead of a table.'],
+  ['--help', 'Print this help; after a command, its options.'],
 ] as const;
 
 export const overview = (commands: readonly Command[]): string =>
   `Usage: ${USAGE} <command> [options]\n\nCommands:\n${lines(commands.map(({ name, about }) => [name, about]))}` +
   `\nOptions:\n${lines(COMMON)}` +
-  '\nWorks on the stack that runs in DATA_DIR, or on the one that MONGODB_URI names.\n' +
-  'Exit status: 0 done, 1 not done, 2 not understood.\n';
+  '\nUses the stack in DATA_DIR, or the database of MONGODB_URI.\n' +
+  'Exit status: 0 done, 1 failed, 2 usage error.\n';
 
 export function helpFor({ name, about, options }: Command): string {
   const described = Object.entries(options).map(

@@ -10,28 +10,28 @@ import { runCli } from './run.ts';
 
 const HELP = `Usage: npm run -s listen -- --forward URL [options]
 
-Shows an account's events as they happen, and posts each once to a program on this machine, signed.
+Prints the events of an account as they occur, and posts each one once, signed, to a program on this machine.
 
 Options:
-  --forward URL    Where to, such as http://localhost:3000/hook. Required.
-  --url URL        The service. Default: the stack of DATA_DIR.
-  --key KEY        A key with the scope "account". Default: that of the stack of DATA_DIR.
-  --secret SECRET  Signs with this, such as that of an endpoint on localhost. Default: a new one, which is shown.
-  --help           This.
+  --forward URL    Target of the requests, such as http://localhost:3000/hook. Required.
+  --url URL        URL of the API. Default: the stack in DATA_DIR.
+  --key KEY        API key with the scope "account". Default: the key of the stack in DATA_DIR.
+  --secret SECRET  Signing secret, such as that of an endpoint on localhost. Default: a new one, which is printed.
+  --help           Print this help.
 `;
 const OPTIONS = {
-  forward: { value: 'URL', about: 'Where to.', required: true },
-  url: { value: 'URL', about: 'The service.' },
-  key: { value: 'KEY', about: 'A key with the scope "account".' },
-  secret: { value: 'SECRET', about: 'Signs with this.' },
+  forward: { value: 'URL', about: 'Target of the requests.', required: true },
+  url: { value: 'URL', about: 'URL of the API.' },
+  key: { value: 'KEY', about: 'API key with the scope "account".' },
+  secret: { value: 'SECRET', about: 'Signing secret.' },
 } as const;
 
 const POLL_MS = 1000;
 const RETRY_MS = 3000;
-/** As for every other receiver. */
+/** The same timeout as for other receivers. */
 const RESPONSE_MS = 10_000;
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function localStack(): Promise<{ baseUrl?: string; accountKey?: string }> {
   const { DATA_DIR } = readEnv();
@@ -40,11 +40,11 @@ async function localStack(): Promise<{ baseUrl?: string; accountKey?: string }> 
 
 function webUrl(name: string, text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw new UsageError(`--${name}: ${JSON.stringify(text)} is no http or https URL`);
+    throw new UsageError(`--${name} must be an http or https URL, not ${JSON.stringify(text)}`);
   return text.replace(/\/$/, name === 'url' ? '' : '/');
 }
 
-/** One POST, as an endpoint would get it. @returns what came of it, in words */
+/** Posts an event like a webhook delivery. @returns the status code or an error message */
 async function forward(event: ListedEvent, to: string, secret: string, stop: AbortSignal): Promise<string> {
   const { id, event: kind, data } = event;
   const createdAt = event.createdAt.replace('Z', '+00:00');
@@ -68,39 +68,40 @@ async function forward(event: ListedEvent, to: string, secret: string, stop: Abo
   }
 }
 
-async function listen(given: readonly string[], stop: AbortSignal): Promise<void> {
-  const values = parseOptions(given, OPTIONS);
+async function listen(args: readonly string[], stop: AbortSignal): Promise<void> {
+  const values = parseOptions(args, OPTIONS);
   const to = webUrl('forward', values.text('forward'));
   const local = await localStack();
   const baseUrl = values.optional('url') ?? local.baseUrl;
   const key = values.optional('key') ?? local.accountKey;
   if (baseUrl === undefined || key === undefined)
-    throw new UsageError('--url and --key are missing, and no stack runs in DATA_DIR');
+    throw new UsageError('no stack runs in DATA_DIR: start one with npm start, or set --url and --key');
   const secret = values.optional('secret') ?? generateSigningSecret();
-  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) throw new UsageError('--secret: want whsec_…');
+  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret))
+    throw new UsageError('--secret must be whsec_ followed by base64');
 
   const feed = createEventFeed(webUrl('url', baseUrl), key);
   await feed.next(stop);
-  say(`Forwarding events to ${to}, signed with ${secret}`);
+  print(`Forwarding events to ${to}, signed with ${secret}`);
   while (!stop.aborted) {
     try {
       for (const event of await feed.next(stop))
-        say(`${event.createdAt}  ${event.event}  ${event.id}  ${await forward(event, to, secret, stop)}`);
+        print(`${event.createdAt}  ${event.event}  ${event.id}  ${await forward(event, to, secret, stop)}`);
       await sleep(POLL_MS, undefined, { signal: stop });
     } catch (error) {
       if (stop.aborted) return;
       if (error instanceof CommandError) throw error;
-      process.stderr.write(`${baseUrl} cannot be asked, trying again\n`);
+      process.stderr.write(`${baseUrl} is unreachable; retrying\n`);
       await sleep(RETRY_MS);
     }
   }
 }
 
 await runCli(async () => {
-  const given = process.argv.slice(2);
-  if (given.includes('--help')) return { help: HELP };
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) return { help: HELP };
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  await listen(given, stop.signal);
+  await listen(args, stop.signal);
   return { help: '' };
 });

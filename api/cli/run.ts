@@ -6,11 +6,11 @@ import { type AddressedEnv, addressed, CommandError } from './addresses.ts';
 import { UsageError } from './arguments.ts';
 import { table } from './table.ts';
 
-/** Exit statuses: what was asked could not be done, and what was asked makes no sense. */
+/** Exit statuses of failed commands and of usage errors. */
 export const FAILED = 1;
-const MISUSED = 2;
+const USAGE_ERROR = 2;
 
-/** What was wrong with the input, in one line. */
+/** Formats the faults or the detail of an error in one line. */
 function inOneLine(error: ServiceError): string {
   const { errors = [], moreErrors = 0 } = error.members;
   const faults = errors.map(({ pointer, message }) => `${pointer} ${message}`).join('; ');
@@ -18,18 +18,18 @@ function inOneLine(error: ServiceError): string {
   return faults === '' ? error.detail : faults + more;
 }
 
-/** The message and the exit status for an error that is the operator's to know. @throws every other one */
+/** Returns the message and the exit status of an expected error. @throws any other error */
 function explain(error: unknown): { line: string; status: number } {
   if (error instanceof UsageError || error instanceof EnvError)
-    return { line: error.message, status: MISUSED };
+    return { line: error.message, status: USAGE_ERROR };
   if (error instanceof CommandError) return { line: error.message, status: FAILED };
   if (!(error instanceof ServiceError)) throw error;
-  return { line: inOneLine(error), status: error.code === 'invalid_input' ? MISUSED : FAILED };
+  return { line: inOneLine(error), status: error.code === 'invalid_input' ? USAGE_ERROR : FAILED };
 }
 
 /**
- * Runs an operator's command: what it returns goes to stdout, as JSON or as a table; what is wrong goes to stderr in
- * one line, and into the exit status.
+ * Runs a command. Prints its result to stdout as JSON or as a table, and expected errors to stderr in one line; sets the
+ * exit status.
  */
 export async function runCli(
   work: () => Promise<{ result: unknown; json: boolean } | { help: string }>,
@@ -45,7 +45,7 @@ export async function runCli(
   }
 }
 
-/** Opens the stack's database for the time of `use`. @throws CommandError when there is none */
+/** Opens the database, runs `use` and closes the database. @throws CommandError if the database is unreachable */
 export async function withStore<T>(
   use: (store: Store, env: AddressedEnv) => Promise<T>,
   timeoutMs?: number,
@@ -54,7 +54,9 @@ export async function withStore<T>(
   const store = await openStore(env.MONGODB_URI, timeoutMs).catch((error: unknown) => {
     if (!(error instanceof MongoServerSelectionError)) throw error;
     const { host } = new URL(env.MONGODB_URI);
-    throw new CommandError(`MongoDB at ${host} does not answer: does the stack run?`, { cause: error });
+    throw new CommandError(`MongoDB at ${host} does not respond: check that the stack is running`, {
+      cause: error,
+    });
   });
   try {
     return await use(store, env);

@@ -25,7 +25,7 @@ function ofRows(rows: readonly Record<string, unknown>[]): string {
   return aligned([columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]);
 }
 
-/** A result for people: its fields line by line, and the lists in it as tables below. */
+/** Formats a result as text: one field per line, followed by its lists as tables. */
 export function table(result: unknown): string {
   const fields = isRecord(result) ? Object.entries(result) : [];
   const lists = fields.flatMap(([name, value]) =>

@@ -3,35 +3,36 @@ import { isRecord } from '../../schemas/isRecord.ts';
 import type { Context } from '../http/context.ts';
 import type { Failure } from './components/alert.ts';
 
-/** Shows a form again: why, and with which status. */
-export type Again = (status: number, failure: Failure) => void | Promise<void>;
+/** Shows the form again with an error message and a status. */
+export type ShowForm = (status: number, failure: Failure) => void | Promise<void>;
 
-/** What better-auth's refusals mean to who fills in a form. */
+/** Messages for better-auth's error codes. */
 const REFUSALS: Record<string, string> = {
-  INVALID_EMAIL: 'That is not an e-mail address.',
-  // The e-mail is the one field that it checks for more than being a text.
-  VALIDATION_ERROR: 'That is not an e-mail address.',
+  INVALID_EMAIL: 'Enter a valid email address.',
+  // better-auth validates the format of the email address only.
+  VALIDATION_ERROR: 'Enter a valid email address.',
   PASSWORD_TOO_SHORT: 'The password is too short.',
   PASSWORD_TOO_LONG: 'The password is too long.',
   INVALID_PASSWORD: 'The current password is wrong.',
-  USER_ALREADY_EXISTS: 'There is an account for this e-mail. Sign in instead.',
-  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'There is an account for this e-mail. Sign in instead.',
+  USER_ALREADY_EXISTS: 'An account with this email address already exists. Sign in instead.',
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL:
+    'An account with this email address already exists. Sign in instead.',
 };
 
 export const failureOf = (message: string): Failure => ({ message, faults: [] });
 
-/** The code with which better-auth refuses; '' where it gives none. */
+/** The error code of better-auth's response, or ''. */
 export async function codeOf(response: Response): Promise<string> {
   const body: unknown = await response.json();
   return isRecord(body) && typeof body.code === 'string' ? body.code : '';
 }
 
 export const refusalOf = (code: string): Failure =>
-  failureOf(REFUSALS[code] ?? 'Please look at what you entered again.');
+  failureOf(REFUSALS[code] ?? 'The form is invalid. Check what you entered.');
 
-/** @throws when better-auth's answer is a fault of ours */
-export function assertNoFault(response: Response, what: string): void {
-  if (response.status >= 500) throw new Error(`${what} was answered ${response.status}`);
+/** @throws if better-auth responded with an internal error */
+export function assertNoFault(response: Response, path: string): void {
+  if (response.status >= 500) throw new Error(`better-auth responded to ${path} with ${response.status}`);
 }
 
 const minutes = (seconds: number): string => {
@@ -39,14 +40,18 @@ const minutes = (seconds: number): string => {
   return count === 1 ? 'a minute' : `${count} minutes`;
 };
 
-/** Who tries too often is told on the form itself. */
-export async function withinLimits(ctx: Context, step: () => Promise<void>, again: Again): Promise<void> {
+/** Runs a step and shows `rate_limited` as a message on the form. */
+export async function withinLimits(
+  ctx: Context,
+  step: () => Promise<void>,
+  showForm: ShowForm,
+): Promise<void> {
   try {
     await step();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'rate_limited') throw error;
     const seconds = error.retryAfter ?? 1;
     ctx.set('Retry-After', String(seconds));
-    await again(429, failureOf(`Too many attempts. Try again in ${minutes(seconds)}.`));
+    await showForm(429, failureOf(`Too many attempts. Try again in ${minutes(seconds)}.`));
   }
 }

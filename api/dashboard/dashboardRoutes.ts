@@ -13,10 +13,10 @@ import type { Payments } from '../../store/payments.ts';
 import type { Readiness } from '../../workers/platform/readiness.ts';
 import type { Keys } from '../account/keyService.ts';
 import type { Auth } from '../auth/auth.ts';
-import type { AskAuth } from '../auth/authRoutes.ts';
+import type { ForwardToAuth } from '../auth/authRoutes.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { StripeService } from '../billing/stripeService.ts';
-import type { ToolCalls } from '../calls/toolCalls.ts';
+import type { ToolCallService } from '../calls/toolCallService.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
 import type { Mails } from '../mail/messages.ts';
@@ -35,11 +35,11 @@ import { settingsPages } from './controllers/settingsController.ts';
 import { toolPages } from './controllers/toolsController.ts';
 import { verificationPages } from './controllers/verificationController.ts';
 import { webhookPages } from './controllers/webhooksController.ts';
-import { createDesk } from './pageRouter.ts';
+import { createPageRouter } from './pageRouter.ts';
 import { styleSheet } from './styleSheet.ts';
 
 interface Dependencies {
-  askAuth: AskAuth;
+  forwardToAuth: ForwardToAuth;
   auth: Auth;
   mails: Pick<Mails, 'delivers' | 'reaches'>;
   sessions: Sessions;
@@ -50,20 +50,20 @@ interface Dependencies {
   usageOf(accountId: string): Promise<DayOfTool[]>;
   keys: Keys;
   webhooks: Webhooks;
-  toolCalls: ToolCalls;
+  toolCallService: ToolCallService;
   handOver: HandOver;
-  /** Null where it is not set up. */
+  /** Null if Stripe is not configured. */
   stripe: StripeService | null;
   readiness: () => Promise<Readiness>;
   rateLimit(ctx: Context): Promise<void>;
-  /** Null where nothing is limited. */
+  /** Null if rate limits are off. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
   auditAccount(accountId: string): Promise<AccountAudit | null>;
   env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL' | 'FREE_CREDITS' | 'CREDIT_PACKS' | 'NODE_ENV'>;
   log: Logger;
 }
 
-/** The pages for people. They need no JavaScript. */
+/** Registers the pages of the dashboard. They work without JavaScript. */
 export function dashboardRoutes(router: Router<State>, deps: Dependencies): void {
   const own = (name: string) => new URL(`./${name}`, import.meta.url);
   const files = {
@@ -72,19 +72,19 @@ export function dashboardRoutes(router: Router<State>, deps: Dependencies): void
   };
   for (const [name, file] of Object.entries(files))
     router.get(`/dashboard/${name}`, (ctx: Context) => sendDocument(ctx, file));
-  const desk = createDesk(router, deps);
-  sessionPages(desk, deps);
-  verificationPages(desk, deps);
-  passwordPages(desk, deps);
-  settingsPages(desk, deps);
-  overviewPages(desk, deps);
-  toolPages(desk, deps);
-  callPages(desk, deps);
-  ledgerPages(desk, deps);
-  creditPages(desk, deps);
-  keyPages(desk, deps);
-  webhookPages(desk, deps);
-  eventPages(desk, deps);
-  operatorPages(desk, deps);
-  desk.rest('/dashboard/{*path}');
+  const pageRouter = createPageRouter(router, deps);
+  sessionPages(pageRouter, deps);
+  verificationPages(pageRouter, deps);
+  passwordPages(pageRouter, deps);
+  settingsPages(pageRouter, deps);
+  overviewPages(pageRouter, deps);
+  toolPages(pageRouter, deps);
+  callPages(pageRouter, deps);
+  ledgerPages(pageRouter, deps);
+  creditPages(pageRouter, deps);
+  keyPages(pageRouter, deps);
+  webhookPages(pageRouter, deps);
+  eventPages(pageRouter, deps);
+  operatorPages(pageRouter, deps);
+  pageRouter.notFound('/dashboard/{*path}');
 }

@@ -1,4 +1,4 @@
-/** Markup that is safe to send as it is. Made by `html` alone, so that nothing from outside passes for it. */
+/** Markup that is safe to send unescaped. Only `html` creates it, so that foreign data cannot pose as markup. */
 class Markup {
   readonly markup: string;
   constructor(markup: string) {
@@ -7,7 +7,7 @@ class Markup {
 }
 export type Html = Markup;
 
-/** What may stand in a template: text is escaped, markup is not, and null leaves nothing. */
+/** A value in a template. Text is escaped, markup is inserted as it is, null is empty. */
 type Part = string | number | Html | readonly Html[] | null;
 
 const ENTITIES: Record<string, string> = {
@@ -26,12 +26,12 @@ function render(part: Part): string {
   if (typeof part === 'number') return String(part);
   if (part instanceof Markup) return part.markup;
   if (Array.isArray(part)) return part.map(render).join('');
-  throw new TypeError('want text, a number or what html`` made');
+  throw new TypeError('a template value must be text, a number, null or the result of html``');
 }
 
 /**
- * A template of HTML: html`<p title="${text}">${text}</p>`. Text is escaped for elements and for attribute values in
- * quotes, which is where values may stand; a URL in `href` or `src` must be known to have a harmless scheme.
+ * An HTML template: html`<p title="${text}">${text}</p>`. Values are permitted in elements and in quoted attribute values,
+ * for which text is escaped. The scheme of a URL in `href` or `src` must be known to be safe.
  */
 export const html = (strings: TemplateStringsArray, ...parts: Part[]): Html =>
   new Markup(strings.map((string, i) => (i === 0 ? '' : render(parts[i - 1] ?? null)) + string).join(''));

@@ -9,7 +9,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import { readForm } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { isSameOrigin } from '../http/origin.ts';
-import { asKnown, sendProblem } from '../http/problem.ts';
+import { sendProblem, toServiceError } from '../http/problem.ts';
 import { type Failure, failureOf } from './components/alert.ts';
 import { FORM_TOKEN } from './components/form.ts';
 import { errorPage } from './pages/errorPage.ts';
@@ -33,7 +33,7 @@ const policy = (formAction: string): string =>
 
 const HEADERS = {
   [CSP]: policy("'self'"),
-  // With no-referrer browsers would send `Origin: null` with our own forms (Fetch standard, 3.2).
+  // With `no-referrer`, browsers would send `Origin: null` with the dashboard's own forms (Fetch standard, 3.2).
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -41,14 +41,15 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-const FOREIGN = 'The form was sent by a page of another site.';
-const OUTDATED = 'The form belongs to a session that has ended. Open the page again and send it from there.';
+const CROSS_SITE =
+  'This form was submitted from another site. Open the page in the dashboard and submit it there.';
+const OUTDATED = 'This form belongs to a session that has ended. Open the page again and resubmit the form.';
 
-/** A request of somebody who is signed in. */
+/** A request of a signed-in user. */
 export interface Visit {
   ctx: Context;
   viewer: Viewer;
-  /** The last part of the path, where the route has one. */
+  /** The `:id` of the path; empty if the route has none. */
   id: string;
 }
 
@@ -57,21 +58,22 @@ export interface Submission extends Visit {
 }
 
 interface FormOptions {
-  /** The largest form, bytes. */
+  /** Maximum size of the form in bytes. */
   formBytes?: number;
-  /** The page that has the form, where no page has this address: who opens it, or loads it again, is led there. */
+  /** Path of the page with the form. GET requests to the form's own path, such as a reload, are redirected there. */
   page?(id: string): string;
 }
 
-export interface Desk {
-  /** A page that anybody may see. */
-  open(method: 'get' | 'post', path: string, handler: (ctx: Context) => Promise<void>): void;
-  /** A page of who is signed in; everybody else is sent to sign in. */
+/** Registers pages with shared headers, access checks and error pages. */
+export interface PageRouter {
+  /** Registers a page that needs no session. */
+  public(method: 'get' | 'post', path: string, handler: (ctx: Context) => Promise<void>): void;
+  /** Registers a page for signed-in users; other visitors are redirected to the sign-in page. */
   get(path: string, handler: (visit: Visit) => Promise<void>): void;
-  /** A form of who is signed in, which has to carry the token of their session. */
+  /** Registers a form for signed-in users; it must contain the form token of their session. */
   post(path: string, handler: (submission: Submission) => Promise<void>, options?: FormOptions): void;
-  /** What no page took, by whatever method; called last. */
-  rest(path: string): void;
+  /** Registers the 404 page for all other paths and methods. Must be called last. */
+  notFound(path: string): void;
 }
 
 interface Dependencies {
@@ -88,43 +90,43 @@ export function sendPage(ctx: Context, page: string, status = 200): void {
   ctx.type = 'text/html; charset=utf-8';
 }
 
-/** 303: whatever was asked for, go on with GET. Only addresses that are known to us come here. */
+/** Redirects with 303, which makes the browser use GET. @param address never from user input */
 export function goTo(ctx: Context, address: string): void {
   ctx.status = 303;
   ctx.redirect(address);
 }
 
-/** For a page whose form is answered with the way to another origin: some browsers hold that against the policy too. */
+/** Permits a redirect to another origin after a form: some browsers apply `form-action` to redirects as well. */
 export const formsMayLeadTo = (ctx: Context, origin: string): void =>
   ctx.set(CSP, policy(`'self' ${origin}`));
 
 export const readFields = (ctx: Context, formBytes = FORM_BYTES): Promise<URLSearchParams> =>
   readForm(ctx.req, formBytes);
 
-/** Does what a form asks for. What is refused stands on the page that has the form, with its status. */
+/** Runs the action of a form. A refusal is shown on the page of the form, with the status of the error. */
 export async function attempt(
   ctx: Context,
   action: () => Promise<void>,
-  again: (failure: Failure) => string | Promise<string>,
+  render: (failure: Failure) => string | Promise<string>,
 ): Promise<void> {
   try {
     await action();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'not_found' || error.code === 'internal')
       throw error;
-    const page = await again(failureOf(error));
+    const page = await render(failureOf(error));
     sendProblem(ctx, error, ctx.state.requestId);
     sendPage(ctx, page, ERRORS[error.code].status);
   }
 }
 
-function isSame(given: string, wanted: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
+/** Compares in constant time. */
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** What all pages share: their headers, who may see them, and how they fail. */
-export function createDesk(router: Router<State>, deps: Dependencies): Desk {
+export function createPageRouter(router: Router<State>, deps: Dependencies): PageRouter {
   const { sessions, accounts, rateLimit, env, log } = deps;
 
   const refuse = (ctx: Context, message: string) => {
@@ -135,11 +137,11 @@ export function createDesk(router: Router<State>, deps: Dependencies): Desk {
   const page: Middleware<State> = async (ctx, next) => {
     const { requestId } = ctx.state;
     ctx.set(HEADERS);
-    if (ctx.method === 'POST' && !isSameOrigin(ctx, env.PUBLIC_URL)) return refuse(ctx, FOREIGN);
+    if (ctx.method === 'POST' && !isSameOrigin(ctx, env.PUBLIC_URL)) return refuse(ctx, CROSS_SITE);
     try {
       await next();
     } catch (error) {
-      const known = asKnown(error, log, requestId);
+      const known = toServiceError(error, log, requestId);
       sendProblem(ctx, known, requestId);
       const { title } = ERRORS[known.code];
       sendPage(ctx, errorPage({ title, failure: failureOf(known), requestId }), ctx.status);
@@ -157,9 +159,9 @@ export function createDesk(router: Router<State>, deps: Dependencies): Desk {
   }
 
   return {
-    open: (method, path, handler) => router[method](path, page, handler),
+    public: (method, path, handler) => router[method](path, page, handler),
 
-    rest: (path) =>
+    notFound: (path) =>
       router.all(path, page, () => {
         throw new ServiceError('not_found');
       }),

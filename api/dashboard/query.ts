@@ -1,13 +1,13 @@
 import type { PageRequest } from '../../store/pages.ts';
 import type { Context } from '../http/context.ts';
 
-/** Rows of a page. */
+/** Rows per page. */
 export const ROWS = 25;
 
-/** An account has at most ten endpoints. */
+/** Covers all endpoints of an account, of which there are at most ten. */
 export const ALL_ENDPOINTS: PageRequest = { limit: 100 };
 
-/** A parameter of the address; '' where there is none. The last one counts where there are several. */
+/** A query parameter; '' if it is absent, the last value if it is repeated. */
 export const single = (ctx: Context, name: string): string => [ctx.query[name]].flat().at(-1) ?? '';
 
 export function cursorOf(ctx: Context): string | undefined {
@@ -15,7 +15,7 @@ export function cursorOf(ctx: Context): string | undefined {
   return cursor === '' ? undefined : cursor;
 }
 
-/** The page of a list that the address names. */
+/** The page of a list that the query selects. */
 export function pageOf(ctx: Context): PageRequest {
   const cursor = cursorOf(ctx);
   return { limit: ROWS, ...(cursor !== undefined && { cursor }) };

@@ -1,6 +1,6 @@
-// Shows every moment of the page in the viewer's time zone; without this script they stay in UTC.
+// Converts the times of the page to the viewer's time zone; without this script they are in UTC.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-// The Swedish form of a date is that of ISO 8601, which is what the page has without this script.
+// The Swedish locale formats dates as ISO 8601, like the server.
 const format = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' });
 
 for (const element of document.querySelectorAll('time[datetime]')) {

@@ -6,6 +6,6 @@ export interface Viewer {
   user: User;
   account: Account;
   sessionId: string;
-  /** Anti-CSRF token, sent with each form. */
+  /** CSRF token, sent with each form. */
   formToken: string;
 }

@@ -22,7 +22,7 @@ function qualityOf(mediaType: string, ranges: readonly Range[]): number {
   return 0;
 }
 
-/** True when the header ranks `mediaType` above JSON. No header, a wildcard and a tie all mean JSON. */
+/** True if the header ranks `mediaType` above JSON. An absent header, a wildcard and a tie all select JSON. */
 export function prefersRaw(header: string | undefined, mediaType: string): boolean {
   if (header === undefined || header === '') return false;
   const ranges = parse(header);

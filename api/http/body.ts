@@ -1,40 +1,40 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { createBufferBudget } from './bufferBudget.ts';
 import { parseFields } from './formFields.ts';
-import { createHeldBytes } from './heldBytes.ts';
 import { exceededBound, startsObject } from './jsonBounds.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-/** A body that is not complete by then ends its connection. */
+/** Time to receive a body; after that the connection is closed. */
 const BODY_TIMEOUT_MS = 30_000;
-/** Memory for all bodies that are being received. */
+/** Memory for all bodies that are being received, in bytes. */
 const BODIES_BYTES = 128 * 1024 * 1024;
 /**
- * The pieces a body may come in: this many, and one more for each 256 bytes. Node handles each HTTP chunk by itself,
+ * Maximum number of pieces of a body: this many, plus one for each 256 bytes. Node handles each HTTP chunk separately,
  * which takes seconds for a megabyte of one-byte chunks.
  */
 const PIECES = 1000;
 const PIECE_BYTES = 256;
-/** The fields of a form; the largest form of the dashboard has about 40. */
+/** Maximum number of fields of a form; the largest form of the dashboard has about 40. */
 const FORM_FIELDS = 1000;
-/** How long a refused body is still received, so that a client that sends first and reads then gets the answer. */
-const LEFTOVER_MS = 10_000;
+/** How long the rest of a refused body is received, so that a client that reads only after sending gets the response. */
+const DRAIN_MS = 10_000;
 
-const bodies = createHeldBytes(BODIES_BYTES);
+const bodies = createBufferBudget(BODIES_BYTES);
 
-const mayHavePieces = (bytes: number): number => PIECES + bytes / PIECE_BYTES;
+const maxPieces = (bytes: number): number => PIECES + bytes / PIECE_BYTES;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The charset that a parameter of a media type names, or null for another parameter. */
+/** The value of a `charset` parameter; null for other parameters. */
 function charsetOf(parameter: string): string | null {
   const [name = '', value = ''] = parameter.split('=', 2).map((part) => part.trim());
   return name === 'charset' ? value.replaceAll('"', '') : null;
 }
 
-/** Whether the body is of that type, in UTF-8, without a content coding. Other parameters are ignored (RFC 8259, section 11). */
+/** True for a body of this media type in UTF-8 without a content coding. Other parameters are ignored (RFC 8259, section 11). */
 function isOfType({ headers }: IncomingMessage, type: string): boolean {
   const { 'content-type': sent = '', 'content-encoding': coding = 'identity' } = headers;
   const [essence, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase());
@@ -46,32 +46,35 @@ function isOfType({ headers }: IncomingMessage, type: string): boolean {
 }
 
 /**
- * The bytes of the body.
+ * Reads the body.
  *
  * @param limit bytes
- * @throws ServiceError body_too_large; malformed_json when the body is broken off or comes in too many small pieces
+ * @throws ServiceError body_too_large; malformed_json if the body is incomplete or arrives in too many small pieces
  */
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const tooLarge = new ServiceError('body_too_large', { detail: `At most ${limit} bytes are taken.` });
+  const tooLarge = new ServiceError('body_too_large', {
+    detail: `The body must have at most ${limit} bytes.`,
+  });
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
   const chunks: Buffer[] = [];
   let size = 0;
   const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
   using share = bodies.open(() => request.destroy());
   try {
-    // A refused body is still received for a while (`endLeftover`): a client that is sending would otherwise see a broken
-    // connection instead of the answer.
+    // The connection stays open after a refusal (`drainRequest`): a client that is still sending would otherwise see a
+    // broken connection instead of the response.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      if (!Buffer.isBuffer(chunk)) throw new TypeError('the request stream gave no bytes');
+      if (!Buffer.isBuffer(chunk))
+        throw new TypeError('the request stream returned a chunk that is not a Buffer');
       size += chunk.length;
       share.add(chunk.length);
       if (size > limit) throw tooLarge;
       chunks.push(chunk);
-      if (chunks.length > mayHavePieces(size))
-        throw new ServiceError('malformed_json', { detail: 'The body comes in too many small pieces.' });
+      if (chunks.length > maxPieces(size))
+        throw new ServiceError('malformed_json', { detail: 'The body arrives in too many small pieces.' });
     }
   } catch (error) {
-    // The caller hung up or was too slow, which is no fault of this service.
+    // The caller disconnected or was too slow; this is not an internal error.
     if (request.destroyed && !(error instanceof ServiceError))
       throw new ServiceError('malformed_json', { cause: error });
     throw error;
@@ -82,17 +85,13 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
 }
 
 /**
- * Receives what is left of a body that is no longer needed, so that a client which sends first and reads then gets the
- * answer. Ends the connection when that takes long, or when the body comes in very many small pieces.
+ * Receives and discards the rest of a body that is not needed, so that a client that reads only after sending gets the
+ * response. Closes the connection when this takes too long or the body arrives in too many small pieces.
  *
- * @param response the answer, about to be sent
- * @param leftoverMs for tests
+ * @param response the response, about to be sent
+ * @param drainMs for tests
  */
-export function endLeftover(
-  request: IncomingMessage,
-  response: ServerResponse,
-  leftoverMs = LEFTOVER_MS,
-): void {
+export function drainRequest(request: IncomingMessage, response: ServerResponse, drainMs = DRAIN_MS): void {
   if (request.complete || request.destroyed) return;
   let pieces = 0;
   let size = 0;
@@ -103,20 +102,20 @@ export function endLeftover(
   };
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (++pieces > mayHavePieces(size)) {
+    if (++pieces > maxPieces(size)) {
       request.pause();
       end();
     }
   });
   response.once('finish', () => {
-    if (!request.complete) timeout = setTimeout(end, leftoverMs);
+    if (!request.complete) timeout = setTimeout(end, drainMs);
   });
   for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timeout));
 }
 
 /**
- * The request's JSON object, whose depth and number of values are bounded so that parsing and validating it takes
- * milliseconds.
+ * Reads the JSON object of a request. Its depth and number of values are bounded, so that parsing and validation take
+ * only milliseconds.
  *
  * @param limit bytes
  * @throws ServiceError unsupported_media_type, body_too_large, malformed_json, invalid_input
@@ -138,7 +137,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
 }
 
 /**
- * The fields of a form that a browser sent.
+ * Reads the fields of an HTML form.
  *
  * @param limit bytes
  * @throws ServiceError unsupported_media_type, body_too_large, invalid_input

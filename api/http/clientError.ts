@@ -4,11 +4,11 @@ import type { Duplex } from 'node:stream';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
 import { problemBody } from './problem.ts';
 
-/** How long a client may keep a connection open after it was answered and closed from this side. */
+/** How long a client may keep its side of a connection open after the response. */
 const LINGER_MS = 2000;
 
-/** Answers on a bare connection, in the form of every other error, and closes it. */
-function answerProblem(socket: Duplex, error: ServiceError, headers: readonly string[] = []): void {
+/** Writes a problem to a socket for which Node has no response object, and closes the connection. */
+function sendRawProblem(socket: Duplex, error: ServiceError, headers: readonly string[] = []): void {
   const requestId = `req_${randomUUID()}`;
   const timeout = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timeout));
@@ -29,19 +29,19 @@ function answerProblem(socket: Duplex, error: ServiceError, headers: readonly st
   );
 }
 
-/** Answers a request that Node could not parse, or that did not arrive in time. */
+/** Responds to a request that Node could not parse or that did not arrive in time. */
 export function answerClientError(error: Error, socket: Duplex): void {
   const reset = 'code' in error && error.code === 'ECONNRESET';
   if (reset || !socket.writable) {
     socket.destroy();
     return;
   }
-  const detail = 'The request is not valid HTTP/1.1, its headers are too large, or it came too slowly.';
-  answerProblem(socket, new ServiceError('invalid_header', { detail }));
+  const detail = 'The request is not valid HTTP/1.1, its headers are too large, or it arrived too slowly.';
+  sendRawProblem(socket, new ServiceError('invalid_header', { detail }));
 }
 
-/** Answers a CONNECT request, which is for proxies. */
+/** Refuses a CONNECT request; the API is not a proxy. */
 export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
   socket.on('error', () => socket.destroy());
-  answerProblem(socket, new ServiceError('method_not_allowed'), ['Allow: GET, HEAD, POST']);
+  sendRawProblem(socket, new ServiceError('method_not_allowed'), ['Allow: GET, HEAD, POST']);
 }

@@ -9,16 +9,16 @@ import { readJson } from './body.ts';
 import type { Context, State } from './context.ts';
 import { createValidator } from './validator.ts';
 
-/** Temporal takes payloads of at most 2 MB, which base64 makes 2.7 MB; an event may hold more than one. */
+/** Temporal accepts payloads of at most 2 MB, which are 2.7 MB in base64; an event may have more than one. */
 const BODY_BYTES = 8_000_000;
-/** Seconds for which a browser need not ask again. */
+/** Seconds for which a browser may cache the preflight response. */
 const PREFLIGHT_SECONDS = 600;
 
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 const BASE64 = { type: 'string', pattern: '^[A-Za-z0-9+/_-]*={0,2}$' } as const;
 
-/** Payloads in the JSON form of protobuf; they may have fields that are younger than we are. */
+/** Payloads in the JSON encoding of protobuf. Unknown fields are accepted, because newer Temporal versions may add some. */
 const BODY = {
   type: 'object',
   properties: {
@@ -41,9 +41,8 @@ interface Dependencies {
 }
 
 /**
- * Lets the Temporal UI show operators what is encrypted in workflow histories: the remote codec protocol of
- * https://docs.temporal.io/remote-data-encoding, of which only `decode` is needed. Readable for the UI's own pages and
- * for no other origin's.
+ * Lets the Temporal UI show decrypted payloads of workflow histories to operators: the remote codec protocol of
+ * https://docs.temporal.io/remote-data-encoding, of which only `decode` is needed. CORS permits only the origin of the UI.
  */
 export function codecRoutes(router: Router<State>, { sessions, codec, env }: Dependencies): void {
   const uiOrigin = env.TEMPORAL_UI_URL === null ? null : new URL(env.TEMPORAL_UI_URL).origin;
@@ -63,12 +62,15 @@ export function codecRoutes(router: Router<State>, { sessions, codec, env }: Dep
   async function decode(payload: Record<string, unknown>, index: number): Promise<Payload> {
     try {
       const [decoded] = await codec.decode([PayloadProto.fromObject(payload)]);
-      if (decoded === undefined) throw new Error('the codec gave nothing');
+      if (decoded === undefined) throw new Error('the codec returned no payload');
       return decoded;
     } catch (error) {
       throw new ServiceError('invalid_input', {
         errors: [
-          { pointer: `/payloads/${index}`, message: 'was not encrypted with a key of this installation' },
+          {
+            pointer: `/payloads/${index}`,
+            message: 'is not encrypted with a master key of this installation',
+          },
         ],
         cause: error,
       });
@@ -85,9 +87,10 @@ export function codecRoutes(router: Router<State>, { sessions, codec, env }: Dep
 
   router.post('/codec/decode', cors, async (ctx) => {
     const user = await sessions.user(ctx);
-    if (user === null) throw new ServiceError('missing_api_key', { detail: 'Sign in as an operator first.' });
+    if (user === null)
+      throw new ServiceError('missing_api_key', { detail: 'Sign in to the dashboard as an operator first.' });
     if (user.role !== 'operator')
-      throw new ServiceError('insufficient_scope', { detail: 'Only operators may read payloads.' });
+      throw new ServiceError('insufficient_scope', { detail: 'Only operators can read payloads.' });
     const { payloads } = validate(await readJson(ctx.req, BODY_BYTES));
     const decoded = await Promise.all(payloads.map(decode));
     ctx.set('Cache-Control', 'no-store');

@@ -5,12 +5,12 @@ import type { Context } from './context.ts';
 
 const compress = promisify(gzip);
 
-/** An answer that is the same for everybody until the process is replaced. */
+/** A static response. */
 export interface Document {
   type: string;
   body: Buffer;
   etag: string;
-  /** Compressed when it is first wanted. */
+  /** Compressed on first use. */
   gzipped: Promise<Buffer> | null;
 }
 
@@ -21,7 +21,7 @@ export function createDocument(type: string, content: string | Buffer): Document
   return { type, body, etag, gzipped: null };
 }
 
-/** Sends it, compressed where that is taken, or 304 to who has it. It is asked for again each time, so never stale. */
+/** Sends the document, compressed if the client accepts gzip, or 304 if the client has it. Clients must revalidate. */
 export async function sendDocument(ctx: Context, document: Document): Promise<void> {
   ctx.status = 200;
   ctx.set({ ETag: document.etag, 'Cache-Control': 'public, no-cache' });

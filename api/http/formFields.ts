@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
-/** Bytes after which other connections get a turn; about 10 ms. */
-const TURN_BYTES = 1_048_576;
+/** Bytes to decode before yielding to the event loop; about 10 ms. */
+const YIELD_BYTES = 1_048_576;
 const [PERCENT, PLUS, SPACE] = [0x25, 0x2b, 0x20];
 
 /** The value of a hexadecimal digit, or -1. */
@@ -12,15 +12,15 @@ function hexValue(byte: number | undefined): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
-/** Percent-decodes, with `+` for a space; a percent sign without two digits stays (URL Standard, section 5.1). */
+/** Percent-decodes and replaces `+` by a space; a percent sign without two hex digits is kept (URL Standard, section 5.1). */
 async function decode(bytes: Buffer): Promise<string> {
   const decoded = Buffer.allocUnsafe(bytes.length);
   let size = 0;
-  let turnEnd = TURN_BYTES;
+  let yieldAt = YIELD_BYTES;
   for (let at = 0; at < bytes.length; at++) {
-    if (at >= turnEnd) {
-      await nextTurn();
-      turnEnd += TURN_BYTES;
+    if (at >= yieldAt) {
+      await yieldToEventLoop();
+      yieldAt += YIELD_BYTES;
     }
     let byte = bytes[at] ?? 0;
     if (byte === PLUS) byte = SPACE;
@@ -38,11 +38,11 @@ async function decode(bytes: Buffer): Promise<string> {
 }
 
 /**
- * Parses an `application/x-www-form-urlencoded` body as `new URLSearchParams(text)` does, which takes seconds for some
- * bodies of this service's size.
+ * Parses an `application/x-www-form-urlencoded` body like `new URLSearchParams(text)`, which would take seconds for some
+ * bodies within this service's limits.
  *
- * @param limit fields
- * @returns null when there are more
+ * @param limit maximum number of fields
+ * @returns null if the body has more fields
  */
 export async function parseFields(body: Buffer, limit: number): Promise<URLSearchParams | null> {
   const fields = new URLSearchParams();

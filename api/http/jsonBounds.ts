@@ -1,10 +1,10 @@
 import type { Fault } from '../../schemas/errors.ts';
 
-/** Levels of arrays and objects. The deepest input of a tool has three. */
+/** Maximum nesting of arrays and objects. The deepest input of a tool has three levels. */
 const MAX_DEPTH = 32;
-/** Values of all arrays and objects together. The largest input, 32 KB of headers, has 6,500 at most. */
+/** Maximum number of values in all arrays and objects. The largest input, 32 KB of headers, has at most 6,500. */
 const MAX_VALUES = 8000;
-/** Bytes of a field's name as it is written. The validator copies a name for each fault below it. */
+/** Maximum bytes of a field name, as written. The validator copies the name for each fault below it. */
 const MAX_NAME_BYTES = 256;
 
 const [TAB, LINE_FEED, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 const isSpace = (byte: number | undefined): boolean =>
   byte === SPACE || byte === LINE_FEED || byte === RETURN || byte === TAB;
 
-/** Whether a JSON text can be an object, by the first byte that is not white space. */
+/** True if the first byte that is not white space opens an object. */
 export function startsObject(json: Uint8Array): boolean {
   let at = BYTE_ORDER_MARK.every((byte, index) => json[index] === byte) ? BYTE_ORDER_MARK.length : 0;
   while (isSpace(json[at])) at++;
@@ -23,8 +23,8 @@ export function startsObject(json: Uint8Array): boolean {
 }
 
 /**
- * The bound that a JSON text exceeds, found in one pass over its bytes: parsing and validating very many small values
- * takes seconds, while a few long strings take milliseconds. What is no JSON is left for the parser to refuse.
+ * Finds the first bound that a JSON text exceeds, in one pass over its bytes. Parsing and validating a large number of
+ * small values takes seconds, while a few long strings take milliseconds. Invalid JSON is left to the parser.
  *
  * @returns null when the text is within all bounds
  */

@@ -5,12 +5,12 @@ const isLone = (name: string, item: unknown): boolean =>
   !name.isWellFormed() || (typeof item === 'string' && !item.isWellFormed());
 
 /**
- * The strings within a JSON value that UTF-8 cannot carry, names of fields included: JSON can spell half a surrogate
- * pair (`"\ud800"`), and an encoder would silently put U+FFFD in its place.
+ * Finds strings and field names with lone surrogates in a JSON value. JSON can escape half of a surrogate pair
+ * (`"\ud800"`), which has no UTF-8 encoding; an encoder would silently replace it with U+FFFD.
  */
 export function loneSurrogates(value: object): Fault[] {
   const faults: Fault[] = [];
-  // A list instead of recursion: the depth of a body is not this function's to bound.
+  // A queue instead of recursion, because the depth of the value is not bounded here.
   const found: [pointer: string, value: object][] = [['', value]];
   for (const [outer, inner] of found)
     for (const [name, item] of Object.entries(inner)) {
@@ -18,7 +18,7 @@ export function loneSurrogates(value: object): Fault[] {
       const lone = isLone(name, item);
       if (!isObject && !lone) continue;
       const pointer = `${outer}/${escapePointer(name)}`;
-      if (lone) faults.push({ pointer, message: 'holds a lone surrogate, which UTF-8 cannot carry' });
+      if (lone) faults.push({ pointer, message: 'contains a lone surrogate, which UTF-8 cannot encode' });
       if (isObject) found.push([pointer, item]);
     }
   return faults;

@@ -2,13 +2,13 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { PREFIX, SECONDS } from '../../workers/platform/metricsRegistry.ts';
 import type { Context } from './context.ts';
 
-/** What the API counts. */
+/** Metrics of the API. */
 export interface ApiMetrics {
-  /** A request was answered, after `seconds`. */
+  /** Records the response to a request and its duration in seconds. */
   request(ctx: Context, seconds: number): void;
-  /** A new call ended: charged (0 when it was not), with its code or `ok`. */
+  /** Counts a call that is not a replay, by its error code or `ok`, with the credits charged. */
   call(tool: string, outcome: string, charged: number): void;
-  /** A mail was handed to the mail server, or could not be. */
+  /** Counts a mail that the mail server accepted, or that could not be sent. */
   mail(kind: string, outcome: 'sent' | 'failed'): void;
 }
 
@@ -16,32 +16,32 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
   const registers = [registry];
   const requests = new Histogram({
     name: `${PREFIX}http_request_seconds`,
-    help: 'HTTP requests by route, method and status, and the seconds until they were answered.',
+    help: 'Duration of HTTP requests in seconds, by route, method and status.',
     labelNames: ['route', 'method', 'status'],
     buckets: SECONDS,
     registers,
   });
   const calls = new Counter({
     name: `${PREFIX}calls_total`,
-    help: 'Calls by tool and outcome: ok, or the code of the error. Replays are not counted.',
+    help: 'Calls by tool and outcome: ok or the error code. Replays are not counted.',
     labelNames: ['tool', 'outcome'],
     registers,
   });
   const credits = new Counter({
     name: `${PREFIX}credits_charged_total`,
-    help: 'Credits charged for the calls that this process answered.',
+    help: 'Credits charged for calls that this process handled.',
     labelNames: ['tool'],
     registers,
   });
   const mails = new Counter({
     name: `${PREFIX}mails_total`,
-    help: 'Mails by kind and outcome: sent, or failed.',
+    help: 'Mails by kind and outcome: sent or failed.',
     labelNames: ['kind', 'outcome'],
     registers,
   });
   return {
     request(ctx, seconds) {
-      // The pattern, never the path: its values are few, and name nobody.
+      // The route pattern, not the path: this bounds the number of label values and leaves out ids.
       const route = typeof ctx.routerPath === 'string' ? ctx.routerPath : 'none';
       requests.observe({ route, method: ctx.method, status: ctx.status }, seconds);
     },

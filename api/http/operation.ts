@@ -10,15 +10,15 @@ import type { TakeTokens } from './rateLimit.ts';
 import { createValidator } from './validator.ts';
 
 const BODY_BYTES = 100_000;
-/** A download that its reader does not take for so long is given up, and the database cursor behind it with it. */
-export const STALLED_MS = 60_000;
-const NOTHING: ObjectSchema = { type: 'object', properties: {}, required: [], additionalProperties: false };
+/** A download that the client does not read for this long is aborted, which also closes its database cursor. */
+export const STALL_TIMEOUT_MS = 60_000;
+const NO_FIELDS: ObjectSchema = { type: 'object', properties: {}, required: [], additionalProperties: false };
 const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
 
-/** What an operation is asked, checked and typed by its descriptor. */
+/** A request of an operation, validated and typed by its descriptor. */
 export interface Request<Query, Body> {
   caller: Caller;
-  /** `{id}` of the path; empty where it has none. */
+  /** `{id}` of the path; empty if the path has none. */
   id: string;
   query: Query;
   body: Body;
@@ -26,7 +26,7 @@ export interface Request<Query, Body> {
   as: string | null;
 }
 
-/** An answer that is a file, sent while it is read. */
+/** A response that is streamed as a file. */
 export class Download {
   readonly fileName: string;
   readonly body: Readable;
@@ -37,10 +37,10 @@ export class Download {
   }
 }
 
-/** Puts an operation on the router; its handler has to know only what it does. */
-export type Serve = <Query, Body, Answer>(
-  operation: Operation<Query, Body, Answer>,
-  handler: (request: Request<Query, Body>) => Promise<Answer | Download>,
+/** Registers the route of an operation. */
+export type Serve = <Query, Body, Result>(
+  operation: Operation<Query, Body, Result>,
+  handler: (request: Request<Query, Body>) => Promise<Result | Download>,
 ) => void;
 
 interface Dependencies {
@@ -48,7 +48,7 @@ interface Dependencies {
   rateLimit: TakeTokens;
 }
 
-/** Query strings hold only text: what the schema wants as an integer becomes one, if it is written as one. */
+/** Converts the query parameters that the schema declares as integers; invalid integers stay text for the validator. */
 function parseQuery(ctx: Context, schema: ObjectSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(ctx.query).map(([name, value]) => {
@@ -58,7 +58,7 @@ function parseQuery(ctx: Context, schema: ObjectSchema): Record<string, unknown>
   );
 }
 
-/** Where no field is required, nothing at all stands for an empty object. */
+/** Reads the body; an empty body counts as `{}` if no field is required. */
 async function readBody(ctx: Context, { body }: Operation): Promise<Record<string, unknown>> {
   if (body === undefined) return {};
   const { 'content-length': length = '0', 'transfer-encoding': coding } = ctx.req.headers;
@@ -69,21 +69,21 @@ async function readBody(ctx: Context, { body }: Operation): Promise<Record<strin
 function sendDownload(ctx: Context, type: string, { fileName, body }: Download): void {
   ctx.attachment(fileName);
   ctx.type = type;
-  ctx.res.setTimeout(STALLED_MS);
+  ctx.res.setTimeout(STALL_TIMEOUT_MS);
   ctx.body = body;
 }
 
-/** The steps that all operations of an account share, in the contract's order, read from their descriptors. */
+/** Creates `Serve`: runs the steps that all operations share, in the order of the contract, from their descriptors. */
 export function createServe(router: Router<State>, { authenticate, rateLimit }: Dependencies): Serve {
   const compile = createValidator();
-  return <Query, Body, Answer>(
-    operation: Operation<Query, Body, Answer>,
-    handler: (request: Request<Query, Body>) => Promise<Answer | Download>,
+  return <Query, Body, Result>(
+    operation: Operation<Query, Body, Result>,
+    handler: (request: Request<Query, Body>) => Promise<Result | Download>,
   ) => {
     const { method, path, success } = operation;
-    const querySchema = operation.query ?? NOTHING;
+    const querySchema = operation.query ?? NO_FIELDS;
     const validateQuery = compile<Query>(querySchema);
-    const validateBody = compile<Body>(operation.body ?? NOTHING);
+    const validateBody = compile<Body>(operation.body ?? NO_FIELDS);
 
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       await authenticate(ctx);
@@ -95,7 +95,7 @@ export function createServe(router: Router<State>, { authenticate, rateLimit }: 
       });
       const body = await readBody(ctx, operation);
       const as = success.alsoAs?.find((type) => prefersRaw(ctx.get('Accept'), type)) ?? null;
-      const answer = await handler({
+      const result = await handler({
         caller,
         id: ctx.params.id ?? '',
         query: validateQuery(parseQuery(ctx, querySchema)),
@@ -104,8 +104,8 @@ export function createServe(router: Router<State>, { authenticate, rateLimit }: 
       });
       ctx.status = success.status;
       if (success.alsoAs !== undefined) ctx.vary('Accept');
-      if (answer instanceof Download) sendDownload(ctx, as ?? 'application/octet-stream', answer);
-      else ctx.body = answer ?? null;
+      if (result instanceof Download) sendDownload(ctx, as ?? 'application/octet-stream', result);
+      else ctx.body = result ?? null;
     });
   };
 }

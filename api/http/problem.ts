@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { cutText, ERRORS, ServiceError } from '../../schemas/errors.ts';
-import { endLeftover } from './body.ts';
+import { drainRequest } from './body.ts';
 import type { Context, State } from './context.ts';
+import { limitSending } from './limitSending.ts';
 import type { ApiMetrics } from './metrics.ts';
-import { limitSending } from './sending.ts';
 
-/** UTF-16 code units: a detail may quote what a target said. */
+/** In UTF-16 code units; a detail may quote the response of a target. */
 const MAX_DETAIL_LENGTH = 2000;
 
-/** The body of RFC 9457 for an error of the table. */
+/** Body of RFC 9457 for an error of the table. */
 export function problemBody(error: ServiceError, requestId: string): Record<string, unknown> {
   const { status, title } = ERRORS[error.code];
   return {
@@ -25,7 +25,7 @@ export function problemBody(error: ServiceError, requestId: string): Record<stri
   };
 }
 
-/** Answers with an error. `requestId` is the first call's when a refusal is replayed. */
+/** Sends an error. For a replayed refusal, `requestId` is the id of the first request. */
 export function sendProblem(ctx: Context, error: ServiceError, requestId: string): void {
   ctx.status = ERRORS[error.code].status;
   ctx.body = JSON.stringify(problemBody(error, requestId));
@@ -34,41 +34,42 @@ export function sendProblem(ctx: Context, error: ServiceError, requestId: string
   if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
 }
 
-/** An error as one of the table; what is our fault is logged, under the request's id. */
-export function asKnown(error: unknown, log: Logger, requestId: string): ServiceError {
+/** Converts an error to one of the table, and logs `internal` errors with the request id. */
+export function toServiceError(error: unknown, log: Logger, requestId: string): ServiceError {
   const known = error instanceof ServiceError ? error : new ServiceError('internal', { cause: error });
   if (known.code === 'internal') log.error({ err: known.cause ?? known, requestId }, 'internal');
   return known;
 }
 
-/** The values of a header, one for each time it was sent. */
+/** All values of a header, also of a repeated one. */
 const sentValues = ({ rawHeaders }: IncomingMessage, name: string): string[] =>
   rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1);
 
 /**
- * Why the headers of a request are invalid; null when they are not. Without a check Node takes the first Authorization
- * of several, while a proxy in front may have looked at the last.
+ * Describes why the headers of a request are invalid; null if they are valid. Node uses the first of several Authorization
+ * headers, while a proxy in front may have checked the last.
  */
 function headerFault(request: IncomingMessage): string | null {
-  if (sentValues(request, 'authorization').length > 1) return 'Authorization: more than one.';
+  if (sentValues(request, 'authorization').length > 1)
+    return 'The request has more than one Authorization header.';
   return hostFault(request);
 }
 
-/** Why the Host is invalid (RFC 9112 section 3.2), or null. */
+/** Describes why the Host header is invalid (RFC 9112 section 3.2), or null. */
 function hostFault(request: IncomingMessage): string | null {
   const { httpVersion } = request;
   const hosts = sentValues(request, 'host');
   const [host] = hosts;
-  if (host === undefined) return httpVersion === '1.1' ? 'Host: missing.' : null;
-  if (hosts.length > 1) return 'Host: more than one.';
+  if (host === undefined) return httpVersion === '1.1' ? 'The Host header is missing.' : null;
+  if (hosts.length > 1) return 'The request has more than one Host header.';
   return host === '' || (/^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`))
     ? null
-    : 'Host: invalid.';
+    : 'The Host header is invalid.';
 }
 
 /**
- * The outermost layer: gives the request its id, logs and counts how it ended, turns every error into a problem, and ends
- * connections that do not read the answer or do not stop sending.
+ * The outermost middleware: assigns the request id, converts errors to problems, logs and counts responses, and closes
+ * connections that do not read the response or keep sending.
  */
 export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Middleware<State> {
   return async (ctx, next) => {
@@ -83,9 +84,9 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Mid
       if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found');
     } catch (error) {
       const { requestId } = ctx.state;
-      sendProblem(ctx, asKnown(error, log, requestId), requestId);
+      sendProblem(ctx, toServiceError(error, log, requestId), requestId);
     }
-    endLeftover(ctx.req, ctx.res);
+    drainRequest(ctx.req, ctx.res);
     limitSending(ctx.res, ctx.body);
     const ms = performance.now() - started;
     metrics.request(ctx, ms / 1000);

@@ -5,13 +5,13 @@ import type { Store } from '../../store/mongo.ts';
 import type { Context } from './context.ts';
 
 /**
- * Takes a token from the account's bucket and one from the key's, and says in the headers of
- * draft-ietf-httpapi-ratelimit-headers what is left of the account's.
+ * Takes a token from the buckets of the account and of the key, and reports the account's quota in the headers of
+ * draft-ietf-httpapi-ratelimit-headers.
  *
- * @param admit raises why the request is refused whatever the limit says: that goes before, and costs a token all the same
- * @throws what `admit` does; ServiceError rate_limited
+ * @param authorize throws if the request is not permitted; its error takes precedence, and the token is spent all the same
+ * @throws the error of `authorize`; ServiceError rate_limited
  */
-export type TakeTokens = (ctx: Context, admit?: () => void) => Promise<void>;
+export type TakeTokens = (ctx: Context, authorize?: () => void) => Promise<void>;
 
 export function createRateLimit(store: Store, limit: RateLimit | null): TakeTokens {
   const refusal = (retryAfter: number) => new ServiceError('rate_limited', { retryAfter });
@@ -26,16 +26,17 @@ export function createRateLimit(store: Store, limit: RateLimit | null): TakeToke
     ctx.set('RateLimit', `"account";r=${ofAccount.remaining};t=${ofAccount.resetSeconds}`);
     if (!ofAccount.allowed) return refusal(ofAccount.retryAfterSeconds);
     if (key === null) return null;
-    // One after the other, and given back: two buckets that many calls drain at once would each let others pass.
+    // Sequential, with the account's token returned on refusal: concurrent requests could otherwise drain one bucket
+    // while the other one refuses them.
     const ofKey = await takeToken(store, `key:${key._id}`, limit);
     if (ofKey.allowed) return null;
     await returnToken(store, accountBucket);
     return refusal(ofKey.retryAfterSeconds);
   }
 
-  return async (ctx, admit = () => undefined) => {
+  return async (ctx, authorize = () => undefined) => {
     const limited = await take(ctx);
-    admit();
+    authorize();
     if (limited !== null) throw limited;
   };
 }

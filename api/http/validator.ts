@@ -5,25 +5,25 @@ import { escapePointer } from '../../schemas/formats/pointer.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
 import { loneSurrogates } from './loneSurrogates.ts';
 
-/** Fills in defaults and answers the value. @throws ServiceError invalid_input with the faults (see `invalidInput`) */
+/** Fills in defaults and returns the value. @throws ServiceError invalid_input with the faults (see `invalidInput`) */
 export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
 
-/** How many of what there must be, in words: `at least 1 item`. */
-const atLeast = (limit: unknown, what: string): string =>
-  `must have at least ${limit} ${what}${limit === 1 ? '' : 's'}`;
-const atMost = (limit: unknown, what: string): string =>
-  `must have at most ${limit} ${what}${limit === 1 ? '' : 's'}`;
+/** Formats a lower bound: `must have at least 1 item`. */
+const atLeast = (limit: unknown, unit: string): string =>
+  `must have at least ${limit} ${unit}${limit === 1 ? '' : 's'}`;
+const atMost = (limit: unknown, unit: string): string =>
+  `must have at most ${limit} ${unit}${limit === 1 ? '' : 's'}`;
 
 const FORMATS: Record<string, string> = {
   'date-time': 'must be a time such as 2026-12-31T23:59:59Z',
 };
 
-/** A type of JSON Schema with its article. */
+/** A JSON Schema type with its article. */
 const typeName = (type: string): string =>
   type === 'null' ? type : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
 
-/** What a keyword asks for, in words that never repeat the value: it may be a secret. */
-function ruleOf({ keyword, message, params }: ErrorObject, description: string | undefined): string {
+/** Describes the violated keyword. Never quotes the value, which may be a secret. */
+function describeRule({ keyword, message, params }: ErrorObject, description: string | undefined): string {
   switch (keyword) {
     case 'enum':
       return `must be one of ${[params.allowedValues].flat().join(', ')}`;
@@ -42,24 +42,24 @@ function ruleOf({ keyword, message, params }: ErrorObject, description: string |
     case 'maxItems':
       return atMost(params.limit, 'item');
     case 'uniqueItems':
-      return 'must not have the same item twice';
+      return 'must not contain duplicates';
     case 'minProperties':
       return atLeast(params.limit, 'field');
     case 'maxProperties':
       return atMost(params.limit, 'field');
     case 'format':
-      return FORMATS[params.format] ?? 'does not have the right form';
-    // Programs read a pattern in the schema; people read what is said of it there.
+      return FORMATS[params.format] ?? 'has an invalid format';
+    // Regular expressions are hard to read; the field's description explains the pattern.
     case 'pattern':
-      return ['does not have the right form', description].filter(Boolean).join('. ');
+      return ['has an invalid format', description].filter(Boolean).join('. ');
     case 'anyOf':
     case 'oneOf':
-      return 'must have one of the forms that are described';
+      return 'must match one of the described formats';
   }
   return message ?? 'is invalid';
 }
 
-/** A fault in words that name the place and the rule. */
+/** Converts an error of the validator to a fault. */
 function asFault(error: ErrorObject, { properties }: ObjectSchema): Fault {
   const { keyword, instancePath, params } = error;
   switch (keyword) {
@@ -75,31 +75,31 @@ function asFault(error: ErrorObject, { properties }: ObjectSchema): Fault {
       };
   }
   const [, field = ''] = instancePath.split('/');
-  return { pointer: instancePath, message: ruleOf(error, properties[field]?.description) };
+  return { pointer: instancePath, message: describeRule(error, properties[field]?.description) };
 }
 
 /**
- * Compiles validators that find all faults, apply defaults and never coerce; lone surrogates are faults
- * everywhere. `T` is the schema's own type.
+ * Compiles validators that report all faults, apply defaults and never coerce types. Lone surrogates are always faults.
+ * `T` is the type of the schema.
  */
 export function createValidator(): <T = Record<string, unknown>>(
   schema: ObjectSchema,
-  /** The faults of a value that meets the schema. */
-  more?: (value: T) => Fault[],
+  /** Further checks of a value that matches the schema. */
+  check?: (value: T) => Fault[],
 ) => Validate<T> {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictTypes: false });
   addFormats.default(ajv);
-  return <T>(schema: ObjectSchema, more?: (value: T) => Fault[]) => {
-    const check = ajv.compile<T>(schema);
+  return <T>(schema: ObjectSchema, check?: (value: T) => Fault[]) => {
+    const validate = ajv.compile<T>(schema);
     return (value) => {
       const faults = loneSurrogates(value);
-      if (!check(value)) {
-        const errors = check.errors ?? [];
-        // Only the errors that are told are put into words: of a large input there are thousands.
-        const told = errors.slice(0, MAX_FAULTS).map((error) => asFault(error, schema));
-        throw invalidInput([...told, ...faults], errors.length - told.length);
+      if (!validate(value)) {
+        const errors = validate.errors ?? [];
+        // A large input can have thousands of errors; only the reported ones are converted.
+        const reported = errors.slice(0, MAX_FAULTS).map((error) => asFault(error, schema));
+        throw invalidInput([...reported, ...faults], errors.length - reported.length);
       }
-      faults.push(...(more?.(value) ?? []));
+      faults.push(...(check?.(value) ?? []));
       if (faults.length > 0) throw invalidInput(faults);
       return value;
     };

@@ -4,32 +4,32 @@ import type { Env } from '../../schemas/env.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 
 export interface Mail {
-  /** What it is about, for log and metrics. */
+  /** Kind of mail, for logs and metrics. `taken`: a sign-up with a registered address. */
   kind: 'verify' | 'reset' | 'taken' | 'disabled';
   /** One address. */
   to: string;
   subject: string;
   text: string;
-  /** Where the mail leads; also in the text. */
+  /** The main link of the text. */
   link: string;
-  /** Makes its Message-ID, so that a mail which is sent again is known for the same one. Default: a new one each. */
+  /** Local part of the Message-ID, the same for repeated sends of a mail. Default: a random one. */
   id?: string;
 }
 
 export interface Mailer {
-  /** Whether mail goes out, so that who answers it has shown whose address that is. */
+  /** True if mail is sent by SMTP, so that addresses can be verified. */
   delivers: boolean;
-  /** Whether links reach anybody at all: by mail, or on the console of a local stack. */
+  /** True if links reach users, either by mail or in the log of a local stack. */
   reaches: boolean;
-  /** Resolves when the mail server has taken the mail. @throws when it has not, within 30 s */
+  /** Resolves when the mail server has accepted the mail. @throws if it has not within 30 s */
   send(mail: Mail): Promise<void>;
-  /** Sends in the background: nobody waits for it, and a failure is logged and counted. */
+  /** Sends in the background. Failures are logged and counted. */
   post(mail: Mail): void;
-  /** Resolves when nothing is being sent any more. */
+  /** Resolves when all background sends have ended. */
   settled(): Promise<void>;
 }
 
-/** For each step of the conversation, and for all of it. */
+/** Timeouts of each SMTP step and of the whole session. */
 const STEP_MS = 10_000;
 const WHOLE_MS = 30_000;
 const NAME = 'Utility Tools';
@@ -37,7 +37,7 @@ const NAME = 'Utility Tools';
 const senderOf = ({ MAIL_FROM, PUBLIC_URL }: Pick<Env, 'MAIL_FROM' | 'PUBLIC_URL'>): string =>
   MAIL_FROM ?? `utility-tools@${PUBLIC_URL === null ? 'localhost' : new URL(PUBLIC_URL).hostname}`;
 
-/** Hands a mail to the server of `SMTP_URL`. What has a password in it never travels in the clear. */
+/** Sends by the server of `SMTP_URL`. TLS is required if the URL contains credentials. */
 function createSmtp(url: string, from: string): Mailer['send'] {
   const transport = createTransport({
     url,
@@ -52,18 +52,18 @@ function createSmtp(url: string, from: string): Mailer['send'] {
   return async ({ to, subject, text, id }) => {
     await transport.sendMail({
       from: { name: NAME, address: from },
-      // As an object, so that no address is read as a list of several.
+      // An object, so that the address is not parsed as a list.
       to: { name: '', address: to },
       subject,
       text,
       ...(id !== undefined && { messageId: `<${id}@${from.split('@')[1]}>` }),
-      headers: { 'Auto-Submitted': 'auto-generated' }, // RFC 3834: nobody's holiday notice answers it
+      headers: { 'Auto-Submitted': 'auto-generated' }, // RFC 3834: suppresses automatic replies
       signal: AbortSignal.timeout(WHOLE_MS),
     });
   };
 }
 
-/** What an operator needs to know, without what the server said: that can quote the mail. */
+/** Loggable fields of an SMTP error, without the server's reply text, which can quote the mail. */
 function reasonOf(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return {};
   const [code, command, responseCode] = ['code', 'command', 'responseCode'].map((key): unknown =>
@@ -78,7 +78,7 @@ interface Dependencies {
   metrics: Pick<ApiMetrics, 'mail'>;
 }
 
-/** Mail by SMTP. Without `SMTP_URL` the link goes to the log instead, except in production, where links are secrets. */
+/** Sends mail by SMTP. Without `SMTP_URL`, links are logged instead, except in production, where links are secrets. */
 export function createMailer({ env, log, metrics }: Dependencies): Mailer {
   const delivers = env.SMTP_URL !== null;
   const prints = !delivers && env.NODE_ENV !== 'production';
@@ -88,7 +88,7 @@ export function createMailer({ env, log, metrics }: Dependencies): Mailer {
   async function send(mail: Mail): Promise<void> {
     const { kind, to, subject, link } = mail;
     if (deliver === null) {
-      if (prints) log.warn(`no SMTP_URL, so this is not mailed to ${to}: ${subject}: ${link}`);
+      if (prints) log.warn(`SMTP_URL is not set, so this mail to ${to} was not sent: ${subject}: ${link}`);
       return;
     }
     try {
@@ -106,7 +106,7 @@ export function createMailer({ env, log, metrics }: Dependencies): Mailer {
     reaches: delivers || prints,
     send,
     post(mail) {
-      const sent = send(mail).catch(() => undefined); // logged already
+      const sent = send(mail).catch(() => undefined); // logged by `send`
       sending.add(sent);
       void sent.then(() => sending.delete(sent));
     },

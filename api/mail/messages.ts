@@ -2,24 +2,24 @@ import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
 import type { NoticeDoc } from '../../store/webhookDocs.ts';
 import type { Mailer } from './mailer.ts';
 
-/** Where the links of mails lead to. */
+/** Target paths of the links in mails. */
 export const VERIFY = '/dashboard/verify';
 export const RESET = '/dashboard/reset-password';
 export const FORGOT = '/dashboard/forgot-password';
 
-/** What users and owners are told by mail. All but the last go out in the background. */
+/** The mails to users. All but `disabled` are sent in the background. */
 export interface Mails extends Pick<Mailer, 'delivers' | 'reaches'> {
   verify(email: string, token: string): void;
   reset(email: string, token: string): void;
-  /** To who has an account, when somebody signs up with their address. */
-  taken(email: string): void;
-  /** @throws when it could not be sent */
+  /** Sent to the owner of an account when a sign-up uses its address. */
+  accountExists(email: string): void;
+  /** @throws if the mail could not be sent */
   disabled(email: string, notice: NoticeDoc): Promise<void>;
 }
 
 const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '');
 
-/** The texts. @param publicUrl the address that users know us by; never what a request says it is */
+/** Creates the mail texts. @param publicUrl base of links; never taken from a request, which could forge it */
 export function createMails(mailer: Mailer, publicUrl: () => string): Mails {
   const linkTo = (path: string, query: Record<string, string> = {}): string => {
     const url = new URL(path, publicUrl());
@@ -35,37 +35,39 @@ export function createMails(mailer: Mailer, publicUrl: () => string): Mails {
       const link = linkTo(VERIFY, { token });
       const text = `Welcome to Utility Tools.
 
-Follow this link within an hour to verify your e-mail address. Then you can sign in:
+Verify your email address with this link, which is valid for one hour. After that you can sign in.
 ${link}
 
-If you did not sign up, do nothing.
+If you did not sign up, ignore this message.
 `;
-      mailer.post({ kind: 'verify', to, subject: 'Verify your e-mail address', text, link });
+      mailer.post({ kind: 'verify', to, subject: 'Verify your email address', text, link });
     },
 
     reset(to, token) {
       const link = linkTo(RESET, { token });
-      const text = `Somebody, probably you, asked for a new password for your account at Utility Tools.
+      const text = `We received a request to reset the password of your Utility Tools account.
 
-Set it here, within an hour:
+Set a new password with this link, which is valid for one hour:
 ${link}
 
-If it was not you, do nothing. Your password stays as it is.
+If you did not request this, ignore this message. Your password has not changed.
 `;
       mailer.post({ kind: 'reset', to, subject: 'Set a new password', text, link });
     },
 
-    taken(to) {
+    accountExists(to) {
       const link = linkTo('/dashboard/sign-in');
-      const text = `Somebody, probably you, signed up at Utility Tools with this address. It has an account already.
+      const text = `Someone, probably you, tried to sign up for Utility Tools with this email address. You already have an account.
 
 Sign in:
 ${link}
 
-If you do not know the password, set a new one:
+If you have forgotten your password, reset it:
 ${linkTo(FORGOT)}
+
+If you did not sign up, ignore this message. Your account has not changed.
 `;
-      mailer.post({ kind: 'taken', to, subject: 'You have an account already', text, link });
+      mailer.post({ kind: 'taken', to, subject: 'You already have an account', text, link });
     },
 
     async disabled(to, { _id, endpointId, url, at }) {
@@ -75,9 +77,9 @@ ${linkTo(FORGOT)}
 
   ${withoutQuery(url)}
 
-was disabled on ${when}: ${MAX_FAILURES} attempts in a row failed. What comes for it from now on is held.
+was disabled on ${when} because ${MAX_FAILURES} consecutive delivery attempts failed. New events for it are held.
 
-Repair the receiver, then enable the endpoint and resend what was held:
+Repair the receiver, then enable the endpoint and resend the held events:
 ${link}
 `;
       await mailer.send({

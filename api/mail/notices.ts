@@ -5,7 +5,7 @@ import type { Store } from '../../store/mongo.ts';
 import { claimNotice, endNotice, postponeNotice } from '../../store/notices.ts';
 import type { Mails } from './messages.ts';
 
-const LOOK_EVERY_MS = 5000;
+const POLL_INTERVAL_MS = 5000;
 
 interface Dependencies {
   store: Store;
@@ -15,14 +15,14 @@ interface Dependencies {
 }
 
 /**
- * Tells owners by mail what happened while nobody looked, until it is stopped. All API processes share the work. A
- * process that dies between sending and noting it down has the mail sent again, with the same Message-ID.
+ * Sends pending notices to owners by mail until it is stopped. All API processes share the work. After a crash between
+ * sending and recording, the mail is sent again with the same Message-ID.
  */
 export function startNotices({ store, accounts, mails, log }: Dependencies): { stop(): Promise<void> } {
   const stopped = new AbortController();
   const { signal } = stopped;
 
-  /** @returns false when nothing was due */
+  /** @returns false if no notice was due */
   async function sendNext(): Promise<boolean> {
     const notice = await claimNotice(store);
     if (notice === null) return false;
@@ -30,9 +30,9 @@ export function startNotices({ store, accounts, mails, log }: Dependencies): { s
     try {
       if (account !== null) await mails.disabled(account.email, notice);
     } catch {
-      // Why is in the log already.
+      // The mailer has logged the error.
       const again = await postponeNotice(store, notice);
-      if (!again) log.error({ accountId: notice.accountId }, 'an owner could not be told');
+      if (!again) log.error({ accountId: notice.accountId }, 'gave up sending a notice to an account owner');
       return true;
     }
     await endNotice(store, notice);
@@ -44,9 +44,9 @@ export function startNotices({ store, accounts, mails, log }: Dependencies): { s
       try {
         while (!signal.aborted && (await sendNext()));
       } catch (error) {
-        log.warn({ err: error }, 'notices wait');
+        log.warn({ err: error }, 'could not process notices; retrying');
       }
-      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined); // told to stop
+      await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined); // aborted by `stop`
     }
   }
   const running = run();

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 import type { Operation } from '../../schemas/operation.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 
-/** What every call of a tool can answer, whatever the tool. */
+/** Errors of every tool call. */
 const CALL: readonly ErrorCode[] = [
   'malformed_json',
   'invalid_header',
@@ -23,7 +23,7 @@ const CALL: readonly ErrorCode[] = [
   'tool_unavailable',
   'deadline_exceeded',
 ];
-/** What every operation of an account can answer. */
+/** Errors of every operation of an account. */
 const ACCOUNT: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -31,7 +31,7 @@ const ACCOUNT: readonly ErrorCode[] = [
   'invalid_input',
   'rate_limited',
 ];
-/** What an operation can answer for its body. */
+/** Errors of every operation with a body. */
 const BODY: readonly ErrorCode[] = [
   'malformed_json',
   'body_too_large',
@@ -39,14 +39,14 @@ const BODY: readonly ErrorCode[] = [
   'invalid_input',
 ];
 
-/** Every code that a call of the tool can answer: those of every call, and its own. */
+/** All error codes of a call of the tool. */
 export function codesOfTool(tool: ToolDefinition): ErrorCode[] {
-  // An input with secrets is not compared, so a call with it cannot find that it differs.
+  // Inputs with secret fields have no fingerprint, so a mismatch is not detected.
   const compared: ErrorCode[] = secretFields(tool).length === 0 ? ['idempotency_key_mismatch'] : [];
   return [...new Set([...CALL, ...compared, ...tool.errors])];
 }
 
-/** Every code that an operation can answer. */
+/** All error codes of an operation. */
 export function codesOfOperation({ auth, body, errors }: Operation): ErrorCode[] {
   const common = [...(auth === 'account' ? ACCOUNT : []), ...(body === undefined ? [] : BODY)];
   return [...new Set<ErrorCode>([...common, ...errors, 'internal'])];

@@ -10,7 +10,7 @@ const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
-/** Nothing comes from or goes to anywhere else. Swagger UI styles elements in place and has its icons in data URIs. */
+/** Permits only this origin. Swagger UI uses inline styles and has its icons in data URIs. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,10 +29,10 @@ const ofPackage = (type: string, name: string): Document =>
   createDocument(type, readFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))));
 
 /**
- * The reference for people: `/docs`, rendered in the browser from `openapi.json` by Swagger UI, which is served from
- * its package; and `/docs/errors`, which every problem's `type` points into.
+ * Registers the HTML reference: `/docs`, which Swagger UI renders in the browser from `openapi.json`, and `/docs/errors`,
+ * to which the `type` of every problem links.
  *
- * @param serverUrl where the API is reached, when that is another origin than the pages'
+ * @param serverUrl URL of the API if it is not the origin of the pages
  */
 export function docsRoutes(router: Router<State>, serverUrl: string | null): void {
   const origin = serverUrl === null ? '' : ` ${new URL(serverUrl).origin}`;

@@ -24,10 +24,10 @@ export const HEADERS: Json = {
 };
 
 /** Headers of every response. */
-export const EVERY_ANSWER = ['X-Request-Id'] as const;
+export const COMMON_HEADERS = ['X-Request-Id'] as const;
 /** Headers of a tool's responses, errors included, once the key is known. */
-export const TOOL_ANSWER = [
-  ...EVERY_ANSWER,
+export const TOOL_HEADERS = [
+  ...COMMON_HEADERS,
   'X-Credits-Cost',
   'X-Credits-Charged',
   'X-Credits-Remaining',

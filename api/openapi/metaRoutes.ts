@@ -9,9 +9,9 @@ import { openApiDocument } from './openapi.ts';
 const JSON_TYPE = 'application/json';
 
 /**
- * What anybody may know without a key: the catalogue and its reference for programs.
+ * Registers the routes that need no key: tool catalogue, OpenAPI document and health.
  *
- * @param serverUrl where users reach the API; null: where they have the document from
+ * @param serverUrl URL of the API; null: the origin of the document
  */
 export function metaRoutes(
   router: Router<State>,

@@ -8,23 +8,23 @@ import { webhooks } from './webhookEvents.ts';
 
 type Json = Record<string, unknown>;
 
-const DESCRIPTION = `Single-purpose tools behind one kind of call: \`POST\` a JSON object, get a JSON object.
+const DESCRIPTION = `Single-purpose tools with a uniform interface: \`POST\` a JSON object and receive a JSON object.
 
-- A call costs its fixed price in credits, charged exactly when there is a result; a call that fails costs nothing.
+- Each call has a fixed price in credits. A call is charged only if it returns a result; failed calls are free.
 - Send your key as \`Authorization: Bearer <API_KEY>\`.
-- Unknown fields are refused, defaults are applied, and no value is converted: \`"4"\` is not an integer.
-- Errors are \`application/problem+json\` with a stable \`code\`; [every code](docs/errors) is explained.
+- Unknown fields are rejected and defaults are applied. Values are not converted: \`"4"\` is not an integer.
+- Errors are \`application/problem+json\` with a stable \`code\`; see [all error codes](docs/errors).
 `;
 
 interface Sources {
   registry: Registry;
-  /** What is no tool call. */
+  /** All operations except tool calls. */
   operations: readonly Operation[];
-  /** Where users reach the API; null: where the document itself came from. */
+  /** URL of the API; null: the origin of the document. */
   serverUrl: string | null;
 }
 
-/** Several operations may share a path. */
+/** Merges the operations that share a path. */
 function operationPaths(operations: readonly Operation[]): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations)
@@ -32,7 +32,7 @@ function operationPaths(operations: readonly Operation[]): Json {
   return paths;
 }
 
-/** The OpenAPI 3.1 document of the service; everything in it comes from the definitions. */
+/** Generates the OpenAPI 3.1 document from the definitions of tools and operations. */
 export function openApiDocument({ registry, operations, serverUrl }: Sources): Json {
   const tools = [...registry.values()];
   const tags = ['Tools', ...new Set(operations.map(({ tag }) => tag)), 'Webhooks'];
@@ -52,7 +52,7 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'ut_…',
-          description: 'A key with the scope that the operation names, `tools` or `account`.',
+          description: 'An API key with the scope that the operation requires: `tools` or `account`.',
         },
       },
       parameters: PARAMETERS,

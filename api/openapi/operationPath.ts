@@ -1,6 +1,6 @@
 import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
-import { EVERY_ANSWER, headerRefs } from './headers.ts';
+import { COMMON_HEADERS, headerRefs } from './headers.ts';
 import { problemResponses } from './problems.ts';
 
 type Json = Record<string, unknown>;
@@ -23,14 +23,14 @@ const queryParameters = ({ query }: Operation): Json[] =>
   }));
 
 function success({ success: { status, schema, alsoAs = [] } }: Operation): Json {
-  const headers = headerRefs(EVERY_ANSWER);
-  if (schema === undefined) return { [status]: { description: 'Done.', headers } };
+  const headers = headerRefs(COMMON_HEADERS);
+  if (schema === undefined) return { [status]: { description: 'Success, without content.', headers } };
   const others = alsoAs.map((type) => [type, {}]);
   const content = { 'application/json': { schema }, ...Object.fromEntries(others) };
-  return { [status]: { description: status === 201 ? 'Made.' : 'The answer.', headers, content } };
+  return { [status]: { description: status === 201 ? 'Created.' : 'Success.', headers, content } };
 }
 
-/** The operation object of what is no tool call, under its method. */
+/** The operation object of an operation that is not a tool call, under its method. */
 export function operationPath(operation: Operation): Json {
   const { id, method, path, summary, description, tag, auth, body } = operation;
   return {
@@ -49,7 +49,7 @@ export function operationPath(operation: Operation): Json {
               content: { 'application/json': { schema: body } },
             },
           }),
-      responses: { ...success(operation), ...problemResponses(codesOfOperation(operation), EVERY_ANSWER) },
+      responses: { ...success(operation), ...problemResponses(codesOfOperation(operation), COMMON_HEADERS) },
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   ServiceError,
 } from '../../schemas/errors.ts';
 import { problemBody } from '../http/problem.ts';
-import { EVERY_ANSWER, headerRefs } from './headers.ts';
+import { COMMON_HEADERS, headerRefs } from './headers.ts';
 
 type Json = Record<string, unknown>;
 
@@ -97,7 +97,7 @@ function problemResponse(codes: readonly ErrorCode[], headers: readonly string[]
 /**
  * The error responses of an operation by status.
  *
- * @param headers names in `components.headers` of what they carry once the caller is known
+ * @param headers names in `components.headers` of the headers of authenticated responses
  */
 export function problemResponses(codes: readonly ErrorCode[], headers: readonly string[]): Json {
   const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
@@ -106,7 +106,7 @@ export function problemResponses(codes: readonly ErrorCode[], headers: readonly 
       String(status),
       problemResponse(
         codes.filter((code) => ERRORS[code].status === status),
-        status === 401 ? EVERY_ANSWER : headers,
+        status === 401 ? COMMON_HEADERS : headers,
       ),
     ]),
   );

@@ -1,8 +1,8 @@
 /* global SwaggerUIBundle */
 const reference = document.getElementById('reference');
 
-// The path of an operation is a link within the button that opens it, which the keyboard and screen readers cannot tell
-// apart. The button alone says where it leads too: opening an operation puts it into the address.
+// Swagger UI nests the link of an operation inside the button that opens it, which keyboards and screen readers cannot
+// tell apart. The button suffices, because opening an operation also changes the address.
 const onlyButtons = ({ React }) => ({
   wrapComponents: {
     DeepLink: (Original) => (props) =>
@@ -12,7 +12,7 @@ const onlyButtons = ({ React }) => ({
   },
 });
 
-// What its lists to choose from are for.
+// Accessible names of the select elements.
 const SELECTS = [
   ['#servers', 'Server'],
   ['.examples-select-element', 'Example'],
@@ -32,9 +32,9 @@ SwaggerUIBundle({
   docExpansion: 'list',
   filter: true,
   displayRequestDuration: true,
-  // Readable by everybody, as the default is not: its numbers are too faint.
+  // The contrast of numbers in the default theme is too low.
   syntaxHighlight: { theme: 'obsidian' },
-  // The schemas stand with the calls that use them.
+  // Hides the list of schemas; the operations show them.
   defaultModelsExpandDepth: -1,
   // The default would send the document to a validator on the Internet.
   validatorUrl: null,

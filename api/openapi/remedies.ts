@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../schemas/errors.ts';
 
-/** What a caller can do about each error; shown in the reference. */
+/** Instructions for callers by error code, for the reference. */
 export const REMEDIES: Record<ErrorCode, string> = {
   malformed_json: 'Send one JSON object in UTF-8. Arrays, bare values and empty bodies are rejected.',
   invalid_header: 'Correct the header named in "detail".',

@@ -1,7 +1,7 @@
 import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
 import { kebab } from '../calls/sendResult.ts';
 import { codesOfTool } from './codes.ts';
-import { headerRefs, TOOL_ANSWER } from './headers.ts';
+import { headerRefs, TOOL_HEADERS } from './headers.ts';
 import { problemResponses } from './problems.ts';
 
 type Json = Record<string, unknown>;
@@ -20,13 +20,13 @@ export const toolSchemas = (tool: ToolDefinition): Json => ({
   [outputName(tool)]: tool.output,
 });
 
-/** The media types that a schema of a `mimeType` field allows. */
+/** The media types that the schema of a `mimeType` field permits. */
 function mediaTypes(schema: PropertySchema | undefined): string[] {
   if (typeof schema?.const === 'string') return [schema.const];
   return Array.isArray(schema?.enum) ? schema.enum.filter((type) => typeof type === 'string') : [];
 }
 
-/** The headers that carry the other fields when the file itself is the answer. */
+/** The headers with the other output fields of a raw response. */
 const rawHeaders = ({ output, raw }: ToolDefinition): Json =>
   Object.fromEntries([
     ...Object.entries(output.properties)
@@ -34,11 +34,14 @@ const rawHeaders = ({ output, raw }: ToolDefinition): Json =>
       .map(([field, { description }]) => [
         `X-Result-${kebab(field)}`,
         {
-          description: `With a raw answer, percent-encoded: ${description}`,
+          description: `With a raw response, percent-encoded: ${description}`,
           schema: { type: 'string' },
         },
       ]),
-    ['Content-Disposition', { description: 'With a raw answer: the file name.', schema: { type: 'string' } }],
+    [
+      'Content-Disposition',
+      { description: 'With a raw response: the file name.', schema: { type: 'string' } },
+    ],
   ]);
 
 const examples = (tool: ToolDefinition, side: 'input' | 'output'): Json =>
@@ -53,10 +56,10 @@ function success(tool: ToolDefinition): Json {
     description:
       types.length === 0
         ? 'The result.'
-        : `The result, as JSON; or the file itself when \`Accept\` ranks its type (${types.join(', ')}) above JSON. ` +
-          'The other fields are headers then.',
+        : `The result as JSON, or the file itself if \`Accept\` ranks its type (${types.join(', ')}) above JSON. ` +
+          'In the latter case the other fields are sent as headers.',
     headers: {
-      ...headerRefs([...TOOL_ANSWER, 'Idempotent-Replayed']),
+      ...headerRefs([...TOOL_HEADERS, 'Idempotent-Replayed']),
       ...(raw === undefined ? {} : rawHeaders(tool)),
     },
     content: {
@@ -64,7 +67,7 @@ function success(tool: ToolDefinition): Json {
         schema: { $ref: `#/components/schemas/${outputName(tool)}` },
         examples: examples(tool, 'output'),
       },
-      // OpenAPI 3.1: the bytes of a media type that is no text have no schema.
+      // OpenAPI 3.1: binary content has no schema.
       ...Object.fromEntries(types.map((type) => [type, {}])),
     },
   };
@@ -90,6 +93,6 @@ export const toolPath = (tool: ToolDefinition): Json => ({
         },
       },
     },
-    responses: { 200: success(tool), ...problemResponses(codesOfTool(tool), TOOL_ANSWER) },
+    responses: { 200: success(tool), ...problemResponses(codesOfTool(tool), TOOL_HEADERS) },
   },
 });

@@ -14,12 +14,12 @@ const HEADERS: readonly Json[] = [
   header('X-Service-Event', 'Kind of event.'),
   header(
     'X-Service-Timestamp',
-    'Unix time in seconds. Reject deliveries that are 300 seconds or more away from now.',
+    'Unix time in seconds. Reject requests whose time differs from yours by 300 seconds or more.',
   ),
   header(
     'X-Service-Signature',
-    '`sha256=` and the lowercase hex HMAC-SHA256 of `<timestamp>.<raw body>`, keyed with the signing secret as it was ' +
-      'shown (`whsec_…`, the whole string). Compare in constant time.',
+    '`sha256=` and the lowercase hex HMAC-SHA256 of `<timestamp>.<raw body>`, keyed with the whole signing ' +
+      'secret, including the prefix `whsec_`. Compare in constant time.',
   ),
   header('webhook-id', 'Id of the event (Standard Webhooks).'),
   header('webhook-timestamp', 'Unix time in seconds (Standard Webhooks).'),
@@ -53,11 +53,11 @@ const example = (kind: EventKind): Json => ({
 
 const DELIVERED = {
   once:
-    'once, when the owner sends a test. Answer 2xx within 10 seconds. Anything else, including a redirect, is a failed ' +
-    'attempt, which counts but is not retried.',
-  again:
-    'at least once and in any order. Answer 2xx within 10 seconds. Anything else, including a redirect, is a failed ' +
-    'attempt and retried later, with the same body and a new signature.',
+    'once, when the owner sends a test. Respond with 2xx within 10 seconds. Any other response, including a redirect, is ' +
+    'a failed attempt; it counts towards the limit below and is not retried.',
+  repeatedly:
+    'at least once and in any order. Respond with 2xx within 10 seconds. Any other response, including a redirect, is a ' +
+    'failed attempt; it is retried later with the same body and a new signature.',
 };
 
 const webhook = (kind: EventKind): Json => ({
@@ -65,7 +65,7 @@ const webhook = (kind: EventKind): Json => ({
     operationId: `on${kind.replaceAll(/(?:^|[._])(\w)/g, (_all, letter) => letter.toUpperCase())}`,
     tags: ['Webhooks'],
     summary: EVENTS[kind].summary,
-    description: `Delivered ${DELIVERED[kind === 'webhook.test' ? 'once' : 'again']} After 20 consecutive failed attempts the endpoint is disabled.`,
+    description: `Delivered ${DELIVERED[kind === 'webhook.test' ? 'once' : 'repeatedly']} After 20 consecutive failed attempts the endpoint is disabled.`,
     security: [],
     parameters: HEADERS,
     requestBody: {

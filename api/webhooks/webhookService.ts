@@ -19,13 +19,13 @@ import type { WebhookEndpoints } from '../../store/webhookEndpoints.ts';
 import { attemptRow, webhookRow } from '../account/rows.ts';
 import type { WebhookWorkflow } from './endpointWorkflow.ts';
 
-/** What an owner does with webhook endpoints; the Account API and the dashboard both call this. */
+/** Operations on webhook endpoints, shared by the Account API and the dashboard. */
 export interface Webhooks {
   list(accountId: string, page: PageRequest): Promise<Page<WebhookRow>>;
   /**
-   * @param id of the endpoint, where who asks wants it once however often it is asked for
+   * @param id id of the endpoint, which makes the request idempotent. Default: a new id
    * @throws ServiceError invalid_input, limit_reached, target_refused, host_not_found, target_failed, target_timeout
-   * @throws what `isDuplicate` recognises: there is an endpoint of this id
+   * @throws a duplicate key error (`isDuplicate`) if an endpoint with this id exists
    */
   create(accountId: string, body: NewWebhookBody, id?: string): Promise<WebhookRow & { secret: string }>;
   get(accountId: string, id: string): Promise<WebhookRow>;
@@ -33,10 +33,10 @@ export interface Webhooks {
   change(accountId: string, id: string, body: WebhookChangeBody): Promise<WebhookRow>;
   remove(accountId: string, id: string): Promise<void>;
   /**
-   * Sends a test. @param from where the owner asks for it; each has a limit of its own, see `TESTS`
+   * Sends a test. @param from origin of the request; each has its own limit, see `TEST_LIMITS`
    * @throws ServiceError endpoint_disabled, pool_busy, rate_limited
    */
-  test(accountId: string, id: string, from: keyof typeof TESTS): Promise<AttemptRow>;
+  test(accountId: string, id: string, from: keyof typeof TEST_LIMITS): Promise<AttemptRow>;
   enable(accountId: string, id: string): Promise<WebhookRow>;
   /** @throws ServiceError rotation_pending */
   rotateSecret(accountId: string, id: string, force: boolean): Promise<{ secret: string }>;
@@ -51,39 +51,41 @@ interface Dependencies {
   attempts: DeliveryAttempts;
   lists: Lists;
   workflow: WebhookWorkflow;
-  /** Lets `localhost` through beside what is public. */
+  /** Allows public addresses and `localhost`. */
   egress: Guard;
-  /** Takes a token from a bucket that all API processes share; null lifts the limits. */
+  /** Takes a token from a bucket that all API processes share; null disables the limits. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
   onError: (error: unknown) => void;
 }
 
-const LOOK_UP_MS = 10_000;
-/** Tests that an account may send: ten a minute by the dashboard's button, 60 a minute (20 at once) by the Account API. */
-const TESTS = {
+const LOOKUP_TIMEOUT_MS = 10_000;
+/** Tests per account: 10 per minute from the dashboard, 60 per minute (20 at once) from the Account API. */
+const TEST_LIMITS = {
   dashboard: { rate: 10 / 60, burst: 10 },
   api: { rate: 1, burst: 20 },
 } as const satisfies Record<string, RateLimit>;
 const POINTER = '/url';
 
-/** Everything beside `localhost`, exactly that name, must be https and public. @throws ServiceError */
-async function vetUrl(egress: Guard, url: string): Promise<void> {
+/** Checks that a URL is https and public, or has exactly the host `localhost`. @throws ServiceError */
+async function checkUrl(egress: Guard, url: string): Promise<void> {
   const target = egress.parseTarget(url, { kind: 'url', pointer: POINTER });
   if (target.url === null || (!target.url.secure && !isLocalhost(url)))
-    throw invalidInput([{ pointer: POINTER, message: 'must be https (http is for localhost alone)' }]);
-  // The exception is for the name as it stands: with a dot behind it, it is a single label like any other.
+    throw invalidInput([
+      { pointer: POINTER, message: 'must be https (http is permitted only for localhost)' },
+    ]);
+  // The exception covers only the exact name: `localhost.` with a trailing dot is refused like other single labels.
   if (target.host.kind === 'name' && target.host.name === 'localhost' && !isLocalhost(url))
     throw new ServiceError('target_refused');
   await egress.vet(target, {
-    signal: AbortSignal.timeout(LOOK_UP_MS),
-    deadline: Date.now() + LOOK_UP_MS,
+    signal: AbortSignal.timeout(LOOKUP_TIMEOUT_MS),
+    deadline: Date.now() + LOOKUP_TIMEOUT_MS,
   });
 }
 
-/** @throws ServiceError invalid_input: a leap second, of which JavaScript makes no date */
-function since(text: string): string {
+/** @throws ServiceError invalid_input for a leap second, which JavaScript cannot represent */
+function parseSince(text: string): string {
   const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw invalidInput([{ pointer: '/since', message: 'is no time' }]);
+  if (Number.isNaN(ms)) throw invalidInput([{ pointer: '/since', message: 'is not a valid time' }]);
   return new Date(Math.max(ms, Date.now() - RESEND_WITHIN_MS)).toISOString();
 }
 
@@ -100,7 +102,7 @@ export function createWebhooks(deps: Dependencies): Webhooks {
     },
 
     async create(accountId, { url, events = null }, id) {
-      await vetUrl(egress, url);
+      await checkUrl(egress, url);
       const { row, secret } = await endpoints.create({
         accountId,
         url,
@@ -112,23 +114,23 @@ export function createWebhooks(deps: Dependencies): Webhooks {
 
     async change(accountId, id, { url, events }) {
       await endpoints.find(accountId, id);
-      if (url !== undefined) await vetUrl(egress, url);
+      if (url !== undefined) await checkUrl(egress, url);
       const change = { ...(url !== undefined && { url }), ...(events !== undefined && { events }) };
       return webhookRow(await endpoints.change(accountId, id, change));
     },
 
     async remove(accountId, id) {
       await endpoints.remove(accountId, id);
-      // Without this its deliveries would end when the sweeper looks.
+      // Fails the remaining deliveries at once instead of at the next run of the sweeper.
       await workflow.wake(id).catch(onError);
     },
 
     async test(accountId, id, from) {
       await endpoints.find(accountId, id);
-      const taken = await takeToken?.(`webhook-test:${from}:${accountId}`, TESTS[from]);
+      const taken = await takeToken?.(`webhook-test:${from}:${accountId}`, TEST_LIMITS[from]);
       if (taken?.allowed === false)
         throw new ServiceError('rate_limited', {
-          detail: `At most ${Math.round(TESTS[from].rate * 60)} tests a minute.`,
+          detail: `At most ${Math.round(TEST_LIMITS[from].rate * 60)} tests per minute.`,
           retryAfter: taken.retryAfterSeconds,
         });
       const attemptId = await workflow.test(id, randomUUID());
@@ -152,8 +154,8 @@ export function createWebhooks(deps: Dependencies): Webhooks {
     async resend(accountId, id, body) {
       await endpoints.find(accountId, id);
       const { deliveryIds } = body;
-      const wanted = deliveryIds === undefined ? { since: since(body.since ?? '') } : { deliveryIds };
-      return { queued: await workflow.resend(id, wanted) };
+      const selection = deliveryIds === undefined ? { since: parseSince(body.since ?? '') } : { deliveryIds };
+      return { queued: await workflow.resend(id, selection) };
     },
 
     async attempts(accountId, id, page) {

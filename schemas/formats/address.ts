@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 
-/** An IP address as a number, so that every spelling of it is the same. */
+/** An IP address as a number, which is the same for all spellings. */
 export interface Address {
   family: 4 | 6;
   value: bigint;
 }
 
-/** A block of addresses, both ends in it. */
+/** A block of addresses, from `first` to `last` inclusive. */
 export interface Block {
   family: 4 | 6;
   first: bigint;
@@ -30,14 +30,14 @@ function ipv6Value(text: string): bigint {
   return BigInt(`0x${left}${right.padStart(32 - left.length, '0')}`);
 }
 
-/** Reads an address in its usual text form; null for anything else, short forms and zone ids included. */
+/** Parses an address in its standard text form; null for anything else, including short forms and zone ids. */
 export function parseAddress(text: string): Address | null {
   const family = isIP(text);
   if (family === 4) return { family, value: BigInt(ipv4Value(text)) };
   return family === 6 && !text.includes('%') ? { family, value: ipv6Value(text) } : null;
 }
 
-/** Reads `<address>/<prefix>`; null for anything else. Bits beyond the prefix do not count. */
+/** Parses `<address>/<prefix>`; null for anything else. Bits beyond the prefix are ignored. */
 export function parseBlock(text: string): Block | null {
   const [, start = '', length = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
   const address = parseAddress(start);
@@ -49,6 +49,6 @@ export function parseBlock(text: string): Block | null {
   return { family, first, last: first + (1n << rest) - 1n };
 }
 
-/** Whether the address lies in the block. */
+/** True if the block contains the address. */
 export const isWithin = ({ family, value }: Address, block: Block): boolean =>
   family === block.family && value >= block.first && value <= block.last;

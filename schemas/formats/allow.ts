@@ -3,13 +3,13 @@ import { parseHost } from './hostname.ts';
 
 /** An exception to the egress guard. */
 export type AllowEntry = { text: string } & (
-  | /** That name, whatever it resolves to, at that port; null stands for every port. */
+  | /** This name at this port, whatever it resolves to; null: every port. */
   { kind: 'name'; name: string; port: number | null }
   | { kind: 'address'; address: Address; port: number | null }
   | { kind: 'block'; block: Block }
 );
 
-/** The exception for one host. @throws when it is no host */
+/** Creates the exception for one host. @throws if the host is invalid */
 export function allowHost(hostname: string, port: number | null): AllowEntry {
   const host = parseHost(hostname);
   if (host.kind === 'invalid') throw new Error(`${hostname} ${host.message}`);
@@ -20,13 +20,13 @@ export function allowHost(hostname: string, port: number | null): AllowEntry {
   return { kind: 'address', address, port, text };
 }
 
-/** Reads `host:port`, `[address]:port` or `address/prefix`. @throws when it is none of these */
+/** Parses `host:port`, `[address]:port` or `address/prefix`. @throws for anything else */
 export function parseAllow(text: string): AllowEntry {
   const block = parseBlock(text);
   if (block !== null) return { kind: 'block', block, text };
   const [, host, digits] = /^(\[[^\]]+\]|[^:/]+):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (host === undefined || port < 1 || port > 65_535)
-    throw new Error(`want host:port or a CIDR block like 10.0.0.0/8, not ${text}`);
+    throw new Error(`must be host:port or a CIDR block such as 10.0.0.0/8, not ${text}`);
   return allowHost(host, port);
 }

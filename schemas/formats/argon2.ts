@@ -1,27 +1,27 @@
-/** An encoded Argon2 hash, taken apart but not judged. */
+/** A parsed Argon2 hash, whose parameters are not validated. */
 export interface Argon2Hash {
   variant: 'argon2d' | 'argon2i' | 'argon2id';
   version: number;
-  /** KiB. */
+  /** In KiB. */
   memory: number;
   passes: number;
   lanes: number;
   salt: Buffer;
-  /** Associated data, hashed with the password; empty when there is none. */
+  /** Associated data, hashed with the password; may be empty. */
   data: Buffer;
   tag: Buffer;
 }
 
-/** Longest encoded hash taken, in characters. */
+/** Maximum length of an encoded hash, in characters. */
 export const ARGON2_HASH_LENGTH = 1024;
 
-/** 256 MiB, 16 passes, 16 lanes; and memory x passes, which is what time goes by, at most 1 GiB. */
+/** Limits: 256 MiB, 16 passes, 16 lanes. The time depends on `work`, memory x passes in KiB, which is at most 1 GiB. */
 const MAX = { memory: 256 * 1024, passes: 16, lanes: 16, work: 1024 * 1024 };
 
 const ENCODED = /^\$(argon2(?:d|i|id))(?:\$v=(0|[1-9]\d*))?\$([^$]*)\$([^$]*)\$([^$]*)$/;
 const PARAMETER = /^(?:([mtp])=(0|[1-9]\d*)|(keyid|data)=(.*))$/;
 
-/** Unpadded base64; null when it is not what an encoder would have written (a stray character, bits left over). */
+/** Decodes unpadded base64; null if it is not canonical (invalid characters or trailing bits). */
 function decode(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64').replace(/={1,2}$/, '') === text ? bytes : null;
@@ -30,7 +30,7 @@ function decode(text: string): Buffer | null {
 const isVariant = (text: string | undefined): text is Argon2Hash['variant'] =>
   text === 'argon2d' || text === 'argon2i' || text === 'argon2id';
 
-/** `m=…,t=…,p=…` by name; null when one is unknown, repeated or not a number. */
+/** Parses `m=…,t=…,p=…`; null if a parameter is unknown, repeated or not a number. */
 function parseParameters(list: string): Map<string, string> | null {
   const parameters = new Map<string, string>();
   for (const item of list.split(',')) {
@@ -42,10 +42,10 @@ function parseParameters(list: string): Map<string, string> | null {
 }
 
 /**
- * Reads the PHC string format as the reference decoder does (phc-winner-argon2, `decode_string`): no leading zeros, no
- * base64 padding, a missing version is 16; `keyid` and `data` as before it dropped them. `keyid` only names a key and
- * never enters the hash. Unlike the reference it takes the parameters in any order, because libraries in wide use
- * write `m,p,t` (node-argon2) and `t,m,p` (phc-argon2).
+ * Parses the PHC string format like the reference decoder (phc-winner-argon2, `decode_string`): no leading zeros, no
+ * base64 padding, a missing version is 16. Also accepts `keyid` and `data`, which older versions of the reference did;
+ * `keyid` names a key and does not affect the hash. Unlike the reference, accepts parameters in any order, because popular
+ * libraries write `m,p,t` (node-argon2) and `t,m,p` (phc-argon2).
  */
 export function parseArgon2(hash: string): Argon2Hash | null {
   const [, variant, version = '16', list = '', saltText = '', tagText = ''] = ENCODED.exec(hash) ?? [];
@@ -61,26 +61,26 @@ export function parseArgon2(hash: string): Argon2Hash | null {
   return { variant, ...costs, salt, data, tag };
 }
 
-/** Everything that keeps an encoded hash from being verified: least values of RFC 9106 section 3.1, and our bounds. */
+/** Lists why an encoded hash cannot be verified: minimum values of RFC 9106 section 3.1, and the limits above. */
 export function argon2HashFaults(hash: string): string[] {
   const parsed = parseArgon2(hash);
   if (parsed === null)
-    return ['is not an Argon2 hash: want $argon2id$v=19$m=<KiB>,t=<passes>,p=<lanes>$<salt>$<hash>'];
+    return ['is not an Argon2 hash of the form $argon2id$v=19$m=<KiB>,t=<passes>,p=<lanes>$<salt>$<hash>'];
   const { version, memory, passes, lanes, salt, tag } = parsed;
   const rules: [broken: boolean, message: string][] = [
-    [version !== 16 && version !== 19, `has v=${version}; there are 16 and 19`],
-    [memory > MAX.memory, `has m=${memory}; at most ${MAX.memory} (KiB, 256 MiB) is verified`],
-    [passes > MAX.passes, `has t=${passes}; at most ${MAX.passes} is verified`],
-    [lanes > MAX.lanes, `has p=${lanes}; at most ${MAX.lanes} is verified`],
+    [version !== 16 && version !== 19, `has v=${version}; only 16 and 19 exist`],
+    [memory > MAX.memory, `has m=${memory}; at most ${MAX.memory} (KiB, 256 MiB) is supported`],
+    [passes > MAX.passes, `has t=${passes}; at most ${MAX.passes} is supported`],
+    [lanes > MAX.lanes, `has p=${lanes}; at most ${MAX.lanes} is supported`],
     [
       memory * passes > MAX.work,
-      `has m x t = ${memory * passes}; at most ${MAX.work} (1 GiB over all passes) is verified`,
+      `has m x t = ${memory * passes}; at most ${MAX.work} (1 GiB over all passes) is supported`,
     ],
-    [memory < 8 * lanes, `has m=${memory}; Argon2 takes at least 8 for each of its p=${lanes} lanes`],
-    [passes < 1, 'has t=0; Argon2 takes at least 1'],
-    [lanes < 1, 'has p=0; Argon2 takes at least 1'],
-    [salt.length < 8, `has a salt of ${salt.length} bytes; Argon2 takes at least 8`],
-    [tag.length < 4, `has a hash of ${tag.length} bytes; Argon2 makes at least 4`],
+    [memory < 8 * lanes, `has m=${memory}; Argon2 requires at least 8 for each of the p=${lanes} lanes`],
+    [passes < 1, 'has t=0; Argon2 requires at least 1'],
+    [lanes < 1, 'has p=0; Argon2 requires at least 1'],
+    [salt.length < 8, `has a salt of ${salt.length} bytes; Argon2 requires at least 8`],
+    [tag.length < 4, `has a hash of ${tag.length} bytes; Argon2 requires at least 4`],
   ];
   return rules.filter(([broken]) => broken).map(([, message]) => message);
 }

@@ -1,15 +1,15 @@
-/** What the tools that change a picture answer. @param mimeType what that field is described as */
+/** Output fields of the tools that change an image. @param mimeType description of the field `mimeType` */
 export const changedImage = <D extends string>(mimeType: D) =>
   ({
     fileBase64: {
       type: 'string',
       contentEncoding: 'base64',
-      description: 'Image, base64, no data URI prefix.',
+      description: 'Image in base64, without a data URI prefix.',
     },
     mimeType: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp'], description: mimeType },
     fileName: {
       type: 'string',
-      description: 'Suggested download name: that of the source, with the extension of its type.',
+      description: 'Suggested file name: the name of the source with the extension of the image type.',
     },
-    sizeBytes: { type: 'integer', minimum: 1, description: 'Size of the decoded image.' },
+    sizeBytes: { type: 'integer', minimum: 1, description: 'Size of the decoded image in bytes.' },
   }) as const;

@@ -1,14 +1,14 @@
 import { type Host, parseHost } from './hostname.ts';
 
-/** A host with the port that stands behind it. */
+/** A parsed host with its port. */
 export type HostPort =
   | { kind: 'host'; host: Exclude<Host, { kind: 'invalid' }>; text: string; port: number }
   | { kind: 'invalid'; message: string };
 
 /**
- * Reads a bare host, `host:port` or `[IPv6 address]:port`. `text` is the host as it was written, for `parseTarget`.
+ * Parses a bare host, `host:port` or `[IPv6 address]:port`. `text` is the host as written, for `parseTarget`.
  *
- * @param port where none is written
+ * @param port default port
  */
 export function parseHostPort(input: string, port: number): HostPort {
   const [, before, digits] = /^(\[[^\]]*\]|[^:]+):(\d{1,5})$/.exec(input) ?? [];
@@ -16,6 +16,7 @@ export function parseHostPort(input: string, port: number): HostPort {
   const number = digits === undefined ? port : Number(digits);
   const host = parseHost(text);
   if (host.kind === 'invalid') return host;
-  if (number < 1 || number > 65_535) return { kind: 'invalid', message: 'has a port that is not 1 to 65535' };
+  if (number < 1 || number > 65_535)
+    return { kind: 'invalid', message: 'has a port that is not from 1 to 65535' };
   return { kind: 'host', host, text, port: number };
 }

@@ -1,8 +1,8 @@
-/** What a caller wrote where a host was asked for. */
+/** A parsed host of an input. */
 export type Host =
-  /** A DNS name as it is asked for: A-labels, lower case, no trailing dot. */
+  /** A DNS name in query form: A-labels, lower case, no trailing dot. */
   | { kind: 'name'; name: string }
-  /** An IP address in whatever spelling, as the URL Standard serialises it, without brackets. */
+  /** An IP address, serialised as in the URL Standard, without brackets. */
   | { kind: 'address'; address: string; family: 4 | 6 }
   | { kind: 'invalid'; message: string };
 
@@ -12,46 +12,46 @@ const invalid = (message: string): Host => ({ kind: 'invalid', message });
 const MAX_NAME = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 
-/** Characters the URL parser would drop, decode or take as the end of the host. */
+/** Characters that the URL parser would drop, decode or treat as the end of the host. */
 const NEVER_IN_A_HOST = /[\p{Cc}\s@/?#\\%]/u;
 
 /**
- * Reads a bare host by the URL Standard's host parser, the one browsers and `fetch` use, so that what is checked is
- * what is later asked for: `0x7f.1`, `①②⑦.0.0.1` and `::1` come out as the addresses they stand for.
+ * Parses a bare host with the host parser of the URL Standard, which browsers and `fetch` also use, so that the checked host
+ * is the one that is contacted: `0x7f.1`, `①②⑦.0.0.1` and `::1` become the addresses that they denote.
  */
 export function parseHost(text: string): Host {
   if (NEVER_IN_A_HOST.test(text))
-    return invalid('is not a bare host name: leave out scheme, port, path, user and spaces');
+    return invalid('is not a bare host name: remove scheme, port, path, user and spaces');
   if (/^\[.*\]$/.test(text) || text.includes(':')) {
     const literal = text.replace(/^\[(.*)\]$/, '$1');
     const url = /^[0-9a-f:.]+$/i.test(literal) ? URL.parse(`http://[${literal}]/`) : null;
     return url === null
-      ? invalid('is not a bare host name: leave out scheme and port')
+      ? invalid('is not a bare host name: remove scheme and port')
       : { kind: 'address', address: url.hostname.slice(1, -1), family: 6 };
   }
   const hostname = URL.parse(`http://${text}/`)?.hostname;
   return hostname === undefined ? invalid('is not a host name') : readHostname(hostname);
 }
 
-/** Reads the `hostname` of a parsed http or https URL. */
+/** Classifies the `hostname` of a parsed http or https URL. */
 export function readHostname(hostname: string): Host {
   if (hostname.startsWith('[')) return { kind: 'address', address: hostname.slice(1, -1), family: 6 };
-  // The parser lets a last label of digits through only as part of an IPv4 address.
+  // The URL parser accepts a numeric last label only in an IPv4 address.
   if (/^\d+(?:\.\d+){3}$/.test(hostname)) return { kind: 'address', address: hostname, family: 4 };
 
   const name = hostname.replace(/\.$/, '');
   if (name.length > MAX_NAME) return invalid(`is longer than ${MAX_NAME} characters`);
-  // A leading hyphen would reach programs as an option.
+  // Programs would interpret a leading hyphen as an option.
   if (name.startsWith('-') || !name.split('.').every((label) => LABEL.test(label)))
     return invalid(
-      'is not a host name: each part between dots is 1 to 63 letters, digits, hyphens or underscores',
+      'is not a host name: each part between dots must have 1 to 63 letters, digits, hyphens or underscores',
     );
   return { kind: 'name', name };
 }
 
 /**
- * Suffixes that name machines of the network we run in, never of the public Internet; RFC 6762 appendix G lists what
- * networks use beside those reserved for it. Names under `onion` must not be asked for in DNS (RFC 7686).
+ * Suffixes of names in private networks. RFC 6762 appendix G lists those in use besides the reserved ones. Names under
+ * `onion` must not be resolved by DNS (RFC 7686).
  */
 const INTERNAL_SUFFIXES = [
   ...['internal', 'local', 'localhost', 'localdomain', 'localdomain6', 'home.arpa'],
@@ -59,8 +59,8 @@ const INTERNAL_SUFFIXES = [
 ];
 
 /**
- * True for names that only mean something inside a network: the suffixes above, and every single label, which a
- * resolver may complete or serve from a private zone (so top-level domains are internal too).
+ * True for names of private networks: the suffixes above, and all single labels, including top-level domains, because a
+ * resolver may complete them or serve them from a private zone.
  *
  * @param name lower case, without a trailing dot
  */

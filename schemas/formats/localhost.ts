@@ -1,2 +1,2 @@
-/** Whether a URL's host is exactly `localhost`, in whatever case. @throws TypeError when it is no URL */
+/** True if the host of a URL is exactly `localhost`, in any case. @throws TypeError for an invalid URL */
 export const isLocalhost = (url: string): boolean => new URL(url).hostname === 'localhost';

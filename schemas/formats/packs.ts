@@ -1,4 +1,4 @@
-/** Credits that are sold together. */
+/** A credit pack on sale. */
 export interface Pack {
   credits: number;
   /** Price in hundredths of the currency. */
@@ -7,11 +7,11 @@ export interface Pack {
   currency: string;
 }
 
-/** What Stripe takes at most in one payment: 999,999.99. */
+/** Stripe's maximum for one payment: 999,999.99. */
 const MAX_AMOUNT = 99_999_999;
 const MAX_PACK_CREDITS = 1_000_000_000;
 
-/** Stripe counts these in hundredths. Those without decimals, or with three, have rules of their own there. */
+/** True for currencies that Stripe counts in hundredths. Currencies with no or three decimals have other rules. */
 const hasCents = (currency: string): boolean =>
   Intl.supportedValuesOf('currency').includes(currency) &&
   new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits === 2;
@@ -27,17 +27,18 @@ function parsePack(text: string): Pack {
   if (
     !(pack.credits >= 1 && pack.credits <= MAX_PACK_CREDITS && pack.amount >= 1 && pack.amount <= MAX_AMOUNT)
   )
-    throw new Error(`want credits:price like 1000:9.00 USD, not ${text}`);
-  if (!hasCents(pack.currency)) throw new Error(`want a currency with two decimals, not ${pack.currency}`);
+    throw new Error(`must be credits:price such as 1000:9.00 USD, not ${text}`);
+  if (!hasCents(pack.currency))
+    throw new Error(`must have a currency with two decimals, not ${pack.currency}`);
   return pack;
 }
 
-/** `1000:9.00 USD,…`, or `off`, which sells nothing. @throws when it is neither, or names an amount of credits twice */
+/** Parses packs such as `1000:9.00 USD`; `off` means none. @throws for invalid packs and repeated amounts of credits */
 export function parsePacks(texts: readonly string[]): Pack[] {
   if (texts.length === 1 && texts[0] === 'off') return [];
   const packs = texts.map(parsePack);
-  if (packs.length === 0) throw new Error('want at least one pack like 1000:9.00 USD, or off');
+  if (packs.length === 0) throw new Error('must have at least one pack such as 1000:9.00 USD, or be off');
   if (new Set(packs.map(({ credits }) => credits)).size !== packs.length)
-    throw new Error('want each amount of credits once');
+    throw new Error('must not repeat an amount of credits');
   return packs;
 }

@@ -1,2 +1,2 @@
-/** A name as one step of a JSON Pointer (RFC 6901 section 3). */
+/** Escapes a name as a reference token of a JSON Pointer (RFC 6901 section 3). */
 export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -3,7 +3,7 @@ import type { Fault } from '../errors.ts';
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
 export type QrLevel = (typeof QR_LEVELS)[number];
 
-/** Bytes and digits in a code of version 40 (ISO/IEC 18004:2015, table 7); no kind of text takes more than digits. */
+/** Capacity of a version 40 code in bytes and digits (ISO/IEC 18004:2015, table 7). Digits have the highest capacity. */
 const CAPACITY: Record<QrLevel, { bytes: number; digits: number }> = {
   L: { bytes: 2953, digits: 7089 },
   M: { bytes: 2331, digits: 5596 },
@@ -11,11 +11,11 @@ const CAPACITY: Record<QrLevel, { bytes: number; digits: number }> = {
   H: { bytes: 1273, digits: 3057 },
 };
 
-/** True for text that is too long whatever it holds; shorter text may be too long still. */
-export const isPlainlyTooLong = (text: string, level: QrLevel): boolean =>
+/** True for text that exceeds the capacity in every mode. Shorter text may also be too long. */
+export const exceedsEveryMode = (text: string, level: QrLevel): boolean =>
   text.length > CAPACITY[level].digits;
 
-/** The fault of a text that no version holds at this level. */
+/** The fault of a text that exceeds the capacity of the level. */
 export function tooLong(level: QrLevel): Fault {
   const { bytes, digits } = CAPACITY[level];
   return {
@@ -24,8 +24,8 @@ export function tooLong(level: QrLevel): Fault {
   };
 }
 
-/** Light modules that belong on each side of the code (ISO/IEC 18004:2015, section 6.3.8). */
+/** Width of the quiet zone on each side of the code, in modules (ISO/IEC 18004:2015, section 6.3.8). */
 export const QUIET_ZONE = 4;
 
-/** @param modules dark and light squares along an edge of the code, 21 to 177 */
-export const leastSize = (modules: number): number => modules + 2 * QUIET_ZONE;
+/** Minimum image size in pixels. @param modules modules along an edge of the code, 21 to 177 */
+export const minimumSize = (modules: number): number => modules + 2 * QUIET_ZONE;

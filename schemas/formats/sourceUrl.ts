@@ -3,13 +3,13 @@ import { parseWebUrl } from './url.ts';
 
 const URL_BYTES = 8192;
 
-/** Input field for the URL of a source. @param what the source with its article, such as "the page" */
-export const sourceUrl = (what: string) =>
+/** Input field for the URL of a source. @param source the source with its article, such as "the page" */
+export const sourceUrl = (source: string) =>
   ({
     type: 'string',
     minLength: 1,
     maxLength: URL_BYTES,
-    description: `Absolute http or https URL of ${what}, without user name and password, at most 8 KB.`,
+    description: `Absolute http or https URL of ${source}, without user name and password, at most 8 KB.`,
   }) as const;
 
 /** Checks that the schema of `sourceUrl` cannot express. @param pointer JSON Pointer of the field */
@@ -22,7 +22,7 @@ export function checkSourceUrl(pointer: string, text: string): Fault[] {
   return faults;
 }
 
-/** Errors of tools that download a page, beside those of every call. */
+/** Errors of tools that download a page, besides those of every call. */
 export const PAGE_ERRORS = [
   'host_not_found',
   'target_refused',

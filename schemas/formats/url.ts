@@ -1,6 +1,6 @@
 import { type Host, readHostname } from './hostname.ts';
 
-/** What a caller wrote where the address of something on the web was asked for. */
+/** A parsed http or https URL of an input. */
 export type WebUrl =
   | { kind: 'url'; url: URL; host: Exclude<Host, { kind: 'invalid' }> }
   | { kind: 'invalid'; message: string };
@@ -8,22 +8,22 @@ export type WebUrl =
 const invalid = (message: string): WebUrl => ({ kind: 'invalid', message });
 
 /**
- * Whether a URL has userinfo, also an empty one (`http://@host/`), of which the parser keeps no trace: with a letter before
- * each `@` it is not empty. Nothing else of a URL depends on that letter.
+ * True if a URL has userinfo, even an empty one (`http://@host/`), which the parser discards. Inserting a letter before each
+ * `@` makes empty userinfo visible; whether other parts of the URL change does not matter here.
  */
-function holdsUserinfo(text: string, base: string | undefined): boolean {
+function hasUserinfo(text: string, base: string | undefined): boolean {
   const url = URL.parse(text.replaceAll('@', 'x@'), base);
   return url !== null && url.username + url.password !== '';
 }
 
-/** Reads an absolute http or https URL, once, by the URL Standard; whoever uses it goes on with the parsed object. */
+/** Parses an absolute http or https URL by the URL Standard. Callers must use the parsed object, not the text. */
 export function parseWebUrl(text: string, base?: string): WebUrl {
   const url = URL.parse(text, base);
   if (url === null) return invalid('is not a URL');
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return invalid('is not a URL that starts with http:// or https://');
-  if (holdsUserinfo(text, base))
-    return invalid('holds a user name or password: leave out what stands before the @');
+  if (hasUserinfo(text, base))
+    return invalid('contains a user name or password: remove the part before the @');
   const host = readHostname(url.hostname);
   return host.kind === 'invalid' ? invalid(`has a host that ${host.message}`) : { kind: 'url', url, host };
 }

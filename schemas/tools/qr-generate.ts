@@ -1,4 +1,4 @@
-import { isPlainlyTooLong, QR_LEVELS, tooLong } from '../formats/qr.ts';
+import { exceedsEveryMode, QR_LEVELS, tooLong } from '../formats/qr.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -68,6 +68,6 @@ export default defineTool({
   ],
   errors: [],
   check: ({ text, errorCorrection }) =>
-    isPlainlyTooLong(text, errorCorrection) ? [tooLong(errorCorrection)] : [],
+    exceedsEveryMode(text, errorCorrection) ? [tooLong(errorCorrection)] : [],
   raw: { data: 'imageBase64', mimeType: 'mimeType' },
 });

@@ -152,7 +152,7 @@ test('a wrong email and a wrong password give the same response, and no session'
     alerts.add(alert === undefined ? '' : textOf(alert).trim());
     t.is(shownEmail(elements), credentials.email);
   }
-  t.deepEqual([...alerts], ['The e-mail or the password is wrong.']);
+  t.deepEqual([...alerts], ['The email address or password is wrong.']);
 });
 
 test('guessing is limited on the page as on /api/auth', async (t) => {

@@ -296,9 +296,9 @@ test('a fault describes the expected value in words', async (t) => {
       await manage('keys', { name: ' ', scopes: [], tools: ['hash-text', 'hash-text'], expiresAt: 'soon' }),
     ),
     {
-      '/name': `does not have the right form. ${NAME}`,
+      '/name': `has an invalid format. ${NAME}`,
       '/scopes': 'must have at least 1 item',
-      '/tools': 'must not have the same item twice',
+      '/tools': 'must not contain duplicates',
       '/expiresAt': 'must be a time such as 2026-12-31T23:59:59Z',
     },
   );
@@ -332,7 +332,7 @@ test('a fault describes the expected value in words', async (t) => {
   const selector = await faultsOf(
     await account.call('web-scrape', { url: 'https://example.com/', selector: 'a > b' }),
   );
-  t.regex(String(selector['/selector']), /^does not have the right form\. A tag name, `\.class` or `#id`;/);
+  t.regex(String(selector['/selector']), /^has an invalid format\. A tag name, `\.class` or `#id`;/);
 });
 
 test('413 body_too_large; 415 unsupported_media_type', async (t) => {

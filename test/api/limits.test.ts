@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { endLeftover } from '../../api/http/body.ts';
+import { drainRequest } from '../../api/http/body.ts';
+import { createBufferBudget } from '../../api/http/bufferBudget.ts';
 import { parseFields } from '../../api/http/formFields.ts';
-import { createHeldBytes } from '../../api/http/heldBytes.ts';
 import { exceededBound, startsObject } from '../../api/http/jsonBounds.ts';
+import { limitSending } from '../../api/http/limitSending.ts';
 import { createPublicServer } from '../../api/http/publicServer.ts';
-import { limitSending } from '../../api/http/sending.ts';
 import { drain, listen } from '../../workers/platform/listen.ts';
 import { seededRandom } from '../helpers/random.ts';
 
@@ -52,7 +52,7 @@ test('a form has a limit of fields', async (t) => {
 });
 
 test('the oldest holders are evicted when all together hold too much', (t) => {
-  const held = createHeldBytes(100);
+  const held = createBufferBudget(100);
   const evicted: string[] = [];
   const share = (name: string) => held.open(() => evicted.push(name));
   const [first, second, third] = [share('first'), share('second'), share('third')];
@@ -180,7 +180,7 @@ const unfinished = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\
 
 test('a body that goes on after its answer ends its connection', async (t) => {
   const { server, open } = await serve(t, (request, response) => {
-    endLeftover(request, response, 100);
+    drainRequest(request, response, 100);
     response.end('no');
   });
   const socket = await open(unfinished);
@@ -191,7 +191,7 @@ test('a body that goes on after its answer ends its connection', async (t) => {
 
 test('a body that goes on in very many small pieces after its answer ends its connection', async (t) => {
   const { server, open } = await serve(t, (request, response) => {
-    endLeftover(request, response);
+    drainRequest(request, response);
     response.end('no');
   });
   const socket = await open('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
@@ -203,7 +203,7 @@ test('a body that goes on in very many small pieces after its answer ends its co
 
 test('what is left of a short body is received, and its connection serves the next request', async (t) => {
   const { open } = await serve(t, (request, response) => {
-    endLeftover(request, response);
+    drainRequest(request, response);
     response.end('no');
   });
   const socket = await open('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n123');

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { createSettling, type Ended } from '../../api/calls/settlement.ts';
+import type { SettledOutcome } from '../../api/calls/callOutcome.ts';
+import { createSettlement } from '../../api/calls/settlement.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { audit } from '../../store/audit.ts';
@@ -44,12 +45,12 @@ async function startFixture(t: ExecutionContext) {
   const ledgerOf = (it: typeof store) =>
     open.adopt(createLedger(it, onError), (ledger) => ledger.flush().catch(onError));
   const ledger = ledgerOf(store);
-  const settling = createSettling({
+  const settling = createSettlement({
     workflow: { result: () => Promise.reject(new Error('Temporal no longer has the workflow')) },
     ledger: ledgerOf(away),
     results: createResults(away, keyring),
     answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
-    owed: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
+    undelivered: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
     handOver: () => undefined,
     log: pino({ level: 'silent' }),
   });
@@ -82,9 +83,10 @@ async function startFixture(t: ExecutionContext) {
   };
 }
 
-const waiting = (ms: number) => ({ hangup: new AbortController().signal, until: Date.now() + ms });
-const outputOf = ({ ending }: Ended): string | null => ('output' in ending ? ending.output.toString() : null);
-const codeOf = ({ ending }: Ended): string | null => ('error' in ending ? ending.error.code : null);
+const waiting = (ms: number) => ({ hangup: new AbortController().signal, deadline: Date.now() + ms });
+const outputOf = ({ ending }: SettledOutcome): string | null =>
+  'output' in ending ? ending.output.toString() : null;
+const codeOf = ({ ending }: SettledOutcome): string | null => ('error' in ending ? ending.error.code : null);
 
 test('a charged call returns its result when MongoDB is back in time', async (t) => {
   await using fixture = await startFixture(t);
@@ -92,7 +94,7 @@ test('a charged call returns its result when MongoDB is back in time', async (t)
   const { available } = await charge();
   const stored = await fixture.results.write(callId, Buffer.from('{"a":1}'), new Date(Date.now() + LONG_MS));
   await fixture.link.cut();
-  const answer = fixture.settling.payOut(
+  const answer = fixture.settling.resultOrRefund(
     row,
     async () => ({ result: { stored }, available }),
     waiting(LONG_MS),
@@ -110,7 +112,11 @@ test('a charged call whose result is lost is refunded, at once or when MongoDB i
     const { available } = await charge();
     const result = { stored: { id: 'expired', pieces: 1 } };
     if (isAway) await fixture.link.cut();
-    const ended = await fixture.settling.payOut(row, async () => ({ result, available }), waiting(SHORT_MS));
+    const ended = await fixture.settling.resultOrRefund(
+      row,
+      async () => ({ result, available }),
+      waiting(SHORT_MS),
+    );
     t.is(codeOf(ended), 'internal');
     const balance = async () => (await accountOf(fixture.store, accountId)).balance;
     if (isAway) {
@@ -130,7 +136,7 @@ test('a result that can be requested again is not refunded', async (t) => {
   const { pendingAnswer: _pending, ...replayable } = row;
   const idempotency = { key: 'k', fingerprint: 'a:b', expiresAt: new Date(Date.now() + LONG_MS) };
   const result = { stored: { id: 'expired', pieces: 1 } };
-  const answer = fixture.settling.payOut(
+  const answer = fixture.settling.resultOrRefund(
     { ...replayable, idempotency },
     async () => ({ result, available }),
     waiting(SHORT_MS),
@@ -146,8 +152,11 @@ test('a call that was given up while MongoDB was unavailable is not charged afte
     await fixture.link.cut();
     const began = performance.now();
     const error = new ServiceError('deadline_exceeded');
-    t.is(codeOf(await fixture.settling.giveUp(row, error, waiting(SHORT_MS))), 'deadline_exceeded');
-    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the response does not wait for it');
+    t.is(
+      codeOf(await fixture.settling.refundUnlessCharged(row, error, waiting(SHORT_MS))),
+      'deadline_exceeded',
+    );
+    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the answer does not wait for it');
     // Its workflow reaches MongoDB first.
     if (ending === 'charged') t.is((await charge()).state, 'charged');
     await fixture.link.heal();

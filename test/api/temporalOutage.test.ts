@@ -82,7 +82,7 @@ test('calls that are charged while the API is cut off from Temporal return their
       createPendingAnswers(store, lease, (error) => t.fail(String(error))),
       (it) => it.close(),
     ),
-    owed: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
+    undelivered: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
     handOver: createHandOver(client, (error) => t.fail(String(error))),
     vault: createVault(keyring),
     keyring,
@@ -104,7 +104,7 @@ test('calls that are charged while the API is cut off from Temporal return their
       idempotencyKey: null,
       requestId: path,
       hangup: new AbortController().signal,
-      admit: () => undefined,
+      checkNewCall: () => undefined,
     });
 
   const began = performance.now();

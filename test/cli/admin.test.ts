@@ -214,15 +214,15 @@ test.serial('without --json the same data is printed as a table', async (t) => {
 });
 
 const MISUSED: [string, string[], RegExp][] = [
-  ['no command', [], /which command/],
-  ['an unknown one', ['drop-everything'], /no command "drop-everything"/],
+  ['no command', [], /command is missing/],
+  ['an unknown one', ['drop-everything'], /unknown command "drop-everything"/],
   ['an unknown option', ['create-account', '--email', 'a@b', '--free', '1'], /--free/],
   ['a missing option', ['create-account'], /--email E is missing/],
   ['an option without its value', ['create-account', '--email'], /--email/],
   ['an empty value', ['create-account', '--email', ''], /--email is empty/],
-  ['an option given twice', ['create-account', '--email', 'a@b', '--email', 'c@d'], /--email is given twice/],
+  ['an option given twice', ['create-account', '--email', 'a@b', '--email', 'c@d'], /--email is repeated/],
   ['a word too many', ['create-account', 'now', '--email', 'a@b'], /now/],
-  ['an invalid email', ['create-account', '--email', 'nobody'], /"nobody" is no e-mail address/],
+  ['an invalid email', ['create-account', '--email', 'nobody'], /email address, not "nobody"/],
   [
     'credits that are no number',
     ['create-account', '--email', 'a@b', '--credits', '1e3'],
@@ -350,7 +350,7 @@ test.serial('finds the stack that runs in DATA_DIR, and reports when there is no
   await writeFile(join(folder, 'demo.json'), JSON.stringify(gone));
   const silent = await run('admin', ['accounts'], { DATA_DIR: folder });
   t.is(silent.code, 1);
-  t.regex(silent.stderr, /^MongoDB at 127\.0\.0\.1:1 does not answer.*\n$/);
+  t.regex(silent.stderr, /^MongoDB at 127\.0\.0\.1:1 does not respond.*\n$/);
   t.false(silent.stderr.includes('hush'));
 
   await writeFile(join(folder, 'demo.json'), '{}');

@@ -36,7 +36,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
 
   await open('/dashboard/sign-up');
   await look();
-  await type('E-mail', email);
+  await type('Email', email);
   await page.type('#password', password);
   await press('Sign up');
   t.regex(await text(), /Available 250/);
@@ -163,7 +163,7 @@ test.serial('an operator sees the pools and an account', async (t) => {
   await inspect(t, tab);
   await open('/dashboard/sign-in');
   await inspect(t, tab);
-  await type('E-mail', operator.email);
+  await type('Email', operator.email);
   await page.type('#password', operator.password);
   await press('Sign in');
   await open('/dashboard/operator');

@@ -171,9 +171,9 @@ test('a sign-up gives the same response whether or not the email is taken', asyn
   t.is(raw.size, 1);
   await mailbox.until(owner.email, 3);
   t.deepEqual(subjectsTo(owner.email), [
-    'Verify your e-mail address',
-    'You have an account already',
-    'You have an account already',
+    'Verify your email address',
+    'You already have an account',
+    'You already have an account',
   ]);
   t.is((await signIn({ ...owner, password: 'one of my own' })).status, 401);
   t.is((await signIn(owner)).status, 303);
@@ -434,7 +434,10 @@ test('the owner of a disabled endpoint gets one mail, also when the first attemp
   await retryNotice({ endpointId: id }, () => mailbox.refuse(owner.email, false));
   const [, mail] = await mailbox.until(owner.email, 2);
   if (mail === undefined) return t.fail();
-  t.regex(mail.body, /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC: 20 attempts in a row failed/);
+  t.regex(
+    mail.body,
+    /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC because 20 consecutive delivery attempts failed/,
+  );
   t.true(mail.body.includes(`${receiver.url}\n`));
   t.false(mail.body.includes('secret'));
   t.is(pathIn(mail), `/webhooks/${id}`);
@@ -604,7 +607,7 @@ test('the pages that wait for a mail, and those that mails link to, pass the che
   };
 
   await openPage('/dashboard/sign-up');
-  await type('E-mail', email);
+  await type('Email', email);
   await page.type('#password', password);
   await press('Sign up');
   t.regex(await text(), /A mail is on its way/);
@@ -613,7 +616,7 @@ test('the pages that wait for a mail, and those that mails link to, pass the che
   await inspect(t, tab);
 
   await openPage('/dashboard/forgot-password');
-  await type('E-mail', email);
+  await type('Email', email);
   await press('Send the link');
   t.regex(await text(), /a mail with a link is on its way/);
   await inspect(t, tab);

@@ -75,9 +75,9 @@ test('invalid sign-ups are explained on the form', async (t) => {
   const taken = await newOwner(stack);
   const anonymous = visitor(stack, '', taken);
   for (const [fields, words] of [
-    [{ email: taken.email, password: 'long enough' }, /There is an account for this e-mail/],
+    [{ email: taken.email, password: 'long enough' }, /An account with this email address already exists/],
     [{ email: `${randomUUID()}@example.com`, password: 'short' }, /The password is too short/],
-    [{ email: 'no e-mail', password: 'long enough' }, /not an e-mail address/],
+    [{ email: 'no e-mail', password: 'long enough' }, /Enter a valid email address/],
   ] as const) {
     const response = await anonymous.postRaw('/sign-up', fields);
     t.is(response.status, 422);
@@ -200,10 +200,10 @@ test('invalid keys are explained beside their fields, and the input is kept', as
   const elements = await pageOf(t, refused);
   t.regex(textOf(find(elements, 'id', 'expiresAt-fault') ?? t.fail('no fault')), /in the future/);
   t.regex(mainText(elements), /Last day \(UTC\) must be in the future/);
-  t.regex(mainText(elements), /Tools it may call goes with the scope "tools" only/);
+  t.regex(mainText(elements), /Tools it may call is permitted only with the scope "tools"/);
   const tools = find(elements, 'id', 'tools') ?? t.fail('no group');
   t.is(attribute(tools, 'aria-describedby'), 'tools-fault');
-  t.regex(textOf(tools), /goes with the scope "tools" only/);
+  t.regex(textOf(tools), /is permitted only with the scope "tools"/);
   t.deepEqual(brokenAnchors(elements), []);
   t.is(fieldValue(elements, 'name'), 'yesterday');
   t.is((await owner.post('/keys', { name: '' })).status, 422);
@@ -295,7 +295,7 @@ test('an invalid list query shows its errors', async (t) => {
     [`/webhooks/whe_${id}?cursor=zzz`, /cursor is not a cursor of this list/],
     ['/calls?state=broken', /Outcome must be one of running, /],
     ['/calls?from=soon', /First day \(UTC\) must be a time/],
-    ['/credits/test-checkout?pack=1000&reference=zz', /The pack has to be chosen on this page/],
+    ['/credits/test-checkout?pack=1000&reference=zz', /The pack must be selected on this page/],
   ] as const) {
     const refused = await operator.get(path);
     t.is(refused.status, 422, path);

@@ -126,9 +126,9 @@ test.serial(
 test.serial('a failed start reports one line and leaves no process', async (t) => {
   const closed = await closedPort();
   const cases: [Record<string, string>, RegExp][] = [
-    [{ PORT: 'abc' }, /^PORT: want an integer.*\n$/],
-    [{ PORT: `${closed}`, INTERNAL_PORT: `${closed}` }, /^INTERNAL_PORT: is that of PORT.*\n$/],
-    [{ INTERNAL_ADVERTISE: 'tools' }, /^INTERNAL_ADVERTISE: want host:port.*\n$/],
+    [{ PORT: 'abc' }, /^PORT: must be an integer.*\n$/],
+    [{ PORT: `${closed}`, INTERNAL_PORT: `${closed}` }, /^INTERNAL_PORT: must differ from PORT.*\n$/],
+    [{ INTERNAL_ADVERTISE: 'tools' }, /^INTERNAL_ADVERTISE: must be host:port.*\n$/],
     [{ HOST: '203.0.113.1', PORT: `${closed}` }, /^HOST: cannot listen on 203\.0\.113\.1:.*\n$/],
     [{ DATA_DIR: '/dev/null' }, /^DATA_DIR: cannot use \/dev\/null \(.*\)\n$/],
     [{ DATA_DIR: '/proc/none' }, /^DATA_DIR: cannot use \/proc\/none \(.*\)\n$/],

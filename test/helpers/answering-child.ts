@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { pino } from 'pino';
-import { createSettling } from '../../api/calls/settlement.ts';
+import { createSettlement } from '../../api/calls/settlement.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { createCalls } from '../../store/calls.ts';
@@ -33,12 +33,12 @@ const store = interceptStore(direct, (_name, run) => {
 });
 const [ledger, accounts] = [createLedger(store, fail, 0), createAccounts(store)];
 const answers = createPendingAnswers(store, lease, fail);
-const settling = createSettling({
+const settling = createSettlement({
   workflow: { result: () => Promise.reject(new Error('not found')) },
   ledger,
   results: createResults(store, createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
   answers,
-  owed: createUndelivered({ store, ledger, accounts }),
+  undelivered: createUndelivered({ store, ledger, accounts }),
   handOver: () => undefined,
   log: pino({ level: 'silent' }),
 });
@@ -64,15 +64,15 @@ const held = await ledger.reserve({
 });
 if (held.status !== 'held') throw new Error(held.status);
 const charge = () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
-const waiting = { hangup: new AbortController().signal, until: Date.now() + 10_000 };
+const waiting = { hangup: new AbortController().signal, deadline: Date.now() + 10_000 };
 const late = new ServiceError('deadline_exceeded');
 
 async function answer() {
-  if (ending === 'given up') return settling.giveUp(call, late, waiting);
+  if (ending === 'given up') return settling.refundUnlessCharged(call, late, waiting);
   const { available } = await charge();
-  if (ending === 'charged and given up') return settling.giveUp(call, late, waiting);
+  if (ending === 'charged and given up') return settling.refundUnlessCharged(call, late, waiting);
   const result = ending === 'answered' ? { output: {} } : { stored: { id: 'expired', pieces: 1 } };
-  return settling.payOut(call, async () => ({ result, available }), waiting);
+  return settling.resultOrRefund(call, async () => ({ result, available }), waiting);
 }
 const answered = await answer();
 if ('output' in answered.ending) {

@@ -128,7 +128,7 @@ for (const [hash, message] of [
   [withCosts('m=8,t=17,p=1'), /^has t=17; at most 16/],
   [withCosts('m=1024,t=1,p=17'), /^has p=17; at most 16/],
   [withCosts('m=262144,t=5,p=1'), /^has m x t = 1310720; at most 1048576/],
-  [withCosts('m=31,t=1,p=4'), /^has m=31; Argon2 takes at least 8 for each of its p=4 lanes/],
+  [withCosts('m=31,t=1,p=4'), /^has m=31; Argon2 requires at least 8 for each of the p=4 lanes/],
   [withCosts('m=8,t=0,p=1'), /^has t=0/],
   [withCosts('m=8,t=1,p=0'), /^has p=0/],
   [`$argon2id$v=18$m=8,t=1,p=1$${SALT}$${TAG}`, /^has v=18/],

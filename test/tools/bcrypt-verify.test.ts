@@ -108,7 +108,7 @@ test('accepts hashes up to work factor 16, and says so when it refuses one', asy
     const [fault] = await faultsOf(tool, { password: 'x', hash: U_U.replace('$05', `$${workFactor}`) });
     t.deepEqual(fault, {
       pointer: '/hash',
-      message: `has the work factor ${workFactor}; at most 16 is verified`,
+      message: `has the work factor ${workFactor}; at most 16 is supported`,
     });
   }
 });

@@ -43,7 +43,7 @@ test('accepts 1,000,000 characters and no more', async (t) => {
 for (const text of ['\ud800', 'a\udc00b', '\udc00\ud800'])
   test(`refuses the lone surrogate in ${JSON.stringify(text)}`, async (t) => {
     t.deepEqual(await faultsOf(tool, { text }), [
-      { pointer: '/text', message: 'holds a lone surrogate, which UTF-8 cannot carry' },
+      { pointer: '/text', message: 'contains a lone surrogate, which UTF-8 cannot encode' },
     ]);
   });
 

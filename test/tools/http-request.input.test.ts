@@ -49,7 +49,7 @@ test('headers that callers may not set are reported at their names, all at once'
 });
 
 test('a lone surrogate is one fault, wherever it occurs', async (t) => {
-  const message = 'holds a lone surrogate, which UTF-8 cannot carry';
+  const message = 'contains a lone surrogate, which UTF-8 cannot encode';
   const faults = (input: Record<string, unknown>) => faultsOf(tool, { url, ...input });
   t.deepEqual(await faults({ url: 'http://example.com/\ud800' }), [{ pointer: '/url', message }]);
   t.deepEqual(
@@ -62,10 +62,10 @@ test('a lone surrogate is one fault, wherever it occurs', async (t) => {
   );
   t.deepEqual(await faults({ headers: { 'X/\ud800': '\ud800' } }), [
     { pointer: '/headers/X~1\ud800', message },
-    { pointer: '/headers/X~1\ud800', message: 'is not the name of a header' },
+    { pointer: '/headers/X~1\ud800', message: 'is not a valid header name' },
   ]);
   t.deepEqual(await faults({ headers: '{"A":"\\ud800"}' }), [
-    { pointer: '/headers', message: `holds "A", which ${message}` },
+    { pointer: '/headers', message: `contains "A", which ${message}` },
   ]);
   t.deepEqual(await faults({ headers: '\ud800' }), [
     { pointer: '/headers', message },

@@ -137,7 +137,9 @@ test('a ping program that hangs is ended, at its timeout or by a cancel', async 
     };
     const input = { host: 'example.com', count: 1, port: 443, timeoutMs: 100 };
     // A program that does not exit after its own wait says nothing about the target.
-    await t.throwsAsync(run(input, { egress, ...soon() }, createEcho(program)), { code: 'deadline_exceeded' });
+    await t.throwsAsync(run(input, { egress, ...soon() }, createEcho(program)), {
+      code: 'deadline_exceeded',
+    });
     await gone();
 
     const cancel = new AbortController();

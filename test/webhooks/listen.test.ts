@@ -108,8 +108,8 @@ test('in production an endpoint on localhost gets no requests; the listen comman
 test('the command reports an error in one line', async (t) => {
   for (const [args, line] of [
     [[], /^--forward URL is missing\n$/],
-    [['--forward', 'here'], /^--forward: "here" is no http or https URL\n$/],
-    [['--forward', 'http://localhost:1/'], /^--url and --key are missing/],
+    [['--forward', 'here'], /^--forward must be an http or https URL, not "here"\n$/],
+    [['--forward', 'http://localhost:1/'], /^no stack runs in DATA_DIR/],
   ] as const) {
     const { child, output } = startListener(t, [...args]);
     const [status] = await once(child, 'close');

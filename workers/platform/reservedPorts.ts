@@ -1,13 +1,13 @@
 /**
- * Adds to `ports` what whoever started this process tells it, over their channel, of ports that are ours: a server that
- * comes back may listen elsewhere than it did.
+ * Adds the ports that the parent process sends over the IPC channel to `ports`: a restarted server may listen on another
+ * port than before.
  */
-export function addToldPorts(ports: number[]): void {
+export function addReservedPorts(ports: number[]): void {
   process.on('message', (message) => {
     if (typeof message !== 'object' || message === null || Reflect.get(message, 'type') !== 'ownPorts')
       return;
-    const told: unknown = Reflect.get(message, 'ports');
-    if (!Array.isArray(told)) return;
-    for (const port of told) if (typeof port === 'number' && !ports.includes(port)) ports.push(port);
+    const received: unknown = Reflect.get(message, 'ports');
+    if (!Array.isArray(received)) return;
+    for (const port of received) if (typeof port === 'number' && !ports.includes(port)) ports.push(port);
   });
 }

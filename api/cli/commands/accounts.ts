@@ -5,7 +5,7 @@ import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
 
-/** More than its owner is shown. */
+/** The operator's view of an account, with fields that owners do not see. */
 const row = (account: Account) => ({
   id: account._id,
   email: account.email,
@@ -19,8 +19,8 @@ const row = (account: Account) => ({
 
 const listAccounts: Command = {
   name: 'accounts list',
-  about: 'Shows the accounts, newest first.',
-  options: { email: { value: 'E', about: 'Only the one with this e-mail address.' }, ...PAGE },
+  about: 'Lists accounts, newest first.',
+  options: { email: { value: 'E', about: 'Only the account with this email address.' }, ...PAGE },
   prepare(values) {
     const [email, page] = [values.optional('email'), pageOf(values)];
     return async ({ lists }) => {
@@ -34,40 +34,44 @@ const showAccount: Command = {
   name: 'accounts show',
   about: 'Shows one account.',
   options: {
-    account: { value: 'ID', about: 'Its id.' },
-    email: { value: 'E', about: "Its owner's e-mail address, instead of the id." },
+    account: { value: 'ID', about: 'Id of the account.' },
+    email: { value: 'E', about: 'Email address of the owner, instead of the id.' },
   },
   prepare(values) {
     const [id, email] = [values.optional('account'), values.optional('email')];
-    if (email !== undefined && id !== undefined) throw new UsageError('give --account or --email, not both');
+    if (email !== undefined && id !== undefined)
+      throw new UsageError('use either --account or --email, not both');
     if (email !== undefined)
       return async ({ accounts }) => {
         const account = await accounts.findByEmail(email);
-        if (account === null) throw new CommandError(`there is no account for ${JSON.stringify(email)}`);
+        if (account === null)
+          throw new CommandError(
+            `there is no account for ${JSON.stringify(email)}; "accounts list" shows all accounts`,
+          );
         return row(account);
       };
-    if (id === undefined) throw new UsageError('--account ID or --email E is missing');
-    return async (books) => row(await requireAccount(books, id));
+    if (id === undefined) throw new UsageError('--account ID or --email E is required');
+    return async (context) => row(await requireAccount(context, id));
   },
 };
 
 const setAccount: Command = {
   name: 'accounts set',
-  about: "Changes an account's settings.",
+  about: 'Changes the settings of an account.',
   options: {
     account: ACCOUNT,
     'monthly-allowance': {
       value: 'N',
-      about: 'Credits granted each month, from this one on.',
+      about: 'Credits granted each month, starting with the current month.',
       required: true,
     },
   },
   prepare(values) {
     const id = values.text('account');
     const monthlyAllowance = values.requiredInteger('monthly-allowance', 0, MAX_CREDITS);
-    return async (books) => {
-      await requireAccount(books, id);
-      return row(await setMonthlyAllowance(books.accounts, id, monthlyAllowance));
+    return async (context) => {
+      await requireAccount(context, id);
+      return row(await setMonthlyAllowance(context.accounts, id, monthlyAllowance));
     };
   },
 };

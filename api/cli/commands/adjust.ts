@@ -7,31 +7,32 @@ import { handOverNow } from '../temporal.ts';
 
 export const adjust: Command = {
   name: 'adjust',
-  about: 'Adds or takes credits. What cannot be taken becomes a shortfall, which suspends the account.',
+  about:
+    'Adds or takes credits. Credits that cannot be taken become a shortfall, which suspends the account.',
   options: {
     account: ACCOUNT,
-    credits: { value: '±N', about: 'Credits to add, or to take when below zero.', required: true },
-    reason: { value: 'R', about: 'Why; kept with the adjustment.', required: true },
+    credits: { value: '±N', about: 'Credits to add; negative: credits to take.', required: true },
+    reason: { value: 'R', about: 'Reason, stored with the adjustment.', required: true },
     reference: {
       value: 'X',
-      about: 'Makes it happen once, however often it is tried. Default: a random one.',
+      about: 'Reference. Repeating a command with the same reference has no effect. Default: a random one.',
     },
   },
   prepare(values) {
     const accountId = values.text('account');
     const amount = values.requiredInteger('credits', -MAX_CREDITS, MAX_CREDITS);
-    if (amount === 0) throw new UsageError('--credits: 0 changes nothing');
+    if (amount === 0) throw new UsageError('--credits must not be 0');
     const reason = values.text('reason');
     const reference = values.optional('reference') ?? randomUUID();
-    return async (books) => {
-      await requireAccount(books, accountId);
+    return async (context) => {
+      await requireAccount(context, accountId);
       const grant = { accountId, type: 'adjustment', amount, reference, reason } as const;
-      const { balance, shortfall, requested } = await books.accounts.grant(grant);
+      const { balance, shortfall, requested } = await context.accounts.grant(grant);
       if (requested !== amount)
         throw new CommandError(
-          `reference ${JSON.stringify(reference)} was used for ${requested} credits; nothing was changed`,
+          `reference ${JSON.stringify(reference)} was used for ${requested} credits; nothing was changed. Use another reference`,
         );
-      await handOverNow(books.env, accountId);
+      await handOverNow(context.env, accountId);
       return { balance, shortfall };
     };
   },

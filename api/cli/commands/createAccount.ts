@@ -2,21 +2,21 @@ import { MAX_CREDITS } from '../../billing/adjustment.ts';
 import { UsageError } from '../arguments.ts';
 import type { Command } from '../command.ts';
 
-/** Longest address that mail can be sent to (RFC 5321, 4.5.3.1.3, without its brackets). */
+/** Maximum length of an email address (RFC 5321, 4.5.3.1.3, without the brackets). */
 const EMAIL_LENGTH = 254;
 const EMAIL = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
 
 export const createAccount: Command = {
   name: 'create-account',
-  about: 'Opens an account with a key for the tools and one for itself; the keys are shown this once.',
+  about: 'Creates an account with one tool key and one account key. The keys are shown only once.',
   options: {
-    email: { value: 'E', about: "Its owner's e-mail address.", required: true },
-    credits: { value: 'N', about: 'Credits it starts with. Default: FREE_CREDITS.' },
+    email: { value: 'E', about: 'Email address of the owner.', required: true },
+    credits: { value: 'N', about: 'Initial credits. Default: FREE_CREDITS.' },
   },
   prepare(values) {
     const email = values.text('email');
     if (!EMAIL.test(email) || email.length > EMAIL_LENGTH)
-      throw new UsageError(`--email: ${JSON.stringify(email)} is no e-mail address`);
+      throw new UsageError(`--email must be an email address, not ${JSON.stringify(email)}`);
     const credits = values.integer('credits', 0, MAX_CREDITS);
     return async ({ env, accounts, apiKeys }) => {
       const account = await accounts.create({ email, credits: credits ?? env.FREE_CREDITS });

@@ -7,13 +7,13 @@ import { handOverNow } from '../temporal.ts';
 
 const listKeys: Command = {
   name: 'keys list',
-  about: "Shows an account's keys, revoked ones included, newest first.",
+  about: 'Lists the keys of an account, newest first, including revoked ones.',
   options: { account: ACCOUNT, ...PAGE },
   prepare(values) {
     const [id, page] = [values.text('account'), pageOf(values)];
-    return async (books) => {
-      await requireAccount(books, id);
-      const { items, nextCursor } = await books.lists.keys(id, page);
+    return async (context) => {
+      await requireAccount(context, id);
+      const { items, nextCursor } = await context.lists.keys(id, page);
       return { items: items.map(keyRow), nextCursor };
     };
   },
@@ -21,13 +21,13 @@ const listKeys: Command = {
 
 const createKey: Command = {
   name: 'keys create',
-  about: 'Creates a key for an account; it is shown this once. Fires api_key.created.',
+  about: 'Creates a key, which is shown only once. Fires api_key.created.',
   options: {
     account: ACCOUNT,
-    name: { value: 'NAME', about: 'What to call it.', required: true },
-    scope: { value: 'tools|account', about: 'What it may do. Default: tools.' },
-    tools: { value: 'A,B,…', about: 'Tools it may call. Default: all.' },
-    expires: { value: 'TIME', about: 'When it stops working (ISO 8601, with offset). Default: never.' },
+    name: { value: 'NAME', about: 'Name of the key.', required: true },
+    scope: { value: 'tools|account', about: 'Scope of the key. Default: tools.' },
+    tools: { value: 'A,B,…', about: 'Tools that the key may call. Default: all.' },
+    expires: { value: 'TIME', about: 'Expiry (ISO 8601 with offset). Default: never.' },
   },
   prepare(values) {
     const id = values.text('account');
@@ -37,10 +37,10 @@ const createKey: Command = {
       tools: values.optional('tools')?.split(',') ?? null,
       expiresAt: values.optional('expires') ?? null,
     });
-    return async (books) => {
-      await requireAccount(books, id);
-      const { row, key } = await books.apiKeys.create(newKey(id, body, books.registry));
-      await handOverNow(books.env, id);
+    return async (context) => {
+      await requireAccount(context, id);
+      const { row, key } = await context.apiKeys.create(newKey(id, body, context.registry));
+      await handOverNow(context.env, id);
       return { ...keyRow(row), key };
     };
   },
@@ -48,14 +48,17 @@ const createKey: Command = {
 
 const revokeKey: Command = {
   name: 'keys revoke',
-  about: 'Revokes a key; it is refused from the next call on. Fires api_key.revoked.',
-  options: { account: ACCOUNT, key: { value: 'ID', about: 'Id of the key (not the key).', required: true } },
+  about: 'Revokes a key permanently, effective from the next request. Fires api_key.revoked.',
+  options: {
+    account: ACCOUNT,
+    key: { value: 'ID', about: 'Id of the key (not the key itself).', required: true },
+  },
   prepare(values) {
     const [id, keyId] = [values.text('account'), values.text('key')];
-    return async (books) => {
-      await requireAccount(books, id);
-      await books.apiKeys.revoke(id, keyId);
-      await handOverNow(books.env, id);
+    return async (context) => {
+      await requireAccount(context, id);
+      await context.apiKeys.revoke(id, keyId);
+      await handOverNow(context.env, id);
       return { revoked: keyId };
     };
   },

@@ -2,22 +2,22 @@ import { loadKeyring } from '../../../store/keyring.ts';
 import { countReferences, rewrapSecrets } from '../../../store/rekey.ts';
 import type { Command } from '../command.ts';
 
-/** Payloads of workflows are kept so long after these have ended, sealed with the key of their time. */
+/** Retention of ended workflows, whose payloads stay encrypted with the key that was current then. */
 const RETENTION_MS = 72 * 3_600_000;
 
 export const rekey: Command = {
   name: 'rekey',
   about:
-    'Seals what lives long with the first key of MASTER_KEYS, and says which older keys are still needed.',
+    'Re-encrypts stored secrets with the first key of MASTER_KEYS and reports which older keys are still needed.',
   options: {},
-  prepare: () => async (books) => {
-    const keyring = loadKeyring(books.env);
-    const rewrapped = await rewrapSecrets(books.store, keyring);
+  prepare: () => async (context) => {
+    const keyring = loadKeyring(context.env);
+    const rewrapped = await rewrapSecrets(context.store, keyring);
     return {
       current: keyring.currentId,
       rewrapped,
       olderKeysNeededUntil: new Date(Date.now() + RETENTION_MS).toISOString(),
-      references: await countReferences(books.store, keyring),
+      references: await countReferences(context.store, keyring),
     };
   },
 };

@@ -3,7 +3,7 @@ import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { WebhookEndpointDoc } from '../../../store/webhookDocs.ts';
 import { webhookRow } from '../../account/rows.ts';
 import { CommandError } from '../addresses.ts';
-import { ACCOUNT, type Books, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
+import { ACCOUNT, type Command, type CommandContext, PAGE, pageOf, requireAccount } from '../command.ts';
 import { withTemporal } from '../temporal.ts';
 
 const WEBHOOK = { value: 'ID', about: 'Id of the webhook endpoint.', required: true } as const;
@@ -11,16 +11,16 @@ const WEBHOOK = { value: 'ID', about: 'Id of the webhook endpoint.', required: t
 const DONE_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 
-async function requireEndpoint({ store }: Books, id: string): Promise<WebhookEndpointDoc> {
+async function requireEndpoint({ store }: CommandContext, id: string): Promise<WebhookEndpointDoc> {
   const row = await store.webhookEndpoints.findOne({ _id: id });
   if (row === null) throw new CommandError(`there is no webhook endpoint ${JSON.stringify(id)}`);
   return row;
 }
 
 /** Waits until the endpoint's workflow has done what it was asked for. */
-async function untilDone(books: Books, id: string, isDone: (row: WebhookEndpointDoc) => boolean) {
+async function untilDone(context: CommandContext, id: string, isDone: (row: WebhookEndpointDoc) => boolean) {
   for (const end = Date.now() + DONE_WITHIN_MS; Date.now() < end; await sleep(LOOK_EVERY_MS)) {
-    const row = await requireEndpoint(books, id);
+    const row = await requireEndpoint(context, id);
     if (isDone(row)) return webhookRow(row);
   }
   throw new CommandError('it was asked for, but nobody has done it yet: does an orchestrator run?');
@@ -34,9 +34,9 @@ const listWebhooks: Command = {
   options: { account: ACCOUNT, ...PAGE },
   prepare(values) {
     const [id, page] = [values.text('account'), pageOf(values)];
-    return async (books) => {
-      await requireAccount(books, id);
-      const { items, nextCursor } = await books.lists.webhooks(id, page);
+    return async (context) => {
+      await requireAccount(context, id);
+      const { items, nextCursor } = await context.lists.webhooks(id, page);
       return { items: items.map(webhookRow), nextCursor };
     };
   },
@@ -48,9 +48,9 @@ const enableWebhook: Command = {
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
-    return async (books) => {
-      const { epoch } = await requireEndpoint(books, id);
-      await withTemporal(books.env, (client) =>
+    return async (context) => {
+      const { epoch } = await requireEndpoint(context, id);
+      await withTemporal(context.env, (client) =>
         client.workflow.startUpdateWithStart('enable', {
           waitForStage: 'ACCEPTED',
           startWorkflowOperation: new WithStartWorkflowOperation('webhookEndpoint', {
@@ -59,7 +59,7 @@ const enableWebhook: Command = {
           }),
         }),
       );
-      return untilDone(books, id, (row) => row.epoch > epoch);
+      return untilDone(context, id, (row) => row.epoch > epoch);
     };
   },
 };
@@ -70,16 +70,16 @@ const disableWebhook: Command = {
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
-    return async (books) => {
-      await requireEndpoint(books, id);
-      await withTemporal(books.env, (client) =>
+    return async (context) => {
+      await requireEndpoint(context, id);
+      await withTemporal(context.env, (client) =>
         client.workflow.signalWithStart('webhookEndpoint', {
           ...workflow(id),
           signal: 'disable',
           signalArgs: [],
         }),
       );
-      return untilDone(books, id, ({ state }) => state === 'disabled');
+      return untilDone(context, id, ({ state }) => state === 'disabled');
     };
   },
 };
@@ -90,10 +90,10 @@ const deleteWebhook: Command = {
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
-    return async (books) => {
-      await requireEndpoint(books, id);
-      await books.store.webhookEndpoints.deleteOne({ _id: id });
-      await withTemporal(books.env, (client) =>
+    return async (context) => {
+      await requireEndpoint(context, id);
+      await context.store.webhookEndpoints.deleteOne({ _id: id });
+      await withTemporal(context.env, (client) =>
         client.workflow.signalWithStart('webhookEndpoint', {
           ...workflow(id),
           signal: 'wake',

@@ -14,9 +14,9 @@ import type { HandOver } from '../../webhooks/startDispatch.ts';
 import { referenceOf } from '../formReference.ts';
 import {
   attempt,
-  type Desk,
   formsMayLeadTo,
   goTo,
+  type PageRouter,
   type Submission,
   sendPage,
   type Visit,
@@ -37,25 +37,25 @@ interface Dependencies {
   lists: Lists;
   payments: Payments;
   handOver: HandOver;
-  /** Counts what an account does too often; null: nothing is counted. */
+  /** Takes a token from a bucket; null if rate limits are off. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
-  /** Null where it is not set up. */
+  /** Null if Stripe is not configured. */
   stripe: StripeService | null;
   env: Pick<Env, 'CREDIT_PACKS' | 'NODE_ENV' | 'PUBLIC_URL'>;
 }
 
 const ROWS = 50;
-/** Stripe limits how often we ask it, for all owners together. */
+/** Checkouts per account, because Stripe limits the requests of all accounts together. */
 const CHECKOUTS = { rate: 10 / 60, burst: 10 };
 const STRIPE_CHECKOUT = 'https://checkout.stripe.com';
 
-/** One pack, once. */
+/** A pack to buy, with the idempotency reference of the form. */
 interface Choice {
   pack: Pack;
   reference: string;
 }
 
-/** Lines of the statement among which a purchase that was just made is looked for. */
+/** Newest entries that are searched for the settlement of a shortfall. */
 const NEWEST_LINES = { limit: 100 };
 
 const isOutcome = (text: string): text is Outcome => Object.hasOwn(OUTCOMES, text);
@@ -63,12 +63,12 @@ const isOutcome = (text: string): text is Outcome => Object.hasOwn(OUTCOMES, tex
 function sellingOf({ stripe, env }: Pick<Dependencies, 'stripe' | 'env'>): Selling {
   const packs = env.CREDIT_PACKS;
   if (stripe !== null) return { by: 'stripe', packs };
-  // Whoever can sign up could help themselves.
+  // In production, test payments would give free credits to everyone.
   return env.NODE_ENV === 'production' ? null : { by: 'test', packs };
 }
 
-/** What an account has, was granted and bought, and the way to buy more. */
-export function creditPages(desk: Desk, deps: Dependencies): void {
+/** Registers the pages that show credits and purchases and sell packs. */
+export function creditPages(pageRouter: PageRouter, deps: Dependencies): void {
   const { lists, payments, handOver, takeToken, stripe, env } = deps;
   const selling = sellingOf(deps);
 
@@ -83,7 +83,7 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     return creditsPage({ viewer, account, grants, purchases, selling, reference: randomUUID(), ...more });
   }
 
-  /** Credits of the newest purchase that settled the account's shortfall. */
+  /** Credits of the newest purchase that were used to settle the account's shortfall. */
   async function settledOf(accountId: string): Promise<number> {
     const [purchases, lines] = await Promise.all([
       payments.list(accountId, 1),
@@ -95,14 +95,14 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     return line === undefined ? 0 : -line.amount;
   }
 
-  /** @throws ServiceError invalid_input: not on sale, or not from our page; not_found: not sold in this way */
+  /** @throws ServiceError invalid_input: unknown pack or invalid reference; not_found: another payment method is configured */
   function choiceOf(by: 'stripe' | 'test', fields: URLSearchParams): Choice {
     if (selling?.by !== by) throw new ServiceError('not_found');
     const pack = selling.packs.find(({ credits }) => String(credits) === fields.get('pack'));
-    if (pack === undefined) throw invalidInput([{ pointer: '/pack', message: 'is not on sale' }]);
+    if (pack === undefined) throw invalidInput([{ pointer: '/pack', message: 'is not available' }]);
     const reference = referenceOf(fields);
     if (reference === null)
-      throw invalidInput([{ pointer: '/pack', message: 'has to be chosen on this page' }]);
+      throw invalidInput([{ pointer: '/pack', message: 'must be selected on this page' }]);
     return { pack, reference };
   }
 
@@ -110,7 +110,7 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     const taken = await takeToken?.(`checkout:${account._id}`, CHECKOUTS);
     if (taken?.allowed === false)
       throw new ServiceError('rate_limited', {
-        detail: 'At most ten checkouts a minute.',
+        detail: 'At most 10 checkouts per minute. Try again later.',
         retryAfter: taken.retryAfterSeconds,
       });
     const back = (outcome: Outcome) => `${env.PUBLIC_URL ?? ownOrigin(ctx)}${CREDITS_PATH}?done=${outcome}`;
@@ -126,7 +126,7 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
   const startTest = ({ pack, reference }: Choice): string =>
     `${TEST_CHECKOUT_PATH}?${new URLSearchParams({ pack: String(pack.credits), reference })}`;
 
-  desk.get(CREDITS_PATH, async (visit) => {
+  pageRouter.get(CREDITS_PATH, async (visit) => {
     const done = single(visit.ctx, 'done');
     const { _id } = visit.viewer.account;
     const more = isOutcome(done)
@@ -146,16 +146,16 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
     };
     await attempt(ctx, start, (failure) => page(visit, { failure }));
   };
-  desk.post(`${CREDITS_PATH}/buy`, buy, { page: () => CREDITS_PATH });
+  pageRouter.post(`${CREDITS_PATH}/buy`, buy, { page: () => CREDITS_PATH });
 
-  desk.get(TEST_CHECKOUT_PATH, async (visit) => {
+  pageRouter.get(TEST_CHECKOUT_PATH, async (visit) => {
     const { ctx, viewer } = visit;
     const show = async () =>
       sendPage(ctx, testCheckoutPage({ viewer, ...choiceOf('test', new URLSearchParams(ctx.querystring)) }));
     await attempt(ctx, show, (failure) => page(visit, { failure }));
   });
 
-  desk.post(TEST_CHECKOUT_PATH, async (visit) => {
+  pageRouter.post(TEST_CHECKOUT_PATH, async (visit) => {
     const { ctx, viewer, form } = visit;
     const pay = async () => {
       const { pack, reference } = choiceOf('test', form);
@@ -165,7 +165,12 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
       const fact = { kind: 'paid', accountId, credits, amount, test: true } as const;
       const { status } = await payments.record({ paymentId, source: paymentId, currency, fact });
       if (status === 'mismatch')
-        throw invalidInput([{ pointer: '/pack', message: 'was bought already, and it was another one' }]);
+        throw invalidInput([
+          {
+            pointer: '/pack',
+            message: 'does not match this checkout, which was already used for another pack',
+          },
+        ]);
       handOver(accountId);
       goTo(ctx, `${CREDITS_PATH}?done=bought`);
     };

@@ -5,7 +5,7 @@ import { eventRows } from '../../account/eventRows.ts';
 import type { Context } from '../../http/context.ts';
 import { createValidator, type Validate } from '../../http/validator.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
-import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from '../pageRouter.ts';
+import { attempt, goTo, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
 import { EVENTS_PATH, type EventQuery, eventsHref, eventsPage, RESEND_PATH } from '../pages/eventsPage.ts';
 import { ALL_ENDPOINTS, cursorOf, pageOf, single } from '../query.ts';
 
@@ -18,14 +18,14 @@ type EventsQuery = NonNullable<NonNullable<typeof listEvents.types>['query']>;
 
 const queryOf = (ctx: Context): EventQuery => ({ event: single(ctx, 'event'), state: single(ctx, 'state') });
 
-/** How many deliveries the address says were queued again. */
+/** The number of resent deliveries in the query, set by the redirect after a resend. */
 function resentOf(ctx: Context): number | null {
   const resent = single(ctx, 'resent');
   return /^\d{1,9}$/.test(resent) ? Number(resent) : null;
 }
 
-/** Events and their deliveries; sending one again is what the Account API does. */
-export function eventPages(desk: Desk, { lists, webhooks }: Dependencies): void {
+/** Registers the pages that list events and resend deliveries. */
+export function eventPages(pageRouter: PageRouter, { lists, webhooks }: Dependencies): void {
   const compile = createValidator();
   const validate: Validate<EventsQuery> = compile<EventsQuery>(
     listEvents.query ?? { type: 'object', properties: {}, required: [], additionalProperties: false },
@@ -55,7 +55,7 @@ export function eventPages(desk: Desk, { lists, webhooks }: Dependencies): void 
     });
   }
 
-  desk.get(EVENTS_PATH, async (visit) => {
+  pageRouter.get(EVENTS_PATH, async (visit) => {
     const { ctx, viewer } = visit;
     const show = async () => sendPage(ctx, await list(visit, { resent: resentOf(ctx) }));
     await attempt(ctx, show, (failure) =>
@@ -82,5 +82,5 @@ export function eventPages(desk: Desk, { lists, webhooks }: Dependencies): void 
     };
     await attempt(ctx, resend, (failure) => list(visit, { failure }));
   };
-  desk.post(RESEND_PATH, resendOne, { page: () => EVENTS_PATH });
+  pageRouter.post(RESEND_PATH, resendOne, { page: () => EVENTS_PATH });
 }

@@ -6,7 +6,7 @@ import { isDuplicate } from '../../../store/mongo.ts';
 import type { Keys } from '../../account/keyService.ts';
 import { createValidator } from '../../http/validator.ts';
 import { referenceOf } from '../formReference.ts';
-import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from '../pageRouter.ts';
+import { attempt, goTo, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
 import { KEYS_PATH, type KeyDraft, keysPage, NO_DRAFT } from '../pages/keysPage.ts';
 import { pageOf, single } from '../query.ts';
 
@@ -22,7 +22,7 @@ const draftOf = (form: URLSearchParams): KeyDraft => ({
   expires: form.get('expiresAt') ?? '',
 });
 
-/** The form's words as the body of the Account API, which then says what is wrong with them. */
+/** Converts the form to the body of the Account API, whose schema validates it. */
 const asBody = ({ name, scope, tools, expires }: KeyDraft): Record<string, unknown> => ({
   name,
   scopes: scope === '' ? [] : [scope],
@@ -30,7 +30,7 @@ const asBody = ({ name, scope, tools, expires }: KeyDraft): Record<string, unkno
   expiresAt: expires === '' ? null : `${expires}T23:59:59Z`,
 });
 
-export function keyPages(desk: Desk, { keys, registry }: Dependencies): void {
+export function keyPages(pageRouter: PageRouter, { keys, registry }: Dependencies): void {
   const validate = createValidator()<NewKeyBody>(newKeyBody);
   const toolNames = [...registry.keys()];
 
@@ -42,11 +42,11 @@ export function keyPages(desk: Desk, { keys, registry }: Dependencies): void {
     return keysPage({ viewer, keys: rows, cursor, toolNames, draft: NO_DRAFT, reference, ...more });
   }
 
-  desk.get(KEYS_PATH, async (visit) =>
+  pageRouter.get(KEYS_PATH, async (visit) =>
     sendPage(visit.ctx, await page(visit, { again: single(visit.ctx, 'done') === 'again' })),
   );
 
-  desk.post(KEYS_PATH, async (visit) => {
+  pageRouter.post(KEYS_PATH, async (visit) => {
     const { ctx, viewer, form } = visit;
     const draft = draftOf(form);
     const id = `key_${referenceOf(form) ?? randomUUID()}`;
@@ -66,5 +66,5 @@ export function keyPages(desk: Desk, { keys, registry }: Dependencies): void {
     await keys.revoke(viewer.account._id, id);
     goTo(ctx, KEYS_PATH);
   };
-  desk.post(`${KEYS_PATH}/:id/revoke`, revoke, { page: () => KEYS_PATH });
+  pageRouter.post(`${KEYS_PATH}/:id/revoke`, revoke, { page: () => KEYS_PATH });
 }

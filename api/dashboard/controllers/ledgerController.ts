@@ -3,19 +3,19 @@ import type { AccountAudit } from '../../../store/audit.ts';
 import type { Lists } from '../../../store/lists.ts';
 import { statement } from '../../account/ledgerRoutes.ts';
 import { entryRow } from '../../account/rows.ts';
-import { STALLED_MS } from '../../http/operation.ts';
-import { type Desk, sendPage, type Visit } from '../pageRouter.ts';
+import { STALL_TIMEOUT_MS } from '../../http/operation.ts';
+import { type PageRouter, sendPage, type Visit } from '../pageRouter.ts';
 import { AUDIT_PATH, LEDGER_PATH, ledgerPage } from '../pages/ledgerPage.ts';
 import { pageOf } from '../query.ts';
 
 interface Dependencies {
   lists: Lists;
-  /** Recomputes an account from its books; null: there is none. */
+  /** Recomputes an account from its ledger entries; null if the account does not exist. */
   auditAccount(accountId: string): Promise<AccountAudit | null>;
 }
 
-/** The statement in pages and as a file, and what it adds up to. */
-export function ledgerPages(desk: Desk, { lists, auditAccount }: Dependencies): void {
+/** Registers the pages of the statement, its CSV file and its audit. */
+export function ledgerPages(pageRouter: PageRouter, { lists, auditAccount }: Dependencies): void {
   async function show({ ctx, viewer }: Visit, audit?: AccountAudit): Promise<void> {
     const page = pageOf(ctx);
     const { items, nextCursor } = await lists.entries(viewer.account._id, page);
@@ -23,18 +23,18 @@ export function ledgerPages(desk: Desk, { lists, auditAccount }: Dependencies): 
     sendPage(ctx, ledgerPage({ viewer, entries, cursor: page.cursor, ...(audit && { audit }) }));
   }
 
-  desk.get(LEDGER_PATH, (visit) => show(visit));
+  pageRouter.get(LEDGER_PATH, (visit) => show(visit));
 
   const recompute = async (visit: Visit) => {
     const audit = await auditAccount(visit.viewer.account._id);
     await show(visit, audit ?? undefined);
   };
-  desk.post(AUDIT_PATH, recompute, { page: () => LEDGER_PATH });
+  pageRouter.post(AUDIT_PATH, recompute, { page: () => LEDGER_PATH });
 
-  desk.get('/dashboard/ledger/statement.csv', async ({ ctx, viewer }) => {
+  pageRouter.get('/dashboard/ledger/statement.csv', async ({ ctx, viewer }) => {
     ctx.attachment('ledger.csv');
     ctx.type = 'text/csv';
-    ctx.res.setTimeout(STALLED_MS);
+    ctx.res.setTimeout(STALL_TIMEOUT_MS);
     ctx.body = Readable.from(statement(await lists.statement(viewer.account._id)));
   });
 }

@@ -9,7 +9,7 @@ import { setMonthlyAllowance } from '../../billing/allowance.ts';
 import type { HandOver } from '../../webhooks/startDispatch.ts';
 import type { Failure } from '../components/alert.ts';
 import { fieldNumber } from '../number.ts';
-import { attempt, type Desk, goTo, sendPage, type Visit } from '../pageRouter.ts';
+import { attempt, goTo, type PageRouter, sendPage, type Visit } from '../pageRouter.ts';
 import {
   type AccountPage,
   accountPath,
@@ -34,16 +34,16 @@ const EMPTY = { amount: '', reason: '' };
 
 const isDone = (text: string): text is Done => Object.hasOwn(DONE, text);
 
-/** What adds may be written with its sign. */
+/** Parses a number of credits, which may have a leading `+`. */
 const credits = (text: string): number => fieldNumber(text.replace(/^\+/, ''));
 
-/** To everybody else these pages are not there. @throws ServiceError not_found */
+/** Hides the page from owners. @throws ServiceError not_found */
 function requireOperator({ viewer }: Visit): void {
   if (viewer.user.role !== 'operator') throw new ServiceError('not_found');
 }
 
-/** Every account, what it has and a change of that; and whether the pools are there. */
-export function operatorPages(desk: Desk, deps: Dependencies): void {
+/** Registers the operator's pages: accounts, adjustments, allowances and the readiness of the pools. */
+export function operatorPages(pageRouter: PageRouter, deps: Dependencies): void {
   const { lists, accounts, readiness, env } = deps;
 
   async function account(
@@ -63,7 +63,7 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
     });
   }
 
-  desk.get(OPERATOR_PATH, async (visit) => {
+  pageRouter.get(OPERATOR_PATH, async (visit) => {
     requireOperator(visit);
     const { ctx, viewer } = visit;
     const page = pageOf(ctx);
@@ -79,13 +79,13 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
     );
   });
 
-  desk.get(ACCOUNT, async (visit) => {
+  pageRouter.get(ACCOUNT, async (visit) => {
     requireOperator(visit);
     const done = single(visit.ctx, 'done');
     sendPage(visit.ctx, await account(visit, isDone(done) ? { done } : {}));
   });
 
-  desk.post(ACCOUNT, async (visit) => {
+  pageRouter.post(ACCOUNT, async (visit) => {
     requireOperator(visit);
     const { ctx, id, form } = visit;
     const draft = { amount: form.get('amount') ?? '', reason: form.get('reason') ?? '' };
@@ -98,12 +98,12 @@ export function operatorPages(desk: Desk, deps: Dependencies): void {
     await attempt(ctx, apply, (failure) => account(visit, { draft, failure }));
   });
 
-  desk.get(`${ACCOUNT}/allowance`, async (visit) => {
+  pageRouter.get(`${ACCOUNT}/allowance`, async (visit) => {
     requireOperator(visit);
     goTo(visit.ctx, accountPath(visit.id));
   });
 
-  desk.post(`${ACCOUNT}/allowance`, async (visit) => {
+  pageRouter.post(`${ACCOUNT}/allowance`, async (visit) => {
     requireOperator(visit);
     const { ctx, id, form } = visit;
     const monthlyAllowance = form.get('monthlyAllowance') ?? '';

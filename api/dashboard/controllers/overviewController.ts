@@ -1,7 +1,7 @@
 import type { Lists } from '../../../store/lists.ts';
 import type { DayOfTool } from '../../../store/mongo.ts';
 import { accountRow } from '../../account/rows.ts';
-import { type Desk, HOME, sendPage } from '../pageRouter.ts';
+import { HOME, type PageRouter, sendPage } from '../pageRouter.ts';
 import { overviewPage } from '../pages/overviewPage.ts';
 
 interface Dependencies {
@@ -9,8 +9,8 @@ interface Dependencies {
   usageOf(accountId: string): Promise<DayOfTool[]>;
 }
 
-export function overviewPages(desk: Desk, { lists, usageOf }: Dependencies): void {
-  desk.get(HOME, async ({ ctx, viewer }) => {
+export function overviewPages(pageRouter: PageRouter, { lists, usageOf }: Dependencies): void {
+  pageRouter.get(HOME, async ({ ctx, viewer }) => {
     const now = new Date();
     const accountId = viewer.account._id;
     const [usage, keys] = await Promise.all([usageOf(accountId), lists.keys(accountId, { limit: 1 })]);

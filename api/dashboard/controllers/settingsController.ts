@@ -1,26 +1,26 @@
 import { ServiceError } from '../../../schemas/errors.ts';
 import type { Auth } from '../../auth/auth.ts';
-import type { AskAuth } from '../../auth/authRoutes.ts';
-import { type Again, assertNoFault, codeOf, refusalOf, withinLimits } from '../authRefusal.ts';
-import { type Desk, goTo, type Submission, sendPage, type Visit } from '../pageRouter.ts';
+import type { ForwardToAuth } from '../../auth/authRoutes.ts';
+import { assertNoFault, codeOf, refusalOf, type ShowForm, withinLimits } from '../authRefusal.ts';
+import { goTo, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
 import { type SettingsNews, settingsPage } from '../pages/settingsPage.ts';
 import { single } from '../query.ts';
 
 interface Dependencies {
-  askAuth: AskAuth;
+  forwardToAuth: ForwardToAuth;
   auth: Pick<Auth, 'sessions' | 'endSession' | 'endOtherSessions'>;
 }
 
 const SETTINGS = '/dashboard/settings';
 const NEWS: readonly SettingsNews[] = ['password', 'session', 'sessions'];
 
-/** Who is signed in, the change of their password, and where else they are signed in. */
-export function settingsPages(desk: Desk, { askAuth, auth }: Dependencies): void {
+/** Registers the settings: change of password and list of sessions. */
+export function settingsPages(pageRouter: PageRouter, { forwardToAuth, auth }: Dependencies): void {
   async function page({ viewer }: Visit, more: Partial<Parameters<typeof settingsPage>[0]> = {}) {
     return settingsPage({ viewer, sessions: await auth.sessions(viewer.user.id), ...more });
   }
 
-  desk.get(SETTINGS, async (visit) => {
+  pageRouter.get(SETTINGS, async (visit) => {
     const news = NEWS.find((it) => it === single(visit.ctx, 'changed')) ?? null;
     sendPage(visit.ctx, await page(visit, { news }));
   });
@@ -29,20 +29,21 @@ export function settingsPages(desk: Desk, { askAuth, auth }: Dependencies): void
 
   const changePassword = async (visit: Submission) => {
     const { ctx, form } = visit;
-    const again: Again = async (status, failure) => sendPage(ctx, await page(visit, { failure }), status);
+    const showForm: ShowForm = async (status, failure) =>
+      sendPage(ctx, await page(visit, { failure }), status);
     const step = async () => {
       const [currentPassword, newPassword] = [
         form.get('currentPassword') ?? '',
         form.get('newPassword') ?? '',
       ];
       const body = { currentPassword, newPassword, revokeOtherSessions: true };
-      const response = await askAuth(ctx, 'change-password', { body });
+      const response = await forwardToAuth(ctx, 'change-password', { body });
       assertNoFault(response, 'change-password');
-      if (!response.ok) return again(422, refusalOf(await codeOf(response)));
+      if (!response.ok) return showForm(422, refusalOf(await codeOf(response)));
       ctx.append('Set-Cookie', response.headers.getSetCookie());
       goTo(ctx, `${SETTINGS}?changed=password`);
     };
-    await withinLimits(ctx, step, again);
+    await withinLimits(ctx, step, showForm);
   };
 
   const endOthers = async ({ ctx, viewer }: Submission) => {
@@ -55,7 +56,7 @@ export function settingsPages(desk: Desk, { askAuth, auth }: Dependencies): void
     goTo(ctx, `${SETTINGS}?changed=session`);
   };
 
-  desk.post(`${SETTINGS}/password`, changePassword, onSettings);
-  desk.post(`${SETTINGS}/sessions/end-others`, endOthers, onSettings);
-  desk.post(`${SETTINGS}/sessions/:id/end`, endOne, onSettings);
+  pageRouter.post(`${SETTINGS}/password`, changePassword, onSettings);
+  pageRouter.post(`${SETTINGS}/sessions/end-others`, endOthers, onSettings);
+  pageRouter.post(`${SETTINGS}/sessions/:id/end`, endOne, onSettings);
 }

@@ -5,29 +5,32 @@ import type { Registry } from '../../../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
 import type { Accounts } from '../../../store/accounts.ts';
 import { deliver } from '../../calls/deliver.ts';
-import type { ToolCalls } from '../../calls/toolCalls.ts';
+import type { ToolCallService } from '../../calls/toolCallService.ts';
 import { DEFAULT_BODY_BYTES } from '../../calls/toolRoutes.ts';
 import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
 import { referenceOf } from '../formReference.ts';
-import { attempt, type Desk, type Submission, sendPage, type Visit } from '../pageRouter.ts';
+import { attempt, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
 import { ATTEMPT_ID, type Tried, toolPage } from '../pages/toolPage.ts';
 import { toolsPage } from '../pages/toolsPage.ts';
 import { toolInput } from '../toolForm.ts';
 
 interface Dependencies {
   registry: Registry;
-  toolCalls: ToolCalls;
+  toolCallService: ToolCallService;
   accounts: Accounts;
   env: Pick<Env, 'PUBLIC_URL'>;
 }
 
 const PATH = '/dashboard/tools';
-/** A form writes a byte as up to three characters. */
+/** Percent-encoding triples the size of a byte. */
 const FORM_GROWTH = 3;
 
-/** Tools and their forms. A try is a call like any other; it only comes without a key. */
-export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: Dependencies): void {
+/** Registers the pages of the tools. A run from a form is an ordinary call without an API key. */
+export function toolPages(
+  pageRouter: PageRouter,
+  { registry, toolCallService, accounts, env }: Dependencies,
+): void {
   const tools = [...registry.values()];
   const baseUrlOf = (ctx: Context) => env.PUBLIC_URL ?? ownOrigin(ctx) ?? '';
 
@@ -36,7 +39,7 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
     tool: ToolDefinition,
     more: Pick<Parameters<typeof toolPage>[0], 'input' | 'failure' | 'tried'>,
   ): Promise<string> {
-    // Asked for again: a try has changed it.
+    // Read again, because a run has changed it.
     const { balance, reserved } = (await accounts.find(viewer.account._id)) ?? viewer.account;
     const available = balance - reserved;
     return toolPage({ viewer, tool, available, baseUrl: baseUrlOf(ctx), attemptId: randomUUID(), ...more });
@@ -50,28 +53,28 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
     const { caller, requestId } = ctx.state;
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
-    toolCalls.authorize(caller, tool);
+    toolCallService.authorize(caller, tool);
     const attemptId = referenceOf(form, ATTEMPT_ID);
-    const called = await toolCalls.run({
+    const outcome = await toolCallService.run({
       caller,
       tool,
-      input: toolCalls.validate(tool, toolInput(tool, form)),
-      // What has secrets is never kept, so there a form that is sent twice is two calls.
+      input: toolCallService.validate(tool, toolInput(tool, form)),
+      // Calls with secret fields are not replayable, so a form that is submitted twice runs twice.
       idempotencyKey: attemptId !== null && secretFields(tool).length === 0 ? `try-${attemptId}` : null,
       requestId,
       hangup: hangup.signal,
       max: Number.POSITIVE_INFINITY,
     });
-    const { ending, charged, replayed } = called;
+    const { ending, charged, replayed } = outcome;
     if ('error' in ending) throw ending.error;
-    await deliver(ctx.res, called, () => {
+    await deliver(ctx.res, outcome, () => {
       const output: unknown = JSON.parse(ending.output.toString());
-      if (!isRecord(output)) throw new TypeError('a tool answers an object');
+      if (!isRecord(output)) throw new TypeError('the output of a tool must be an object');
       return show({ output, charged, replayed });
     });
   }
 
-  desk.get(PATH, async ({ ctx, viewer }) => sendPage(ctx, toolsPage({ viewer, tools })));
+  pageRouter.get(PATH, async ({ ctx, viewer }) => sendPage(ctx, toolsPage({ viewer, tools })));
 
   for (const tool of tools) {
     const path = `${PATH}/${tool.name}`;
@@ -79,11 +82,11 @@ export function toolPages(desk: Desk, { registry, toolCalls, accounts, env }: De
     const withoutSecrets = (input: Record<string, unknown>) =>
       Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
 
-    desk.get(path, async (visit) =>
+    pageRouter.get(path, async (visit) =>
       sendPage(visit.ctx, await page(visit, tool, { input: tool.examples[0]?.input ?? {} })),
     );
 
-    desk.post(
+    pageRouter.post(
       path,
       async (submission) => {
         const input = withoutSecrets(toolInput(tool, submission.form));

@@ -12,7 +12,7 @@ import type { Context } from '../../http/context.ts';
 import { createValidator } from '../../http/validator.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
 import { referenceOf } from '../formReference.ts';
-import { attempt, type Desk, goTo, type Submission, sendPage, type Visit } from '../pageRouter.ts';
+import { attempt, goTo, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
 import { type Done, RESEND_HOURS, webhookPage } from '../pages/webhookPage.ts';
 import {
   WEBHOOKS_NEWS,
@@ -29,7 +29,7 @@ interface Dependencies {
 }
 
 const HOUR_MS = 3_600_000;
-/** Tests come to every endpoint and are not chosen. */
+/** Selectable kinds of event. Tests are sent to every endpoint. */
 const CHOICES = EVENT_KINDS.filter((kind) => kind !== 'webhook.test');
 const ALL_EVENTS = { url: '', events: CHOICES };
 
@@ -40,10 +40,10 @@ const draftOf = (form: URLSearchParams): WebhookDraft => ({
   events: form.getAll('events'),
 });
 
-/** Every choice ticked means every kind, also those to come. */
-const wantsAll = ({ events }: WebhookDraft): boolean => CHOICES.every((kind) => events.includes(kind));
+/** Selecting every kind also subscribes to kinds that are added later. */
+const selectsAll = ({ events }: WebhookDraft): boolean => CHOICES.every((kind) => events.includes(kind));
 
-/** What was done, in the address of the page that says it; a secret never is. */
+/** Encodes the result of an action in the query of the redirect. Secrets are never encoded. */
 function asQuery(done: Exclude<Done, { secret: string }>): Record<string, string> {
   switch (done.kind) {
     case 'tested':
@@ -55,7 +55,7 @@ function asQuery(done: Exclude<Done, { secret: string }>): Record<string, string
   }
 }
 
-/** The other way round; an address that says anything else says nothing. */
+/** Decodes the result of an action from the query; null if it is absent or invalid. */
 function doneOf(ctx: Context, attempts: readonly AttemptRow[]): Done | null {
   const attempt = attempts.find(({ id }) => id === single(ctx, 'tested'));
   if (attempt !== undefined) return { kind: 'tested', attempt };
@@ -65,8 +65,8 @@ function doneOf(ctx: Context, attempts: readonly AttemptRow[]): Done | null {
   return kind === undefined ? null : { kind };
 }
 
-/** The forms for webhook endpoints: what they do is what the Account API does. */
-export function webhookPages(desk: Desk, { webhooks }: Dependencies): void {
+/** Registers the pages that manage webhook endpoints. */
+export function webhookPages(pageRouter: PageRouter, { webhooks }: Dependencies): void {
   const compile = createValidator();
   const validateNew = compile<NewWebhookBody>(newWebhookBody);
   const validateChange = compile<WebhookChangeBody>(webhookChangeBody);
@@ -94,8 +94,8 @@ export function webhookPages(desk: Desk, { webhooks }: Dependencies): void {
   const onEndpoint = { page: (id: string) => webhookPath({ id }) };
 
   /**
-   * A form on an endpoint's page: what it did, or why not, stands on that page. It is another request, so that a reload
-   * does nothing twice; only a secret is shown in the answer itself, since it is nowhere else.
+   * Registers a form of an endpoint's page. The result is shown after a redirect, so that a reload does not repeat the
+   * action. Only a secret is shown in the response itself, because it is not stored in readable form.
    */
   const action = (name: string, act: (submission: Submission) => Promise<Done>) => {
     const handle = async (submission: Submission) => {
@@ -106,24 +106,24 @@ export function webhookPages(desk: Desk, { webhooks }: Dependencies): void {
         if ('secret' in done) sendPage(ctx, await one(submission, id, { done }));
         else goTo(ctx, `${webhookPath({ id })}?${new URLSearchParams(asQuery(done))}`);
       };
-      const kept = name === 'change' ? { draft: draftOf(form) } : {};
-      await attempt(ctx, run, (failure) => one(submission, id, { failure, ...kept }));
+      const entered = name === 'change' ? { draft: draftOf(form) } : {};
+      await attempt(ctx, run, (failure) => one(submission, id, { failure, ...entered }));
     };
-    desk.post(`${WEBHOOKS_PATH}/:id/${name}`, handle, onEndpoint);
+    pageRouter.post(`${WEBHOOKS_PATH}/:id/${name}`, handle, onEndpoint);
   };
 
-  desk.get(WEBHOOKS_PATH, async (visit) => {
+  pageRouter.get(WEBHOOKS_PATH, async (visit) => {
     const done = single(visit.ctx, 'done');
     sendPage(visit.ctx, await list(visit, { news: isNews(done) ? done : null }));
   });
 
-  desk.post(WEBHOOKS_PATH, async (visit) => {
+  pageRouter.post(WEBHOOKS_PATH, async (visit) => {
     const { ctx, viewer, form } = visit;
     const draft = draftOf(form);
     const { url, events } = draft;
     const id = `whe_${referenceOf(form) ?? randomUUID()}`;
     const create = async () => {
-      const body = validateNew({ url, ...(!wantsAll(draft) && { events }) });
+      const body = validateNew({ url, ...(!selectsAll(draft) && { events }) });
       try {
         const { secret } = await webhooks.create(viewer.account._id, body, id);
         sendPage(ctx, await one(visit, id, { done: { kind: 'made', secret } }), 201);
@@ -135,7 +135,7 @@ export function webhookPages(desk: Desk, { webhooks }: Dependencies): void {
     await attempt(ctx, create, (failure) => list(visit, { draft, failure }));
   });
 
-  desk.get(`${WEBHOOKS_PATH}/:id`, async (visit) => sendPage(visit.ctx, await one(visit, visit.id)));
+  pageRouter.get(`${WEBHOOKS_PATH}/:id`, async (visit) => sendPage(visit.ctx, await one(visit, visit.id)));
 
   action('test', async ({ viewer, id }) => {
     return { kind: 'tested', attempt: await webhooks.test(viewer.account._id, id, 'dashboard') };
@@ -157,15 +157,15 @@ export function webhookPages(desk: Desk, { webhooks }: Dependencies): void {
   });
 
   action('resend', async ({ viewer, id, form }) => {
-    const chosen = RESEND_HOURS.find(({ value }) => value === form.get('hours')) ?? RESEND_HOURS[0];
-    const since = new Date(Date.now() - Number(chosen?.value ?? 1) * HOUR_MS).toISOString();
+    const option = RESEND_HOURS.find(({ value }) => value === form.get('hours')) ?? RESEND_HOURS[0];
+    const since = new Date(Date.now() - Number(option?.value ?? 1) * HOUR_MS).toISOString();
     const { queued } = await webhooks.resend(viewer.account._id, id, { since });
     return { kind: 'resent', queued };
   });
 
   action('change', async ({ viewer, id, form }) => {
     const draft = draftOf(form);
-    const body = validateChange({ url: draft.url, events: wantsAll(draft) ? null : draft.events });
+    const body = validateChange({ url: draft.url, events: selectsAll(draft) ? null : draft.events });
     await webhooks.change(viewer.account._id, id, body);
     return { kind: 'changed' };
   });
@@ -174,5 +174,5 @@ export function webhookPages(desk: Desk, { webhooks }: Dependencies): void {
     await webhooks.remove(viewer.account._id, id);
     goTo(ctx, `${WEBHOOKS_PATH}?done=deleted`);
   };
-  desk.post(`${WEBHOOKS_PATH}/:id/delete`, remove, onEndpoint);
+  pageRouter.post(`${WEBHOOKS_PATH}/:id/delete`, remove, onEndpoint);
 }

@@ -93,7 +93,7 @@ const grantTable = (grants: readonly GrantDoc[]): Html =>
   );
 
 /** Describes the outcome of a purchase. Credits settle a shortfall first. */
-function said(outcome: Outcome, { purchases, settled = 0 }: CreditsPage): Html {
+function outcomeNotice(outcome: Outcome, { purchases, settled = 0 }: CreditsPage): Html {
   const [last] = purchases;
   if (last === undefined || settled === 0) return notice(html`<p>${OUTCOMES[outcome]}</p>`);
   return notice(html`${outcome === 'paid' ? html`<p>${OUTCOMES.paid}</p>` : null}
@@ -108,7 +108,7 @@ export const creditsPage = (page: CreditsPage): string => {
   return layout({
     title: 'Credits',
     menu: { viewer, section: 'Credits' },
-    main: html`${suspension(viewer.account)}${alert(failure ?? null, selling?.packs.length ? { pack: 'The pack' } : {})}${outcome === undefined ? null : said(outcome, page)}
+    main: html`${suspension(viewer.account)}${alert(failure ?? null, selling?.packs.length ? { pack: 'The pack' } : {})}${outcome === undefined ? null : outcomeNotice(outcome, page)}
 ${amounts([
   { term: 'Available', value: account.available, note: 'for new calls' },
   { term: 'Balance', value: account.balance, note: 'granted minus charged' },

@@ -132,7 +132,7 @@ const eventTable = (page: EventsPage): Html =>
     page.events.items,
   );
 
-function said(queued: number): Html {
+function resentNotice(queued: number): Html {
   return queued === 0
     ? notice(html`<p>Nothing was resent: the delivery is already in progress.</p>`)
     : notice(html`<p>${count(queued, 'delivery was', 'deliveries were')} queued again.</p>`);
@@ -149,7 +149,7 @@ come or run low. <a href="${WEBHOOKS_PATH}">Add a webhook endpoint</a>, and each
   return layout({
     title: 'Events',
     menu: { viewer, section: 'Events' },
-    main: html`${alert(failure, LABELS)}${resent === null ? null : said(resent)}
+    main: html`${alert(failure, LABELS)}${resent === null ? null : resentNotice(resent)}
 ${filterForm(query, failure)}
 ${events.items.length === 0 ? empty(nothing) : eventTable(page)}
 ${pager({ path: EVENTS_PATH, query: asked(query), cursor, nextCursor: events.nextCursor })}`,

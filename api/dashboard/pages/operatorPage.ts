@@ -51,18 +51,16 @@ ${readinessList(readiness)}${
 }
 <h2>Accounts</h2>
 <form class="filter" method="get" action="${OPERATOR_PATH}">
-${inputField({ name: 'email', label: 'E-mail (full address)', type: 'search', value: email, failure: null })}
+${inputField({ name: 'email', label: 'Email (full address)', type: 'search', value: email, failure: null })}
 <button class="plain">Show</button>
 </form>
 ${
   accounts.items.length === 0
-    ? empty(
-        html`<p>No account has this e-mail address. <a href="${OPERATOR_PATH}">Show all accounts</a>.</p>`,
-      )
+    ? empty(html`<p>No account has this email address. <a href="${OPERATOR_PATH}">Show all accounts</a>.</p>`)
     : table<Account>(
         'Accounts, newest first',
         [
-          { title: 'E-mail', cell: (row) => html`<a href="${accountPath(row._id)}">${typed(row.email)}</a>` },
+          { title: 'Email', cell: (row) => html`<a href="${accountPath(row._id)}">${typed(row.email)}</a>` },
           { title: 'Balance', numeric: true, cell: ({ balance }) => number(balance) },
           { title: 'Reserved', numeric: true, cell: ({ reserved }) => number(reserved) },
           { title: 'Shortfall', numeric: true, cell: ({ shortfall }) => number(shortfall) },

@@ -68,7 +68,7 @@ export const settingsPage = ({ viewer, sessions, failure, news = null }: Setting
     main: html`${alert(failure ?? null)}${news === null ? null : notice(html`<p>${NEWS[news]}</p>`)}
 <h2>Account</h2>
 <dl class="facts">
-<div><dt>E-mail</dt> <dd>${typed(viewer.user.email)}</dd></div>
+<div><dt>Email</dt> <dd>${typed(viewer.user.email)}</dd></div>
 <div><dt>Role</dt> <dd>${viewer.user.role}</dd></div>
 <div><dt>Account</dt> <dd><code>${viewer.account._id}</code></dd></div>
 <div><dt>Opened</dt> <dd>${moment(viewer.account.createdAt.toISOString())}</dd></div>
@@ -77,7 +77,7 @@ export const settingsPage = ({ viewer, sessions, failure, news = null }: Setting
 ${postForm({
   action: '/dashboard/settings/password',
   viewer,
-  content: html`<input class="unseen" name="username" type="email" value="${viewer.user.email}" autocomplete="username" aria-label="E-mail" readonly tabindex="-1">
+  content: html`<input class="unseen" name="username" type="email" value="${viewer.user.email}" autocomplete="username" aria-label="Email" readonly tabindex="-1">
 ${inputField({
   name: 'currentPassword',
   label: 'Current password',

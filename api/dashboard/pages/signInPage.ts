@@ -14,7 +14,7 @@ interface Again {
 export const emailField = (email: string, failure: Failure | null) =>
   inputField({
     name: 'email',
-    label: 'E-mail',
+    label: 'Email',
     type: 'email',
     value: email,
     attributes: { autocomplete: 'username', required: '' },
@@ -25,7 +25,7 @@ export const emailField = (email: string, failure: Failure | null) =>
 export type SignInNews = 'verified' | 'reset';
 
 const NEWS: Record<SignInNews, string> = {
-  verified: 'Your e-mail address is verified. Sign in to continue.',
+  verified: 'Your email address is verified. Sign in to continue.',
   reset: 'Your password was changed and all sessions were ended. Sign in with the new password.',
 };
 

@@ -12,7 +12,7 @@ interface CheckMail {
   sent?: 'sign-up' | 'again';
 }
 
-const said = (email: string, sent: CheckMail['sent']): Html | null => {
+const sentNotice = (email: string, sent: CheckMail['sent']): Html | null => {
   if (sent === undefined) return null;
   return notice(
     sent === 'sign-up'
@@ -24,8 +24,8 @@ const said = (email: string, sent: CheckMail['sent']): Html | null => {
 /** The page after sign-up, with a form to send the verification mail again. */
 export const checkMailPage = ({ email, failure, sent }: CheckMail): string =>
   layout({
-    title: 'Verify your e-mail address',
-    main: html`${alert(failure ?? null)}${said(email, sent)}
+    title: 'Verify your email address',
+    main: html`${alert(failure ?? null)}${sentNotice(email, sent)}
 <p>Open the link in our mail within one hour, then <a href="/dashboard/sign-in">sign in</a>.</p>
 <h2>No mail?</h2>
 <p>Check your spam folder, or send the mail again:</p>

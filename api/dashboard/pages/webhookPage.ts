@@ -74,7 +74,7 @@ function tested(attempt: AttemptRow): Html {
     : html`${alert({ message: `The test failed. ${answer}`, faults: [] })}`;
 }
 
-function said(done: Done): Html {
+function doneNotice(done: Done): Html {
   switch (done.kind) {
     case 'made':
       return webhookSecret('The signing secret', done.secret);
@@ -160,7 +160,7 @@ export function webhookPage({
   return layout({
     title: 'Webhook endpoint',
     menu: { viewer, section: 'Webhooks' },
-    main: html`${alert(failure ?? null, WEBHOOK_LABELS)}${done ? said(done) : null}
+    main: html`${alert(failure ?? null, WEBHOOK_LABELS)}${done ? doneNotice(done) : null}
 <dl class="facts">
 <div><dt>Address</dt> <dd>${typed(webhook.url)}</dd></div>
 <div><dt>State</dt> <dd>${stateBadge(webhook)}</dd></div>

@@ -1,21 +1,21 @@
-/** One holder's share of the bytes. */
+/** The bytes that one connection holds. */
 export interface Share extends Disposable {
   add(bytes: number): void;
 }
 
-/** Bounds the memory that many slow connections hold together. */
-export interface HeldBytes {
-  /** @param evict called, at most once, when this is the oldest share and all together exceed the limit */
+/** Bounds the total memory that slow connections hold. */
+export interface BufferBudget {
+  /** @param evict called at most once, when the total exceeds the limit and this is the oldest share */
   open(evict: () => void): Share;
 }
 
 /**
- * A limit on the bytes that connections hold at the same time. When it is exceeded, the oldest shares are evicted: a
- * connection that keeps up has given its share back long before, so the oldest ones are the slowest.
+ * Limits the bytes that all connections hold at the same time. When the limit is exceeded, the oldest shares are evicted:
+ * fast connections release their shares early, so the oldest shares belong to the slowest ones.
  *
  * @param limit bytes
  */
-export function createHeldBytes(limit: number): HeldBytes {
+export function createBufferBudget(limit: number): BufferBudget {
   /** Oldest first. */
   const shares = new Map<Share, { bytes: number; evict: () => void }>();
   let total = 0;

@@ -4,29 +4,31 @@ import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { Caller } from '../http/context.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 import { createValidator } from '../http/validator.ts';
-import type { CallRunner, Order, Outcome } from './callRunner.ts';
+import type { CallOutcome } from './callOutcome.ts';
+import type { CallRunner, ToolCallRequest } from './callRunner.ts';
 import type { Outages } from './outages.ts';
 
-/** A call as its caller asks for it. */
-export interface ToolCall extends Pick<Order, 'tool' | 'input' | 'idempotencyKey' | 'requestId' | 'hangup'> {
+/** A request to run a tool, with its validated input. */
+export interface ToolCall
+  extends Pick<ToolCallRequest, 'tool' | 'input' | 'idempotencyKey' | 'requestId' | 'hangup'> {
   caller: Caller;
-  /** Credits it may cost at most. */
+  /** Highest price in credits that the caller accepts. */
   max: number;
 }
 
-export interface Called extends Outcome {
-  /** Credits this answer was charged with; 0 for a replay. */
+export interface ToolCallOutcome extends CallOutcome {
+  /** Credits charged for this response; 0 for a replay. */
   charged: number;
 }
 
-/** The steps of a tool call, whoever it comes from: the API's route and the dashboard both take them. */
-export interface ToolCalls {
-  /** What needs no body. @throws ServiceError insufficient_scope, tool_not_allowed, account_suspended */
+/** The steps of a tool call, shared by the API route and the dashboard. */
+export interface ToolCallService {
+  /** Checks that need no body. @throws ServiceError insufficient_scope, tool_not_allowed, account_suspended */
   authorize(caller: Caller, tool: ToolDefinition): void;
-  /** The input with its defaults. @throws ServiceError invalid_input */
+  /** Validates the input and fills in defaults. @throws ServiceError invalid_input */
   validate(tool: ToolDefinition, body: Record<string, unknown>): Record<string, unknown>;
-  /** @throws ServiceError what refuses a call before it begins */
-  run(call: ToolCall): Promise<Called>;
+  /** @throws ServiceError if the call is refused before it starts */
+  run(call: ToolCall): Promise<ToolCallOutcome>;
 }
 
 interface Dependencies {
@@ -34,17 +36,17 @@ interface Dependencies {
   runner: CallRunner;
   metrics: Pick<ApiMetrics, 'call'>;
   outages: Outages;
-  /** Calls of an account that may run in one pool at once; null: any number. */
+  /** Maximum number of concurrent calls of an account in one pool; null: unlimited. */
   maxRunning: number | null;
 }
 
-export function createToolCalls(deps: Dependencies): ToolCalls {
+export function createToolCallService(deps: Dependencies): ToolCallService {
   const { registry, runner, metrics, outages, maxRunning } = deps;
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
 
-  /** What a new call must pass and an earlier one's replay need not. */
-  function admit({ caller: { account }, tool, max }: ToolCall): void {
+  /** Checks that apply to new calls but not to replays. */
+  function checkNewCall({ caller: { account }, tool, max }: ToolCall): void {
     outages.refuse();
     const { balance, reserved, running } = account;
     if (tool.price > max) throw new ServiceError('price_above_max');
@@ -54,7 +56,7 @@ export function createToolCalls(deps: Dependencies): ToolCalls {
       throw new ServiceError('insufficient_credits', { detail, available, cost: tool.price });
     }
     if (maxRunning !== null && (running[tool.pool] ?? 0) >= maxRunning)
-      throw new ServiceError('rate_limited', { detail: 'Too many calls of this account run at once.' });
+      throw new ServiceError('rate_limited', { detail: 'Too many calls of this account are running.' });
   }
 
   return {
@@ -71,13 +73,13 @@ export function createToolCalls(deps: Dependencies): ToolCalls {
     },
 
     async run(call) {
-      const { caller, max: _max, ...order } = call;
+      const { caller, max: _max, ...request } = call;
       const { tool } = call;
       const outcome = await runner.run({
-        ...order,
+        ...request,
         accountId: caller.account._id,
         key: caller.key,
-        admit: () => admit(call),
+        checkNewCall: () => checkNewCall(call),
       });
       const { ending, replayed } = outcome;
       const charged = 'output' in ending && !replayed ? tool.price : 0;
