@@ -54,12 +54,12 @@ test('a process that answers errors and does not end by SIGTERM is killed and st
     name: 'stubborn',
     command: () => ({ file: process.execPath, args: ['-e', STUBBORN, `${port}`], env: {}, ipc: false }),
     ready: () => until('it listens', answers),
-    useful: () => ask('/'),
+    checkHealth: () => ask('/'),
     readyMs: 60_000,
     graceMs: 100,
     logDir: await folderFor(open),
     showOutput: false,
-    foreign: true,
+    thirdParty: true,
     log: (line) => lines.push(line),
     supervise: true,
   });
@@ -70,7 +70,7 @@ test('a process that answers errors and does not end by SIGTERM is killed and st
   await until('it is started again', async () => stubborn.pid !== first && (await answers()), RESTARTED_MS);
   t.false(isAlive(first));
   t.true(
-    lines.some((line) => /^stubborn has not worked for 15 s \(it answers 500\)/.test(line)),
+    lines.some((line) => /^stubborn failed its health checks for 15 s \(it answers 500\)/.test(line)),
     lines.join('\n'),
   );
 });

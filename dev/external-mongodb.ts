@@ -3,7 +3,7 @@ import { StartError } from './start-error.ts';
 
 const ANSWER_MS = 10_000;
 
-/** The URI with its database; `database` where it names none. The host part may hold several hosts. */
+/** Adds `database` to a URI that names no database. The host part may list several hosts. */
 export function withDatabase(uri: string, database: string): string {
   return uri.replace(
     /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/([^?]*))?/,
@@ -12,20 +12,24 @@ export function withDatabase(uri: string, database: string): string {
 }
 
 /**
- * A MongoDB that somebody else runs: it answers, and it is what the ledger needs.
+ * Checks that the MongoDB of `MONGODB_URI` is reachable and is a replica set or mongos, which transactions require.
  *
- * @throws StartError that names the variable, without the URI, which may hold a password
+ * @throws StartError that names the variable but not the URI, which may contain a password
  */
 export async function checkMongodb(uri: string): Promise<void> {
   let client: MongoClient | undefined;
   try {
     client = new MongoClient(uri, { serverSelectionTimeoutMS: ANSWER_MS });
     const { setName, msg } = await client.db().command({ hello: 1 });
-    if (setName === undefined && msg !== 'isdbgrid') throw new Error('it is not a replica set');
+    if (setName === undefined && msg !== 'isdbgrid')
+      throw new Error('the server is not a replica set, which transactions require');
   } catch (error) {
-    throw new StartError(`MONGODB_URI: ${error instanceof Error ? error.message : 'no answer'}`, {
-      cause: error,
-    });
+    throw new StartError(
+      `MONGODB_URI: ${error instanceof Error ? error.message : 'the server does not answer'}`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     await client?.close();
   }
