@@ -9,7 +9,7 @@ import { freePort } from '../../dev/ports.ts';
 import { OwnedProcess } from '../../dev/process.ts';
 import { startServers } from '../../dev/stack.ts';
 import { openStore } from '../../store/mongo.ts';
-import { callOnce } from '../chaos/callers.ts';
+import { callOnce } from '../chaos/calls.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, closeBooks, until } from '../helpers/books.ts';
 import { isAlive } from '../helpers/processes.ts';
