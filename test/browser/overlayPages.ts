@@ -1,11 +1,11 @@
-/** Pages with something over them, each with what must be gone, and clean pages, of which nothing may be. */
-
-/** A page whose overlays are named by selectors. */
+/** A page with overlays. */
 export interface OverlayPage {
   name: string;
   html: string;
+  /** Selectors of the overlays, which must be hidden. */
   gone: readonly string[];
 }
+/** A page without overlays, of which nothing may be hidden. */
 export interface CleanPage {
   name: string;
   html: string;
@@ -18,13 +18,13 @@ export const article = (paragraphs = 12): string =>
 export const document = (title: string, style: string, body: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>body{font:16px/1.5 sans-serif;margin:0}main{max-width:760px;margin:80px auto}${style}</style></head><body>${body}</body></html>`;
 
-interface Words {
+interface OverlayTexts {
   language: string;
   consent: string;
   accept: string;
   decline: string;
 }
-const WORDS: readonly Words[] = [
+const TEXTS: readonly OverlayTexts[] = [
   {
     language: 'en',
     consent: 'We use cookies and similar technologies to improve your experience.',
@@ -63,7 +63,7 @@ const WORDS: readonly Words[] = [
   },
 ];
 
-type Shape = (words: Words) => OverlayPage;
+type Shape = (texts: OverlayTexts) => OverlayPage;
 const SHAPES: readonly Shape[] = [
   ({ language, consent, accept, decline }) => ({
     name: `modal with a backdrop, ${language}`,
@@ -84,7 +84,7 @@ const SHAPES: readonly Shape[] = [
     gone: ['.x1'],
   }),
   ({ language, consent, accept, decline }) => ({
-    name: `wall in place of the page, ${language}`,
+    name: `full-screen wall, ${language}`,
     html: document(
       'n',
       'html{overflow:hidden}.wall{position:fixed;inset:0;background:#fff;z-index:2147483647;display:flex;align-items:center;justify-content:center}',
@@ -93,7 +93,7 @@ const SHAPES: readonly Shape[] = [
     gone: ['.wall'],
   }),
   ({ language, consent, accept, decline }) => ({
-    name: `card in the corner, in a shadow, ${language}`,
+    name: `card in the corner, in a shadow root, ${language}`,
     html: document(
       'n',
       '',
@@ -123,7 +123,7 @@ const FIXED_BOX =
 const VEIL = 'position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999';
 const FOOT = 'position:fixed;bottom:0;left:0;width:100%;background:#fffbe6;padding:12px;z-index:1000';
 
-/** Markup as the well-known consent managers write it. */
+/** Markup of well-known consent managers. */
 const KNOWN: readonly OverlayPage[] = [
   single(
     'OneTrust banner',
@@ -291,7 +291,7 @@ const PROMOTIONS: readonly OverlayPage[] = [
 ];
 
 export const OVERLAY_PAGES: readonly OverlayPage[] = [
-  ...SHAPES.flatMap((shape) => WORDS.map(shape)),
+  ...SHAPES.flatMap((shape) => TEXTS.map(shape)),
   ...KNOWN,
   ...PROMOTIONS,
 ];
@@ -304,7 +304,7 @@ const LINKS = ['Home', 'Products', 'Subscribe', 'Sign up', 'Cookies', 'Privacy',
   .map((text) => `<a href="#">${text}</a>`)
   .join(' ');
 
-/** Ways to lay a page out with parts that stay in the window; `inner` is what the page is about. */
+/** Page layouts with fixed or sticky parts; `inner` is the content of the page. */
 const LAYOUTS: readonly [name: string, style: string, wrap: (inner: string) => string][] = [
   ['plain', '', (inner) => inner],
   [
