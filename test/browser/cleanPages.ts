@@ -153,16 +153,16 @@ const ABOUT: readonly CleanPage[] = [
 ];
 
 const BOX = 'position:fixed;top:25%;left:50%;margin-left:-250px;width:500px;background:#efe;z-index:1000';
-const VEIL = '.veil{position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999}';
+const BACKDROP = '.veil{position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999}';
 const WORK: readonly CleanPage[] = [
   clean(
     'cart drawer',
-    `${VEIL}.cart{position:fixed;top:0;right:0;bottom:0;width:380px;background:#efe;z-index:1000}`,
+    `${BACKDROP}.cart{position:fixed;top:0;right:0;bottom:0;width:380px;background:#efe;z-index:1000}`,
     `${article()}<div class="veil"></div><div class="cart" role="dialog" aria-modal="true"><button aria-label="Close">×</button><h2>Your cart</h2><p>Free shipping from € 50</p><p>Blue chair € 49</p><input placeholder="Discount code"><button>Checkout</button></div>`,
   ),
   clean(
     'quick view of a product',
-    `${VEIL}.quick{${BOX}}`,
+    `${BACKDROP}.quick{${BOX}}`,
     `${article()}<div class="veil"></div><div class="quick" role="dialog" aria-modal="true"><button aria-label="Close">×</button><h2>Blue chair</h2><p>€ 49.00, solid oak</p><button>Add to cart</button></div>`,
   ),
   clean(
@@ -177,12 +177,12 @@ const WORK: readonly CleanPage[] = [
   ),
   clean(
     'sign-in box over its page',
-    `${VEIL}.box{${BOX}}`,
+    `${BACKDROP}.box{${BOX}}`,
     `${article()}<div class="veil"></div><div class="box"><span>×</span><h2>Sign in</h2><input type="email"><input type="password"><button>Sign in</button></div>`,
   ),
   clean(
     'confirmation',
-    `${VEIL}.box{${BOX}}`,
+    `${BACKDROP}.box{${BOX}}`,
     `${article()}<div class="veil"></div><div class="box" role="alertdialog"><p>Remove the last ferry from the list?</p><button>Cancel</button><button>Remove</button></div>`,
   ),
   clean(
@@ -212,7 +212,7 @@ const WORK: readonly CleanPage[] = [
   ),
   clean(
     'search over its page',
-    `${VEIL}.box{${BOX}}`,
+    `${BACKDROP}.box{${BOX}}`,
     `${article()}<div class="veil"></div><div class="box" role="dialog" aria-modal="true"><input type="search" placeholder="Search"><p>The last ferry</p><p>Cookies</p><button aria-label="Close">×</button></div>`,
   ),
 ];

@@ -15,7 +15,7 @@ const over = (
 const SHORT = '<h1>The last ferry</h1><p>It left at six.</p><div style="height:2000px"></div>';
 const FOOT = '.x{position:fixed;bottom:0;left:0;right:0;background:#222;color:#fff;padding:14px}';
 const BOX = 'position:fixed;top:25%;left:50%;margin-left:-250px;width:500px;background:#fff;z-index:1000';
-const VEIL = '.v{position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999}';
+const BACKDROP = '.v{position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999}';
 
 export const MORE_OVERLAYS: readonly OverlayPage[] = [
   over(
@@ -88,7 +88,7 @@ export const MORE_OVERLAYS: readonly OverlayPage[] = [
   ),
   over(
     'box with a close icon',
-    `${VEIL}.x{${BOX}}`,
+    `${BACKDROP}.x{${BOX}}`,
     '<div class="v"></div><div class="x"><i class="icon-close"></i><h2>Win a trip to the islands</h2><p>Play now</p><a href="#">Play</a></div>',
     ['.v', '.x'],
   ),

@@ -9,7 +9,7 @@ import { closeBooks } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
 import { documentBombs, documentSeeds } from '../helpers/hostile/documents.ts';
 import { type HostileFile, mutate } from '../helpers/hostile/file.ts';
-import { manyTexts, pictureBombs, pictureSeeds } from '../helpers/hostile/pictures.ts';
+import { imageBombs, imageSeeds, pngWithTexts } from '../helpers/hostile/images.ts';
 import { childrenOf } from '../helpers/processes.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
@@ -89,7 +89,7 @@ type ToolCall = [tool: string, body: Record<string, unknown>];
 function toolsFor({ kind, bytes }: HostileFile, random: Random, every: number): ToolCall[] {
   const expensive = random.integer(1, every) === 1;
   switch (kind) {
-    case 'picture':
+    case 'image':
       return bytes.toString('latin1', 0, 2) === 'BM' || expensive
         ? [['image-upscale', { factor: random.pick([2, 4]) }]]
         : [['watermark-image', { text: 'mark', position: random.pick(['tile', 'center', 'top-left']) }]];
@@ -128,7 +128,7 @@ for (const [tool, body] of [
   ['image-upscale', { factor: 2 }],
 ] as const)
   test.serial(`${tool} with a PNG with 1 GB of compressed text crashes no worker`, async (t) => {
-    const result = await callWithFile(tool, { name: 'texts', kind: 'picture', bytes: manyTexts() }, body);
+    const result = await callWithFile(tool, { name: 'texts', kind: 'image', bytes: pngWithTexts() }, body);
     t.regex(result, /^200$|^422 source_too_large$/);
     t.deepEqual(workerPids(), pids);
   });
@@ -136,7 +136,7 @@ for (const [tool, body] of [
 test.serial('decompression bombs crash no worker and cause no internal error', async (t) => {
   t.timeout(3_600_000);
   const random = seededRandom(t.log);
-  const bombs = [...(await pictureBombs()), ...documentBombs()];
+  const bombs = [...(await imageBombs()), ...documentBombs()];
   const { counts, errors } = await sendAll(
     bombs.flatMap((file) => {
       const tools = new Map([...toolsFor(file, random, 1), ...toolsFor(file, random, 1_000_000)]);
@@ -151,14 +151,14 @@ test.serial('decompression bombs crash no worker and cause no internal error', a
 test.serial(`${FILES} mutated files crash no worker and cause no internal error`, async (t) => {
   t.timeout(86_400_000);
   const random = seededRandom(t.log);
-  const seeds = { picture: await pictureSeeds(), ...documentSeeds() };
+  const seeds = { image: await imageSeeds(), ...documentSeeds() };
   function* mutatedFiles(): Generator<readonly [HostileFile, ToolCall]> {
     for (let at = 0; at < FILES; at++) {
       // LibreOffice and Chromium take seconds per file, the other decoders milliseconds.
       const kind = random.pick([
-        'picture',
-        'picture',
-        'picture',
+        'image',
+        'image',
+        'image',
         'pdf',
         'pdf',
         'page',
