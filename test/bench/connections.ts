@@ -8,7 +8,7 @@ import { type Measured, measure } from './measure.ts';
 
 export interface ConnectionsRow {
   /** The attack during the calls. */
-  beside: string;
+  attackName: string;
   /** Sequential hash-text calls of one caller. */
   call: Measured;
   /** p95 of the calls divided by the mean p95 of the calls before and after the attack. */
@@ -126,7 +126,7 @@ export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> 
   await measure(WARM_UP, 1, call);
   const rows: ConnectionsRow[] = [];
   let before = await calls();
-  for (const [beside, { connections, attack }] of Object.entries(ATTACKS)) {
+  for (const [attackName, { connections, attack }] of Object.entries(ATTACKS)) {
     const stop = new AbortController();
     let most = 0;
     const watch = setInterval(() => {
@@ -143,7 +143,12 @@ export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> 
       stop.abort();
       await Promise.all(attackers);
       const after = await calls();
-      rows.push({ beside, call: during, ratio: (2 * during.p95) / (before.p95 + after.p95), memory: most });
+      rows.push({
+        attackName,
+        call: during,
+        ratio: (2 * during.p95) / (before.p95 + after.p95),
+        memory: most,
+      });
       before = after;
     } finally {
       stop.abort();

@@ -123,7 +123,7 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
   const since = Date.now();
   const floods = Promise.all(accounts.map((each) => flood(each, scenario.flood, over.signal)));
   await sleep(FILL_MS);
-  const beside = await callSequentially(account, other);
+  const during = await callSequentially(account, other);
   const seconds = (Date.now() - since) / 1000;
   over.abort();
   // Waits for the queued calls, so that the next row starts with an idle pool.
@@ -135,7 +135,7 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
     flooders,
     idle: idle.p95,
     longestJob,
-    ...beside,
+    ...during,
     limit: (idle.p95 + longestJob) * (flooders === 1 ? 1 : SEVERAL),
     floodPerSecond: done / seconds,
   };

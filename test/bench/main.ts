@@ -57,8 +57,8 @@ const sections: Record<string, () => Promise<object>> = {
       '/s ratio': throughput,
     })),
   connections: async () =>
-    (await benchConnections(stack)).map(({ beside, call, ratio, memory }) => ({
-      'hash-text during': beside,
+    (await benchConnections(stack)).map(({ attackName, call, ratio, memory }) => ({
+      'hash-text during': attackName,
       'p50 ms': call.p50,
       'p95 ms': call.p95,
       'p95 ratio': ratio,
