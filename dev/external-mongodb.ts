@@ -24,11 +24,10 @@ export async function checkMongodb(uri: string): Promise<void> {
     if (setName === undefined && msg !== 'isdbgrid')
       throw new Error('the server is not a replica set, which transactions require');
   } catch (error) {
+    const reason = error instanceof Error ? error.message : 'it does not answer';
     throw new StartError(
-      `MONGODB_URI: ${error instanceof Error ? error.message : 'the server does not answer'}`,
-      {
-        cause: error,
-      },
+      `MONGODB_URI: cannot use the server (${reason}). Correct the URI, or unset it to start a server here.`,
+      { cause: error },
     );
   } finally {
     await client?.close();
