@@ -1,13 +1,13 @@
 # syntax=docker/dockerfile:1
-# One image per kind of process; each holds what its pool needs and no more. Build one with --target.
+# One image per kind of process, with only the programs that its pool needs. Select an image with --target.
 
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Else onnxruntime-node fetches GPU libraries from another registry.
+# Prevents onnxruntime-node from downloading GPU libraries from another registry.
 ENV ONNXRUNTIME_NODE_INSTALL=skip
-# The image brings its own Node, so the package that brings one to bare machines is not needed.
-# Not `npm ci`: it insists on the optional packages of other systems, which a registry mirror may lack.
+# The image contains Node, so the npm package "node" is removed.
+# Does not use `npm ci`, which requires the optional packages of other systems; a registry mirror may lack them.
 RUN npm install --omit=dev --no-save --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin/node
 
 FROM node:24-bookworm-slim AS base
@@ -22,7 +22,7 @@ COPY workflows ./workflows
 COPY activities ./activities
 COPY workers ./workers
 COPY api ./api
-# The workflows are bundled once, here, and not at every start.
+# Bundles the workflows at build time, so that starts are faster.
 RUN node --input-type=module -e "import { loadWorkflowBundle } from '/app/workers/bundle.ts'; await loadWorkflowBundle((error) => { throw error; });" && \
     mkdir /data && chown node:node /data
 USER node
@@ -42,7 +42,7 @@ ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "delivery"]
 
 FROM base AS cpu
-# For the text of watermarks, in any script.
+# Fonts for watermark texts in any script.
 USER root
 RUN apt-get update && \
     apt-get install -y --no-install-recommends fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji && \
@@ -52,8 +52,9 @@ ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "cpu"]
 
 FROM base AS network
-# For ICMP; without it ping times TCP handshakes. The copy lacks the file capability of the original, with which it cannot
-# be executed in a container without capabilities. It needs none: Docker allows every group ICMP sockets.
+# ping for ICMP; without it the ping tool measures TCP handshakes. The program is copied to drop its file capability, with
+# which it cannot be executed in a container without capabilities. Docker lets every group open ICMP sockets, so ping needs
+# no capability.
 USER root
 RUN apt-get update && apt-get install -y --no-install-recommends iputils-ping && rm -rf /var/lib/apt/lists/* && \
     cp /usr/bin/ping /usr/bin/ping.plain && mv /usr/bin/ping.plain /usr/bin/ping
@@ -62,7 +63,8 @@ ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "network"]
 
 FROM base AS heavy
-# LibreOffice and the sandbox it runs in, and the fonts of documents: the metric twins of Microsoft's, and all scripts.
+# LibreOffice, its sandbox (bubblewrap), and fonts for documents: metric-compatible replacements for Microsoft's fonts, and
+# fonts for all scripts.
 USER root
 RUN apt-get update && \
     apt-get install -y --no-install-recommends libreoffice-writer-nogui bubblewrap fontconfig \
@@ -74,7 +76,7 @@ ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "heavy"]
 
 FROM base AS browser
-# Chromium, what shuts it in, the lists of ads and trackers, and fonts for every script.
+# Chromium, its sandbox, the filter lists for ads and trackers, and fonts for all scripts.
 USER root
 RUN apt-get update && \
     apt-get install -y --no-install-recommends chromium-headless-shell chromium-sandbox iproute2 webext-ublock-origin-chromium \

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { install } from './install.mjs';
 
-// Runs on the Node that runs npm (20 or later), before anything is installed.
+// Runs on the Node that runs npm (20 or later) and before the packages are installed, hence plain JavaScript.
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_MAJOR = 24;
 
-/** The Node of node_modules, or the one we run on where that is new enough. */
+/** Returns the Node of node_modules, else the current one if it is new enough. */
 function findNode() {
   const candidates = [join(root, 'node_modules/.bin/node'), process.execPath];
   const found = candidates.find((path) => {
@@ -18,16 +18,16 @@ function findNode() {
   });
   if (found === undefined)
     throw new Error(
-      `Node ${NODE_MAJOR} is needed: the package "node" did not install it (install scripts off?), and this is ${process.version}`,
+      `Node ${NODE_MAJOR} is required, but this is ${process.version} and the npm package "node" did not install it. Allow install scripts and run the command again, or install Node ${NODE_MAJOR}.`,
     );
   return found;
 }
 
 /**
- * Installs what is missing, runs a TypeScript file of the project on Node 24, and exits as it does.
+ * Installs missing packages, runs a TypeScript file of the project on Node 24, and exits with its exit code.
  *
- * It ends when it is told to and when its parent is gone (npm killed), and passes that on; the child ends by itself
- * when this process is gone, because their channel closes.
+ * A stop signal, or the end of the parent process (npm was killed), is forwarded to the child as a signal. If this
+ * process is killed, the IPC channel closes and the child ends itself.
  */
 export async function run(script, args) {
   let child;
@@ -51,9 +51,9 @@ export async function run(script, args) {
     await install(root, (file, childArgs, env) =>
       runChild(file, childArgs, { env, stdio: ['ignore', 'inherit', 'inherit'] }),
     );
-    // Every process loads the same modules: stripped of their types and compiled once, they start in three quarters of the time.
+    // All processes load the same modules. With the compile cache they start in 75% of the time.
     const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...process.env };
-    // A session of its own: Ctrl-C in the terminal reaches this process alone, so that the stop has an order.
+    // Detached, so that Ctrl-C in the terminal signals only this process and the shutdown is ordered.
     process.exitCode = stopping
       ? 130
       : await runChild(findNode(), [script, ...args], {

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { isRecord } from '../schemas/isRecord.ts';
 import { StartError } from './start-error.ts';
 
-/** What programs on this machine need to use the running stack. */
+/** Addresses and credentials of the running stack, for programs on this machine. */
 export interface DemoFile {
   baseUrl: string;
   dashboardUrl: string;
   temporalUiUrl: string | null;
   email: string;
   password: string;
-  /** Calls the tools. */
+  /** Key of scope `tools`. */
   apiKey: string;
-  /** Manages the account. */
+  /** Key of scope `account`. */
   accountKey: string;
   accountId: string;
   temporalAddress: string;
@@ -24,9 +24,10 @@ export interface DemoFile {
 }
 
 /**
- * The last start's `<folder>/demo.json`; null when there is none.
+ * Reads the `<folder>/demo.json` of the last start; null if the file does not exist.
  *
- * @throws StartError when it is damaged: its password and keys can be read nowhere else, so it is not replaced silently
+ * @throws StartError when the file is damaged. It is not replaced silently, because it holds the only copy of the demo
+ *   password and keys.
  */
 export async function readDemoFile(folder: string): Promise<Record<string, unknown> | null> {
   const path = join(folder, 'demo.json');
@@ -38,11 +39,11 @@ export async function readDemoFile(folder: string): Promise<Record<string, unkno
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw new StartError(
-    `${path} is damaged (not a JSON object); restore it, or delete it to get a new demo password and keys`,
+    `${path} is damaged (not a JSON object). Restore it, or delete it to get a new demo password and new keys.`,
   );
 }
 
-/** Writes `<folder>/demo.json`, readable by its owner alone; who reads it sees the old one or the new one, whole. */
+/** Writes `<folder>/demo.json` atomically, readable only by its owner. */
 export async function writeDemoFile(folder: string, content: DemoFile): Promise<void> {
   const path = join(folder, 'demo.json');
   const draft = `${path}.${randomUUID()}`;

@@ -10,16 +10,16 @@ import { openStore } from '../store/mongo.ts';
 import { createLog } from '../workers/platform/log.ts';
 import { type DemoFile, readDemoFile } from './demo-file.ts';
 
-/** An operator, the account that is theirs, and a key of each scope. */
+/** A user with the operator role, the user's account, and one key of each scope. */
 export type Demo = Pick<DemoFile, 'email' | 'password' | 'apiKey' | 'accountKey' | 'accountId'>;
 type Secrets = Record<'password' | 'apiKey' | 'accountKey', string | null>;
 
 const EMAIL = 'demo@example.com';
-/** There is nothing to remember, so 128 bits. */
+/** 128 bits: the password is copied, not memorised. */
 const PASSWORD_BYTES = 16;
 
-/** What the last start wrote; null each where there is nothing. @throws StartError the file is damaged */
-async function lastSecrets(dataDir: string): Promise<Secrets> {
+/** Reads the secrets of the last start; a missing one is null. @throws StartError the file is damaged */
+async function readPreviousSecrets(dataDir: string): Promise<Secrets> {
   const content = await readDemoFile(dataDir);
   const text = (name: keyof Secrets): string | null => {
     const value = content?.[name];
@@ -33,7 +33,7 @@ async function ensureAccount(accounts: Accounts, credits: number): Promise<strin
   return account._id;
 }
 
-/** @returns the password */
+/** Creates the operator, or updates the existing user. @returns the password */
 async function ensureOperator(auth: Auth, accountId: string, known: string | null): Promise<string> {
   const password = known ?? randomBytes(PASSWORD_BYTES).toString('base64url');
   const user = await auth.find(EMAIL);
@@ -46,7 +46,7 @@ async function ensureOperator(auth: Auth, accountId: string, known: string | nul
   return password;
 }
 
-/** @returns the known key while it is still the account's, else a new one */
+/** @returns `known` if it is still a key of the account, else a new key */
 async function ensureKey(
   apiKeys: ApiKeys,
   accountId: string,
@@ -66,8 +66,8 @@ async function ensureKey(
 }
 
 /**
- * Makes what is missing of the demo: everything at the first start or on another database, nothing at a restart. The
- * caller writes it to demo.json, the only place where the password and the keys can be read again.
+ * Creates the missing parts of the demo: everything on a new database, nothing at a restart. The caller writes the
+ * result to demo.json, which holds the only readable copy of the password and the keys.
  *
  * @throws StartError demo.json is damaged
  */
@@ -83,7 +83,7 @@ export async function ensureDemo({ env, mongodbUri }: { env: Env; mongodbUri: st
   const accounts = createAccounts(store);
   const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), mails: null, log });
 
-  const known = await lastSecrets(env.DATA_DIR);
+  const known = await readPreviousSecrets(env.DATA_DIR);
   const accountId = await ensureAccount(accounts, env.FREE_CREDITS);
   return {
     email: EMAIL,

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { generatedFiles, projectFile } from './tables.ts';
 
-/** `npm run docs`: regenerates the tables of the documentation that derive from code. */
-for (const { file, is, should } of await generatedFiles())
-  if (is !== should) {
-    await writeFile(projectFile(file), should);
+/** `npm run docs`: regenerates the tables in the documentation that derive from code. */
+for (const { file, actual, expected } of await generatedFiles())
+  if (actual !== expected) {
+    await writeFile(projectFile(file), expected);
     console.log(`updated ${file}`);
   }

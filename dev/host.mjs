@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** What a program needs to know of the machine; everything else of our own environment stays with us. */
+/** Variables that child processes inherit. All others are withheld, because they may hold secrets. */
 const NAMES = [
   'PATH',
   'HOME',
@@ -24,15 +24,15 @@ const pick = (names) =>
     }),
   );
 
-/** Environment of every process that we start. */
+/** Returns the environment that every child process gets. */
 export const machineEnv = () => pick(NAMES);
 
-/** The variables of the service that are set, as text, each with its `_FILE` form. */
+/** Returns those of the named service variables that are set, including their `_FILE` forms. */
 export const serviceEnv = (names) => pick(names.flatMap((name) => [name, `${name}_FILE`]));
 
-/** The whole environment, for package clients: their proxies, mirrors and certificates are configured there. */
+/** Returns the whole environment, for package clients: it configures their proxies, mirrors and certificates. */
 export const clientEnv = () => ({ ...process.env });
 
-/** Where programs fetched for this project stay, once for a user. */
+/** Folder of the programs fetched for this project; shared by all checkouts of a user. */
 export const cacheFolder = () =>
   join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'utility-tools-api');

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cacheFolder, clientEnv } from './host.mjs';
-import { takeLock } from './lock.mjs';
+import { acquireLock } from './lock.mjs';
 
 function packages(file) {
   try {
@@ -14,8 +14,8 @@ function packages(file) {
 }
 
 /**
- * Whether node_modules holds what the lock file names. npm keeps its own list of what it installed; comparing the
- * two is exact where modification times are not (git sets them at checkout, `npm install` writes both files).
+ * Whether node_modules matches the lock file. Compares the lock file with npm's own list of installed packages.
+ * Modification times would be unreliable: git sets them at checkout, and `npm install` writes both files.
  */
 export function isInstalled(root) {
   const installed = packages(join(root, 'node_modules/.package-lock.json'));
@@ -30,13 +30,12 @@ export function isInstalled(root) {
   );
 }
 
-/** Else onnxruntime-node fetches GPU libraries from another registry. */
+/** Prevents onnxruntime-node from downloading GPU libraries from another registry. */
 const PACKAGE_OPTIONS = { ONNXRUNTIME_NODE_INSTALL: 'skip' };
 
 /**
- * Installs the versions of the lock file, unless they are there. Not by `npm ci`: it refuses a lock file that was
- * written where the optional packages of other systems could not be had, and it empties node_modules first, also
- * under a stack that runs from it.
+ * Installs the versions of the lock file unless they are installed. Does not use `npm ci`, which rejects a lock file
+ * that lacks the optional packages of other systems, and deletes node_modules even while a stack runs from it.
  *
  * @param {string} root folder of the project
  * @param {(file: string, args: string[], env: NodeJS.ProcessEnv) => Promise<number>} run resolves with the exit code
@@ -44,18 +43,18 @@ const PACKAGE_OPTIONS = { ONNXRUNTIME_NODE_INSTALL: 'skip' };
 export async function install(root, run) {
   if (isInstalled(root)) return;
   const name = createHash('sha256').update(root).digest('hex').slice(0, 16);
-  let lock = await takeLock(join(cacheFolder(), `install-${name}.lock`));
-  if (lock === null) console.log('Another start is installing the packages; waiting for it …');
+  let lock = await acquireLock(join(cacheFolder(), `install-${name}.lock`));
+  if (lock === null) console.log('Another process is installing the packages. Waiting for it to finish …');
   while (lock === null) {
     await sleep(500);
-    lock = await takeLock(join(cacheFolder(), `install-${name}.lock`));
+    lock = await acquireLock(join(cacheFolder(), `install-${name}.lock`));
   }
   try {
     if (isInstalled(root)) return;
-    console.log('Installing the packages of package-lock.json, a few minutes, once …');
+    console.log('Installing the packages of package-lock.json. This happens once and takes a few minutes …');
     const options = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
     const code = await run('npm', ['install', ...options], { ...clientEnv(), ...PACKAGE_OPTIONS });
-    if (code !== 0) throw new Error(`npm install failed (exit code ${code}); its messages are above`);
+    if (code !== 0) throw new Error(`npm install failed (exit code ${code}). Its output is above.`);
   } finally {
     await lock.release();
   }

@@ -1,7 +1,7 @@
 export interface Lock {
   release(): Promise<void>;
-  /** Whoever held it before was killed. */
+  /** Whether the previous holder died without releasing the lock. */
   abandoned: boolean;
 }
 
-export function takeLock(file: string): Promise<Lock | null>;
+export function acquireLock(file: string): Promise<Lock | null>;

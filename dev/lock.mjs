@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-// Plain JavaScript because the installation step uses it too, before there is a Node that reads TypeScript.
+// Plain JavaScript because the installation step also uses it, and may run on a Node that cannot load TypeScript.
 
 /**
- * A number that tells a process from a later one with the same pid, where the system offers one.
- * Field 22 of /proc/<pid>/stat, proc(5); the command name before it may hold spaces and parentheses.
+ * Returns the start time of a process, which distinguishes it from a later one with the same pid; '' without /proc.
+ * Field 22 of /proc/<pid>/stat, proc(5). The command name before it may contain spaces and parentheses.
  */
 async function startTime(pid) {
   try {
@@ -37,8 +37,8 @@ async function read(file) {
 }
 
 /**
- * Moves a dead holder's lock away. Of two who try, one wins the rename; one who by then took hold of a new
- * holder's lock puts it back.
+ * Removes the lock of a dead holder. If two processes race, only one rename succeeds. If the renamed file turns out to
+ * be the lock of a new holder, it is put back.
  */
 async function clear(file, dead) {
   const aside = `${file}.${randomUUID()}`;
@@ -53,14 +53,13 @@ async function clear(file, dead) {
 }
 
 /**
- * Takes the lock `file` for this process. It needs no release when the process dies: a lock whose holder is
- * gone is taken over.
+ * Acquires the lock `file` for this process. The lock of a process that died is replaced.
  *
  * @param {string} file
  * @returns {Promise<{ release(): Promise<void>, abandoned: boolean } | null>} null when another process holds
- *   it; abandoned: the holder before was killed
+ *   it; `abandoned` when the previous holder died without releasing it
  */
-export async function takeLock(file) {
+export async function acquireLock(file) {
   await mkdir(dirname(file), { recursive: true });
   const own = `${process.pid} ${await startTime(process.pid)}`;
   const draft = `${file}.${randomUUID()}`;
@@ -69,7 +68,7 @@ export async function takeLock(file) {
   try {
     for (;;) {
       try {
-        // link(2) makes the file appear with its content, and fails when there is one.
+        // link(2) is atomic: the file appears with its content, and the call fails if the file exists.
         await link(draft, file);
         return { release: () => rm(file, { force: true }), abandoned };
       } catch (error) {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
 import type { Log } from './start-error.ts';
 
-/** Bytes after which a log file is put aside (`.old`) when its process starts. */
+/** Bytes above which a log file is renamed to `.old` when its process starts. */
 const MAX_LOG = 10_000_000;
 
 /** Opens `<folder>/<name>.log` for appending and returns its file descriptor. */
@@ -16,9 +16,9 @@ export function openLog(folder: string, name: string): number {
 }
 
 /**
- * The same file as a stream that never fails: a log must not end the process that keeps it. Lines that cannot be written
- * (the disk is full) are dropped; the console shows the first failure, and the log their number once it can be written
- * again.
+ * Opens the same file as a stream that never emits an error, so that a log failure cannot end its process. Lines that
+ * cannot be written (the disk is full) are dropped. The console shows the first failure. Once writing works again, the
+ * console and the log state the number of dropped lines.
  */
 export function logStream(folder: string, name: string, log: Log): Writable {
   const fd = openLog(folder, name);
@@ -26,13 +26,13 @@ export function logStream(folder: string, name: string, log: Log): Writable {
   return new Writable({
     decodeStrings: true,
     write(line: Buffer, _encoding, done) {
-      // A line that was cut off ends here, too.
+      // The leading newline also ends a line that was written in part.
       const gap =
         dropped === 0 ? '' : `\n${JSON.stringify({ level: 40, msg: `${dropped} lines are missing` })}\n`;
       const bytes = Buffer.concat([Buffer.from(gap), line]);
       write(fd, bytes, (error, written) => {
         if (error === null && written === bytes.length) {
-          if (dropped > 0) log(`${name}: its log is written again; ${dropped} lines are missing`);
+          if (dropped > 0) log(`${name}: can write its log again; ${dropped} lines are missing`);
           dropped = 0;
         } else if (dropped++ === 0)
           log(`${name}: cannot write its log (${error?.message ?? 'ENOSPC: no space for a whole line'})`);
@@ -45,15 +45,15 @@ export function logStream(folder: string, name: string, log: Log): Writable {
     },
   });
 }
-/** pino's numbers of the levels worth showing. */
-const LEVELS = new Map([
+/** The pino levels that the console shows. */
+const CONSOLE_LEVELS = new Map([
   [40, 'warning'],
   [50, 'error'],
   [60, 'fatal'],
 ]);
 
-/** What a log line tells on the console: a pino record from warning up, or text that is no record; else null. */
-export function summary(line: string): string | null {
+/** Formats a log line for the console: pino records from `warn` up, and lines that are not JSON. Otherwise null. */
+function consoleText(line: string): string | null {
   let record: unknown;
   try {
     record = JSON.parse(line);
@@ -61,7 +61,7 @@ export function summary(line: string): string | null {
     return line.trim() === '' ? null : line;
   }
   if (typeof record !== 'object' || record === null || !('level' in record)) return line;
-  const level = LEVELS.get(Number(record.level));
+  const level = CONSOLE_LEVELS.get(Number(record.level));
   if (level === undefined) return null;
   const text = 'msg' in record ? String(record.msg) : '';
   const error = 'err' in record && typeof record.err === 'object' ? record.err : null;
@@ -69,11 +69,11 @@ export function summary(line: string): string | null {
   return `${level}: ${text}${cause}`;
 }
 
-/** Copies a child's output, line by line, to its log file, and the lines that matter to the console. */
-export function followOutput(output: Readable, file: Writable, name: string, log: Log): void {
+/** Copies a child's output line by line to its log file, and its warnings and errors to the console. */
+export function forwardOutput(output: Readable, file: Writable, name: string, log: Log): void {
   createInterface({ input: output }).on('line', (line) => {
     if (file.writable) file.write(`${line}\n`);
-    const text = summary(line);
+    const text = consoleText(line);
     if (text !== null) log(`${name}: ${text}`);
   });
 }

@@ -11,7 +11,7 @@ import { openStore } from '../store/mongo.ts';
 import { ensureDemo } from './demo.ts';
 import { type DemoFile, readDemoFile, writeDemoFile } from './demo-file.ts';
 import { serviceEnv } from './host.mjs';
-import { takeLock } from './lock.mjs';
+import { acquireLock } from './lock.mjs';
 import { prepareNamespace } from './namespace.ts';
 import { tryPort } from './ports.ts';
 import { installToolPrograms } from './programs/tools.ts';
@@ -19,64 +19,67 @@ import { defaultPools, type Servers, startServers, startService } from './stack.
 import { StartError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
 
-/** How long the processes of a stack that was killed may still hold its port. */
-const ABANDONED_MS = 15_000;
-/** Every process has its own deadline; this one is for what nobody thought of. */
+/** Milliseconds for which the processes of a killed stack may still occupy its ports. */
+const ABANDONED_PORT_MS = 15_000;
+/** Milliseconds after which a stop that hangs is forced. Every process has its own shorter deadline. */
 const STOP_MS = 60_000;
 
 const log = (line: string) => console.log(line);
 
-async function claimPort(name: 'PORT' | 'INTERNAL_PORT', env: Env, patience: number): Promise<void> {
-  const deadline = Date.now() + patience;
+/** Waits up to `timeoutMs` until the port is free. @throws StartError when the process cannot listen on it */
+async function ensurePortFree(name: 'PORT' | 'INTERNAL_PORT', env: Env, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const result = await tryPort(env[name], env.HOST);
     if ('port' in result) return;
     const { error } = result;
     const isTaken = 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES');
-    const what = `cannot listen on ${env.HOST}:${env[name]} (${error.message})`;
-    if (!isTaken) throw new StartError(`HOST: ${what}`);
-    if (Date.now() > deadline) throw new StartError(`${name}: ${what}; set another, or 0 for any`);
+    const message = `cannot listen on ${env.HOST}:${env[name]} (${error.message})`;
+    if (!isTaken) throw new StartError(`HOST: ${message}. Set HOST to an address of this machine.`);
+    if (Date.now() > deadline)
+      throw new StartError(`${name}: ${message}. Set ${name} to another port, or to 0 for any free port.`);
     await sleep(200);
   }
 }
 
 async function makeFolder(folder: string): Promise<void> {
   try {
-    // Node's recursive mkdir never ends where the last folder cannot be made (in /proc).
+    // A recursive mkdir of `folder` itself would hang in Node where it cannot be created (in /proc).
     await mkdir(dirname(folder), { recursive: true });
     if (!existsSync(folder)) await mkdir(folder);
     await readdir(folder);
-    // Databases and keys: for its owner alone.
+    // The folder holds databases and keys, so only its owner may read it.
     await chmod(folder, 0o700);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new StartError(`DATA_DIR: cannot use ${folder} (${why})`);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`DATA_DIR: cannot use ${folder} (${reason}). Set DATA_DIR to a writable folder.`);
   }
 }
 
-async function claimDataDir(folder: string) {
+/** Locks the data folder for this stack. @throws StartError when it cannot be used or another stack runs in it */
+async function lockDataDir(folder: string) {
   await makeFolder(folder);
-  const lock = await takeLock(join(folder, 'lock'));
+  const lock = await acquireLock(join(folder, 'lock'));
   if (lock === null)
     throw new StartError(
-      `DATA_DIR: a stack already runs in ${folder}; stop it or set another DATA_DIR (and PORT)`,
+      `DATA_DIR: a stack already runs in ${folder}. Stop it, or set another DATA_DIR and PORT.`,
     );
   return lock;
 }
 
-/** Text of the service's variables for its processes: ours, with the addresses that came out of this start. */
+/** Returns the variables for the service processes: those of this process, plus the addresses of the servers. */
 function childEnv(env: Env, servers: Servers): Record<string, string> {
-  const { MONGODB_URI_FILE: _replaced, ...ours } = serviceEnv(Object.keys(VARIABLES));
+  const { MONGODB_URI_FILE: _replaced, ...inherited } = serviceEnv(Object.keys(VARIABLES));
   const { DATA_DIR, TEMPORAL_NAMESPACE } = env;
   const { mongodbUri, temporalAddress, temporalUiUrl } = servers;
-  const found = { MONGODB_URI: mongodbUri, TEMPORAL_ADDRESS: temporalAddress };
+  const addresses = { MONGODB_URI: mongodbUri, TEMPORAL_ADDRESS: temporalAddress };
   const ui = temporalUiUrl === null ? {} : { TEMPORAL_UI_URL: temporalUiUrl };
-  return { ...ours, ...found, ...ui, DATA_DIR, TEMPORAL_NAMESPACE };
+  return { ...inherited, ...addresses, ...ui, DATA_DIR, TEMPORAL_NAMESPACE };
 }
 
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-async function curlLine(baseUrl: string, apiKey: string): Promise<string> {
+async function exampleCommand(baseUrl: string, apiKey: string): Promise<string> {
   const registry = await loadRegistry();
   const tool = registry.get('hash-text') ?? [...registry.values()][0];
   const body = JSON.stringify(tool?.examples[0]?.input ?? {});
@@ -85,21 +88,21 @@ async function curlLine(baseUrl: string, apiKey: string): Promise<string> {
   return `curl ${baseUrl}/api/v1/tools/${tool?.name} ${options} -d ${shellQuoted(body)}`;
 }
 
-function announce(demo: DemoFile, curl: string): void {
+function printSummary(demo: DemoFile, command: string): void {
   const lines = [
     ['API', demo.baseUrl],
     ['Reference', `${demo.baseUrl}/docs`],
     ['Dashboard', `${demo.dashboardUrl}  (${demo.email} / ${demo.password})`],
-    ['Temporal UI', demo.temporalUiUrl ?? `that of ${demo.temporalAddress}`],
+    ['Temporal UI', demo.temporalUiUrl ?? `not started here; use the UI of ${demo.temporalAddress}`],
     ['API key', demo.apiKey],
     ['Account key', demo.accountKey],
   ];
   log('');
   for (const [name = '', value] of lines) log(`${name.padEnd(12)} ${value}`);
-  log(`\nTry it:\n${curl}\n`);
+  log(`\nTry it:\n${command}\n`);
 }
 
-/** As every process does at its start; here it is one line instead of one a process. @throws EnvError */
+/** Runs the check that every process also runs, so that an error is reported once. @throws EnvError */
 async function checkMasterKeys(mongodbUri: string, keyring: Keyring): Promise<void> {
   const store = await openStore(mongodbUri);
   try {
@@ -112,16 +115,16 @@ async function checkMasterKeys(mongodbUri: string, keyring: Keyring): Promise<vo
 async function main(signal: AbortSignal): Promise<void> {
   const env = readEnv();
   await using owned = new AsyncDisposableStack();
-  const lock = owned.adopt(await claimDataDir(env.DATA_DIR), (it) => it.release());
-  const patience = lock.abandoned ? ABANDONED_MS : 0;
-  await claimPort('PORT', env, patience);
-  await claimPort('INTERNAL_PORT', env, patience);
+  const lock = owned.adopt(await lockDataDir(env.DATA_DIR), (it) => it.release());
+  const portTimeoutMs = lock.abandoned ? ABANDONED_PORT_MS : 0;
+  await ensurePortFree('PORT', env, portTimeoutMs);
+  await ensurePortFree('INTERNAL_PORT', env, portTimeoutMs);
   const keyring = loadKeyring(env);
-  // Before anything starts: a damaged file would otherwise be noticed only when everything runs.
+  // Reports a damaged file before anything starts; otherwise the error would appear after the whole stack is up.
   await readDemoFile(env.DATA_DIR);
   if (env.EGRESS_ALLOW.length > 0)
     log(
-      `!! EGRESS_ALLOW lets callers reach ${env.EGRESS_ALLOW.map(({ text }) => text).join(', ')} through this service !!`,
+      `Warning: EGRESS_ALLOW lets callers reach ${env.EGRESS_ALLOW.map(({ text }) => text).join(', ')} through this service.`,
     );
 
   await installToolPrograms(env, log, signal);
@@ -149,7 +152,7 @@ async function main(signal: AbortSignal): Promise<void> {
     (it) => it.stop(),
   );
   const { baseUrl, internalUrl } = service;
-  servers.serveCodec(baseUrl);
+  servers.setApiUrl(baseUrl);
   const demo = {
     baseUrl,
     dashboardUrl: `${baseUrl}/dashboard`,
@@ -163,7 +166,7 @@ async function main(signal: AbortSignal): Promise<void> {
   };
   signal.throwIfAborted();
   await writeDemoFile(env.DATA_DIR, demo);
-  announce(demo, await curlLine(baseUrl, demo.apiKey));
+  printSummary(demo, await exampleCommand(baseUrl, demo.apiKey));
   log(`ready: ${baseUrl}`);
   if (!signal.aborted) await once(signal, 'abort');
 }

@@ -8,10 +8,10 @@ import { OwnedProcess } from './process.ts';
 import type { Log } from './start-error.ts';
 import { tethered } from './tether.ts';
 
-const SET = 'rs0';
-/** For each of the steps of a probe, in milliseconds. */
+const REPLICA_SET = 'rs0';
+/** Limit for each step of a health check, in milliseconds. */
 const PROBE_MS = 4_000;
-/** Error codes of the server: docs/reference/error-codes, NotYetInitialized and AlreadyInitialized. */
+/** MongoDB error codes NotYetInitialized and AlreadyInitialized. */
 const NOT_YET_INITIALIZED = 94;
 const ALREADY_INITIALIZED = 23;
 
@@ -19,7 +19,7 @@ export interface MongodOptions {
   program: string;
   dataDir: string;
   port: number;
-  /** The service's. */
+  /** The service's database, used by the health check. */
   database: string;
   log: Log;
   supervise: boolean;
@@ -27,7 +27,7 @@ export interface MongodOptions {
 }
 
 export const mongodbUriAt = (port: number, database: string): string =>
-  `mongodb://127.0.0.1:${port}/${database}?replicaSet=${SET}`;
+  `mongodb://127.0.0.1:${port}/${database}?replicaSet=${REPLICA_SET}`;
 
 async function replicaSetConfig(admin: { command(command: Document): Promise<Document> }) {
   try {
@@ -39,14 +39,16 @@ async function replicaSetConfig(admin: { command(command: Document): Promise<Doc
   }
 }
 
-/** Makes the node the one member of its set, also when it was started on another port than the last time. */
-async function joinSet(client: MongoClient, host: string): Promise<void> {
+/** Makes the node the only member of its replica set. Reconfigures the set if the node's port has changed. */
+async function ensureReplicaSet(client: MongoClient, host: string): Promise<void> {
   const admin = client.db('admin');
   const config = await replicaSetConfig(admin);
   if (config === null) {
-    await admin.command({ replSetInitiate: { _id: SET, members: [{ _id: 0, host }] } }).catch((error) => {
-      if (!(error instanceof MongoServerError && error.code === ALREADY_INITIALIZED)) throw error;
-    });
+    await admin
+      .command({ replSetInitiate: { _id: REPLICA_SET, members: [{ _id: 0, host }] } })
+      .catch((error) => {
+        if (!(error instanceof MongoServerError && error.code === ALREADY_INITIALIZED)) throw error;
+      });
   } else if (config.members[0].host !== host) {
     const members = [{ ...config.members[0], host }];
     await admin.command({
@@ -60,7 +62,7 @@ async function isPrimary(host: string): Promise<boolean> {
   const limits = { serverSelectionTimeoutMS: 1_000, socketTimeoutMS: 10_000 };
   const client = new MongoClient(`mongodb://${host}/`, { directConnection: true, ...limits });
   try {
-    await joinSet(client, host);
+    await ensureReplicaSet(client, host);
     const { isWritablePrimary } = await client.db('admin').command({ hello: 1 });
     return isWritablePrimary === true;
   } finally {
@@ -68,8 +70,8 @@ async function isPrimary(host: string): Promise<boolean> {
   }
 }
 
-/** Does what the service needs: it can write and read. On a connection of its own, as a restarted service would. */
-async function canWrite(port: number, database: string): Promise<void> {
+/** Writes and reads, as the service does, on a new connection. @throws when the server cannot */
+async function checkReadsAndWrites(port: number, database: string): Promise<void> {
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/`, {
     directConnection: true,
     serverSelectionTimeoutMS: PROBE_MS,
@@ -81,39 +83,48 @@ async function canWrite(port: number, database: string): Promise<void> {
   }
 }
 
-async function becomePrimary(port: number, signal: AbortSignal): Promise<void> {
+async function waitForPrimary(port: number, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     try {
       if (await isPrimary(`127.0.0.1:${port}`)) return;
     } catch (error) {
-      // Not listening yet, or busy recovering: the deadline of `signal` decides when that is an error.
+      // Errors are expected until the server listens and has recovered; `signal` sets the deadline.
       if (signal.aborted) throw error;
     }
     await sleep(50);
   }
 }
 
-/** A MongoDB of one node, as a replica set because change streams and transactions want one. */
+/** Creates a single-node MongoDB replica set, which change streams and transactions require. */
 export function createMongod(options: MongodOptions): OwnedProcess<void> {
   const { program, dataDir, port, database } = options;
   const dbPath = join(dataDir, 'mongodb');
-  const args = ['--dbpath', dbPath, '--port', String(port), '--bind_ip', '127.0.0.1', '--replSet', SET];
+  const args = [
+    '--dbpath',
+    dbPath,
+    '--port',
+    String(port),
+    '--bind_ip',
+    '127.0.0.1',
+    '--replSet',
+    REPLICA_SET,
+  ];
   args.push('--nounixsocket', '--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '990', '--quiet');
-  // Nobody reads the diagnostic files, and there is no other member to wait for at a shutdown.
+  // The diagnostic files are not used, and a single member has no other to wait for at shutdown.
   args.push('--setParameter', 'diagnosticDataCollectionEnabled=false');
   args.push('--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100');
   return new OwnedProcess({
     ...options,
     name: 'mongod',
     command: () => ({ ...tethered(program, args), env: machineEnv() }),
-    ready: async (_child, signal) => becomePrimary(port, signal),
-    useful: () => canWrite(port, database),
+    ready: async (_child, signal) => waitForPrimary(port, signal),
+    checkHealth: () => checkReadsAndWrites(port, database),
     readyMs: 60_000,
     graceMs: 15_000,
     logDir: join(dataDir, 'logs'),
     showOutput: false,
-    foreign: true,
+    thirdParty: true,
     prepare: () => mkdir(dbPath, { recursive: true, mode: 0o700 }),
   });
 }

@@ -3,9 +3,9 @@ import { Connection, isGrpcServiceError } from '@temporalio/client';
 import { msToNumber, msToTs } from '@temporalio/common/lib/time.js';
 import { StartError } from './start-error.ts';
 
-/** How long closed workflows stay readable; longer than any stored result. */
+/** Retention of closed workflows; longer than results are stored. */
 const RETENTION = '72h';
-/** What operators search calls by. */
+/** Search attributes by which operators find calls. */
 const SEARCH_ATTRIBUTES = ['Tool', 'AccountId'];
 const READY_MS = 30_000;
 /** IndexedValueType, temporal/api/enums/v1/common.proto. */
@@ -43,8 +43,8 @@ async function ensureSearchAttributes({ operatorService }: Connection, namespace
   });
 }
 
-/** Runs a step until it succeeds: a namespace reaches the services one after the other, and a server that begins is busy. */
-async function retried(step: () => Promise<unknown>): Promise<void> {
+/** Retries a step: a starting server may refuse it, and a new namespace takes time to reach all Temporal services. */
+async function retryUntilReady(step: () => Promise<unknown>): Promise<void> {
   const deadline = Date.now() + READY_MS;
   for (;;) {
     try {
@@ -61,24 +61,27 @@ async function connect(address: string): Promise<Connection> {
   try {
     return await Connection.connect({ address, connectTimeout: '10s' });
   } catch (error) {
-    throw new StartError(`TEMPORAL_ADDRESS: no Temporal server answers at ${address}`, { cause: error });
+    throw new StartError(
+      `TEMPORAL_ADDRESS: no Temporal server answers at ${address}. Start it, or correct TEMPORAL_ADDRESS.`,
+      { cause: error },
+    );
   }
 }
 
 /**
- * Sees to it that the namespace exists, keeps closed workflows for 72 h and knows the search attributes `Tool` and
- * `AccountId`. Resolves when workflows can be started with them. May be called again at any time.
+ * Creates or updates the namespace, with a retention of 72 h and the search attributes `Tool` and `AccountId`.
+ * Resolves when workflows can be started with them. Idempotent.
  *
- * @throws StartError when nothing answers there, else the gRPC error of the step that could not be done
+ * @throws StartError when no server answers, else the gRPC error of the failed step
  */
 export async function prepareNamespace(address: string, namespace: string): Promise<void> {
   const connection = await connect(address);
   try {
     await connection.withDeadline(Date.now() + READY_MS, async () => {
-      await retried(() => ensureNamespace(connection, namespace));
-      await retried(() => ensureSearchAttributes(connection, namespace));
+      await retryUntilReady(() => ensureNamespace(connection, namespace));
+      await retryUntilReady(() => ensureSearchAttributes(connection, namespace));
       const query = SEARCH_ATTRIBUTES.map((name) => `${name} = ''`).join(' AND ');
-      await retried(() => connection.workflowService.countWorkflowExecutions({ namespace, query }));
+      await retryUntilReady(() => connection.workflowService.countWorkflowExecutions({ namespace, query }));
     });
   } finally {
     await connection.close();

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Whether `host:port` can be listened on now; a reason when not. */
+/** Tries to listen on `host:port` and closes the server again. Returns the bound port or the error. */
 export function tryPort(port: number, host = '127.0.0.1'): Promise<{ port: number } | { error: Error }> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -14,19 +14,22 @@ export function tryPort(port: number, host = '127.0.0.1'): Promise<{ port: numbe
 }
 
 /**
- * Linux gives ports from 32768 on to whoever connects somewhere (ip_local_port_range): while a server of ours is down,
- * one of those could be the port that it is to come back to.
+ * Below Linux's ephemeral range, which starts at 32768 (ip_local_port_range). An outgoing connection could otherwise
+ * take the port of a server while the server restarts.
  */
 const PORTS = { first: 10_000, count: 22_768 };
-/** Processes that pick at the same time do so in different places: one may not listen yet when the other looks. */
-const PORTS_A_PROCESS = 41;
-let picked = process.pid * PORTS_A_PROCESS;
+/**
+ * Processes start their search at different ports. Otherwise two could choose the same port, because a chosen port
+ * stays free until its server listens.
+ */
+const PORTS_PER_PROCESS = 41;
+let nextPort = process.pid * PORTS_PER_PROCESS;
 
-/** `preferred` where it is free, else another that is, below those of outgoing connections. */
+/** Returns `preferred` if it is free, else another free port below the ephemeral range. */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && 'port' in (await tryPort(preferred))) return preferred;
   for (let tried = 0; tried < PORTS.count; tried++) {
-    const result = await tryPort(PORTS.first + (picked++ % PORTS.count));
+    const result = await tryPort(PORTS.first + (nextPort++ % PORTS.count));
     if ('port' in result) return result.port;
   }
   throw new Error('no port is free');

@@ -7,39 +7,39 @@ import { OwnedProcess } from './process.ts';
 import { type Log, StartError } from './start-error.ts';
 
 const READY_MS = 60_000;
-/** Enough for calls in flight to be handed back; a local stack does not wait for the longest tool. */
+/** Long enough to release the activities in progress. A local stack does not wait for the longest tool. */
 const GRACE_MS = 10_000;
-/** What the orchestrator loads first. */
-export const PRELOAD = 'workers/lightSandbox.ts';
+/** Module that the orchestrator loads with `--import`. */
+export const ORCHESTRATOR_PRELOAD = 'workers/lightSandbox.ts';
 
-/** What a child tells over its channel when it serves. */
+/** Message of a child process that is ready. */
 interface Ready {
   baseUrl?: string | undefined;
   internalUrl?: string | undefined;
 }
 
-/** Ports of the servers behind a service. */
+/** Ports of the MongoDB and Temporal servers of a service. */
 export interface ServerPorts {
-  /** All that they listen on now. */
-  now(): readonly number[];
-  /** Calls when a server is back, maybe on others. @returns what ends that */
+  /** All ports on which they listen now. */
+  current(): readonly number[];
+  /** Registers a listener for the restart of a server, which may change ports. @returns a function that removes it */
   onChange(listener: () => void): () => void;
 }
 
 export interface ServiceOptions {
-  /** Text by the names of schemas/env.ts; the processes get nothing of ours beside it but PATH, HOME and the like. */
+  /** Variables of schemas/env.ts. Of this process's environment, the children inherit only `machineEnv()`. */
   env: Record<string, string>;
-  /** Callers must not reach these either. Default: none, the servers are not ours. */
+  /** More ports that callers must not reach. Default: none, for servers that were not started here. */
   serverPorts?: ServerPorts | undefined;
-  /** One worker process each. */
+  /** Pools; each gets one worker process. */
   pools: readonly string[];
-  /** API processes. Default 1; the second and later listen on free ports. */
+  /** Number of API processes, default 1. Only the first uses the configured ports; the others use free ones. */
   apis?: number;
   logDir: string;
   log: Log;
-  /** Start a process again that dies. Default false. */
+  /** Restart processes that end unexpectedly. Default false. */
   supervise?: boolean;
-  /** Gives up the start; everything started is stopped then. */
+  /** Cancels the start and stops everything that was started. */
   signal?: AbortSignal;
 }
 
@@ -50,17 +50,17 @@ export interface Service {
   internalUrls: string[];
   /** `api`, `api-2`, …, then the pools. */
   names: string[];
-  /** undefined while it is down. */
+  /** undefined while the process is down. */
   pid(name: string): number | undefined;
-  /** Default SIGKILL. A process that this ends stays down until `restart`. */
+  /** Sends a signal, default SIGKILL. A process that it ends stays down until `restart`. */
   kill(name: string, signal?: NodeJS.Signals): Promise<void>;
-  /** Ends it if it runs, and starts it on the ports that it had. */
+  /** Stops the process if it runs, and starts it on the same ports. */
   restart(name: string): Promise<void>;
-  /** The APIs first, so that what they wait for is still answered; then the workers. */
+  /** Stops the APIs first, so that workers can finish the calls that the APIs wait for; then the workers. */
   stop(): Promise<void>;
 }
 
-/** The orchestrator, webhook deliveries, and every pool that has a tool. */
+/** Returns `orchestrator`, `delivery` and every pool that has a tool. */
 export async function defaultPools(): Promise<string[]> {
   return ['orchestrator', 'delivery', ...poolsInUse(await loadRegistry())];
 }
@@ -84,7 +84,7 @@ function readyMessage(child: ChildProcess, signal: AbortSignal): Promise<Ready> 
 
 type Common = Pick<ServiceOptions, 'env' | 'logDir' | 'log' | 'signal'> & { supervise: boolean };
 
-/** A process of this project. `env` is asked at each start. */
+/** Creates a process of this project. `env` is called at each start. */
 function createProcess(
   name: string,
   args: [string, ...string[]],
@@ -98,7 +98,11 @@ function createProcess(
     name,
     command: () => ({
       file: process.execPath,
-      args: [...(name === 'orchestrator' ? ['--import', path(PRELOAD)] : []), path(script), ...rest],
+      args: [
+        ...(name === 'orchestrator' ? ['--import', path(ORCHESTRATOR_PRELOAD)] : []),
+        path(script),
+        ...rest,
+      ],
       env: { ...machineEnv(), ...env() },
       ipc: true,
     }),
@@ -106,13 +110,13 @@ function createProcess(
     readyMs: READY_MS,
     graceMs: GRACE_MS,
     showOutput: true,
-    foreign: false,
+    thirdParty: false,
   });
 }
 
 type Ports = Partial<Record<'PORT' | 'INTERNAL_PORT' | 'SDK_METRICS_PORT', string>>;
 
-/** A free port for each 0: every process is told all of them, and gets the same at its later starts. */
+/** Replaces each port 0 by a free port, which the process keeps over restarts and all processes know. */
 async function choosePorts(wanted: Ports): Promise<Ports> {
   const entries = Object.entries(wanted).map(async ([name, port]) => [
     name,
@@ -121,7 +125,7 @@ async function choosePorts(wanted: Ports): Promise<Ports> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** The first API listens where it is told to. */
+/** Only the first API uses the configured ports. */
 const apiPorts = (index: number, { PORT, INTERNAL_PORT = '0' }: Record<string, string>): Promise<Ports> =>
   choosePorts(
     index > 0 ? { PORT: '0', INTERNAL_PORT: '0' } : { ...(PORT !== undefined && { PORT }), INTERNAL_PORT },
@@ -130,14 +134,14 @@ const apiPorts = (index: number, { PORT, INTERNAL_PORT = '0' }: Record<string, s
 async function startApi(process: OwnedProcess<Ready>) {
   const { baseUrl, internalUrl } = await process.start();
   if (baseUrl === undefined || internalUrl === undefined)
-    throw new StartError(`${process.name} did not say where it listens`);
+    throw new StartError(`${process.name} is ready but did not report its addresses`);
   return { baseUrl, internalUrl };
 }
 
 /**
- * Starts API and worker processes and resolves when all of them serve.
+ * Starts API and worker processes and resolves when all are ready.
  *
- * @throws StartError when one does not; nothing is left running then
+ * @throws StartError when one does not start; the others are then stopped
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { pools, apis = 1, serverPorts } = options;
@@ -150,7 +154,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const envOf = (own: Ports | undefined) => () => ({
     ...common.env,
     ...own,
-    OWN_PORTS: [common.env.OWN_PORTS ?? '', ...(serverPorts?.now() ?? []), ...chosen].join(','),
+    OWN_PORTS: [common.env.OWN_PORTS ?? '', ...(serverPorts?.current() ?? []), ...chosen].join(','),
   });
   await using owned = new AsyncDisposableStack();
   const frontends = ports.apis.map((own, index) =>
@@ -165,13 +169,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   owned.defer(async () => {
     await Promise.all(frontends.map((api) => api.stop()));
   });
-  const tell = () => {
-    const message = { type: 'ownPorts', ports: serverPorts?.now() };
-    for (const process of [...frontends, ...workers]) process.tell(message);
+  const sendPorts = () => {
+    const message = { type: 'ownPorts', ports: serverPorts?.current() };
+    for (const process of [...frontends, ...workers]) process.send(message);
   };
-  const stopTelling = serverPorts?.onChange(tell);
-  owned.defer(() => stopTelling?.());
-  // The APIs first: that the port of one is taken is told before there are workers to stop again.
+  const unsubscribe = serverPorts?.onChange(sendPorts);
+  owned.defer(() => unsubscribe?.());
+  // The APIs start first, so that an occupied port is reported before workers run.
   const started = await Promise.all(frontends.map(startApi));
   await Promise.all(workers.map((worker) => worker.start()));
 
@@ -179,7 +183,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const find = (name: string) => {
     const found = processes.get(name);
     if (found === undefined)
-      throw new Error(`there is no process ${name}, only ${[...processes.keys()].join(', ')}`);
+      throw new Error(`unknown process ${name}; running: ${[...processes.keys()].join(', ')}`);
     return found;
   };
   const running = owned.move();

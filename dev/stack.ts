@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkMongodb, withDatabase } from './external.ts';
-import { listeningPorts } from './listeners.ts';
+import { checkMongodb, withDatabase } from './external-mongodb.ts';
+import { listeningPorts } from './listening-ports.ts';
 import { createMongod, mongodbUriAt } from './mongod.ts';
 import { freePort } from './ports.ts';
 import type { OwnedProcess } from './process.ts';
@@ -17,50 +17,50 @@ export type { Log } from './start-error.ts';
 
 const DATABASE = 'utility_tools';
 
-/** A mongod or temporal that we own. */
+/** A mongod or temporal process started here. */
 export type Server = Pick<OwnedProcess<void>, 'pid' | 'kill' | 'start'>;
 
 export interface Servers {
-  /** With database and replica set. */
+  /** URI with database and replica set. */
   mongodbUri: string;
   /** host:port */
   temporalAddress: string;
-  /** null where the Temporal server is not ours. */
+  /** null if the Temporal server was not started here. */
   temporalUiUrl: string | null;
-  /** null where it is not ours; so with `temporal`. */
+  /** null if not started here; the same for `temporal`. */
   mongod: Server | null;
   temporal: Server | null;
   ports: ServerPorts;
-  /** From now on the UI reads payloads through this API. */
-  serveCodec(baseUrl: string): void;
+  /** Sets the API that decodes payloads for the UI. */
+  setApiUrl(baseUrl: string): void;
   stop(): Promise<void>;
 }
 
 export interface ServersOptions {
-  /** Absolute path; databases, logs and the ports of the last time lie there. */
+  /** Absolute path of the folder for databases, logs and the ports of the last start. */
   dataDir: string;
   mongodbUri?: string | null;
   temporalAddress?: string | null;
   log: Log;
-  /** Start a server again that dies. Default false. */
+  /** Restart servers that end unexpectedly or fail their health checks. Default false. */
   supervise?: boolean;
-  /** Gives up the start; everything started is stopped then. */
+  /** Cancels the start and stops everything that was started. */
   signal?: AbortSignal;
 }
 
 type PortName = 'mongod' | 'temporal' | 'temporalHttp' | 'temporalMetrics' | 'temporalUi' | 'ui';
 
-/** The ports of the last start are tried first: addresses that were noted down stay right. */
-async function rememberedPorts(dataDir: string) {
+/** Chooses ports, preferring those of the last start so that saved addresses stay valid. */
+async function createPortChooser(dataDir: string) {
   const file = join(dataDir, 'ports.json');
   const ports: Partial<Record<PortName, number>> = await readFile(file, 'utf8').then(JSON.parse, () => ({}));
-  const picked = new Set<number>();
+  const chosen = new Set<number>();
   return {
-    picked: () => [...picked],
-    pick: async (name: PortName) => {
+    chosen: () => [...chosen],
+    choose: async (name: PortName) => {
       const port = await freePort(ports[name]);
       ports[name] = port;
-      picked.add(port);
+      chosen.add(port);
       return port;
     },
     save: () => writeFile(file, `${JSON.stringify(ports)}\n`),
@@ -68,14 +68,14 @@ async function rememberedPorts(dataDir: string) {
 }
 
 /**
- * MongoDB and Temporal, each started here unless its address is given.
+ * Starts MongoDB and Temporal, each unless its address is given.
  *
- * @throws StartError when one cannot be had or does not start; nothing is left running then
+ * @throws StartError when one cannot be found, reached or started; the other is then stopped
  */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const { dataDir, log, signal, supervise = false } = options;
   const common = { dataDir, log, signal, supervise };
-  const ports = await rememberedPorts(dataDir);
+  const ports = await createPortChooser(dataDir);
   await using owned = new AsyncDisposableStack();
   let { mongodbUri, temporalAddress } = options;
   let mongod: OwnedProcess<void> | null = null;
@@ -88,20 +88,20 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     await checkMongodb(mongodbUri);
   } else {
     const program = await findMongod(log, signal);
-    const port = await ports.pick('mongod');
+    const port = await ports.choose('mongod');
     mongod = createMongod({ ...common, program, port, database: DATABASE });
     mongodbUri = mongodbUriAt(port, DATABASE);
   }
   if (!temporalAddress) {
     const program = await findTemporal(log, signal);
     const temporalPorts = {
-      grpc: await ports.pick('temporal'),
-      http: await ports.pick('temporalHttp'),
-      metrics: await ports.pick('temporalMetrics'),
-      ui: await ports.pick('temporalUi'),
+      grpc: await ports.choose('temporal'),
+      http: await ports.choose('temporalHttp'),
+      metrics: await ports.choose('temporalMetrics'),
+      ui: await ports.choose('temporalUi'),
     };
-    ui = await startUiProxy(await ports.pick('ui'));
-    ui.showUi(temporalPorts.ui);
+    ui = await startUiProxy(await ports.choose('ui'));
+    ui.setUiPort(temporalPorts.ui);
     owned.defer(ui.stop);
     const onReady = () => {
       for (const listener of listeners) listener();
@@ -125,17 +125,17 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     mongod,
     temporal,
     ports: {
-      now: () => {
-        // Temporal's services talk over ports that no option sets, and that are others at each start.
-        const found = processes.flatMap(({ pid }) => (pid === undefined ? [] : listeningPorts(pid)));
-        return [...new Set([...ports.picked(), ...found])];
+      current: () => {
+        // Temporal's internal services listen on random ports that cannot be configured.
+        const listening = processes.flatMap(({ pid }) => (pid === undefined ? [] : listeningPorts(pid)));
+        return [...new Set([...ports.chosen(), ...listening])];
       },
       onChange: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
     },
-    serveCodec: (baseUrl) => ui?.serveCodec(baseUrl),
+    setApiUrl: (baseUrl) => ui?.setApiUrl(baseUrl),
     stop: () => running.disposeAsync(),
   };
 }

@@ -1,4 +1,4 @@
-/** Why the local stack cannot start, in one line that its user can act on; shown without a stack trace. */
+/** A reason why the local stack cannot start. Its message is one line for the user, shown without a stack trace. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

@@ -1,15 +1,15 @@
-/** For whoever wants to stop the same way: a signal of the user, or the process that started us is gone. */
+/** Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the parent process or the terminal is gone. */
 export function stopSignal(onStop: () => void): AbortSignal {
   const stop = new AbortController();
   const request = () => {
-    // Only the first one counts: a second Ctrl-C must not cut short the stop that the first one began.
+    // Later requests are ignored, so that a second Ctrl-C does not interrupt the shutdown.
     if (stop.signal.aborted) return;
     onStop();
     stop.abort();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request);
   process.once('disconnect', request);
-  // Where the terminal is gone, what we print has nowhere to go; the stop goes on all the same.
+  // Output fails once the terminal is gone. Handling the error lets the shutdown continue.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', request);
   return stop.signal;
 }

@@ -1,8 +1,8 @@
 import { globSync } from 'node:fs';
 
-/** Faults, load, random input and the corpus of pages: `npm run test:slow`. */
+/** Tests of `npm run test:slow`: faults, load, random input and the page corpus. */
 const SLOW = /^test\/(?:chaos|load|fuzz|browser)\//;
-/** Files that use both cores by themselves run one at a time, after the others. */
+/** Test files that use both cores; they run one at a time, after the others. */
 const SERIAL =
   /^test\/(?:load|chaos|fuzz|browser|dashboard)\/|screenshot|html-to-image|image-upscale|word-to-pdf|smtp-test/;
 
@@ -12,10 +12,10 @@ export interface Suite {
   concurrency: number;
 }
 
-/** Files run at the same time: the two cores that the time of a whole run is measured on. */
+/** Concurrent test files, for the two-core machine on which the duration of a full run is measured. */
 const PARALLEL = 2;
 
-/** The test files of `npm test` or of `npm run test:slow`, in the order in which they run. */
+/** Returns the test files of `npm test` or `npm run test:slow` in the order in which they run. */
 export function suites(slow: boolean): Suite[] {
   const files = globSync('test/**/*.test.ts')
     .sort()

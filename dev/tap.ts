@@ -1,16 +1,16 @@
-/** A line of TAP 13 for a test at the outermost level. */
+/** A TAP 13 result line of a top-level test. */
 const RESULT = /^(not )?ok \d+(?: - (.*))?$/;
-/** AVA puts the parts of a file's path, without the folder that all files share, before the title of a test. */
+/** AVA prefixes a test's title with the parts of the file's path below the folder that all files share. */
 const SEPARATOR = ' › ';
 
 export interface TapCounter {
-  /** Takes a line of output, and returns what to print before it: progress when a new file reports, else null. */
-  take(line: string): string | null;
+  /** Counts a line of output. Returns a progress line to print before it when a new file reports, else null. */
+  readLine(line: string): string | null;
   readonly passed: number;
   readonly failed: number;
 }
 
-/** The folder that all files share, with a slash at its end. */
+/** Returns the deepest folder that contains all files, with a trailing slash. */
 function commonFolder(files: readonly string[]): string {
   const folders = files.map((file) => file.split('/').slice(0, -1));
   const [first = []] = folders;
@@ -22,9 +22,9 @@ function commonFolder(files: readonly string[]): string {
 }
 
 /**
- * Counts the results of a run. A skipped test is neither passed nor failed.
+ * Counts the results of a test run. Skipped tests count neither as passed nor as failed.
  *
- * @param files the test files of the run; its progress is told by them
+ * @param files the test files of the run, for the progress lines
  */
 export function createTapCounter(files: readonly string[]): TapCounter {
   const base = commonFolder(files).length;
@@ -41,7 +41,7 @@ export function createTapCounter(files: readonly string[]): TapCounter {
   let passed = 0;
   let failed = 0;
   return {
-    take(line) {
+    readLine(line) {
       const match = RESULT.exec(line);
       if (match === null) return null;
       const [, not, title = ''] = match;

@@ -8,13 +8,13 @@ import type { Log } from './start-error.ts';
 import { tethered } from './tether.ts';
 
 /**
- * - `transferProcessorMaxPollRPS`: at the default each hop between tasks waits up to 50 ms.
- * - Partitions: with more than one, the polls of a single worker and the tasks meet late.
+ * - `transferProcessorMaxPollRPS`: with the default, each task transfer waits up to 50 ms.
+ * - Partitions: with several, a task can wait in one while the single worker polls another.
  * - `namespaceCacheRefreshInterval`: a new namespace is visible after this interval (default 2 s).
  * - `UpdateAckInterval`: a history queue keeps finished tasks until it acknowledges them and scans all of them for each
- *   new task. At the default of 30 s a busy server used 30 ms of CPU a call instead of 22.
- * - `useNewMatcher`, `enableFairness`: without them the server ignores the fairness keys of tasks. docker/temporal/dynamicconfig.yaml
- *   has the same two for production.
+ *   new task. With the default of 30 s, a busy server used 30 ms of CPU per call instead of 22 ms.
+ * - `useNewMatcher`, `enableFairness`: make the server honour the fairness keys of tasks.
+ *   docker/temporal/dynamicconfig.yaml sets both for production.
  *
  * Keys: common/dynamicconfig/constants.go of the server.
  */
@@ -30,20 +30,20 @@ const DYNAMIC_CONFIG = [
   'matching.enableFairness=true',
 ];
 
-/** Bytes that the write-ahead log keeps on the disk when it begins again after a checkpoint. */
-const LOG_KEPT = 16_000_000;
+/** Bytes to which SQLite truncates the write-ahead log after a checkpoint. */
+const WAL_KEPT_BYTES = 16_000_000;
 /**
- * Bytes of a write-ahead log that no checkpoint ends any more. The server has one connection to SQLite and checkpoints on
- * it every 1,000 pages (4 MB). A query that is cancelled at the wrong moment may leave its statement open there
- * (modernc.org/sqlite before 1.44): a reader that never ends, behind which no checkpoint can go, and with which one
- * `interrupt` fails every later statement. Only a new connection helps, hence a restart.
+ * Bytes above which the write-ahead log counts as stuck. The server has one SQLite connection and checkpoints every
+ * 1,000 pages (4 MB). In modernc.org/sqlite before 1.44, a cancelled query may leave its statement open. The open
+ * statement blocks all checkpoints, and an `interrupt` makes every later statement fail. Only a new connection helps,
+ * hence a restart.
  */
-const LOG_TOO_LONG = 256_000_000;
+const WAL_STUCK_BYTES = 256_000_000;
 
-const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL', `journal_size_limit=${LOG_KEPT}`];
+const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL', `journal_size_limit=${WAL_KEPT_BYTES}`];
 
-/** Every Temporal server makes it for itself. */
-const OWN_NAMESPACE = 'temporal-system';
+/** Exists on every Temporal server. */
+const SYSTEM_NAMESPACE = 'temporal-system';
 /** Milliseconds. */
 const CONNECT_MS = 2_000;
 const READ_MS = 2_000;
@@ -51,40 +51,41 @@ const READ_MS = 2_000;
 export interface TemporalOptions {
   program: string;
   dataDir: string;
-  /** Of the frontend's gRPC, its HTTP API, the server's metrics, and the UI. */
+  /** Ports of the frontend's gRPC and HTTP APIs, the server's metrics and the UI. */
   ports: Record<'grpc' | 'http' | 'metrics' | 'ui', number>;
-  /** It serves, from a start or after it died. */
+  /** Called when the server is ready, after each start and restart. */
   onReady(): void;
-  /** Where the UI sends encrypted payloads to be read. */
+  /** URL to which the UI posts encrypted payloads for decoding. */
   codecUrl: string;
   log: Log;
   supervise: boolean;
   signal?: AbortSignal | undefined;
 }
 
-/** Reads from its database, as every call does. It answers much else from memory when its database is gone. */
-async function canRead(address: string): Promise<void> {
+/** Makes the server read its database. Many other requests succeed from memory even when the database is broken. */
+async function checkDatabase(address: string): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: CONNECT_MS, interceptors: [] });
   try {
     await connection.withDeadline(Date.now() + READ_MS, () =>
-      connection.workflowService.describeNamespace({ namespace: OWN_NAMESPACE }),
+      connection.workflowService.describeNamespace({ namespace: SYSTEM_NAMESPACE }),
     );
   } finally {
     await connection.close();
   }
 }
 
-/** @throws when checkpoints have not ended the write-ahead log for too long */
-async function checkLog(database: string): Promise<void> {
+/** @throws when the write-ahead log has grown so long that checkpoints must be blocked */
+async function checkWal(database: string): Promise<void> {
   const { size } = await stat(`${database}-wal`);
-  if (size > LOG_TOO_LONG) throw new Error(`its write-ahead log is ${Math.round(size / 1e6)} MB long`);
+  if (size > WAL_STUCK_BYTES)
+    throw new Error(`its write-ahead log has grown to ${Math.round(size / 1e6)} MB`);
 }
 
-async function answers(address: string, signal: AbortSignal): Promise<void> {
+async function waitUntilReady(address: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     try {
-      return await canRead(address);
+      return await checkDatabase(address);
     } catch (error) {
       if (signal.aborted) throw new Error(String(signal.reason), { cause: error });
       await sleep(100);
@@ -92,7 +93,7 @@ async function answers(address: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The Temporal development server with its UI, on a database file. */
+/** Creates a Temporal development server with its UI and a SQLite database file. */
 export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
   const { program, dataDir, ports, codecUrl } = options;
   const address = `127.0.0.1:${ports.grpc}`;
@@ -108,14 +109,14 @@ export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
     name: 'temporal',
     command: () => ({ ...tethered(program, args), env: machineEnv() }),
     ready: async (_child, signal) => {
-      await answers(address, signal);
+      await waitUntilReady(address, signal);
       options.onReady();
     },
-    useful: () => Promise.all([canRead(address), checkLog(database)]),
+    checkHealth: () => Promise.all([checkDatabase(address), checkWal(database)]),
     readyMs: 60_000,
     graceMs: 10_000,
     logDir: join(dataDir, 'logs'),
     showOutput: false,
-    foreign: true,
+    thirdParty: true,
   });
 }

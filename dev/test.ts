@@ -13,9 +13,9 @@ import { type Suite, suites } from './suites.ts';
 import { createTapCounter } from './tap.ts';
 import { tethered } from './tether.ts';
 
-/** `--slow` chooses the slow suites; types and lint are checked by the quick ones. */
+/** `--slow` selects the slow suites. Only the fast suites check types and lint. */
 const SLOW = process.argv.includes('--slow');
-const CHOSEN = process.argv.slice(2).filter((arg) => arg !== '--slow');
+const AVA_ARGS = process.argv.slice(2).filter((arg) => arg !== '--slow');
 
 const count = { passed: 0, failed: 0 };
 
@@ -25,7 +25,7 @@ interface CommandOptions {
   onLine?(line: string): void;
 }
 
-/** Runs a command in the foreground and resolves with whether it succeeded. */
+/** Runs a command to its end. Resolves with whether it succeeded. */
 function command(file: string, args: string[], { env, signal, onLine }: CommandOptions): Promise<boolean> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -51,15 +51,15 @@ async function check(name: string, args: string[], options: CommandOptions): Pro
 }
 
 interface Run {
-  /** Of AVA. */
+  /** Arguments for AVA. */
   args: string[];
-  /** The test files that it runs. */
+  /** The test files of the run. */
   files: string[];
 }
 
-/** The runs of AVA: the files and options on the command line, else those of the suite. */
+/** Returns the AVA runs: one with the command-line arguments if there are any, else those of the suites. */
 function runs(): Run[] {
-  if (CHOSEN.length > 0) return [{ args: CHOSEN, files: CHOSEN.filter((arg) => !arg.startsWith('-')) }];
+  if (AVA_ARGS.length > 0) return [{ args: AVA_ARGS, files: AVA_ARGS.filter((arg) => !arg.startsWith('-')) }];
   const run = ({ files, concurrency }: Suite): Run => ({
     args: [`--concurrency=${concurrency}`, ...files],
     files,
@@ -86,7 +86,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const servers = owned.adopt(await startServers({ dataDir: folder, log, signal }), (it) => it.stop());
   const testEnv = {
     ...env,
-    // What a test leaves behind goes with the folder.
+    // Files that tests leave behind are removed with the folder.
     TMPDIR: folder,
     TEST_MONGODB_URI: servers.mongodbUri,
     TEST_TEMPORAL_ADDRESS: servers.temporalAddress,
@@ -94,14 +94,14 @@ async function main(signal: AbortSignal): Promise<void> {
   for (const { args, files } of runs()) {
     const counter = createTapCounter(files);
     const onLine = (line: string) => {
-      const progress = counter.take(line);
+      const progress = counter.readLine(line);
       if (progress !== null) console.log(progress);
       console.log(line);
     };
     const ava = ['node_modules/.bin/ava', '--tap', ...args];
     const passed = await command(process.execPath, ava, { env: testEnv, signal, onLine });
     count.passed += counter.passed;
-    // A run that fails without naming a test must not pass.
+    // AVA can fail without a failed test, for example when a file does not load.
     count.failed += passed ? counter.failed : Math.max(1, counter.failed);
   }
 }

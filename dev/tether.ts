@@ -4,14 +4,14 @@ import { machineEnv } from './host.mjs';
 
 let hasPdeathsig: boolean | undefined;
 
-/** Linux: util-linux's setpriv sets PR_SET_PDEATHSIG, so that the kernel itself kills the program when we die. */
+/** Whether util-linux's setpriv can set PR_SET_PDEATHSIG, with which Linux kills a program when its parent dies. */
 function canSetPdeathsig(): boolean {
   hasPdeathsig ??=
     spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true'], { env: machineEnv(), timeout: 5_000 }).status === 0;
   return hasPdeathsig;
 }
 
-/** A command line, and whether it needs an IPC channel to us. */
+/** A command line, and whether it must be spawned with an IPC channel. */
 export interface Tethered {
   file: string;
   args: string[];
@@ -19,8 +19,8 @@ export interface Tethered {
 }
 
 /**
- * Wraps the command of a program that does not know us, so that it never outlives us, even when we are killed
- * with -9. Where the kernel cannot see to that, a small process between us and it does.
+ * Wraps the command of a third-party program so that the program ends with this process, even after SIGKILL. Uses
+ * PR_SET_PDEATHSIG, or on other systems an intermediate process (the script below) that watches its IPC channel.
  */
 export function tethered(file: string, args: string[], pdeathsig: boolean = canSetPdeathsig()): Tethered {
   return pdeathsig
@@ -37,6 +37,6 @@ if (import.meta.main) {
   });
   child.once('exit', (code) => process.exit(code ?? 1));
   process.once('disconnect', () => child.kill('SIGKILL'));
-  // Whoever stops this process signals its whole group, the program included; it ends when the program has.
+  // A stop signal goes to the whole process group, so the program receives it too. This process ends after the program.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);
 }

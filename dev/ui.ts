@@ -7,9 +7,9 @@ import {
 } from 'node:http';
 import { freePort } from './ports.ts';
 
-/** Milliseconds without a byte after which a proxied exchange is given up. */
+/** Milliseconds without data after which a proxied exchange is aborted. */
 const IDLE_MS = 60_000;
-/** RFC 9110, 7.6.1: these belong to one connection and are not passed on. */
+/** Hop-by-hop headers, which a proxy does not forward: RFC 9110, 7.6.1. */
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -24,15 +24,15 @@ function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.includes(name)));
 }
 
-function pass(incoming: IncomingMessage, outgoing: ServerResponse, target: URL): void {
+function forward(incoming: IncomingMessage, outgoing: ServerResponse, target: URL): void {
   const headers = { ...endToEnd(incoming.headers), host: target.host };
   const forwarded = request(
     target,
     { method: incoming.method ?? 'GET', headers, timeout: IDLE_MS },
-    (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
-      answer.pipe(outgoing);
-      answer.once('error', () => outgoing.destroy());
+    (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, endToEnd(response.headers));
+      response.pipe(outgoing);
+      response.once('error', () => outgoing.destroy());
     },
   );
   forwarded.once('timeout', () => forwarded.destroy(new Error('timed out')));
@@ -47,26 +47,26 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, target: URL):
 export interface UiProxy {
   url: string;
   port: number;
-  /** The Temporal UI's own server. */
-  showUi(port: number): void;
-  /** `/codec/*` is answered by this API from now on. */
-  serveCodec(baseUrl: string): void;
+  /** Sets the port of the Temporal UI's own server. */
+  setUiPort(port: number): void;
+  /** Sets the API that serves `/codec/*`. */
+  setApiUrl(baseUrl: string): void;
   stop(): Promise<void>;
 }
 
 /**
- * Serves the Temporal UI and the API's `/codec/*` from one origin. The UI sends no cookie to a codec on another
- * origin; here the operator's session cookie of 127.0.0.1 (cookies do not tell ports apart) comes with the request.
+ * Serves the Temporal UI and the API's `/codec/*` from one origin. The UI sends no cookies to a codec on another
+ * origin. Cookies ignore the port, so requests here carry the operator's session cookie for 127.0.0.1.
  */
 export async function startUiProxy(preferredPort?: number): Promise<UiProxy> {
   let ui: string | undefined;
   let api: string | undefined;
   const server = createServer((incoming, outgoing) => {
-    // Appended, not resolved: a path that starts with // must not become a host.
+    // Concatenated, because URL resolution would treat a path that starts with // as a host.
     const path = incoming.url?.startsWith('/') ? incoming.url : '/';
     const base = /^\/codec(?:[/?]|$)/.test(path) ? api : ui;
     if (base === undefined) outgoing.writeHead(503).end();
-    else pass(incoming, outgoing, new URL(base + path));
+    else forward(incoming, outgoing, new URL(base + path));
   });
   const port = await freePort(preferredPort);
   await new Promise<void>((resolve, reject) => {
@@ -76,10 +76,10 @@ export async function startUiProxy(preferredPort?: number): Promise<UiProxy> {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    showUi: (uiPort) => {
+    setUiPort: (uiPort) => {
       ui = `http://127.0.0.1:${uiPort}`;
     },
-    serveCodec: (baseUrl) => {
+    setApiUrl: (baseUrl) => {
       api = baseUrl;
     },
     stop: () =>

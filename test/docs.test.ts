@@ -27,7 +27,7 @@ const anchorsOf = (file: string): string[] =>
   [...withoutCode(read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 
 test('the generated tables are up to date: npm run docs', async (t) => {
-  for (const { file, is, should } of await generatedFiles()) t.is(is, should, file);
+  for (const { file, actual, expected } of await generatedFiles()) t.is(actual, expected, file);
 });
 
 test('the configuration guide shows the actual defaults', (t) => {

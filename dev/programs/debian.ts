@@ -5,9 +5,9 @@ import { type Log, StartError } from '../start-error.ts';
 import { onPath } from './find.ts';
 import { run } from './run.ts';
 
-/** A program, and the Debian package that brings it. */
+/** A program, and the Debian package that contains it. */
 export interface DebianProgram {
-  /** Its name on PATH; or, of a package without one, the path of a file in it. */
+  /** Name on PATH or, for a package without a program, the absolute path of one of its files. */
   program: string;
   package: string;
 }
@@ -20,7 +20,7 @@ async function apt(args: string[], signal: AbortSignal | undefined): Promise<voi
   const env = { ...clientEnv(), DEBIAN_FRONTEND: 'noninteractive' };
   for (let attempt = 1; ; attempt++) {
     try {
-      // Another apt may hold the lock for a while.
+      // Waits for the dpkg lock, which another apt process may hold.
       await run('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...args], { ...LIMITS, env, signal });
       return;
     } catch (error) {
@@ -30,7 +30,7 @@ async function apt(args: string[], signal: AbortSignal | undefined): Promise<voi
   }
 }
 
-async function missingOf(programs: readonly DebianProgram[]): Promise<DebianProgram[]> {
+async function findMissing(programs: readonly DebianProgram[]): Promise<DebianProgram[]> {
   const found = await Promise.all(
     programs.map(async ({ program }) =>
       program.startsWith('/') ? existsSync(program) : (await onPath(program)) !== null,
@@ -40,36 +40,40 @@ async function missingOf(programs: readonly DebianProgram[]): Promise<DebianProg
 }
 
 /**
- * Installs, as root on Debian, the programs that are missing.
+ * Installs the missing programs, which requires Debian and root.
  *
- * @throws StartError that names them where that cannot be done
+ * @param dependents subject of the error message, in the plural: what needs the programs
+ * @throws StartError that names the missing programs when they cannot be installed
  */
 export async function ensurePrograms(
   programs: readonly DebianProgram[],
   log: Log,
   signal?: AbortSignal,
-  whoNeeds = 'The tests need',
+  dependents = 'The tests',
 ) {
-  const missing = await missingOf(programs);
+  const missing = await findMissing(programs);
   if (missing.length === 0) return;
   const packages = [...new Set(missing.map((item) => item.package))];
   const names = missing.map(({ program }) => program).join(', ');
   const command = `apt-get install --no-install-recommends ${packages.join(' ')}`;
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0)
-    throw new StartError(`${whoNeeds} ${names}. Install them (Debian, as root: ${command})`);
-  log(`Installing ${packages.join(', ')}, once …`);
+    throw new StartError(
+      `${dependents} need programs that are missing: ${names}. Install them (on Debian, as root: ${command}).`,
+    );
+  log(`Installing the Debian packages ${packages.join(', ')}. This happens once …`);
   try {
     await apt(['update', '-q'], signal);
     await apt(['install', '-q', '-y', '--no-install-recommends', ...packages], signal);
   } catch (error) {
     signal?.throwIfAborted();
-    throw new StartError(`${command} failed: ${error instanceof Error ? error.message : error}`, {
+    const reason = error instanceof Error ? error.message : error;
+    throw new StartError(`${command} failed: ${reason}. Run it yourself to see all of its output.`, {
       cause: error,
     });
   }
-  const still = await missingOf(missing);
-  if (still.length > 0)
+  const stillMissing = await findMissing(missing);
+  if (stillMissing.length > 0)
     throw new StartError(
-      `After ${command} there is still no ${still.map(({ program }) => program).join(', ')}`,
+      `${command} succeeded, but these programs are still missing: ${stillMissing.map(({ program }) => program).join(', ')}. Install them.`,
     );
 }

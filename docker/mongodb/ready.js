@@ -1,5 +1,5 @@
-// Health check of MongoDB, for mongosh. On the first start it also creates the replica set and the users, which MongoDB
-// allows from this container for as long as there is no user (localhost exception). Exits with 0 on a writable primary.
+// Health check of MongoDB, run by mongosh. Exits with 0 on a writable primary. On the first start it also creates the
+// replica set and the users. MongoDB allows this from localhost until the first user exists (localhost exception).
 const { readFileSync } = require('node:fs');
 
 const secret = (name) => readFileSync(`/run/secrets/${name}`, 'utf8').trim();

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates Temporal's two databases, or brings their schema to the version of this image. Safe to repeat.
+# Creates Temporal's two databases, or upgrades their schema to the version of this image. Idempotent.
 set -eu
 SQL_PASSWORD=$(cat /run/secrets/postgres_password)
 export SQL_PASSWORD

@@ -19,7 +19,7 @@ let operator: string;
 test.before(async () => {
   proxy = await startUiProxy();
   stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { TEMPORAL_UI_URL: `${proxy.url}/` } });
-  proxy.serveCodec(stack.baseUrl);
+  proxy.setApiUrl(stack.baseUrl);
   account = await makeAccount(stack, 100);
   operator = await signIn(stack.baseUrl, await makeUser(stack, 'operator'));
 });

@@ -4,45 +4,47 @@ import { makeAccount } from '../helpers/account.ts';
 import { CHROMIUM, isBrowser, launchChromium, SHELL, type Site, startSite } from '../helpers/browser.ts';
 import { processesWith } from '../helpers/processes.ts';
 import type { Stack } from '../helpers/stack.ts';
+import { type Competitor, startCompetitors } from './competitors.ts';
 import { type Measured, measure } from './measure.ts';
-import { type Peer, startPeers } from './peers.ts';
 
 export interface BrowserRow {
   page: keyof typeof PAGES;
-  atOnce: number;
-  /** The bare script, as many of it at once. */
+  concurrency: number;
+  /** A bare Puppeteer script on the same headless shell, with the same concurrency. */
   bare: Measured;
-  /** The bare script as it is, a page after the other. */
+  /** The bare script without concurrency; null in rows without concurrency, where it equals `bare`. */
   script: Measured | null;
-  /** The bare script with Chromium as people have it, which opens windows that nobody sees. */
+  /** The bare script on the regular Chromium, which creates invisible windows. */
   windows: Measured;
-  /** Of the page without a script, one at a time: capture-website may hang with more. */
-  peers: Record<Peer, Measured> | null;
-  /** A call of hash-text, which does next to nothing. */
+  /** Only for the page without a script and without concurrency, with which capture-website may hang. */
+  competitors: Record<Competitor, Measured> | null;
+  /** A call of hash-text, which measures the overhead of a call. */
   empty: Measured;
+  /** A call of website-screenshot. */
   ours: Measured;
-  /** Ours, less the empty call, by the bare script's. */
+  /** (ours - empty) / bare, of the p50. */
   latency: number;
-  /** Ours by as many bare scripts. */
+  /** ours / bare, of the calls per second. */
   throughput: number;
-  /** Ours by the bare script as it is. */
+  /** ours / script */
   throughputByScript: number | null;
+  /** ours / windows */
   throughputByWindows: number;
 }
 
 export interface BrowserFigures {
   rows: BrowserRow[];
-  /** Milliseconds of the whole picture of a page that grows for as long as it is scrolled. */
+  /** Full-page screenshots of a page that grows while it is scrolled. */
   feed: Measured;
-  /** How both sides were started. */
+  /** Version and command line of the browsers. */
   configurations: Record<'bare' | 'windows' | 'ours', string>;
 }
 
-const TIMES = 20;
+const RUNS_PER_ROUND = 20;
 const FEEDS = 3;
 const SIMPLE = `<!doctype html><title>Simple</title><style>body{font:16px sans-serif}</style><h1>A simple page</h1>${'<p>Some text on it.</p>'.repeat(30)}<img src="/dot.svg" width="200" height="200">`;
 const SCRIPTED = `${SIMPLE}<script>document.body.append('And a script that says so.')</script>`;
-/** A page, and how long its network has to be quiet: what has a script may ask for more at any time. */
+/** Path of each page, and how long its network must be idle. A page with a script may send requests at any time. */
 const PAGES = {
   still: { path: '/', quietMs: 40 },
   scripted: { path: '/scripted', quietMs: 500 },
@@ -51,7 +53,7 @@ const FEED = `<!doctype html><title>Feed</title><body><script>
   const add=()=>{for(let i=0;i<10;i++)document.body.append(Object.assign(document.createElement('p'),{textContent:'item'}))};
   add();addEventListener('scroll',add);setInterval(add,50)</script>`;
 
-/** The pages; they have to be there before the stack is started, which is to be let through to them. */
+/** Starts the site with the pages. Must precede the start of the stack, whose `EGRESS_ALLOW` contains its port. */
 export const startPages = (): Promise<Site> =>
   startSite({
     [PAGES.still.path]: SIMPLE,
@@ -65,7 +67,7 @@ export const startPages = (): Promise<Site> =>
 
 const FLAGS = ['--disable-gpu', '--hide-scrollbars'];
 
-/** Puppeteer alone, warm, with the same waits as ours: load, as long a quiet, and all of it drawn. */
+/** Starts a warm browser for the bare script, which waits for the same conditions as website-screenshot. */
 async function startBare(program: string) {
   const browser = await launchChromium(FLAGS, program);
   return {
@@ -90,15 +92,15 @@ const medianBy = <T>(items: readonly T[], of: (item: T) => number): T => {
 };
 
 /**
- * website-screenshot of simple pages at 1440 x 900, from request to response, beside a bare script on the same Chromium,
- * beside the same on a Chromium with windows, and beside what others offer, in turns.
+ * Compares website-screenshot of simple pages at 1440 x 900, from request to response, with a bare Puppeteer script on
+ * the same Chromium, the same script on a Chromium with windows, and other libraries. The runs alternate.
  *
  * @param pages of `startPages`
  */
 export async function benchBrowser(stack: Stack, pages: Site, rounds: number): Promise<BrowserFigures> {
   await using bare = await startBare(SHELL);
   await using windows = await startBare(CHROMIUM);
-  await using others = await startPeers();
+  await using others = await startCompetitors();
   const account = await makeAccount(stack, 1_000_000);
   const call = (tool: string, body: object) => async () => {
     const response = await account.call(tool, body);
@@ -107,31 +109,31 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
   };
   const empty = call('hash-text', { text: 'bench' });
 
-  async function row(page: keyof typeof PAGES, atOnce: number): Promise<BrowserRow> {
+  async function row(page: keyof typeof PAGES, concurrency: number): Promise<BrowserRow> {
     const { path, quietMs } = PAGES[page];
     const url = `${pages.origin}${path}`;
-    const peer = (name: Peer) => () => others.shoot(name, url);
+    const competitor = (name: Competitor) => () => others.shoot(name, url);
     const once = async (times: number) => ({
-      bare: await measure(times, atOnce, bare.shoot(url, quietMs)),
-      script: atOnce === 1 ? null : await measure(times, 1, bare.shoot(url, quietMs)),
-      windows: await measure(times, atOnce, windows.shoot(url, quietMs)),
-      ours: await measure(times, atOnce, call('website-screenshot', { url })),
-      empty: await measure(times, atOnce, empty),
-      peers:
-        atOnce === 1 && page === 'still'
+      bare: await measure(times, concurrency, bare.shoot(url, quietMs)),
+      script: concurrency === 1 ? null : await measure(times, 1, bare.shoot(url, quietMs)),
+      windows: await measure(times, concurrency, windows.shoot(url, quietMs)),
+      ours: await measure(times, concurrency, call('website-screenshot', { url })),
+      empty: await measure(times, concurrency, empty),
+      competitors:
+        concurrency === 1 && page === 'still'
           ? {
-              'capture-website': await measure(times, 1, peer('capture-website')),
-              browserless: await measure(times, 1, peer('browserless')),
+              'capture-website': await measure(times, 1, competitor('capture-website')),
+              browserless: await measure(times, 1, competitor('browserless')),
             }
           : null,
     });
     await once(2 * BROWSERS);
     const runs: BrowserRow[] = [];
     for (let round = 0; round < rounds; round++) {
-      const run = await once(TIMES);
+      const run = await once(RUNS_PER_ROUND);
       runs.push({
         page,
-        atOnce,
+        concurrency,
         ...run,
         latency: (run.ours.p50 - run.empty.p50) / run.bare.p50,
         throughput: run.ours.perSecond / run.bare.perSecond,
@@ -139,12 +141,12 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
         throughputByWindows: run.ours.perSecond / run.windows.perSecond,
       });
     }
-    return medianBy(runs, atOnce === 1 ? (run) => run.latency : (run) => run.throughput);
+    return medianBy(runs, concurrency === 1 ? (run) => run.latency : (run) => run.throughput);
   }
 
   const rows: BrowserRow[] = [];
   for (const page of ['still', 'scripted'] as const)
-    for (const atOnce of [1, 4]) rows.push(await row(page, atOnce));
+    for (const concurrency of [1, 4]) rows.push(await row(page, concurrency));
   const endless = call('website-screenshot', { url: `${pages.origin}/feed`, fullPage: true, format: 'jpeg' });
   const feed = await measure(FEEDS, 1, endless);
   const own = processesWith(`ut-browsers-${stack.pid('browser')}-`).find(isBrowser);

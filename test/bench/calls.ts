@@ -8,17 +8,18 @@ import { type Measured, measure } from './measure.ts';
 const QUEUE = 'bench';
 
 export interface CallsRow {
-  atOnce: number;
+  concurrency: number;
   bare: Measured;
   call: Measured;
-  /** Ours by the bare workflow's. */
+  /** call / bare, of the p50. */
   latency: number;
+  /** call / bare, of the calls per second. */
   throughput: number;
 }
 
 /**
- * A whole HTTP call of hash-text beside a bare one-activity workflow on the same server, in turns of one minute's work
- * or less, so that what else the machine does falls on both.
+ * Compares HTTP calls of hash-text with a bare one-activity workflow on the same Temporal server. The runs alternate and
+ * take a minute or less, so that other load on the machine affects both.
  */
 export async function benchCalls(stack: Stack, rounds: number): Promise<CallsRow[]> {
   await using open = new AsyncDisposableStack();
@@ -52,13 +53,16 @@ export async function benchCalls(stack: Stack, rounds: number): Promise<CallsRow
   };
 
   const rows: CallsRow[] = [];
-  for (const atOnce of [1, 8, 32]) {
-    await measure(10, atOnce, bare);
-    await measure(10, atOnce, call);
+  for (const concurrency of [1, 8, 32]) {
+    await measure(10, concurrency, bare);
+    await measure(10, concurrency, call);
     const runs: { bare: Measured; call: Measured }[] = [];
     for (let round = 0; round < rounds; round++) {
-      const times = atOnce === 1 ? 50 : atOnce * 8;
-      runs.push({ bare: await measure(times, atOnce, bare), call: await measure(times, atOnce, call) });
+      const times = concurrency === 1 ? 50 : concurrency * 8;
+      runs.push({
+        bare: await measure(times, concurrency, bare),
+        call: await measure(times, concurrency, call),
+      });
     }
     const median = (of: (run: (typeof runs)[number]) => number) =>
       runs.map(of).sort((a, b) => a - b)[Math.floor(runs.length / 2)] ?? Number.NaN;
@@ -68,7 +72,7 @@ export async function benchCalls(stack: Stack, rounds: number): Promise<CallsRow
       perSecond: median((run) => run[name].perSecond),
     });
     rows.push({
-      atOnce,
+      concurrency,
       bare: side('bare'),
       call: side('call'),
       latency: median((run) => run.call.p50 / run.bare.p50),

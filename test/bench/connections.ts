@@ -7,13 +7,13 @@ import type { Stack } from '../helpers/stack.ts';
 import { type Measured, measure } from './measure.ts';
 
 export interface ConnectionsRow {
-  /** What other connections do meanwhile. */
-  beside: string;
-  /** Of one caller's hash-text calls, one after the other. */
+  /** The attack during the calls. */
+  attackName: string;
+  /** Sequential hash-text calls of one caller. */
   call: Measured;
-  /** Its p95 by that of the calls before and after, with no other connections. */
+  /** p95 of the calls divided by the mean p95 of the calls before and after the attack. */
   ratio: number;
-  /** Most memory that the API had, MB. */
+  /** Peak memory of the API, MB. */
   memory: number;
 }
 
@@ -21,7 +21,7 @@ const CALLS = 100;
 const WARM_UP = 20;
 const LARGE_BODY = 5_000_000;
 
-/** Keeps an attack up until it is aborted; a connection that the server ended is opened again. */
+/** Runs an attack on one connection until the signal aborts or the connection closes. */
 type Attack = (socket: Socket, account: TestAccount, signal: AbortSignal) => Promise<void>;
 
 const head = (account: TestAccount, ...lines: string[]): string =>
@@ -59,7 +59,7 @@ const ATTACKS: Record<string, { connections: number; attack: Attack }> = {
       await trickle(socket, 'x'.repeat(100), 500, signal);
     },
   },
-  '100 uploads that stop before their end': {
+  '100 incomplete uploads': {
     connections: 100,
     attack: async (socket, account) => {
       socket.write(
@@ -67,7 +67,7 @@ const ATTACKS: Record<string, { connections: number; attack: Attack }> = {
       );
     },
   },
-  '200 readers that read nothing': {
+  '200 connections that never read': {
     connections: 200,
     attack: async (socket, account, signal) => {
       socket.pause();
@@ -79,7 +79,7 @@ const ATTACKS: Record<string, { connections: number; attack: Attack }> = {
       );
     },
   },
-  '20 connections that flood with headers': {
+  '20 connections that send endless headers': {
     connections: 20,
     attack: async (socket, _account, signal) => {
       socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n');
@@ -95,7 +95,8 @@ async function open({ baseUrl }: Stack): Promise<Socket> {
   return socket;
 }
 
-async function keepUp(stack: Stack, account: TestAccount, attack: Attack, signal: AbortSignal) {
+/** Repeats an attack on new connections until the signal aborts. */
+async function repeatAttack(stack: Stack, account: TestAccount, attack: Attack, signal: AbortSignal) {
   while (!signal.aborted) {
     const socket = await open(stack);
     const closed = once(socket, 'close');
@@ -105,12 +106,12 @@ async function keepUp(stack: Stack, account: TestAccount, attack: Attack, signal
     else await attack(socket, account, signal);
     await closed;
     signal.removeEventListener('abort', end);
-    // A refusal at once is not answered with a flood of new connections.
+    // Limits the rate of new connections when the server refuses them at once.
     await sleep(200, undefined, { ref: false });
   }
 }
 
-/** How long the calls of one caller take while other connections do their worst, and what memory the API has then. */
+/** Measures the calls of one caller and the memory of the API while other connections attack the API. */
 export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> {
   const [caller, other] = [await makeAccount(stack, 1_000_000), await makeAccount(stack, 1_000_000)];
   const call = async (index: number) => {
@@ -125,7 +126,7 @@ export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> 
   await measure(WARM_UP, 1, call);
   const rows: ConnectionsRow[] = [];
   let before = await calls();
-  for (const [beside, { connections, attack }] of Object.entries(ATTACKS)) {
+  for (const [attackName, { connections, attack }] of Object.entries(ATTACKS)) {
     const stop = new AbortController();
     let most = 0;
     const watch = setInterval(() => {
@@ -134,7 +135,7 @@ export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> 
     const attackers: Promise<void>[] = [];
     try {
       for (let index = 0; index < connections; index++) {
-        attackers.push(keepUp(stack, other, attack, stop.signal));
+        attackers.push(repeatAttack(stack, other, attack, stop.signal));
         if (index % 100 === 99) await sleep(10);
       }
       await sleep(2000);
@@ -142,7 +143,12 @@ export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> 
       stop.abort();
       await Promise.all(attackers);
       const after = await calls();
-      rows.push({ beside, call: during, ratio: (2 * during.p95) / (before.p95 + after.p95), memory: most });
+      rows.push({
+        attackName,
+        call: during,
+        ratio: (2 * during.p95) / (before.p95 + after.p95),
+        memory: most,
+      });
       before = after;
     } finally {
       stop.abort();

@@ -9,23 +9,23 @@ import { listen } from '../helpers/egress.ts';
 import { isRecord } from '../helpers/json.ts';
 import { type Stack, type StackOptions, startStack } from '../helpers/stack.ts';
 
-/** Calls that a flooding account keeps open: as many as an account may have running in one pool. */
-const AT_ONCE = 64;
-/** Flooding accounts of each row. */
+/** Calls that a flooding account keeps open; the limit of running calls of an account in one pool. */
+const CONCURRENCY = 64;
+/** Numbers of flooding accounts; each gets a row. */
 const FLOODERS = (process.env.BENCH_FLOODERS ?? '1,4,10').split(',').map(Number);
 /** Pools or flooding tools to measure. Default: all. */
 const ONLY = process.env.BENCH_FAIRNESS?.split(',') ?? [];
-/** Several flooders may delay others by this many times what one may. */
+/** Factor by which the allowed delay is larger with several flooding accounts than with one. */
 const SEVERAL = 4;
-/** Calls of the other account, one after another. */
+/** Sequential calls of the other account. */
 const CALLS = Number(process.env.BENCH_FAIRNESS_CALLS ?? 60);
-/** A row ends after this many seconds even when fewer calls were made; p95 is then of those. */
+/** A row ends after this many seconds even if fewer calls were made. */
 const LONGEST_ROW_S = 120;
-/** Between the flood's begin and the first call that is measured: the queue is long by then. */
+/** Delay between the start of the flood and the first measured call, in which the queue fills. */
 const FILL_MS = 3000;
-/** After a refusal without `Retry-After`. */
+/** Pause after a refusal without `Retry-After`. */
 const REFUSED_MS = 1000;
-/** Time of a target of http-request. */
+/** Response time of the slow target of http-request. */
 const TARGET_MS = 2000;
 
 interface Call {
@@ -44,24 +44,24 @@ export interface FairnessRow {
   pool: string;
   flood: string;
   flooders: number;
-  /** p95 of the other account's calls alone, ms. */
+  /** p95 of the other account's calls without a flood, ms. */
   idle: number;
-  /** Longest attempt of the flooders on the worker, ms. */
+  /** Longest attempt of a flooding call on the worker, ms. */
   longestJob: number;
-  /** Of the other account's calls during the flood, ms. */
+  /** Percentiles of the other account's calls during the flood, ms. */
   p50: number;
   p95: number;
   max: number;
-  /** The p95 that is allowed. */
+  /** The allowed p95, ms. */
   limit: number;
-  /** Calls of the other account, and those of them that were not answered 200. */
+  /** Calls of the other account, and how many of them did not return 200. */
   calls: number;
   refused: number;
-  /** Calls a second of the flooders that were answered 200. */
+  /** Successful calls of the flooding accounts per second. */
   floodPerSecond: number;
 }
 
-/** Keeps `AT_ONCE` calls open until the signal aborts. @returns how many succeeded */
+/** Keeps `CONCURRENCY` calls open until the signal aborts. @returns the number of successful calls */
 async function flood(account: TestAccount, { tool, body }: Call, signal: AbortSignal): Promise<number> {
   let done = 0;
   const loop = async () => {
@@ -75,31 +75,31 @@ async function flood(account: TestAccount, { tool, body }: Call, signal: AbortSi
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, loop));
+  await Promise.all(Array.from({ length: CONCURRENCY }, loop));
   return done;
 }
 
-async function callOneByOne(account: TestAccount, { tool, body }: Call) {
-  const took: number[] = [];
+async function callSequentially(account: TestAccount, { tool, body }: Call) {
+  const durations: number[] = [];
   let refused = 0;
   const end = performance.now() + LONGEST_ROW_S * 1000;
   for (let i = 0; i < CALLS && performance.now() < end; i++) {
     const start = performance.now();
     const response = await account.call(tool, body);
     const text = await response.text();
-    took.push(performance.now() - start);
+    durations.push(performance.now() - start);
     if (response.status === 200) continue;
     refused++;
     console.error(text);
     await sleep(REFUSED_MS);
   }
-  took.sort((a, b) => a - b);
+  durations.sort((a, b) => a - b);
   const at = (quantile: number) =>
-    took[Math.min(took.length - 1, Math.floor(took.length * quantile))] ?? Number.NaN;
-  return { p50: at(0.5), p95: at(0.95), max: at(1), calls: took.length, refused };
+    durations[Math.min(durations.length - 1, Math.floor(durations.length * quantile))] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95), max: at(1), calls: durations.length, refused };
 }
 
-/** The longest attempt at the tool since then, from the worker's log. */
+/** Reads the longest attempt of the flooding tool since a time from the worker's log. @returns milliseconds */
 async function longestAttempt(stack: Stack, { pool, flood: { tool } }: Scenario, since: number) {
   let longest = 0;
   const lines = createInterface({ input: createReadStream(join(stack.dataDir, 'logs', `${pool}.log`)) });
@@ -116,17 +116,17 @@ async function longestAttempt(stack: Stack, { pool, flood: { tool } }: Scenario,
 async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<FairnessRow> {
   const { pool, other } = scenario;
   const account = await makeAccount(stack, 1_000_000);
-  await callOneByOne(account, other);
-  const idle = await callOneByOne(account, other);
+  await callSequentially(account, other);
+  const idle = await callSequentially(account, other);
   const accounts = await Promise.all(Array.from({ length: flooders }, () => makeAccount(stack, 1_000_000)));
   const over = new AbortController();
   const since = Date.now();
   const floods = Promise.all(accounts.map((each) => flood(each, scenario.flood, over.signal)));
   await sleep(FILL_MS);
-  const beside = await callOneByOne(account, other);
+  const during = await callSequentially(account, other);
   const seconds = (Date.now() - since) / 1000;
   over.abort();
-  // What is queued still runs; the next row begins with an idle pool.
+  // Waits for the queued calls, so that the next row starts with an idle pool.
   const done = (await floods).reduce((sum, each) => sum + each, 0);
   const longestJob = await longestAttempt(stack, scenario, since);
   return {
@@ -135,14 +135,15 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
     flooders,
     idle: idle.p95,
     longestJob,
-    ...beside,
+    ...during,
     limit: (idle.p95 + longestJob) * (flooders === 1 ? 1 : SEVERAL),
     floodPerSecond: done / seconds,
   };
 }
 
 /**
- * How long an account's cheapest call takes while others flood its pool, at the default limits, on a stack of its own.
+ * Measures an account's cheapest calls while other accounts flood the pool, with the default limits, on a new stack per
+ * row.
  */
 export async function benchFairness(servers: StackOptions['servers']): Promise<FairnessRow[]> {
   await using open = new AsyncDisposableStack();
@@ -193,7 +194,7 @@ export async function benchFairness(servers: StackOptions['servers']): Promise<F
   const rows: FairnessRow[] = [];
   for (const scenario of scenarios)
     for (const flooders of FLOODERS) {
-      // The attempts are read from the log.
+      // LOG_LEVEL info, because the attempts are read from the log.
       const env = { RATE_LIMIT: '20:40', LOG_LEVEL: 'info', EGRESS_ALLOW: `127.0.0.1:${port}` };
       const pools = ['orchestrator', 'delivery', scenario.pool];
       const stack = await startStack({ ...(servers ? { servers } : {}), env, pools });

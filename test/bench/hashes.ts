@@ -13,11 +13,11 @@ export interface HashRow {
   work: string;
   library: string;
   p50: number;
-  /** Ours by this library's. */
+  /** p50 of the tool divided by that of the library. */
   ours: number;
 }
 
-/** The tools' own work beside raw libraries, one at a time, in turns. */
+/** Compares the hash tools, without the stack, with libraries. One run at a time, alternating. */
 export async function benchHashes(rounds: number): Promise<HashRow[]> {
   const [hashText, bcryptHash, verify] = await Promise.all(
     ['hash-text', 'bcrypt-hash', 'argon2-verify'].map(loadTool),
@@ -44,14 +44,14 @@ export async function benchHashes(rounds: number): Promise<HashRow[]> {
     },
   };
   const rows: HashRow[] = [];
-  for (const [work, ways] of Object.entries(groups)) {
-    const times = new Map<string, number[]>(Object.keys(ways).map((library) => [library, []]));
+  for (const [work, functions] of Object.entries(groups)) {
+    const times = new Map<string, number[]>(Object.keys(functions).map((library) => [library, []]));
     for (let round = 0; round < rounds; round++)
-      for (const [library, way] of Object.entries(ways))
-        times.get(library)?.push((await measure(3, 1, async () => way())).p50);
+      for (const [library, run] of Object.entries(functions))
+        times.get(library)?.push((await measure(3, 1, async () => run())).p50);
     const median = (library: string) =>
       times.get(library)?.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN;
-    for (const library of Object.keys(ways))
+    for (const library of Object.keys(functions))
       rows.push({ work, library, p50: median(library), ours: median('ours') / median(library) });
   }
   return rows;

@@ -6,23 +6,24 @@ import { measure } from './measure.ts';
 
 const BATCH = 10_000;
 const CREDITS = 10_000;
-/** Rows need not survive a crash of the database. */
-export const QUICK = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
+/** Options for fast inserts; the documents need not survive a crash of the database. */
+export const FAST_INSERT = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
 
 export interface HistoryRow {
-  /** Earlier calls of the accounts. */
+  /** Numbers of earlier calls of the two accounts. */
   few: number;
   many: number;
+  /** p50 of a call in either account, ms. */
   fewP50: number;
   manyP50: number;
-  /** Many by few. */
+  /** manyP50 / fewP50 */
   call: number;
-  /** The same of the newest page of the calls, and of the statement. */
+  /** The same ratio for the newest page of the calls and of the ledger. */
   callsPage: number;
   ledgerPage: number;
 }
 
-/** Charged calls, one a second until now, and their lines; those are numbered from `firstSeq` on. */
+/** Inserts charged calls, one per second until now, and their ledger entries with sequence numbers from `firstSeq`. */
 export async function seed(store: Store, accountId: string, count: number, firstSeq: number): Promise<void> {
   const start = Date.now() - count * 1000;
   for (let from = 0; from < count; from += BATCH) {
@@ -62,17 +63,17 @@ export async function seed(store: Store, accountId: string, count: number, first
         reference: null,
       }),
     );
-    await store.calls.insertMany(calls, QUICK);
-    await store.entries.insertMany(entries, QUICK);
+    await store.calls.insertMany(calls, FAST_INSERT);
+    await store.entries.insertMany(entries, FAST_INSERT);
   }
 }
 
-/** What a call and the newest pages cost in an account with very many earlier calls, against one with few; in turns. */
+/** Compares a call and the newest pages in an account with many earlier calls and one with few. The runs alternate. */
 export async function benchHistory(stack: Stack, many: number, rounds: number): Promise<HistoryRow> {
   const few = 1000;
   const [young, old] = await Promise.all([makeAccount(stack, CREDITS), makeAccount(stack, CREDITS)]);
   await withStore(stack, async (store) => {
-    // Below those that the accounts have, which begin with their first credits.
+    // Negative sequence numbers, below those of the accounts' own entries.
     await seed(store, young.accountId, few, -few);
     await seed(store, old.accountId, many, -many);
   });
@@ -93,7 +94,7 @@ export async function benchHistory(stack: Stack, many: number, rounds: number): 
     const [ofYoung, ofOld]: [number[], number[]] = [[], []];
     for (let round = 0; round <= rounds; round++) {
       const [a, b] = [await measure(20, 1, works[work](young)), await measure(20, 1, works[work](old))];
-      if (round === 0) continue; // both warm up
+      if (round === 0) continue; // warm-up
       ofYoung.push(a.p50);
       ofOld.push(b.p50);
     }

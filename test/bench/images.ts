@@ -7,9 +7,9 @@ import { measure } from './measure.ts';
 
 export interface ImageRow {
   work: string;
-  /** What it is beside. */
+  /** The library with which the tool is compared. */
   library: string;
-  /** p50 of either. */
+  /** p50 of the library and of the tool. */
   libraryMs: number;
   ours: number;
   ratio: number;
@@ -17,11 +17,11 @@ export interface ImageRow {
 
 export interface ImageFigures {
   rows: ImageRow[];
-  /** Of a sound PNG of 900 megapixels, from the request on. */
+  /** Cost of refusing a valid PNG of 900 megapixels, including its download. */
   bomb: { tool: string; outcome: string; ms: number; 'MB more': number }[];
 }
 
-/** Soft noise, which takes as long as a photograph. */
+/** Blurred noise, which takes as long to process as a photograph. */
 const photograph = (width: number, height: number) =>
   sharp({
     create: {
@@ -36,8 +36,8 @@ const photograph = (width: number, height: number) =>
     .jpeg({ quality: 92 })
     .toBuffer();
 
-/** What anyone would write with sharp alone. */
-const markPlainly = (bytes: Buffer) =>
+/** Draws the watermark with plain sharp. */
+const watermarkWithSharp = (bytes: Buffer) =>
   sharp(bytes)
     .autoOrient()
     .composite([
@@ -60,7 +60,7 @@ async function planesOf(bytes: Buffer): Promise<Planes> {
   return [plane(0), plane(1), plane(2)];
 }
 
-/** The picture tools, download included, beside what their libraries do alone, one at a time, in turns. */
+/** Compares the image tools, including the download, with their libraries. One run at a time, alternating. */
 export async function benchImages(rounds: number): Promise<ImageFigures> {
   const [watermark, upscale] = [await loadTool('watermark-image'), await loadTool('image-upscale')];
   const files = await startFiles();
@@ -74,7 +74,7 @@ export async function benchImages(rounds: number): Promise<ImageFigures> {
     {
       work: 'watermark-image, JPEG of 12 megapixels',
       library: 'bare sharp',
-      theirs: () => markPlainly(large),
+      theirs: () => watermarkWithSharp(large),
       ours: () => watermark.call({ fileUrl: largeUrl, text: '© Jane Doe' }, context),
     },
     {
@@ -102,7 +102,7 @@ export async function benchImages(rounds: number): Promise<ImageFigures> {
       ['image-upscale', {}],
     ] as const) {
       const [cost] = await costsOf(tool, [makeBomb()], body);
-      if (cost === undefined) throw new Error('the bomb was not tried');
+      if (cost === undefined) throw new Error('the bomb was not measured');
       bomb.push({ tool, outcome: cost.outcome, ms: cost.ms, 'MB more': cost.growth / 1e6 });
     }
     return { rows, bomb };

@@ -11,13 +11,13 @@ const ANSWER_MS = 200;
 export interface LinksRow {
   linkinator: Measured;
   ours: Measured;
-  /** Ours by linkinator's. */
+  /** p50 of the tool divided by that of linkinator. */
   latency: number;
 }
 
 /**
- * broken-links, without the stack around it, beside linkinator with as many at once: a page of 30 links, each answered
- * after 200 ms, in turns.
+ * Compares broken-links, without the stack, with linkinator at the same concurrency, on a page with 30 links that each
+ * take 200 ms. The runs alternate.
  */
 export async function benchLinks(rounds: number): Promise<LinksRow> {
   const page = Array.from({ length: LINKS }, (_, index) => `<a href="/${index + 1}">${index}</a>`).join('');
@@ -36,7 +36,7 @@ export async function benchLinks(rounds: number): Promise<LinksRow> {
     };
     const linkinator = async () => {
       const { links } = await new LinkChecker().check({ path: url, concurrency: 5 });
-      // The page is one of them.
+      // linkinator also counts the page itself.
       if (links.length !== LINKS + 1) throw new Error(`${links.length} links`);
     };
     await ours();

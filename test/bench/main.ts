@@ -7,20 +7,20 @@ import { benchFairness } from './fairness.ts';
 import { benchHashes } from './hashes.ts';
 import { benchHistory } from './history.ts';
 import { benchImages } from './images.ts';
+import { benchLedger } from './ledger.ts';
 import { benchLinks } from './links.ts';
 import { benchMemory } from './memory.ts';
-import { benchMoney } from './money.ts';
 import { benchNetwork, startTarget } from './network.ts';
 import { benchOffice } from './office.ts';
 import { benchPages } from './pages.ts';
 import { benchStart } from './start.ts';
 import { benchWebhooks } from './webhooks.ts';
 
-/** Of which the median counts. */
+/** Rounds, of which the median is reported. */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
-/** Earlier calls of the account that has many. */
+/** Earlier calls of the account with a long history. */
 const HISTORY = Number(process.env.BENCH_HISTORY ?? 1_000_000);
-/** Calls of the account whose pages of the dashboard are opened. */
+/** Calls of the account whose dashboard pages are measured. */
 const PAGES = Number(process.env.BENCH_PAGES ?? 100_000);
 
 const round = (value: number) => Math.round(value * 100) / 100;
@@ -40,15 +40,15 @@ const env = {
 };
 const stack = open.adopt(await startStack({ servers, env }), (it) => it.stop());
 
-/** Each gives its table. */
+/** The sections by name; each returns its table. */
 const sections: Record<string, () => Promise<object>> = {
   memory: async () => {
     const { idle, loaded } = await benchMemory(stack);
     return { 'idle MB': idle, 'after calls MB': loaded };
   },
   calls: async () =>
-    (await benchCalls(stack, ROUNDS)).map(({ atOnce, bare, call, latency, throughput }) => ({
-      'at once': atOnce,
+    (await benchCalls(stack, ROUNDS)).map(({ concurrency, bare, call, latency, throughput }) => ({
+      concurrency,
       'bare workflow p50 ms': bare.p50,
       'hash-text p50 ms': call.p50,
       'p50 ratio': latency,
@@ -57,8 +57,8 @@ const sections: Record<string, () => Promise<object>> = {
       '/s ratio': throughput,
     })),
   connections: async () =>
-    (await benchConnections(stack)).map(({ beside, call, ratio, memory }) => ({
-      'hash-text beside': beside,
+    (await benchConnections(stack)).map(({ attackName, call, ratio, memory }) => ({
+      'hash-text during': attackName,
       'p50 ms': call.p50,
       'p95 ms': call.p95,
       'p95 ratio': ratio,
@@ -67,7 +67,7 @@ const sections: Record<string, () => Promise<object>> = {
   fairness: async () =>
     (await benchFairness(servers)).map(({ pool, flood, flooders, idle, longestJob, limit, ...row }) => ({
       pool,
-      flood: `${flood}, ${flooders} x 64 at once`,
+      flood: `${flood}, ${flooders} x 64 concurrent`,
       'idle p95 ms': idle,
       'longest job ms': longestJob,
       'p50 ms': row.p50,
@@ -82,9 +82,9 @@ const sections: Record<string, () => Promise<object>> = {
     const { first, second } = await benchStart(ROUNDS);
     return { 'first start s': first, 'second start s': second };
   },
-  money: async () => [
-    await benchMoney(stack.mongodbUri, 1, 4000),
-    await benchMoney(stack.mongodbUri, 1000, 4000),
+  ledger: async () => [
+    await benchLedger(stack.mongodbUri, 1, 4000),
+    await benchLedger(stack.mongodbUri, 1000, 4000),
   ],
   hashes: async () => benchHashes(ROUNDS),
   network: async () => {
@@ -93,7 +93,7 @@ const sections: Record<string, () => Promise<object>> = {
       ...Object.fromEntries(
         http.map(({ targetMs, ...row }) => [`http-request to a target of ${targetMs} ms`, row]),
       ),
-      '20 web-scrapes of 1 MB at once: event loop ms': scrapes,
+      '20 concurrent web-scrapes of 1 MB: event loop delay ms': scrapes,
       'vet of a literal µs': { p50: vetMicroseconds },
     };
   },
@@ -107,7 +107,7 @@ const sections: Record<string, () => Promise<object>> = {
       'events /s': perSecond,
       'first attempt p50 ms': half.p50,
       'first attempt p99 ms': half.p99,
-      'p99 ratio beside one that hangs': isolation,
+      'p99 ratio with a hanging endpoint': isolation,
     };
   },
   images: async () => {
@@ -116,7 +116,7 @@ const sections: Record<string, () => Promise<object>> = {
       ...Object.fromEntries(
         rows.map(({ work, library, libraryMs, ours, ratio }) => [
           work,
-          { beside: library, 'its p50 ms': libraryMs, 'ours p50 ms': ours, ratio },
+          { library, 'library p50 ms': libraryMs, 'ours p50 ms': ours, ratio },
         ]),
       ),
       ...Object.fromEntries(
@@ -130,30 +130,32 @@ const sections: Record<string, () => Promise<object>> = {
       'cold soffice p50 ms': cold.p50,
       'unoserver p50 ms': unoserver?.p50 ?? null,
       'ours p50 ms': ours.p50,
-      'by cold': ours.p50 / cold.p50,
-      'by unoserver': unoserver ? ours.p50 / unoserver.p50 : null,
+      'ours / cold': ours.p50 / cold.p50,
+      'ours / unoserver': unoserver ? ours.p50 / unoserver.p50 : null,
     })),
   browser: async () => {
     const { rows, feed, configurations } = await benchBrowser(stack, pages, ROUNDS);
     console.log(configurations);
     return [
-      ...rows.map(({ page, atOnce, bare, script, windows, peers, empty, ours, latency, ...throughput }) => ({
-        screenshot: `${page}, ${atOnce} at once`,
-        'bare puppeteer p50 ms': bare.p50,
-        'with windows p50 ms': windows.p50,
-        'capture-website p50 ms': peers?.['capture-website'].p50,
-        'browserless p50 ms': peers?.browserless.p50,
-        'empty call p50 ms': empty.p50,
-        'ours p50 ms': ours.p50,
-        'p50 ratio': latency,
-        'bare /s': bare.perSecond,
-        'ours /s': ours.perSecond,
-        '/s ratio': throughput.throughput,
-        'one script /s': script?.perSecond,
-        '/s by one script': throughput.throughputByScript,
-        'with windows /s': windows.perSecond,
-        '/s by windows': throughput.throughputByWindows,
-      })),
+      ...rows.map(
+        ({ page, concurrency, bare, script, windows, competitors, empty, ours, latency, ...throughput }) => ({
+          screenshot: `${page}, ${concurrency} concurrent`,
+          'bare puppeteer p50 ms': bare.p50,
+          'with windows p50 ms': windows.p50,
+          'capture-website p50 ms': competitors?.['capture-website'].p50,
+          'browserless p50 ms': competitors?.browserless.p50,
+          'empty call p50 ms': empty.p50,
+          'ours p50 ms': ours.p50,
+          'p50 ratio': latency,
+          'bare /s': bare.perSecond,
+          'ours /s': ours.perSecond,
+          '/s ratio': throughput.throughput,
+          'one script /s': script?.perSecond,
+          'ours / one script': throughput.throughputByScript,
+          'with windows /s': windows.perSecond,
+          'ours / with windows': throughput.throughputByWindows,
+        }),
+      ),
       { 'endless feed p50 ms': feed.p50 },
     ];
   },
@@ -162,16 +164,16 @@ const sections: Record<string, () => Promise<object>> = {
       page,
       'p50 ms': p50,
       'p95 ms': p95,
-      'p50 by an empty account': byEmpty,
+      'p50 ratio to an empty account': byEmpty,
     })),
-  // Last: what it writes makes the database big.
+  // Last, because it makes the database large.
   history: async () => benchHistory(stack, HISTORY, ROUNDS),
 };
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in sections));
 if (unknown.length > 0)
-  throw new Error(`no ${unknown.join()}: there are ${Object.keys(sections).join(', ')}`);
+  throw new Error(`Unknown section ${unknown.join(', ')}. Choose from: ${Object.keys(sections).join(', ')}`);
 
 const results: Record<string, unknown> = {};
 for (const [name, section] of Object.entries(sections)) {

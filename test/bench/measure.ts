@@ -1,31 +1,31 @@
-/** Milliseconds of each run, and runs a second over all. */
+/** Percentiles of the duration of a run in milliseconds, and runs per second. */
 export interface Measured {
   p50: number;
   p95: number;
   perSecond: number;
 }
 
-/** Runs `work` so many times, so many at once. */
+/** Runs `work` the given number of times with the given concurrency. */
 export async function measure(
   times: number,
-  atOnce: number,
+  concurrency: number,
   work: (index: number) => Promise<unknown>,
 ): Promise<Measured> {
-  const took: number[] = [];
+  const durations: number[] = [];
   const began = performance.now();
   let next = 0;
   await Promise.all(
-    Array.from({ length: atOnce }, async () => {
+    Array.from({ length: concurrency }, async () => {
       for (let index = next++; index < times; index = next++) {
         const start = performance.now();
         await work(index);
-        took.push(performance.now() - start);
+        durations.push(performance.now() - start);
       }
     }),
   );
   const perSecond = (times / (performance.now() - began)) * 1000;
-  took.sort((a, b) => a - b);
+  durations.sort((a, b) => a - b);
   const at = (quantile: number) =>
-    took[Math.min(took.length - 1, Math.floor(took.length * quantile))] ?? Number.NaN;
+    durations[Math.min(durations.length - 1, Math.floor(durations.length * quantile))] ?? Number.NaN;
   return { p50: at(0.5), p95: at(0.95), perSecond };
 }

@@ -4,23 +4,23 @@ import { makeAccount } from '../helpers/account.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';
 
-/** Until what the start needed was given back. */
+/** Time for the processes to release memory that only their start needed. */
 const REST_MS = 60_000;
 const CALLS = 320;
-const AT_ONCE = 32;
+const CONCURRENCY = 32;
 
-/** MB by process, those that it started included but for Chromium, which stands by itself; `sum` is of all but Chromium. */
+/** MB per process, including its child processes except Chromium. `chromium` is listed separately and not part of `sum`. */
 export type Memory = Record<string, number>;
 
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // it has ended
+    return ''; // the process has ended
   }
 }
 
-/** Proportional share, so that what processes share counts once; kB. */
+/** Returns the proportional set size in kB, which counts shared memory once over all processes. */
 const shareOf = (pid: number): number =>
   Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0);
 
@@ -54,12 +54,12 @@ function memoryOf(stack: Stack): Memory {
   );
 }
 
-/** What the local stack takes when nothing is called for a minute, and right after many calls at once. */
+/** Measures the memory of the local stack after a minute without calls, and right after many concurrent calls. */
 export async function benchMemory(stack: Stack): Promise<{ idle: Memory; loaded: Memory }> {
   await sleep(REST_MS);
   const idle = memoryOf(stack);
   const account = await makeAccount(stack, 1_000_000);
-  await measure(CALLS, AT_ONCE, async (index) => {
+  await measure(CALLS, CONCURRENCY, async (index) => {
     const response = await account.call('hash-text', { text: `bench ${index}` });
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
     await response.arrayBuffer();

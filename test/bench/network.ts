@@ -7,19 +7,20 @@ import { request } from 'undici';
 import { createGuard } from '../../egress/guard.ts';
 import { createResolver } from '../../egress/resolver.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { listen, soon } from '../helpers/egress.ts';
 import type { Stack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import type { LoopDelay } from './eventLoop.ts';
 import { measure } from './measure.ts';
 
 export interface HttpRow {
-  /** What the target itself takes. */
+  /** Response time of the target. */
   targetMs: number;
-  /** p50 of undici's own request. */
+  /** p50 of a plain undici request. */
   bare: number;
-  /** p50 of a call of hash-text, which does next to nothing. */
+  /** p50 of a hash-text call, which measures the overhead of a call. */
   empty: number;
+  /** p50 of an http-request call. */
   call: number;
   /** (call - empty) / bare */
   ratio: number;
@@ -27,7 +28,7 @@ export interface HttpRow {
 
 export interface NetworkFigures {
   http: HttpRow[];
-  /** Of the network worker while it reads 20 pages of 1 MB at once. */
+  /** Event loop delay of the network worker during 20 concurrent web-scrapes of 1 MB. */
   scrapes: LoopDelay & { answered: number; seconds: number };
   vetMicroseconds: number;
 }
@@ -36,10 +37,10 @@ const SCRAPES = 20;
 const PAGE_BYTES = 1_000_000;
 const VETS = 50_000;
 const WARM_UP = 20;
-/** Of each kind in a round. */
+/** Requests of each kind per round. */
 const REQUESTS = 50;
 
-/** A page of paragraphs, links and pictures. */
+/** Creates a page of paragraphs, links and images. */
 function makePage(): string {
   const parts: string[] = [];
   for (let bytes = 0, i = 0; bytes < PAGE_BYTES; i++) {
@@ -51,9 +52,9 @@ dull boy, &amp; more of <em>the same</em>.</p><img src="/i/${i}.png" alt="Pictur
   return `<!doctype html><html lang="en"><title>A page</title><body>${parts.join('')}</body></html>`;
 }
 
-/** What has to be there before the stack is started. */
+/** The target server. Must be started before the stack, which needs `env`. */
 export interface NetworkTarget extends AsyncDisposable {
-  /** For the stack. */
+  /** Environment variables for the stack. */
   env: Record<string, string>;
   url: string;
   folder: string;
@@ -96,14 +97,14 @@ async function benchHttp(stack: Stack, url: string, targetMs: number, times: num
     empty: () => call('hash-text', { text: '' }),
     call: () => call('http-request', { url: `${url}/${targetMs}` }),
   };
-  // One after the other in turns, so that what else the machine does falls on all of them.
-  const took: Record<keyof typeof runs, number[]> = { bare: [], empty: [], call: [] };
+  // The kinds alternate, so that other load on the machine affects all of them.
+  const durations: Record<keyof typeof runs, number[]> = { bare: [], empty: [], call: [] };
   const names = ['bare', 'empty', 'call'] as const;
   for (const name of names) await measure(WARM_UP, 1, runs[name]);
   for (let turn = 0; turn < times; turn++)
-    for (const name of names) took[name].push((await measure(1, 1, runs[name])).p50);
+    for (const name of names) durations[name].push((await measure(1, 1, runs[name])).p50);
   const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-  const [bare, empty, whole] = [median(took.bare), median(took.empty), median(took.call)];
+  const [bare, empty, whole] = [median(durations.bare), median(durations.empty), median(durations.call)];
   return { targetMs, bare, empty, call: whole, ratio: (whole - empty) / bare };
 }
 
@@ -111,7 +112,7 @@ async function readLoop(pid: number, folder: string): Promise<LoopDelay> {
   const path = join(folder, String(pid));
   rmSync(path, { force: true });
   process.kill(pid, 'SIGUSR2');
-  const text = await until('the worker says how late it was', async () => {
+  const text = await until('the worker has written its event loop delay', async () => {
     try {
       return readFileSync(path, 'utf8');
     } catch {
@@ -129,7 +130,7 @@ async function benchScrapes(stack: Stack, { url, folder }: NetworkTarget) {
   const scrape = async () => {
     const response = await account.call('web-scrape', { url: `${url}/page` });
     await response.arrayBuffer();
-    // A slow machine may not finish all of them in the tool's time.
+    // On a slow machine, some may exceed the tool's timeout.
     if (response.status === 200) answered += 1;
   };
   await scrape();
@@ -149,7 +150,7 @@ async function benchVet(): Promise<number> {
   return 1e6 / perSecond;
 }
 
-/** The network pool beside what it could be at best. */
+/** Compares calls of the network pool with plain requests, and measures its event loop and the guard. */
 export async function benchNetwork(
   stack: Stack,
   target: NetworkTarget,

@@ -16,10 +16,10 @@ const run = promisify(execFile);
 const START_MS = 60_000;
 
 export interface OfficeRow {
-  /** `apart`: with time in between for the next LibreOffice to get warm; `together`: one right after the other. */
+  /** `apart`: with pauses in which the next LibreOffice warms up; `together`: without pauses. */
   calls: 'apart' | 'together';
   cold: Measured;
-  /** null where there is no unoserver (PyPI) on PATH. */
+  /** null if unoserver (PyPI) is not on PATH. */
   unoserver: Measured | null;
   ours: Measured;
 }
@@ -27,11 +27,11 @@ export interface OfficeRow {
 const paragraph = `<w:p><w:r><w:t>${'The quick brown fox jumps over the lazy dog. '.repeat(6)}</w:t></w:r></w:p>`;
 
 interface Unoserver extends AsyncDisposable {
-  /** A file to a PDF beside it, by its path. */
+  /** Converts the file at `path` to a PDF at `pdf`. */
   convert(path: string, pdf: string): Promise<void>;
 }
 
-/** Calls a method by XML-RPC. `params`: as XML. @throws Error when there is no good answer */
+/** Calls a method by XML-RPC. @param params XML values @throws when the response is an error */
 async function callRpc(url: string, method: string, params: readonly string[] = []): Promise<void> {
   const values = params.map((value) => `<param><value>${value}</value></param>`).join('');
   const body = `<?xml version="1.0"?><methodCall><methodName>${method}</methodName><params>${values}</params></methodCall>`;
@@ -42,8 +42,8 @@ async function callRpc(url: string, method: string, params: readonly string[] = 
 }
 
 /**
- * unoserver, with a LibreOffice that serves all documents. Called as its own client calls it (unoserver/client.py), but
- * without a Python that starts for each document: that alone takes some 100 ms.
+ * Starts unoserver, in which one LibreOffice converts all documents. It is called like its own client does
+ * (unoserver/client.py), but without the 100 ms that a Python process for each document would take.
  */
 async function startUnoserver(folder: string): Promise<Unoserver | null> {
   const [port, unoPort] = [String(await freePort()), String(await freePort())];
@@ -83,7 +83,7 @@ async function startUnoserver(folder: string): Promise<Unoserver | null> {
   };
 }
 
-const alternately = (runs: readonly Measured[]): Measured => {
+const medians = (runs: readonly Measured[]): Measured => {
   const median = (of: (measured: Measured) => number) =>
     runs.map(of).sort((a, b) => a - b)[Math.floor(runs.length / 2)] ?? Number.NaN;
   return {
@@ -93,7 +93,7 @@ const alternately = (runs: readonly Measured[]): Measured => {
   };
 };
 
-/** A document of one page to PDF: a cold soffice, unoserver, and our warm LibreOffices, in turns. */
+/** Compares the conversion of a one-page document by a cold soffice, unoserver and the warm converters, alternating. */
 export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
   await using open = new AsyncDisposableStack();
   const folder = open.adopt(await mkdtemp(join(tmpdir(), 'bench-office-')), (it) =>
@@ -114,7 +114,7 @@ export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
   const warm = () =>
     ours.convert({ bytes, type: DOCX, name: 'letter.docx' }, { signal, deadline: Date.now() + 60_000 });
 
-  // Profiles, caches and spares.
+  // Creates profiles, caches and spare processes.
   await cold();
   if (server !== null) await uno(server)();
   await warm();
@@ -134,9 +134,9 @@ export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
     const unoserver = results.flatMap((result) => result.unoserver ?? []);
     rows.push({
       calls,
-      cold: alternately(results.map((result) => result.cold)),
-      unoserver: unoserver.length === 0 ? null : alternately(unoserver),
-      ours: alternately(results.map((result) => result.ours)),
+      cold: medians(results.map((result) => result.cold)),
+      unoserver: unoserver.length === 0 ? null : medians(unoserver),
+      ours: medians(results.map((result) => result.ours)),
     });
   }
   return rows;

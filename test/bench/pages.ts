@@ -4,12 +4,12 @@ import type { EventDoc, Store } from '../../store/mongo.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';
 import type { Stack } from '../helpers/stack.ts';
-import { QUICK, seed } from './history.ts';
+import { FAST_INSERT, seed } from './history.ts';
 import { measure } from './measure.ts';
 
-/** Of the rarer kinds there are so many: what is filtered for lies far back. */
+/** Number of documents of each rare kind. They are older than the others, so that filters must search far back. */
 const RARE = 30;
-/** Often enough that p95 is more than a guess. */
+/** Requests per page; enough for a reliable p95. */
 const ROUNDS = 200;
 const HOUR_MS = 3_600_000;
 
@@ -17,11 +17,11 @@ export interface PageRow {
   page: string;
   p50: number;
   p95: number;
-  /** p50 by that of an account without calls. */
+  /** p50 divided by that of an account without calls. */
   byEmpty: number;
 }
 
-/** As many calls as are wanted, a thousand events with their deliveries, and a few of what is rare, older than the rest. */
+/** Inserts `count` calls, 1,000 events with their deliveries, and some older documents of rare kinds. */
 async function fill(store: Store, accountId: string, endpointId: string, count: number): Promise<void> {
   const account = await store.accounts.findOne({ _id: accountId });
   if (account === null) throw new Error('no account');
@@ -40,7 +40,7 @@ async function fill(store: Store, accountId: string, endpointId: string, count: 
       code: 'target_failed',
       startedAt: before(i),
     })),
-    QUICK,
+    FAST_INSERT,
   );
   const events = Array.from(
     { length: 1000 },
@@ -56,8 +56,8 @@ async function fill(store: Store, accountId: string, endpointId: string, count: 
     ...newDelivery(event, endpointId, i < RARE),
     ...(i >= RARE && { state: 'delivered' as const, attempts: 1, nextAt: null }),
   }));
-  await store.events.insertMany(events, QUICK);
-  await store.deliveries.insertMany(deliveries, QUICK);
+  await store.events.insertMany(events, FAST_INSERT);
+  await store.deliveries.insertMany(deliveries, FAST_INSERT);
   await store.deliveryAttempts.insertMany(
     deliveries.map(({ eventId, event, createdAt }, i) => ({
       _id: `att_${randomUUID()}`,
@@ -72,7 +72,7 @@ async function fill(store: Store, accountId: string, endpointId: string, count: 
       error: null,
       retryAfterMs: null,
     })),
-    QUICK,
+    FAST_INSERT,
   );
 }
 
@@ -82,7 +82,7 @@ interface Owner {
   endpointId: string;
 }
 
-/** Somebody with one webhook endpoint, which gets nothing. */
+/** Signs up an owner with one webhook endpoint that receives no events. */
 async function makeOwner(stack: Stack, store: Store): Promise<Owner> {
   const { email, get, post } = await newOwner(stack);
   const made = await post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
@@ -113,7 +113,7 @@ const PATHS = [
   '/settings',
 ];
 
-/** How long each page of the dashboard takes to come whole, in an account with many calls; one at a time. */
+/** Measures each dashboard page, one at a time, in an account with many calls and in one without. */
 export async function benchPages(stack: Stack, calls: number): Promise<PageRow[]> {
   const { many, none } = await withStore(stack, async (store) => {
     const owners = { many: await makeOwner(stack, store), none: await makeOwner(stack, store) };
@@ -129,7 +129,7 @@ export async function benchPages(stack: Stack, calls: number): Promise<PageRow[]
         if (response.status !== 200) throw new Error(`${path}: ${response.status}`);
         await response.arrayBuffer();
       };
-    for (const owner of [many, none]) await measure(3, 1, open(owner)); // warms up
+    for (const owner of [many, none]) await measure(3, 1, open(owner)); // warm-up
     const empty = await measure(ROUNDS, 1, open(none));
     const { p50, p95 } = await measure(ROUNDS, 1, open(many));
     rows.push({ page: `/dashboard${path}`, p50, p95, byEmpty: p50 / empty.p50 });

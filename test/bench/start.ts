@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { npmStart } from '../helpers/npm-start.ts';
 
-/** Seconds from `npm start` until it says that it is ready: with an empty data folder, then with the one left by that. */
+/** Measures the seconds from `npm start` to its ready line: `first` with an empty data folder, `second` at restarts. */
 export async function benchStart(rounds: number): Promise<{ first: number; second: number }> {
   await using open = new AsyncDisposableStack();
   const dataDir = open.adopt(await mkdtemp(join(tmpdir(), 'bench-start-')), (it) =>

@@ -10,37 +10,37 @@ import type { Stack } from '../helpers/stack.ts';
 
 const ENDPOINTS = 10;
 const SECONDS = 20;
-/** At the edge of what the machine can do one run says little: a rate is sustained when it is so often in a row. */
+/** Consecutive runs in which a rate must be sustained, because single runs near the machine's limit vary. */
 const RUNS = 2;
-/** Between a rate and the next that is tried. */
+/** Factor between a rate and the next one. */
 const STEP = 1.25;
-/** Of runs with an endpoint that answers and then hangs; each has one of its own, which is not disabled while it lasts. */
+/** Pairs of runs, with an extra endpoint that responds and then hangs. Each pair uses a new endpoint, so none is disabled. */
 const PAIRS = 5;
-/** What p99 may be for a rate to count as sustained. */
+/** Highest p99 at which a rate counts as sustained. */
 const P99_MS = 2000;
 const FIRST_RATE = 10;
-/** For what was fired too fast to come in time. */
+/** Limit for delivering the backlog between runs. */
 const DRAIN_MS = 120_000;
 
-/** From an event's commit to the first byte of its first attempt. */
+/** Milliseconds from an event's commit to the arrival of its first attempt. */
 interface Delays {
   p50: number;
   p99: number;
 }
 
 export interface WebhooksRow {
-  /** Highest rate of events with p99 within two seconds, run after run. */
+  /** Highest sustained rate of events with a p99 of at most two seconds. */
   perSecond: number;
-  /** At half of it. */
+  /** Delays at half that rate. */
   half: Delays;
   /**
-   * p99 of the others at the highest rate, when one more endpoint hangs on every attempt, by when it answers; the median
-   * of some pairs of runs.
+   * p99 of the other endpoints at the highest rate while one more endpoint hangs, divided by the p99 while it responds.
+   * Median of several pairs of runs.
    */
   isolation: number;
 }
 
-/** Events a second that are delivered as they come, and how long each takes, with and without a receiver that hangs. */
+/** Measures the sustained rate of events and the delay of deliveries, with and without a hanging receiver. */
 export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   await using open = new AsyncDisposableStack();
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
@@ -49,7 +49,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   );
   const client = new Client({ connection, namespace: stack.namespace });
   const accounts = createAccounts(store);
-  // As in the API, what cannot be told at once is left to the sweeper: it comes too late, and counts so.
+  // As in the API, a failed dispatch is left to the sweeper. Its deliveries then count as late.
   const handOver = createHandOver(client, () => undefined);
 
   async function makeOwner() {
@@ -73,19 +73,19 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
     handOver(accountId);
   }
 
-  /** What was too much for the machine is not to be the next run's burden. */
+  /** Waits until the backlog of the previous run is delivered. */
   async function drain(): Promise<void> {
     const end = Date.now() + DRAIN_MS;
     const left = async () =>
       (await store.events.countDocuments({ pending: true })) +
       (await store.deliveries.countDocuments({ state: 'pending', attempts: 0 }));
     while ((await left()) > 0) {
-      if (Date.now() > end) throw new Error('deliveries pile up');
+      if (Date.now() > end) throw new Error('the backlog of deliveries does not shrink');
       await sleep(500);
     }
   }
 
-  /** Fires at this rate, and says how long first attempts took; Infinity for what has not come in time. */
+  /** Fires events at this rate. @returns the delays of the first attempts; Infinity for late ones */
   async function run(rate: number, also: readonly string[] = []): Promise<Delays> {
     await drain();
     const since = new Date();
@@ -103,11 +103,11 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
     const events = await store.events
       .find({ accountId: { $in: owners.map(({ accountId }) => accountId) }, createdAt: { $gte: since } })
       .toArray();
-    const cameAt = new Map<string, number>();
+    const arrivedAt = new Map<string, number>();
     for (const { receiver } of owners)
-      for (const { id, at } of receiver.received) cameAt.set(id, Math.min(at, cameAt.get(id) ?? at));
+      for (const { id, at } of receiver.received) arrivedAt.set(id, Math.min(at, arrivedAt.get(id) ?? at));
     const delays = events
-      .map(({ _id, createdAt }) => (cameAt.get(_id) ?? Number.POSITIVE_INFINITY) - createdAt.getTime())
+      .map(({ _id, createdAt }) => (arrivedAt.get(_id) ?? Number.POSITIVE_INFINITY) - createdAt.getTime())
       .sort((a, b) => a - b);
     const at = (quantile: number) => delays[Math.floor((delays.length - 1) * quantile)] ?? Number.NaN;
     return { p50: at(0.5), p99: at(0.99) };
@@ -126,7 +126,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   const ratios: number[] = [];
   for (let i = 0; i < PAIRS; i++) {
     const one = await makeOwner();
-    // Endpoints that had nothing to do for a while begin more slowly, and the last run's drain was long.
+    // Warm-up, because endpoints are slower after an idle time and the drain before was long.
     await run(perSecond);
     const answering = await run(perSecond, [one.accountId]);
     one.receiver.answer(() => null);

@@ -15,14 +15,14 @@ import { type Canary, startCanaries } from '../helpers/canaries.ts';
 import { soon } from '../helpers/egress.ts';
 import { processesWith } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
-import { WAYS } from './waysOut.ts';
+import { ATTEMPTS } from './connectionAttempts.ts';
 
 const tool = await loadTool('website-screenshot');
 
-/** A page that tries every way out, on a site of its own. */
+/** Starts a site with a page that makes every connection attempt. */
 async function startHostile(t: ExecutionContext): Promise<{ site: Site; canaries: Canary[] }> {
-  const { canaries, close } = await startCanaries(WAYS.length);
-  const body = WAYS.map(({ html }, index) => {
+  const { canaries, close } = await startCanaries(ATTEMPTS.length);
+  const body = ATTEMPTS.map(({ html }, index) => {
     const port = canaries[index]?.port ?? 0;
     return html(`http://127.0.0.1:${port}/`, port);
   }).join('\n');
@@ -56,8 +56,8 @@ async function startHostile(t: ExecutionContext): Promise<{ site: Site; canaries
   return { site, canaries };
 }
 
-const reached = (canaries: readonly Canary[]): string[] =>
-  WAYS.filter((_, index) => (canaries[index]?.hits ?? 0) > 0).map(({ name }) => name);
+const reachedBy = (canaries: readonly Canary[]): string[] =>
+  ATTEMPTS.filter((_, index) => (canaries[index]?.hits ?? 0) > 0).map(({ name }) => name);
 
 async function visit(t: ExecutionContext, boundary: Boundary): Promise<string[]> {
   const { site, canaries } = await startHostile(t);
@@ -68,9 +68,9 @@ async function visit(t: ExecutionContext, boundary: Boundary): Promise<string[]>
   );
   t.is(result.pageTitle, 'Hostile');
   t.true(Number(result.blockedRequestCount) >= 30, `${result.blockedRequestCount}`);
-  // Connections of the page may arrive late.
+  // Late connections of the page may still arrive.
   await sleep(1_000);
-  return reached(canaries);
+  return reachedBy(canaries);
 }
 
 test.serial(
@@ -96,7 +96,7 @@ test.serial(
     for (const { line, status, limits, networks } of found) {
       t.false(line.includes('--no-sandbox'), line);
       t.notRegex(status, /^Uid:\s+0\b/m, line);
-      // No capability in any namespace.
+      // No effective capabilities.
       t.regex(status, /^CapEff:\s+0+$/m, line);
       t.regex(limits, /^Max core file size +0 +0 /m, line);
       t.deepEqual(
@@ -104,25 +104,25 @@ test.serial(
         ['lo'],
         line,
       );
-      // Filtered by system call (proc_pid_status(5)).
+      // 2: system calls are filtered (proc_pid_status(5)).
       if (isRenderer(line)) t.regex(status, /^Seccomp:\s+2$/m, line);
     }
   },
 );
 
-test.serial('with a network namespace no connection leaves', async (t) => {
+test.serial('a network namespace blocks all connections', async (t) => {
   t.deepEqual(await visit(t, { namespace: 'tree', sandbox: true }), []);
 });
 
-test.serial('with its flags alone no connection leaves', async (t) => {
+test.serial('the Chromium flags alone block all connections', async (t) => {
   t.deepEqual(await visit(t, { namespace: 'none', sandbox: true }), []);
 });
 
-test.serial('without namespace and flags at least forty kinds of connection leave', async (t) => {
+test.serial('without namespace and flags at least forty kinds of connections succeed', async (t) => {
   const { site, canaries } = await startHostile(t);
   const flags = [
     '--disable-popup-blocking',
-    // Whoever rebinds a name is on this machine, and nothing else is asked for.
+    // Resolves the rebinding host to this machine and blocks all other DNS lookups.
     '--host-resolver-rules=MAP rebind.example.com 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE 0.0.0.0',
   ];
   const browser = await launchChromium(flags, SHELL);
@@ -133,10 +133,10 @@ test.serial('without namespace and flags at least forty kinds of connection leav
   } finally {
     await browser.close();
   }
-  const ways = reached(canaries);
-  t.log(`not reached: ${WAYS.filter(({ name }) => !ways.includes(name)).map(({ name }) => name)}`);
-  t.true(ways.length >= 40, `${ways.length}`);
-  // Those that request interception misses, UDP among them.
+  const successful = reachedBy(canaries);
+  t.log(`failed: ${ATTEMPTS.filter(({ name }) => !successful.includes(name)).map(({ name }) => name)}`);
+  t.true(successful.length >= 40, `${successful.length}`);
+  // Connections that request interception misses, some over UDP.
   for (const name of [
     'STUN over UDP',
     'TURN over TCP',
@@ -145,5 +145,5 @@ test.serial('without namespace and flags at least forty kinds of connection leav
     'popup',
     'csp report',
   ])
-    t.true(ways.includes(name), name);
+    t.true(successful.includes(name), name);
 });

@@ -4,7 +4,7 @@ const clean = (name: string, style: string, body: string): CleanPage => ({
   name,
   html: document(name, style, body),
 });
-/** A page in plain boxes, without an element that says what it is for. */
+/** An article without semantic elements. */
 const plainArticle = `<div class="wrap"><h1>The last ferry</h1>${`<p>${LOREM}</p>`.repeat(8)}</div>`;
 const PICTURE = `<img width="300" height="200" alt="" src="data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><rect width="300" height="200" fill="teal"/></svg>')}">`;
 const links = (...texts: string[]): string => texts.map((text) => `<a href="#">${text}</a>`).join(' ');
@@ -25,7 +25,7 @@ const ROOTS: readonly CleanPage[] = [
     `<div id="root">${TOP}${plainArticle}<p>Subscribe to our newsletter</p><input type="email"><button>Sign up</button> <button>Close</button></div>${PICTURE}`,
   ),
   clean(
-    'root with its own notice in it',
+    'root that contains a notice',
     ROOT,
     `<div id="root">${TOP}${plainArticle}<p>We use cookies to keep you signed in. <a href="#">Accept</a></p></div><p>You need to enable scripts to run this application here.</p>`,
   ),
@@ -71,7 +71,7 @@ const BARS: readonly CleanPage[] = [
     `<div class="bar"><b>Acme</b> ${links('Home', 'Partners', 'Settings')}</div>${article()}`,
   ),
   clean(
-    'bar of a weekly with a form',
+    'bar of a magazine with a form',
     FIXED,
     `<div class="bar"><b>Newsletter Weekly</b> ${links('Home', 'Subscribe')} <form style="display:inline"><input type="email" placeholder="email"><button>Sign up</button></form></div>${article()}`,
   ),
@@ -81,7 +81,7 @@ const BARS: readonly CleanPage[] = [
     `<div class="bar"><b>Grandma’s Cookies</b> ${links('Recipes', 'Chocolate cookies', 'Continue')}</div>${article()}`,
   ),
   clean(
-    'recipe with steps that stay',
+    'recipe with sticky steps',
     FOOT,
     `<main><h1>Oat cookies</h1><p>${LOREM}</p><p>Let the cookies cool on a rack.</p></main>${article()}<div class="bar">Step 2 of 9: put the cookies into the oven. <button>Continue</button> <button>OK</button></div>`,
   ),
@@ -91,7 +91,7 @@ const BARS: readonly CleanPage[] = [
     `<div class="hero"><h1>Privacy matters</h1><p>We build tools for GDPR consent.</p>${links('Manage preferences', 'Get started')}</div>${article()}`,
   ),
   clean(
-    'price and button of a product',
+    'product price with a buy button',
     FOOT,
     `${article()}<div class="bar">Blue chair € 49, now 20 % off <button>Add to cart</button></div>`,
   ),
@@ -101,15 +101,11 @@ const BARS: readonly CleanPage[] = [
     `${article()}<div class="bar">You have not saved your privacy settings. <button>Save</button> <button>Discard</button></div>`,
   ),
   clean(
-    'steps of a checkout',
+    'checkout step',
     FOOT,
     `${article()}<div class="bar">By continuing you agree to our ${links('Terms', 'Privacy policy')}. <button>Continue</button></div>`,
   ),
-  clean(
-    'letters of an index',
-    BAR,
-    `<div class="bar">${links('A', 'C', 'X')} <span>x</span></div>${article()}`,
-  ),
+  clean('letter index', BAR, `<div class="bar">${links('A', 'C', 'X')} <span>x</span></div>${article()}`),
 ];
 
 const LEGAL: readonly [language: string, title: string, line: string, menu: string][] = [
@@ -140,7 +136,7 @@ const ABOUT: readonly CleanPage[] = [
     `<div class="toc"><b>On this page</b><ul><li>How we use cookies</li><li>What you accept under the GDPR</li></ul><button>Close</button></div>${article()}`,
   ),
   clean(
-    'handbook of a consent banner',
+    'documentation of a consent banner',
     '.cookie-banner{border:1px solid;padding:20px}',
     `<main><h1>Banners</h1><div class="cookie-banner"><p>We use cookies.</p><button>Accept</button><button>Reject</button></div>${`<p>${LOREM}</p>`.repeat(6)}</main>`,
   ),
@@ -150,43 +146,43 @@ const ABOUT: readonly CleanPage[] = [
     `<p>Signed in as somebody whose name is longer than one would think.</p><div class="app"><h1>Privacy settings</h1><p>Choose how we use cookies on your account.</p><label><input type="checkbox">Analytics</label><button>Accept all</button><button>Save settings</button><p>${LOREM.repeat(8)}</p></div>`,
   ),
   clean(
-    'news with a newsletter form in it',
+    'news page with a newsletter form',
     '.card{position:sticky;top:80px;float:right;width:220px;background:#efe}',
     `<div class="card"><h3>Our newsletter</h3><p>Subscribe for one letter a week.</p><input type="email"><button>Subscribe</button></div>${article(4)}<section><h2>Sign up for our newsletter</h2><input type="email" placeholder="Your email"><button>Sign up</button></section>${article(4)}`,
   ),
 ];
 
 const BOX = 'position:fixed;top:25%;left:50%;margin-left:-250px;width:500px;background:#efe;z-index:1000';
-const VEIL = '.veil{position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999}';
+const BACKDROP = '.veil{position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999}';
 const WORK: readonly CleanPage[] = [
   clean(
     'cart drawer',
-    `${VEIL}.cart{position:fixed;top:0;right:0;bottom:0;width:380px;background:#efe;z-index:1000}`,
+    `${BACKDROP}.cart{position:fixed;top:0;right:0;bottom:0;width:380px;background:#efe;z-index:1000}`,
     `${article()}<div class="veil"></div><div class="cart" role="dialog" aria-modal="true"><button aria-label="Close">×</button><h2>Your cart</h2><p>Free shipping from € 50</p><p>Blue chair € 49</p><input placeholder="Discount code"><button>Checkout</button></div>`,
   ),
   clean(
     'quick view of a product',
-    `${VEIL}.quick{${BOX}}`,
+    `${BACKDROP}.quick{${BOX}}`,
     `${article()}<div class="veil"></div><div class="quick" role="dialog" aria-modal="true"><button aria-label="Close">×</button><h2>Blue chair</h2><p>€ 49.00, solid oak</p><button>Add to cart</button></div>`,
   ),
   clean(
-    'picture looked at',
+    'image lightbox',
     '.light{position:fixed;inset:0;background:rgba(0,0,0,.9);z-index:99;color:#fff}',
     `${article()}<div class="light">${PICTURE}<button aria-label="Close">×</button><p>Photo 3 of 12</p></div>`,
   ),
   clean(
-    'letter being written',
+    'mail draft',
     '.app{position:fixed;inset:0;display:flex;background:#fff}.compose{position:fixed;right:30px;bottom:0;width:500px;height:400px;background:#efe}',
     `<div class="app"><div>Inbox Sent Drafts</div><div>One letter</div></div><div class="compose" role="dialog" aria-label="New message"><button aria-label="Close">×</button><input type="email" placeholder="To"><textarea>Subscribe to our newsletter</textarea><button>Send</button></div>`,
   ),
   clean(
     'sign-in box over its page',
-    `${VEIL}.box{${BOX}}`,
+    `${BACKDROP}.box{${BOX}}`,
     `${article()}<div class="veil"></div><div class="box"><span>×</span><h2>Sign in</h2><input type="email"><input type="password"><button>Sign in</button></div>`,
   ),
   clean(
     'confirmation',
-    `${VEIL}.box{${BOX}}`,
+    `${BACKDROP}.box{${BOX}}`,
     `${article()}<div class="veil"></div><div class="box" role="alertdialog"><p>Remove the last ferry from the list?</p><button>Cancel</button><button>Remove</button></div>`,
   ),
   clean(
@@ -205,74 +201,74 @@ const WORK: readonly CleanPage[] = [
     '<div class="map"><canvas width="500" height="400"></canvas><button>+</button><button>-</button><p>Map</p></div><div class="panel"><h2>Directions</h2><input placeholder="From"><button aria-label="Close directions">×</button></div>',
   ),
   clean(
-    'quiz against the clock',
+    'timed quiz',
     '.quiz{position:fixed;top:40%;left:40%;background:#efe;padding:40px}',
     `${article()}<div class="quiz"><h2>12 seconds left</h2><button>Skip</button><button>Answer</button></div>`,
   ),
   clean(
-    'word that something is done',
+    'confirmation toast',
     '.toast{position:fixed;bottom:20px;left:20px;background:#efe;padding:20px}',
     `${article()}<div class="toast" role="status">Saved. <button>Undo</button> <button aria-label="Close">×</button></div>`,
   ),
   clean(
     'search over its page',
-    `${VEIL}.box{${BOX}}`,
+    `${BACKDROP}.box{${BOX}}`,
     `${article()}<div class="veil"></div><div class="box" role="dialog" aria-modal="true"><input type="search" placeholder="Search"><p>The last ferry</p><p>Cookies</p><button aria-label="Close">×</button></div>`,
   ),
 ];
 
 const PARTS: readonly CleanPage[] = [
   clean(
-    'screens that stay',
+    'sticky screens',
     '.screen{position:sticky;top:0;height:100vh;background:rgba(255,255,255,.9)}',
     ['One', 'Two: the newsletter', 'Three']
       .map((title) => `<div class="screen"><h2>${title}</h2><p>${LOREM}</p><button>Close</button></div>`)
       .join(''),
   ),
   clean(
-    'headings that stay',
+    'sticky headings',
     'h2{position:sticky;top:0;background:#fff}',
     ['How we use cookies', 'Subscribe to our newsletter']
       .map((title) => `<h2>${title} <button>Close</button></h2><p>${LOREM.repeat(5)}</p>`)
       .join(''),
   ),
   clean(
-    'footer laid bare at the end',
+    'footer revealed at the end',
     'main{position:relative;background:#fff}.end{position:fixed;bottom:0;left:0;right:0;z-index:-1;height:300px;background:#efe}',
     `${article()}<div class="end"><p>© Acme</p>${links('Privacy', 'Cookie settings', 'Imprint', 'Press')}<h3>Newsletter</h3><p>Subscribe to our newsletter</p><input type="email"><button>Subscribe</button></div>`,
   ),
   clean(
-    'pane of a reader',
+    'reading pane',
     '.list{position:fixed;left:0;top:0;bottom:0;width:400px;overflow:auto}.pane{position:fixed;left:400px;right:0;top:0;bottom:0}',
     `<div class="list">${`<p>${LOREM}</p>`.repeat(9)}</div><div class="pane"><h2>Weekly newsletter</h2><p>Hello, we use cookies to bake.</p><button>Reply</button><button aria-label="Close">×</button></div>`,
   ),
   clean(
-    'chosen filters',
+    'selected filters',
     BAR,
     `<div class="bar">Filters: <span>Discount <b>×</b></span> <span>Free shipping <b>×</b></span> ${links('Clear')}</div>${article()}`,
   ),
   clean(
-    'call coming in',
+    'incoming call',
     FOOT,
     `${article()}<div class="bar">Somebody is calling. <button>Accept</button> <button>Decline</button></div>`,
   ),
   clean(
-    'terms to be accepted',
+    'terms to accept',
     FOOT,
     `${article()}<div class="bar">I have read the terms. <button>Accept</button> <button>Decline</button></div>`,
   ),
   clean(
-    'product that manages consent',
+    'consent management product',
     FIXED,
     `<div class="bar"><b>Cookie Consent Manager</b> ${links('Pricing', 'Docs')} <button>Accept invitation</button></div>${article()}`,
   ),
   clean(
-    'page that is a dialog',
+    'page that consists of a dialog',
     '.box{background:#fff}',
     `<div class="box" role="dialog" aria-modal="true"><h1>Set up</h1><p>Choose a name for your harbour.</p><input><button>Next</button></div>${PICTURE}`,
   ),
   clean(
-    'being loaded',
+    'loading indicator',
     '.wait{position:fixed;inset:0;background:rgba(255,255,255,.8)}',
     `${article()}<div class="wait"><p>Loading the times of the ferries</p></div>`,
   ),

@@ -1,6 +1,6 @@
 import { article, document, LOREM, type OverlayPage } from './overlayPages.ts';
 
-/** `@` in the body stands for the page. */
+/** `@` in `body` is replaced by the page; without it, the body follows the page. */
 const over = (
   name: string,
   style: string,
@@ -15,7 +15,7 @@ const over = (
 const SHORT = '<h1>The last ferry</h1><p>It left at six.</p><div style="height:2000px"></div>';
 const FOOT = '.x{position:fixed;bottom:0;left:0;right:0;background:#222;color:#fff;padding:14px}';
 const BOX = 'position:fixed;top:25%;left:50%;margin-left:-250px;width:500px;background:#fff;z-index:1000';
-const VEIL = '.v{position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999}';
+const BACKDROP = '.v{position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999}';
 
 export const MORE_OVERLAYS: readonly OverlayPage[] = [
   over(
@@ -33,25 +33,25 @@ export const MORE_OVERLAYS: readonly OverlayPage[] = [
     `<h1>The last ferry</h1><p>${LOREM}</p><div style="height:2000px"></div>`,
   ),
   over(
-    'what is pressed is no button',
+    'clickable element that is not a button',
     FOOT,
     '<div class="x"><span>This website uses <a href="#">cookies</a> to ensure you get the best experience.</span><div style="cursor:pointer">Got it!</div></div>',
     ['.x'],
   ),
   over(
-    'only a sign to close it',
+    'only a close symbol',
     FOOT,
     '<div class="x">By using this website you agree to our use of cookies. <span>×</span></div>',
     ['.x'],
   ),
   over(
-    'bar in the flow on top',
+    'bar at the top in normal flow',
     '.cookie-notice{background:#eee;padding:9px}',
     '<div class="cookie-notice" role="region"><h2>Cookies on this service</h2><p>We use some essential cookies to make this service work.</p><button>Accept additional cookies</button><button>Reject additional cookies</button><a href="#">View cookies</a></div>@',
     ['.cookie-notice'],
   ),
   over(
-    'notice within a header that stays',
+    'notice within a fixed header',
     'header{position:fixed;top:0;left:0;right:0;background:#eee}',
     '<header><div id="cookie-note">We use cookies. <button>Accept</button></div><nav><a href="#">Home</a> <a href="#">Shop</a></nav></header>',
     ['#cookie-note'],
@@ -69,7 +69,7 @@ export const MORE_OVERLAYS: readonly OverlayPage[] = [
     ['aside'],
   ),
   over(
-    'choices with boxes to tick and a table',
+    'choices with checkboxes and a table',
     `.x{${BOX}}`,
     '<div class="x" role="dialog"><h2>Privacy preferences</h2><p>We use cookies. Choose which to allow.</p><label><input type="checkbox">Statistics</label><label><input type="checkbox">Marketing</label><table><tr><td>_ga</td><td>2 years</td></tr></table><button>Allow selection</button><button>Allow all</button></div>',
     ['.x'],
@@ -81,25 +81,25 @@ export const MORE_OVERLAYS: readonly OverlayPage[] = [
     ['.x'],
   ),
   over(
-    'veil by opacity, box without a known word',
+    'backdrop by opacity, box without a known word',
     `.v{position:fixed;top:0;left:0;width:100vw;height:100vh;background:#000;opacity:.5;z-index:999}.x{${BOX}}`,
     '<div class="v"></div><div class="x"><button class="btn-close" aria-label="Close"></button><h2>Lorem ipsum dolor</h2><input placeholder="amet"><button>Consectetur</button></div>',
     ['.v', '.x'],
   ),
   over(
-    'box with a drawn sign to close it',
-    `${VEIL}.x{${BOX}}`,
+    'box with a close icon',
+    `${BACKDROP}.x{${BOX}}`,
     '<div class="v"></div><div class="x"><i class="icon-close"></i><h2>Win a trip to the islands</h2><p>Play now</p><a href="#">Play</a></div>',
     ['.v', '.x'],
   ),
   over(
-    'absolute veil and box',
+    'absolutely positioned backdrop and box',
     '.v{position:absolute;top:0;left:0;right:0;height:100vh;background:rgba(0,0,0,.6);z-index:500}.x{position:absolute;top:200px;left:400px;width:400px;background:#fff;z-index:501}',
     '<div class="v"></div><div class="x"><p>We use cookies to personalise content.</p><button>Allow all</button><button>Deny</button></div>',
     ['.v', '.x'],
   ),
   over(
-    'newsletter in the corner without a way to close it',
+    'newsletter box in the corner without a close button',
     '.x{position:fixed;right:20px;bottom:20px;width:320px;background:#fff}',
     '<div class="x"><p>Never miss a story. Subscribe to our newsletter.</p><input type="email"><button>Subscribe</button></div>',
     ['.x'],

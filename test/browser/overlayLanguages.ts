@@ -1,7 +1,7 @@
 import { article, document, type OverlayPage } from './overlayPages.ts';
 
-/** What a banner and a newsletter box say in each language, as sites there put it. */
-interface Said {
+/** Typical texts of a consent banner and a newsletter box in one language. */
+interface OverlayTexts {
   consent: string;
   accept: string;
   decline: string;
@@ -10,7 +10,7 @@ interface Said {
   subscribe: string;
 }
 
-const LANGUAGES: Readonly<Record<string, Said>> = {
+const LANGUAGES: Readonly<Record<string, OverlayTexts>> = {
   en: {
     consent: 'We use cookies.',
     accept: 'OK',
@@ -339,17 +339,17 @@ const STYLE = `.v{position:fixed;inset:0;background:#000;opacity:.5;z-index:8}
   .k{position:fixed;right:16px;top:90px;width:260px;background:#eee;padding:12px;z-index:7}
   .n b{float:right;cursor:pointer}`;
 
-/** Two banners, one whose only answer is to accept, and a newsletter box that only a sign closes, under other words. */
-export const LANGUAGE_PAGES: readonly OverlayPage[] = Object.entries(LANGUAGES).map(([language, said]) => ({
+/** For each language, a page with two banners, of which one can only be accepted, and a newsletter box closed by "✕". */
+export const LANGUAGE_PAGES: readonly OverlayPage[] = Object.entries(LANGUAGES).map(([language, texts]) => ({
   name: `in ${language}`,
   html: document(
     language,
     STYLE,
     `${article()}
-    <div class="c">${said.consent} <button>${said.accept}</button> <button>${said.decline}</button></div>
-    <div class="k"><p>${said.consent}</p><a href="#">${said.accept}</a></div>
+    <div class="c">${texts.consent} <button>${texts.accept}</button> <button>${texts.decline}</button></div>
+    <div class="k"><p>${texts.consent}</p><a href="#">${texts.accept}</a></div>
     <div class="v"></div>
-    <div class="n"><b>✕</b><h2>${said.newsletter}</h2><input placeholder="${said.address}"><button>${said.subscribe}</button></div>`,
+    <div class="n"><b>✕</b><h2>${texts.newsletter}</h2><input placeholder="${texts.address}"><button>${texts.subscribe}</button></div>`,
   ),
   gone: ['.c', '.k', '.v', '.n'],
 }));

@@ -1,11 +1,11 @@
-/** Pages with something over them, each with what must be gone, and clean pages, of which nothing may be. */
-
-/** A page whose overlays are named by selectors. */
+/** A page with overlays. */
 export interface OverlayPage {
   name: string;
   html: string;
+  /** Selectors of the overlays, which must be hidden. */
   gone: readonly string[];
 }
+/** A page without overlays, of which nothing may be hidden. */
 export interface CleanPage {
   name: string;
   html: string;
@@ -18,13 +18,13 @@ export const article = (paragraphs = 12): string =>
 export const document = (title: string, style: string, body: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>body{font:16px/1.5 sans-serif;margin:0}main{max-width:760px;margin:80px auto}${style}</style></head><body>${body}</body></html>`;
 
-interface Words {
+interface OverlayTexts {
   language: string;
   consent: string;
   accept: string;
   decline: string;
 }
-const WORDS: readonly Words[] = [
+const TEXTS: readonly OverlayTexts[] = [
   {
     language: 'en',
     consent: 'We use cookies and similar technologies to improve your experience.',
@@ -63,7 +63,7 @@ const WORDS: readonly Words[] = [
   },
 ];
 
-type Shape = (words: Words) => OverlayPage;
+type Shape = (texts: OverlayTexts) => OverlayPage;
 const SHAPES: readonly Shape[] = [
   ({ language, consent, accept, decline }) => ({
     name: `modal with a backdrop, ${language}`,
@@ -84,7 +84,7 @@ const SHAPES: readonly Shape[] = [
     gone: ['.x1'],
   }),
   ({ language, consent, accept, decline }) => ({
-    name: `wall in place of the page, ${language}`,
+    name: `full-screen wall, ${language}`,
     html: document(
       'n',
       'html{overflow:hidden}.wall{position:fixed;inset:0;background:#fff;z-index:2147483647;display:flex;align-items:center;justify-content:center}',
@@ -93,7 +93,7 @@ const SHAPES: readonly Shape[] = [
     gone: ['.wall'],
   }),
   ({ language, consent, accept, decline }) => ({
-    name: `card in the corner, in a shadow, ${language}`,
+    name: `card in the corner, in a shadow root, ${language}`,
     html: document(
       'n',
       '',
@@ -120,10 +120,10 @@ const single = (
 });
 const FIXED_BOX =
   'position:fixed;top:25%;left:50%;margin-left:-250px;width:500px;background:#fff;z-index:1000;padding:20px';
-const VEIL = 'position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999';
+const BACKDROP = 'position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999';
 const FOOT = 'position:fixed;bottom:0;left:0;width:100%;background:#fffbe6;padding:12px;z-index:1000';
 
-/** Markup as the well-known consent managers write it. */
+/** Markup of well-known consent managers. */
 const KNOWN: readonly OverlayPage[] = [
   single(
     'OneTrust banner',
@@ -133,20 +133,20 @@ const KNOWN: readonly OverlayPage[] = [
   ),
   single(
     'Cookiebot dialog',
-    `#CybotCookiebotDialog{${FIXED_BOX}}#CybotCookiebotDialogBodyUnderlay{${VEIL}}`,
+    `#CybotCookiebotDialog{${FIXED_BOX}}#CybotCookiebotDialogBodyUnderlay{${BACKDROP}}`,
     '<div id="CybotCookiebotDialogBodyUnderlay"></div><div id="CybotCookiebotDialog" name="CybotCookiebotDialog" role="dialog" tabindex="-1"><p>This website uses cookies to personalise content and ads.</p><button id="CybotCookiebotDialogBodyButtonDecline">Deny</button><button id="CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll">Allow all</button></div>',
     ['#CybotCookiebotDialog', '#CybotCookiebotDialogBodyUnderlay'],
   ),
   single(
     'Didomi notice',
-    `#didomi-popup{${VEIL}}#didomi-notice{${FIXED_BOX}}`,
+    `#didomi-popup{${BACKDROP}}#didomi-notice{${FIXED_BOX}}`,
     '<div id="didomi-host"><div id="didomi-popup" class="didomi-popup-backdrop didomi-notice-popup"><div id="didomi-notice" class="didomi-popup-container"><p>With your agreement, we and our partners use cookies to store personal data.</p><button id="didomi-notice-disagree-button">Disagree and close</button><button id="didomi-notice-agree-button">Agree and close</button></div></div></div>',
     ['#didomi-popup', '#didomi-notice'],
     'overflow:hidden',
   ),
   single(
     'Quantcast',
-    `.qc-cmp2-container{${VEIL}}#qc-cmp2-ui{${FIXED_BOX}}`,
+    `.qc-cmp2-container{${BACKDROP}}#qc-cmp2-ui{${FIXED_BOX}}`,
     '<div class="qc-cmp2-container"><div class="qc-cmp2-main"><div id="qc-cmp2-ui" role="dialog"><p>We value your privacy. We and our partners store cookies.</p><button mode="secondary">DISAGREE</button><button mode="primary">AGREE</button></div></div></div>',
     ['#qc-cmp2-ui', '.qc-cmp2-container'],
   ),
@@ -191,14 +191,14 @@ const KNOWN: readonly OverlayPage[] = [
 const PROMOTIONS: readonly OverlayPage[] = [
   single(
     'newsletter modal',
-    `.nl{${FIXED_BOX}}.nlb{${VEIL}}`,
+    `.nl{${FIXED_BOX}}.nlb{${BACKDROP}}`,
     '<div class="nlb"></div><div class="nl"><button aria-label="Close">×</button><h2>Join our newsletter</h2><input type="email"><button>Subscribe</button></div>',
     ['.nl', '.nlb'],
     'overflow:hidden',
   ),
   single(
     'modal within its backdrop',
-    `.modal-overlay{${VEIL}}.modal-content{background:#fff;margin:10% auto;width:50%}`,
+    `.modal-overlay{${BACKDROP}}.modal-content{background:#fff;margin:10% auto;width:50%}`,
     '<div class="modal-overlay"><div class="modal-content"><span class="close">&times;</span><h3>Get 10% off your first order</h3><input name="email"><button>Claim discount</button></div></div>',
     ['.modal-overlay'],
   ),
@@ -235,7 +235,7 @@ const PROMOTIONS: readonly OverlayPage[] = [
   ),
   single(
     'ad blocker notice',
-    `.abn{${FIXED_BOX}}.abb{${VEIL}}`,
+    `.abn{${FIXED_BOX}}.abb{${BACKDROP}}`,
     '<div class="abb"></div><div class="abn" role="alertdialog" aria-modal="true"><h2>Please disable your ad blocker</h2><button>Continue</button></div>',
     ['.abn', '.abb'],
   ),
@@ -265,7 +265,7 @@ const PROMOTIONS: readonly OverlayPage[] = [
   ),
   single(
     'age gate',
-    `.age{${VEIL};background:rgba(0,0,0,.9);color:#fff}`,
+    `.age{${BACKDROP};background:rgba(0,0,0,.9);color:#fff}`,
     '<div class="age modal"><h2>Are you over 18?</h2><button>Continue</button><button class="close">No</button></div>',
     ['.age'],
   ),
@@ -291,7 +291,7 @@ const PROMOTIONS: readonly OverlayPage[] = [
 ];
 
 export const OVERLAY_PAGES: readonly OverlayPage[] = [
-  ...SHAPES.flatMap((shape) => WORDS.map(shape)),
+  ...SHAPES.flatMap((shape) => TEXTS.map(shape)),
   ...KNOWN,
   ...PROMOTIONS,
 ];
@@ -304,7 +304,7 @@ const LINKS = ['Home', 'Products', 'Subscribe', 'Sign up', 'Cookies', 'Privacy',
   .map((text) => `<a href="#">${text}</a>`)
   .join(' ');
 
-/** Ways to lay a page out with parts that stay in the window; `inner` is what the page is about. */
+/** Page layouts with fixed or sticky parts; `inner` is the content of the page. */
 const LAYOUTS: readonly [name: string, style: string, wrap: (inner: string) => string][] = [
   ['plain', '', (inner) => inner],
   [

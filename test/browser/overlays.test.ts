@@ -18,7 +18,7 @@ const site = await startSite(
 );
 const SLOTS = 2;
 const resource = await openBrowsers({ slots: SLOTS });
-/** Limits concurrency, so that the time of a page begins when a browser is free. */
+/** Limits concurrency, so that the timeout of a page starts when a browser is free. */
 const gate = createGate(SLOTS);
 test.after.always(async () => {
   await resource[Symbol.asyncDispose]();
@@ -39,7 +39,7 @@ async function picture(page: Page, name: string, moment: string): Promise<void> 
   keepPicture('overlays', `${name} ${moment}`, await page.screenshot({ optimizeForSpeed: true }));
 }
 
-/** Selectors whose elements are visible; `host >>> inner` selects within a shadow root. */
+/** Returns the selectors whose elements are visible; `host >>> inner` selects within a shadow root. */
 const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
   page.evaluate(
     (all) =>
@@ -52,7 +52,7 @@ const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
     [...selectors],
   );
 
-/** Visible texts of the page and its frames. */
+/** Returns the visible texts of the page and its frames. */
 const texts = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const shown = [...document.querySelectorAll('iframe')].filter((frame) => frame.checkVisibility());
@@ -78,7 +78,7 @@ for (const { name, gone } of OVERLAYS)
   test(`hidden: ${name}`, async (t) => {
     await onPage(name, async (renderPage) => {
       const { page } = renderPage;
-      t.deepEqual(await visible(page, gone), [...gone], 'is there at first');
+      t.deepEqual(await visible(page, gone), [...gone], 'is visible before');
       await picture(page, name, 'before');
       await hideOverlays(renderPage);
       await picture(page, name, 'after');

@@ -12,14 +12,14 @@ import { loadTool } from '../helpers/tool.ts';
 const tool = await loadTool('website-screenshot');
 const PAGE = '<!doctype html><title>T</title><h1>hello</h1>';
 let site: Site;
-/** Runs while the browser waits for the page at `/struck`. */
-let strike: () => void = () => undefined;
+/** Runs while the browser waits for the page at `/fault`. */
+let injectFault: () => void = () => undefined;
 
 test.before(async () => {
   site = await startSite({
     '/': PAGE,
-    '/struck': (_, response) => {
-      strike();
+    '/fault': (_, response) => {
+      injectFault();
       response.setHeader('Content-Type', 'text/html').end(PAGE);
     },
   });
@@ -32,20 +32,20 @@ const shoot = (resource: Pool, path = '/', deadline = Date.now() + 60_000) =>
     { url: site.origin + path, width: 200, height: 200 },
     { egress: site.guard(), resource, deadline },
   );
-/** Ids of the pool's processes whose command line matches. */
+/** Returns the ids of the pool's processes whose command line matches. */
 const pidsOf = ({ folder }: Pool, matches = (_: string) => true): number[] =>
   processesWith(folder)
     .filter(matches)
     .map((line) => Number.parseInt(line, 10));
 
-/** Process tree of a pool with one browser, root first. */
+/** Returns the process tree of a pool with one browser, root first. */
 const browserPids = (resource: Pool): Promise<number[]> =>
   resource.run({ egress: site.guard(), ...soon() }, async ({ page }) =>
     processTree(page.browser().process()?.pid ?? 0),
   );
 
 test.serial(
-  'browsers are replaced after a number of calls without a gap, and leave no process or file',
+  'browsers are replaced after a number of calls without delaying the next, and leave no process or file',
   async (t) => {
     const resource = await openBrowsers({ jobs: [3, 3] });
     const { folder, metrics } = resource;
@@ -65,10 +65,10 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
     await using resource = await openBrowsers();
     await shoot(resource);
     const pids = await browserPids(resource);
-    // Its next page is ready by now.
+    // By now the next page is prepared.
     await sleep(2_000);
     const living = pids.slice(1).filter((pid) => existsSync(`/proc/${pid}`));
-    // The last first: with the first of them the kernel ends all.
+    // In reverse order, because the kernel ends all of them with the first.
     for (const pid of living.reverse()) process.kill(pid, signal);
     t.is((await shoot(resource)).pageTitle, 'T');
     t.deepEqual(await stillAlive(pids, 10_000), []);
@@ -78,17 +78,17 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
 test.serial('a call that times out or is cancelled frees its slot at once', async (t) => {
   await using resource = await openBrowsers();
   await shoot(resource);
-  /** How a job without end ends, with so little time that this is soon and so much that it begins. */
-  const endOf = async (ms: number): Promise<unknown> => {
-    let begun = false;
+  /** Returns the error of a job that never ends; doubles the timeout until it suffices for the job to start. */
+  const timeoutErrorOf = async (ms: number): Promise<unknown> => {
+    let started = false;
     const job = resource.run({ egress: site.guard(), ...soon(ms) }, () => {
-      begun = true;
+      started = true;
       return new Promise(() => undefined);
     });
-    const end: unknown = await job.catch((error: unknown) => error);
-    return begun ? end : endOf(2 * ms);
+    const error: unknown = await job.catch((reason: unknown) => reason);
+    return started ? error : timeoutErrorOf(2 * ms);
   };
-  t.like(await endOf(2_000), { name: 'TimeoutError' });
+  t.like(await timeoutErrorOf(2_000), { name: 'TimeoutError' });
   t.is((await shoot(resource)).pageTitle, 'T');
   const caller = new AbortController();
   const reason = new Error('hung up');
@@ -101,7 +101,7 @@ test.serial('a call that times out or is cancelled frees its slot at once', asyn
   );
   t.is(await t.throwsAsync(called), reason);
   t.is((await shoot(resource)).pageTitle, 'T');
-  // Who gives up while waiting never has a browser.
+  // A call that times out in the queue never gets a browser.
   const { jobs } = resource.metrics;
   const busy = resource.run({ egress: site.guard(), ...soon() }, () => sleep(1_000));
   const waiting = resource.run({ egress: site.guard(), ...soon(200) }, async () => t.fail());
@@ -119,13 +119,13 @@ for (const [name, matches] of [
     await using resource = await openBrowsers();
     await shoot(resource);
     let crashes = 1;
-    strike = () => {
+    injectFault = () => {
       crashes -= 1;
       if (crashes >= 0) for (const pid of pidsOf(resource, matches)) process.kill(pid, 'SIGKILL');
     };
-    t.is((await shoot(resource, '/struck')).pageTitle, 'T');
+    t.is((await shoot(resource, '/fault')).pageTitle, 'T');
     crashes = 2;
-    await t.throwsAsync(shoot(resource, '/struck'), {
+    await t.throwsAsync(shoot(resource, '/fault'), {
       code: 'target_failed',
       message: 'The page crashes the browser.',
     });
@@ -134,7 +134,7 @@ for (const [name, matches] of [
     t.is(resource.metrics.browsers[name === 'browser' ? 'crashed' : 'discarded'], 3);
   });
 
-test.serial('an idle browser that is lost delays no call', async (t) => {
+test.serial('the loss of an idle browser does not delay calls', async (t) => {
   await using resource = await openBrowsers({ slots: 2 });
   const first = await browserPids(resource);
   await shoot(resource);
@@ -142,7 +142,7 @@ test.serial('an idle browser that is lost delays no call', async (t) => {
   t.true((first[0] ?? 0) > 0);
   process.kill(first[0] ?? Number.NaN, 'SIGKILL');
   t.deepEqual(await stillAlive(first, 10_000), []);
-  // The other one gets ready again.
+  // The replacement browser becomes ready.
   await sleep(2_000);
   await shoot(resource);
   // No call had to wait for a browser to start.
@@ -154,21 +154,21 @@ test.serial(
   async (t) => {
     await using resource = await openBrowsers();
     await shoot(resource);
-    let struck: number[] = [];
-    strike = () => {
-      struck = pidsOf(resource);
-      for (const pid of struck) process.kill(pid, 'SIGSTOP');
+    let stopped: number[] = [];
+    injectFault = () => {
+      stopped = pidsOf(resource);
+      for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     };
     const deadline = Date.now() + 8_000;
-    await t.throwsAsync(shoot(resource, '/struck', deadline), { code: 'deadline_exceeded' });
+    await t.throwsAsync(shoot(resource, '/fault', deadline), { code: 'deadline_exceeded' });
     t.true(Date.now() < deadline + 1_000);
-    t.true(struck.length > 0);
+    t.true(stopped.length > 0);
     t.is((await shoot(resource)).pageTitle, 'T');
-    t.deepEqual(await stillAlive(struck, 10_000), []);
+    t.deepEqual(await stillAlive(stopped, 10_000), []);
   },
 );
 
-test.serial('as many calls run at once as there are slots', async (t) => {
+test.serial('the number of concurrent calls equals the number of slots', async (t) => {
   await using resource = await openBrowsers({ slots: 2 });
   let most = 0;
   const both = Promise.withResolvers<void>();
@@ -176,7 +176,7 @@ test.serial('as many calls run at once as there are slots', async (t) => {
     resource.run({ egress: site.guard(), ...soon() }, async () => {
       most = Math.max(most, resource.metrics.running);
       if (resource.metrics.running === 2) both.resolve();
-      // The first waits until there is a second.
+      // The first job waits for a second one.
       await both.promise;
     });
   await Promise.all([job(), job(), job(), job()]);
@@ -200,7 +200,7 @@ test.serial('browsers end when their worker is killed', async (t) => {
   const folder = child.stdout.trim();
   t.regex(folder, /browsers-\d+-/);
   t.deepEqual(await remaining(folder, 5_000), []);
-  // The remaining folder has no profile, and the next pool removes it.
+  // The folder remains without a profile; the next pool removes it.
   await using next = await openBrowsers();
   t.false(existsSync(folder));
   t.true(existsSync(next.folder));

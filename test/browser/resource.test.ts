@@ -35,10 +35,10 @@ test.serial('browsers start with any TMPDIR: in it if it is usable, else in anot
   const site = await startSite({ '/': '<title>T</title>' });
   t.teardown(() => site.close());
   for (const [mode, length, usable, start] of [
-    // Chromium has a socket below it, whose path may have 107 bytes.
+    // Chromium creates a socket below it, whose path is limited to 107 bytes.
     [0o711, 19, true, true],
     [0o755, 60, false, true],
-    // The browser of a worker that is root is another user.
+    // The browser of a root worker runs as another user.
     [0o700, 19, !isRoot, false],
     [0o755, 19, true, false],
   ] as const) {
@@ -109,7 +109,8 @@ test.serial('in production an unconfined Chromium needs CHROMIUM_UNCONFINED', as
     const production = { NODE_ENV: 'production' };
     const results = [await open(production), await open({ ...production, CHROMIUM_UNCONFINED: 'true' })];
     console.log(JSON.stringify({ results, lines }));`;
-  // A root without this capability makes no network; who is not root makes one as the root of a user namespace.
+  // Without CAP_SYS_ADMIN, root cannot create a network namespace. Other users can as root of a user namespace, so they
+  // drop the capability there.
   const without = isRoot
     ? ['setpriv', '--bounding-set=-sys_admin', '--inh-caps=-sys_admin']
     : ['unshare', '--user', '--map-root-user', 'setpriv', '--bounding-set=-sys_admin'];

@@ -7,16 +7,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { npmStart } from '../helpers/npm-start.ts';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
-import { callOnce, insist } from './callers.ts';
-import { revive, strike } from './victims.ts';
+import { until } from '../helpers/until.ts';
+import { callOnce, callUntilResult } from './calls.ts';
+import { restart, sendSignal } from './faults.ts';
 
-/** Room for the journals that MongoDB makes ahead, and some more. */
+/** Enough for the journal files that MongoDB preallocates, and some data. */
 const DISK = '700m';
-const EQUAL = 50;
-const CARELESS = 20;
+const IDENTICAL = 50;
+const UNKEYED = 20;
 const CREDITS = 1000;
 const FULL_MS = 4000;
 const CALL_EVERY_MS = 200;
@@ -26,7 +27,7 @@ function run(file: string, args: string[]): void {
   if (status !== 0) throw new Error(`${file}: ${stderr}`);
 }
 
-/** Writes until not a byte more fits. */
+/** Writes a file until the disk is full to the last byte. */
 function fill(path: string): void {
   const file = openSync(path, 'w');
   try {
@@ -42,7 +43,7 @@ function fill(path: string): void {
   }
 }
 
-/** A small disk of its own, which is gone with `open`. */
+/** Mounts a small disk, which is unmounted with `open`. */
 async function mountDisk(open: AsyncDisposableStack): Promise<string> {
   const disk = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-disk-')), rmdir);
   run('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', disk]);
@@ -51,7 +52,7 @@ async function mountDisk(open: AsyncDisposableStack): Promise<string> {
 }
 
 test.serial(
-  'the disk under MongoDB and Temporal is full in the middle of calls: all ends, and is charged once',
+  'when the disk of MongoDB and Temporal fills up during calls, all calls end and are charged once',
   async (t) => {
     t.timeout(300_000);
     await using open = new AsyncDisposableStack();
@@ -65,29 +66,29 @@ test.serial(
     t.is((await callOnce(account, 'before', null))?.status, 200);
 
     const ballast = join(disk, 'ballast');
-    const equal = Array.from({ length: EQUAL }, () => insist(account, 'full', 'full'));
-    const careless = Array.from({ length: CARELESS }, (_, i) => callOnce(account, `full ${i}`, null));
+    const identical = Array.from({ length: IDENTICAL }, () => callUntilResult(account, 'full', 'full'));
+    const unkeyed = Array.from({ length: UNKEYED }, (_, i) => callOnce(account, `full ${i}`, null));
     await sleep(100);
     fill(ballast);
     await sleep(FULL_MS);
     await rm(ballast);
-    // A database that could not write has ended, or should be: it is started again, as whoever supervises it does.
-    for (const victim of ['mongod', 'temporal']) {
-      await strike(victim, 'SIGKILL', stack, servers);
-      await revive(victim, stack, servers);
+    // A database that cannot write ends or must be ended. Both are restarted, as a supervisor would do.
+    for (const processName of ['mongod', 'temporal']) {
+      await sendSignal(processName, 'SIGKILL', stack, servers);
+      await restart(processName, stack, servers);
     }
 
-    const bodies = new Set(await Promise.all(equal));
-    t.is(bodies.size, 1, 'equal calls, equal bodies');
-    t.false(bodies.has(null), 'they get their result');
-    const paid = (await Promise.all(careless)).filter((answer) => answer?.status === 200).length;
-    t.deepEqual(await closeBooks(store), [], 'all has ended, and the books are right');
+    const bodies = new Set(await Promise.all(identical));
+    t.is(bodies.size, 1, 'identical calls get identical bodies');
+    t.false(bodies.has(null), 'identical calls get their result');
+    const succeeded = (await Promise.all(unkeyed)).filter((response) => response?.status === 200).length;
+    t.deepEqual(await auditWhenIdle(store), [], 'all calls have ended and the ledger is consistent');
     const charged = (await callsOf(store, account.accountId)).filter(
       ({ state }) => state === 'charged',
     ).length;
     t.true(
-      charged >= paid + 2 && charged <= CARELESS + 2,
-      `${charged} charged, ${paid} of the careless answered`,
+      charged >= succeeded + 2 && charged <= UNKEYED + 2,
+      `${charged} charged, ${succeeded} of the unkeyed calls answered`,
     );
     t.is((await accountOf(store, account.accountId)).balance, CREDITS - charged);
     t.is((await callOnce(account, 'after', null))?.status, 200);
@@ -95,7 +96,7 @@ test.serial(
 );
 
 test.serial(
-  'the disk under a whole local stack is full: it goes on by itself, and what is charged was answered',
+  'a local stack recovers from a full disk by itself and charges only successful calls',
   async (t) => {
     t.timeout(600_000);
     await using open = new AsyncDisposableStack();
@@ -112,30 +113,34 @@ test.serial(
 
     const ballast = join(disk, 'ballast');
     const calls: Promise<Response | null>[] = [];
-    const callSeveral = async (what: string, ms: number) => {
+    const callRepeatedly = async (phase: string, ms: number) => {
       for (let i = 0; i < ms / CALL_EVERY_MS; i++) {
-        calls.push(callOnce(account, `${what} ${i}`, null));
+        calls.push(callOnce(account, `${phase} ${i}`, null));
         await sleep(CALL_EVERY_MS);
       }
     };
-    await callSeveral('there is space', FULL_MS);
+    await callRepeatedly('before', FULL_MS);
     fill(ballast);
-    await callSeveral('full', FULL_MS);
+    await callRepeatedly('full', FULL_MS);
     await rm(ballast);
-    await callSeveral('space again', FULL_MS);
-    statuses.push(...(await Promise.all(calls)).map((answer) => answer?.status));
-    await until('calls run again', async () => {
+    await callRepeatedly('freed', FULL_MS);
+    statuses.push(...(await Promise.all(calls)).map((response) => response?.status));
+    await until('calls succeed again', async () => {
       const response = await callOnce(account, 'after', null);
       statuses.push(response?.status);
       return response?.status === 200;
     });
 
     t.false(statuses.includes(undefined), 'every call is answered');
-    t.deepEqual(await closeBooks(store), [], 'all has ended, and the books are right');
-    const paid = statuses.filter((status) => status === 200).length;
-    t.log(`${statuses.length} calls, ${paid} with a result`);
-    t.is((await accountOf(store, account.accountId)).balance, CREDITS - paid, 'charged for results alone');
-    t.regex(started.output(), /cannot write its log \(ENOSPC/, 'it says so');
-    t.regex(started.output(), /its log is written again/);
+    t.deepEqual(await auditWhenIdle(store), [], 'all calls have ended and the ledger is consistent');
+    const succeeded = statuses.filter((status) => status === 200).length;
+    t.log(`${statuses.length} calls, ${succeeded} successful`);
+    t.is(
+      (await accountOf(store, account.accountId)).balance,
+      CREDITS - succeeded,
+      'only successful calls are charged',
+    );
+    t.regex(started.output(), /cannot write its log \(ENOSPC/, 'the console reports the full disk');
+    t.regex(started.output(), /can write its log again/);
   },
 );

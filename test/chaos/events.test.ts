@@ -7,54 +7,63 @@ import { seededRandom } from '../helpers/random.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
 
-/** Events in all; the soak is the same with a bigger number. */
+/** Number of events; soak tests set a larger number. */
 const EVENTS = Number(process.env.TEST_EVENTS ?? 500);
-const EVENTS_A_KILL = 100;
+const EVENTS_PER_KILL = 100;
 const ENDPOINTS = 5;
-/** Enough to be low once and exhausted once. */
+/** Enough for one `credits.low` and one `credits.exhausted` event. */
 const CREDITS = 27;
-/** Once the faults are over all must have ended within this; of very many most are still to be posted then. */
+/** Milliseconds after the last fault within which all deliveries must have ended; more events take longer to post. */
 const LIVENESS_MS = 90_000 + Math.max(0, EVENTS - 500) * 200;
-const PATIENCE_MS = 90_000;
+/** Milliseconds for which a request is retried. */
+const RETRY_MS = 90_000;
 const SCHEDULE = '100ms,200ms,500ms,1s,2s,2s,2s,2s,2s,2s,2s,2s';
 
 type Servers = Awaited<ReturnType<typeof startOwnServers>>;
-const VICTIMS = ['orchestrator', 'delivery', 'api', 'mongod', 'temporal'] as const;
-type Victim = (typeof VICTIMS)[number];
+const PROCESSES = ['orchestrator', 'delivery', 'api', 'mongod', 'temporal'] as const;
+type ProcessName = (typeof PROCESSES)[number];
 
-/** Kills it, and starts it again after so many milliseconds. */
-async function strike(victim: Victim, awayMs: number, stack: Stack, servers: Servers): Promise<void> {
-  if (victim === 'mongod' || victim === 'temporal') {
-    await servers[victim].kill('SIGKILL');
-    await sleep(awayMs);
-    await servers[victim].start();
+/** Kills a process and starts it again after `downMs` milliseconds. */
+async function killAndRestart(
+  processName: ProcessName,
+  downMs: number,
+  stack: Stack,
+  servers: Servers,
+): Promise<void> {
+  if (processName === 'mongod' || processName === 'temporal') {
+    await servers[processName].kill('SIGKILL');
+    await sleep(downMs);
+    await servers[processName].start();
   } else {
-    await stack.kill(victim, 'SIGKILL');
-    await sleep(awayMs);
-    await stack.restart(victim);
+    await stack.kill(processName, 'SIGKILL');
+    await sleep(downMs);
+    await stack.restart(processName);
   }
 }
 
-/** As a careful client does it: until there is an answer that counts. */
-async function insist(send: () => Promise<Response>, isDone: (status: number) => boolean): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; ; await sleep(250)) {
+/** Repeats a request until its status is final, as a robust client does. @throws after 90 s */
+async function sendUntilDone(
+  send: () => Promise<Response>,
+  isDone: (status: number) => boolean,
+): Promise<void> {
+  for (const end = Date.now() + RETRY_MS; ; await sleep(250)) {
     try {
       const response = await send();
       await response.arrayBuffer();
       if (isDone(response.status)) return;
     } catch (error) {
-      // The API was killed, or is not there yet.
+      // The API was killed or has not restarted yet.
       if (Date.now() > end)
-        throw new Error(`nobody answered until ${new Date().toISOString()}`, { cause: error });
+        throw new Error(`no response until ${new Date().toISOString()}`, { cause: error });
     }
-    if (Date.now() > end) throw new Error('nobody answered');
+    if (Date.now() > end) throw new Error('no final status in time');
   }
 }
 
-/** Fires two events. A key that nobody was told of is made all the same, and has its event. */
+/** Fires two events. A retry may create another key, and another event, if the first response was lost. */
 async function makeAndRevokeKey({ manage }: TestAccount): Promise<void> {
   let id = '';
-  await insist(
+  await sendUntilDone(
     async () => {
       const response = await manage('/api/v1/account/keys', { name: 'chaos', scopes: ['tools'] });
       if (response.status === 201) ({ id } = await response.clone().json());
@@ -62,15 +71,15 @@ async function makeAndRevokeKey({ manage }: TestAccount): Promise<void> {
     },
     (status) => status === 201,
   );
-  await insist(
+  await sendUntilDone(
     () => manage(`/api/v1/account/keys/${id}`, undefined, { method: 'DELETE' }),
     (status) => status === 204,
   );
 }
 
-/** One call, charged once. */
+/** Makes one call, which is charged once. */
 const spend = ({ call }: TestAccount, number: number): Promise<void> =>
-  insist(
+  sendUntilDone(
     () => call('hash-text', { text: `${number}` }, { 'Idempotency-Key': `call-${number}` }),
     (status) => status === 200,
   );
@@ -90,17 +99,17 @@ async function makeOwner(stack: Stack): Promise<Owner> {
   return { account, receiver, endpointId: id, since: new Date(createdAt) };
 }
 
-/** Waits until every event is handed over and every delivery has ended. @returns what was still open in the end */
-async function settle({ events, deliveries }: Store) {
+/** Waits until every event is dispatched and every delivery has ended. @returns the numbers of those still open */
+async function waitUntilDelivered({ events, deliveries }: Store) {
   for (const end = Date.now() + LIVENESS_MS; ; await sleep(250)) {
-    const waiting = await events.countDocuments({ pending: true });
+    const undispatched = await events.countDocuments({ pending: true });
     const pending = await deliveries.countDocuments({ state: 'pending' });
-    if (waiting + pending === 0 || Date.now() > end) return { waiting, pending };
+    if (undispatched + pending === 0 || Date.now() > end) return { undispatched, pending };
   }
 }
 
-test('whoever is killed, no event is lost', async (t) => {
-  const kills = Math.max(VICTIMS.length, Math.ceil(EVENTS / EVENTS_A_KILL));
+test('no event is lost when any process is killed', async (t) => {
+  const kills = Math.max(PROCESSES.length, Math.ceil(EVENTS / EVENTS_PER_KILL));
   t.timeout(240_000 + kills * 60_000 + LIVENESS_MS);
   const random = seededRandom((line) => t.log(line));
   await using open = new AsyncDisposableStack();
@@ -117,7 +126,7 @@ test('whoever is killed, no event is lost', async (t) => {
   const owners = await Promise.all(Array.from({ length: ENDPOINTS }, () => makeOwner(stack)));
   for (const { receiver } of owners) {
     open.defer(() => receiver.close());
-    // One in ten fails, as the seed says.
+    // One attempt in ten fails, chosen by the seed.
     receiver.answer(() => ({ status: random.integer(1, 10) === 1 ? 500 : 200 }));
   }
 
@@ -129,16 +138,16 @@ test('whoever is killed, no event is lost', async (t) => {
       for (let number = 0; number < CREDITS; number++) await spend(account, number);
     })(),
   ]);
-  // One kill after the other, so that the next one finds what the last one left half done.
+  // Kills follow each other closely, so that each can interrupt the recovery from the one before.
   for (let kill = 0; kill < kills; kill++) {
-    const victim = VICTIMS[kill % VICTIMS.length] ?? 'api';
-    const [after, away] = [random.integer(500, 3000), random.integer(0, 2000)];
-    t.log(`${new Date().toISOString()} ${victim} killed after ${after} ms, away for ${away} ms`);
+    const processName = PROCESSES[kill % PROCESSES.length] ?? 'api';
+    const [after, downMs] = [random.integer(500, 3000), random.integer(0, 2000)];
+    t.log(`${new Date().toISOString()} ${processName} killed after ${after} ms, down for ${downMs} ms`);
     await sleep(after);
-    await strike(victim, away, stack, servers);
+    await killAndRestart(processName, downMs, stack, servers);
   }
   await Promise.all(work);
-  t.deepEqual(await settle(store), { waiting: 0, pending: 0 }, 'all has ended');
+  t.deepEqual(await waitUntilDelivered(store), { undispatched: 0, pending: 0 }, 'all deliveries have ended');
 
   let total = 0;
   for (const { account, receiver, endpointId, since } of owners) {
@@ -154,11 +163,11 @@ test('whoever is killed, no event is lost', async (t) => {
       const state = stateOf.get(_id);
       t.true(state === 'delivered' || state === 'failed' || state === 'held', `${_id} is ${state}`);
       const seen = bodies.get(_id) ?? [];
-      if (state === 'delivered') t.true(seen.length > 0, `${_id} came`);
-      t.true(new Set(seen.map(({ body }) => body)).size <= 1, `${_id} is the same each time`);
+      if (state === 'delivered') t.true(seen.length > 0, `${_id} was received`);
+      t.true(new Set(seen.map(({ body }) => body)).size <= 1, `${_id} has the same body each time`);
     }
-    t.log(`${events.length} events, ${receiver.received.length} deliveries came`);
+    t.log(`${events.length} events, ${receiver.received.length} requests received`);
   }
   t.true(total >= EVENTS, `${total} events`);
-  t.deepEqual((await audit(store)).drift, [], 'the books add up');
+  t.deepEqual((await audit(store)).drift, [], 'the ledger is consistent');
 });

@@ -5,20 +5,20 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
-import { callOnce, insist } from './callers.ts';
-import { revive, strike } from './victims.ts';
+import { callOnce, callUntilResult } from './calls.ts';
+import { restart, sendSignal } from './faults.ts';
 
-/** Kills in all, each of a victim in turn; the soak is the same with a bigger number. */
+/** Number of kills, over the processes in turn; soak tests set a larger number. */
 const KILLS = Number(process.env.TEST_KILLS ?? 10);
 const CALLS = 10;
 const CREDITS = 100_000;
-/** Once the fault is over everything must have ended within this. */
+/** Milliseconds after a fault within which all calls must have ended. */
 const LIVENESS_MS = 60_000;
 
-const VICTIMS = ['cpu', 'orchestrator', 'api', 'mongod', 'temporal'] as const;
+const PROCESSES = ['cpu', 'orchestrator', 'api', 'mongod', 'temporal'] as const;
 
-/** Waits until no call runs and no credit is held. @returns what was still open when the time was over */
-async function settle(store: Store): Promise<{ running: number; holding: number }> {
+/** Waits until no call runs and no credits are reserved. @returns the numbers of those still open */
+async function waitUntilSettled(store: Store): Promise<{ running: number; holding: number }> {
   const end = Date.now() + LIVENESS_MS;
   for (;;) {
     const running = await store.calls.countDocuments({ state: 'running' });
@@ -28,7 +28,7 @@ async function settle(store: Store): Promise<{ running: number; holding: number 
   }
 }
 
-test('whoever is killed, every call ends and is charged once or not at all', async (t) => {
+test('when any process is killed, every call ends and is charged at most once', async (t) => {
   t.timeout(KILLS * 150_000);
   const random = seededRandom((line) => t.log(line));
   await using open = new AsyncDisposableStack();
@@ -38,50 +38,54 @@ test('whoever is killed, every call ends and is charged once or not at all', asy
   const account = await makeAccount(stack, CREDITS);
 
   for (let run = 0; run < KILLS; run++) {
-    const victim = VICTIMS[run % VICTIMS.length] ?? 'api';
+    const processName = PROCESSES[run % PROCESSES.length] ?? 'api';
     const after = random.integer(0, 350);
-    const away = random.integer(0, 3000);
-    t.log(`run ${run}: ${victim} killed after ${after} ms, away for ${away} ms`);
+    const downMs = random.integer(0, 3000);
+    t.log(`run ${run}: ${processName} killed after ${after} ms, down for ${downMs} ms`);
     const balance = async () =>
       (await store.accounts.findOne({ _id: account.accountId }))?.balance ?? Number.NaN;
     const before = await balance();
 
-    const careful = Array.from({ length: CALLS / 2 }, (_, i) =>
-      insist(account, `${run} careful ${i}`, `key-${run}-${i}`),
+    const keyed = Array.from({ length: CALLS / 2 }, (_, i) =>
+      callUntilResult(account, `${run} keyed ${i}`, `key-${run}-${i}`),
     );
-    const careless = Array.from({ length: CALLS / 2 }, (_, i) =>
-      callOnce(account, `${run} careless ${i}`, null),
+    const unkeyed = Array.from({ length: CALLS / 2 }, (_, i) =>
+      callOnce(account, `${run} unkeyed ${i}`, null),
     );
     await sleep(after);
-    await strike(victim, 'SIGKILL', stack, servers);
-    await sleep(away);
-    await revive(victim, stack, servers);
+    await sendSignal(processName, 'SIGKILL', stack, servers);
+    await sleep(downMs);
+    await restart(processName, stack, servers);
 
-    const bodies = await Promise.all(careful);
-    t.false(bodies.includes(null), `${victim}: every call with a key gets its result`);
-    const answers = await Promise.all(careless);
-    t.deepEqual(await settle(store), { running: 0, holding: 0 }, `${victim}: all has ended`);
+    const bodies = await Promise.all(keyed);
+    t.false(bodies.includes(null), `${processName}: every call with a key gets its result`);
+    const responses = await Promise.all(unkeyed);
+    t.deepEqual(
+      await waitUntilSettled(store),
+      { running: 0, holding: 0 },
+      `${processName}: all calls have ended`,
+    );
 
     const charged = before - (await balance());
-    const paid = answers.filter((answer) => answer?.status === 200).length;
-    const lost = answers.filter((answer) => answer === null).length;
+    const succeeded = responses.filter((response) => response?.status === 200).length;
+    const lost = responses.filter((response) => response === null).length;
     t.true(
-      charged >= CALLS / 2 + paid && charged <= CALLS / 2 + paid + lost,
-      `${victim}: ${charged} charged, of ${paid} answered without a key and ${lost} cut off`,
+      charged >= CALLS / 2 + succeeded && charged <= CALLS / 2 + succeeded + lost,
+      `${processName}: ${charged} charged; without a key ${succeeded} answered and ${lost} disconnected`,
     );
     for (const [i, body] of bodies.entries()) {
       const rows = await store.calls.find({ 'idempotency.key': `key-${run}-${i}` }).toArray();
       t.deepEqual(
         rows.map((row) => row.state),
         ['charged'],
-        `${victim}: one charge a key`,
+        `${processName}: one charge per key`,
       );
       t.is(
-        (await insist(account, `${run} careful ${i}`, `key-${run}-${i}`)) ?? '',
+        (await callUntilResult(account, `${run} keyed ${i}`, `key-${run}-${i}`)) ?? '',
         body ?? '',
-        'the replay is the same',
+        'the replay has the same body',
       );
     }
-    t.deepEqual((await audit(store)).drift, [], `${victim}: the books add up`);
+    t.deepEqual((await audit(store)).drift, [], `${processName}: the ledger is consistent`);
   }
 });

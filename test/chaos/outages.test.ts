@@ -7,46 +7,47 @@ import test from 'ava';
 import { MongoClient } from 'mongodb';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks, until } from '../helpers/books.ts';
 import { recordAt } from '../helpers/json.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
 import { type Link, startToxiproxy } from '../helpers/toxiproxy.ts';
-import { callOnce } from './callers.ts';
+import { until } from '../helpers/until.ts';
+import { callOnce } from './calls.ts';
 
 const CREDITS = 1000;
-/** Until the service knows of an outage, or of its end; a loaded machine gets some more. */
+/** Limit for the service to detect an outage or its end, with a margin for loaded machines. */
 const NOTICED_MS = 60_000;
-/** The promise is 5 s; a loaded machine gets more. */
+/** Limit for a refusal. The promise is 5 s; the rest is a margin for loaded machines. */
 const REFUSED_MS = 15_000;
-/** A caller who does not want to wait for the deadline. */
-const IMPATIENT_MS = 2000;
+/** Timeout of a caller that does not wait for the deadline of the call. */
+const SHORT_TIMEOUT_MS = 2000;
 const BLIP_MS = 4000;
 
 interface Fault {
   name: string;
-  /** The check of /readyz that must tell. */
+  /** The check of /readyz that must fail. */
   server: 'mongodb' | 'temporal';
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
 }
 
-/** The address is open, and what is sent there is never answered; or answered much too late. */
+/** The server accepts connections but never responds, or responds much too late. */
 const linkFaults = (server: Fault['server'], link: Link): Fault[] => [
   {
-    name: `${server} says nothing`,
+    name: `${server} does not respond`,
     server,
     begin: () => link.poison({ type: 'timeout', attributes: { timeout: 0 } }),
     end: link.heal,
   },
   {
-    name: `${server} answers after 16 s`,
+    name: `${server} responds after 16 s`,
     server,
     begin: () => link.poison({ type: 'latency', attributes: { latency: 8000, jitter: 0 } }),
     end: link.heal,
   },
 ];
 
-/** No primary any more: it answers pings and refuses reads and writes. */
+/** MongoDB without a primary: it answers pings and refuses reads and writes. */
 function withoutPrimary(uri: string): Fault {
   const admin = async (command: Record<string, unknown>) => {
     const { host } = new URL(uri);
@@ -58,21 +59,21 @@ function withoutPrimary(uri: string): Fault {
     }
   };
   return {
-    name: 'mongodb answers errors',
+    name: 'mongodb returns errors',
     server: 'mongodb',
     begin: () => admin({ replSetStepDown: 600, force: true }),
     end: () => admin({ replSetFreeze: 0 }),
   };
 }
 
-/** Temporal answers what it has in memory, and errors for what is in its database. */
+/** Temporal without a database table: it serves data from memory and returns errors for the rest. */
 function withoutTable(file: string): Fault {
   const alter = async (sql: string) => {
     using db = new DatabaseSync(file, { timeout: 10_000, enableDoubleQuotedStringLiterals: true });
     db.exec(sql);
   };
   return {
-    name: 'temporal answers errors',
+    name: 'temporal returns errors',
     server: 'temporal',
     begin: () => alter('ALTER TABLE namespaces RENAME TO gone'),
     end: () => alter('ALTER TABLE gone RENAME TO namespaces'),
@@ -89,14 +90,14 @@ const callWithin = (account: TestAccount, { baseUrl }: Stack, ms: number): Promi
   fetch(`${baseUrl}/api/v1/tools/hash-text`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${account.toolsKey}`, 'Content-Type': 'application/json' },
-    body: '{"text":"impatient"}',
+    body: '{"text":"short timeout"}',
     signal: AbortSignal.timeout(ms),
   }).then(
     ({ status }) => status,
     () => null,
   );
 
-test('a server that is useless is told by /readyz, and calls are refused at once, not after their deadline', async (t) => {
+test('/readyz reports a server that does not work, and calls are refused before their deadline', async (t) => {
   t.timeout(900_000);
   await using open = new AsyncDisposableStack();
   const folder = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-outages-')), (it) =>
@@ -111,7 +112,7 @@ test('a server that is useless is told by /readyz, and calls are refused at once
   open.defer(stop);
   const stack = open.adopt(
     await startStack({
-      // The set would tell the driver its member's own address, which leads past the proxy.
+      // A direct connection; otherwise the driver would learn the member's own address and bypass the proxy.
       servers: {
         mongodbUri: `mongodb://${links.mongodb.address}/?directConnection=true`,
         temporalAddress: links.temporal.address,
@@ -121,19 +122,19 @@ test('a server that is useless is told by /readyz, and calls are refused at once
     (it) => it.stop(),
   );
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
-  const [account, impatient] = [await makeAccount(stack, CREDITS), await makeAccount(stack, CREDITS)];
-  let paid = 0;
-  const calls = async (what: string, key: string | null = null) => {
-    const response = await callOnce(account, what, key);
-    t.is(response?.status, 200, what);
-    t.is(response?.headers.get('X-Credits-Charged'), '1', what);
-    paid += 1;
+  const [account, shortTimeout] = [await makeAccount(stack, CREDITS), await makeAccount(stack, CREDITS)];
+  let charged = 0;
+  const call = async (text: string, key: string | null = null) => {
+    const response = await callOnce(account, text, key);
+    t.is(response?.status, 200, text);
+    t.is(response?.headers.get('X-Credits-Charged'), '1', text);
+    charged += 1;
   };
-  await calls('before');
+  await call('before');
 
   for (const [name, link] of Object.entries(links)) {
     await link.cut();
-    const waiting = Array.from({ length: 5 }, (_, i) => calls(`${name} is cut off for a moment ${i}`));
+    const waiting = Array.from({ length: 5 }, (_, i) => call(`${name} is disconnected briefly ${i}`));
     if (name === 'mongodb') await sleep(BLIP_MS / 2);
     else await sleep(BLIP_MS);
     await link.heal();
@@ -151,9 +152,9 @@ test('a server that is useless is told by /readyz, and calls are refused at once
     const began = Date.now();
     try {
       await until(
-        `${name}: /readyz says so`,
+        `${name}: /readyz reports it`,
         async () => {
-          // Most pools do not run here, so the status is 503 anyway.
+          // Most pools do not run here, so the status is always 503.
           const { checks } = await readyz(stack);
           return checks[server] === 'failed';
         },
@@ -162,13 +163,13 @@ test('a server that is useless is told by /readyz, and calls are refused at once
       t.log(`${name}: /readyz after ${Date.now() - began} ms`);
       await until(
         `${name}: calls are refused`,
-        async () => (await callWithin(impatient, stack, IMPATIENT_MS)) === 503,
+        async () => (await callWithin(shortTimeout, stack, SHORT_TIMEOUT_MS)) === 503,
         NOTICED_MS,
       );
       t.log(`${name}: calls refused after ${Date.now() - began} ms`);
-      const asked = Date.now();
+      const sent = Date.now();
       const refused = await callOnce(account, name, name.replaceAll(' ', '-'));
-      const tookMs = Date.now() - asked;
+      const tookMs = Date.now() - sent;
       t.is(refused?.status, 503, name);
       t.is(recordAt(await refused?.json()).code, 'tool_unavailable', name);
       t.regex(refused?.headers.get('Retry-After') ?? '', /^\d+$/, name);
@@ -179,16 +180,16 @@ test('a server that is useless is told by /readyz, and calls are refused at once
     }
     const ended = Date.now();
     await until(
-      `${name}: it is over`,
+      `${name}: the service has recovered`,
       async () =>
         (await readyz(stack)).checks[server] === 'ok' &&
-        (await callWithin(impatient, stack, NOTICED_MS)) === 200,
+        (await callWithin(shortTimeout, stack, NOTICED_MS)) === 200,
       NOTICED_MS,
     );
-    t.log(`${name}: calls run again ${Date.now() - ended} ms after its end`);
-    await calls(name, name.replaceAll(' ', '-'));
+    t.log(`${name}: calls succeed again ${Date.now() - ended} ms after its end`);
+    await call(name, name.replaceAll(' ', '-'));
   }
 
-  t.deepEqual(await closeBooks(store), []);
-  t.is((await accountOf(store, account.accountId)).balance, CREDITS - paid);
+  t.deepEqual(await auditWhenIdle(store), []);
+  t.is((await accountOf(store, account.accountId)).balance, CREDITS - charged);
 });

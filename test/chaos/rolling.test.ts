@@ -2,20 +2,21 @@ import { request } from 'node:http';
 import test from 'ava';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
+/** Concurrent callers. */
 const CALLERS = 6;
 const CREDITS = 1_000_000;
 const PRICES = { 'hash-text': 1, 'bcrypt-hash': 2 } as const;
 
-interface Answer {
+interface Result {
   status: number;
   body: string;
 }
 
-/** One call on a connection of its own. */
-const post = (url: string, headers: Record<string, string>, body: string): Promise<Answer> =>
+/** Sends one request on a new connection. */
+const post = (url: string, headers: Record<string, string>, body: string): Promise<Result> =>
   new Promise((resolve, reject) => {
     const sent = request(url, { method: 'POST', agent: false, headers }, (response) => {
       const chunks: Buffer[] = [];
@@ -30,8 +31,9 @@ const post = (url: string, headers: Record<string, string>, body: string): Promi
   });
 
 /**
- * As a load balancer does it: whom it cannot reach it passes over. What an API has seen is not sent again; but when a
- * socket is closed, the kernel resets whoever still stands in its queue, and of those no process has seen anything.
+ * Sends a call to the first API that can be reached, as a load balancer does. A failed request is sent to the next API
+ * only if the service does not know it: when a listening socket closes, the kernel resets connections in its backlog,
+ * which no process has seen.
  */
 async function balance(
   { baseUrls }: Stack,
@@ -40,7 +42,7 @@ async function balance(
   headers: Record<string, string>,
   body: string,
   isKnown: () => Promise<boolean>,
-): Promise<Answer> {
+): Promise<Result> {
   for (let i = 0; ; i++) {
     try {
       return await post(`${baseUrls[(turn + i) % baseUrls.length]}/api/v1/tools/${tool}`, headers, body);
@@ -50,7 +52,7 @@ async function balance(
   }
 }
 
-test('every process is restarted in turn under load, and no call fails', async (t) => {
+test('no call fails while every process is restarted in turn under load', async (t) => {
   t.timeout(300_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(
@@ -62,7 +64,7 @@ test('every process is restarted in turn under load, and no call fails', async (
 
   let over = false;
   let spent = 0;
-  const failed: Answer[] = [];
+  const failed: Result[] = [];
   const caller = async (number: number) => {
     for (let turn = number; !over; turn++) {
       const tool = turn % 3 === 0 ? 'bcrypt-hash' : 'hash-text';
@@ -75,9 +77,9 @@ test('every process is restarted in turn under load, and no call fails', async (
       };
       const isKnown = async () =>
         (await store.calls.findOne({ accountId: account.accountId, 'idempotency.key': key })) !== null;
-      const answer = await balance(stack, turn, tool, headers, JSON.stringify(input), isKnown);
-      if (answer.status === 200) spent += PRICES[tool];
-      else failed.push(answer);
+      const result = await balance(stack, turn, tool, headers, JSON.stringify(input), isKnown);
+      if (result.status === 200) spent += PRICES[tool];
+      else failed.push(result);
     }
   };
   const callers = Array.from({ length: CALLERS }, (_, i) => caller(i));
@@ -93,5 +95,5 @@ test('every process is restarted in turn under load, and no call fails', async (
   t.deepEqual(failed, []);
   t.true(spent > CALLERS * stack.names.length, `there was load: ${spent} credits`);
   t.is((await accountOf(store, account.accountId)).balance, CREDITS - spent);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

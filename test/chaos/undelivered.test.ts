@@ -6,24 +6,25 @@ import { startService } from '../../dev/stack.ts';
 import { audit } from '../../store/audit.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, until, untilHeld } from '../helpers/books.ts';
 import { newOwner } from '../helpers/dashboard.ts';
+import { accountOf, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
+import { until } from '../helpers/until.ts';
 
 const CREDITS = 100;
 const PRICE = 2;
-/** Answered calls, whose charges stay. */
+/** Calls that are answered before the kill and stay charged. */
 const ANSWERED = 10;
-/** Once the fault is over everything must have been settled within this. */
+/** Milliseconds after the kill within which all calls must be settled. */
 const LIVENESS_MS = 60_000;
-/** Six bytes each in JSON: the answer is far larger than the sockets between API and caller hold. */
+/** Six bytes per character in JSON: far more than the socket buffers between API and caller hold. */
 const LARGE = '\u0001'.repeat(5_000_000);
 
-test('kill -9 of the API: calls that it did not answer are given back, answered ones stay charged', async (t) => {
+test('after kill -9 of the API, unanswered calls are refunded and answered calls stay charged', async (t) => {
   t.timeout(300_000);
   await using open = new AsyncDisposableStack();
-  /** Requests that the target has received and holds, by path. */
+  /** Requests that the target has received but not answered, by path. */
   const held = new Map<string, ServerResponse>();
   const target = createServer((incoming, response) => {
     const { url = '' } = incoming.resume();
@@ -49,21 +50,21 @@ test('kill -9 of the API: calls that it did not answer are given back, answered 
     await startToxiproxy({ temporal: stack.temporalAddress }, (line) => t.log(line)),
     (it) => it.stop(),
   );
-  // The victim: an API with a way of its own to Temporal.
-  const victim = open.adopt(
+  // The API that is killed below; its connection to Temporal can be cut.
+  const killedApi = open.adopt(
     await startService({
       env: { ...stack.env, PORT: '0', INTERNAL_PORT: '0', TEMPORAL_ADDRESS: links.temporal.address },
       pools: [],
-      logDir: join(stack.dataDir, 'victim'),
+      logDir: join(stack.dataDir, 'killed-api'),
       log: (line) => t.log(line),
     }),
     (it) => it.stop(),
   );
   const fields = (path: string, method: string) => ({ url: `http://${origin}${path}`, method });
-  /** Null: the connection was cut. */
+  /** Makes a call; null when the connection broke. */
   const call = (account: TestAccount, path: string, method = 'GET') =>
     account
-      .at(victim.baseUrl)
+      .at(killedApi.baseUrl)
       .call('http-request', fields(path, method))
       .catch(() => null);
   const isCharged = async (accountId: string) =>
@@ -74,40 +75,40 @@ test('kill -9 of the API: calls that it did not answer are given back, answered 
 
   const sending = await makeAccount(stack, CREDITS);
   const headers = { Authorization: `Bearer ${sending.toolsKey}`, 'Content-Type': 'application/json' };
-  const slowReader = request(`${victim.baseUrl}/api/v1/tools/http-request`, { method: 'POST', headers });
+  const slowReader = request(`${killedApi.baseUrl}/api/v1/tools/http-request`, { method: 'POST', headers });
   open.defer(() => {
     slowReader.destroy();
   });
   slowReader.on('error', () => undefined);
   slowReader.end(JSON.stringify(fields('/large', 'GET')));
-  // Its head has come, and nobody reads the body.
+  // The response head has arrived; the body is never read.
   await once(slowReader, 'response');
 
-  const [waiting, late, acting, unheard] = await Promise.all(
+  const [waiting, late, acting, unreported] = await Promise.all(
     Array.from({ length: 4 }, () => makeAccount(stack, CREDITS)),
   );
-  if (waiting === undefined || late === undefined || acting === undefined || unheard === undefined)
+  if (waiting === undefined || late === undefined || acting === undefined || unreported === undefined)
     throw new Error('no account');
-  const owner = await newOwner({ baseUrl: victim.baseUrl });
+  const owner = await newOwner({ baseUrl: killedApi.baseUrl });
   const user = await store.accounts.findOne({ email: owner.email });
   if (user === null) throw new Error('no account');
   const cut = [
     call(waiting, '/waiting'),
     call(late, '/late'),
     call(acting, '/acting', 'POST'),
-    call(unheard, '/unheard'),
+    call(unreported, '/unreported'),
     owner.post('/tools/http-request', fields('/dashboard', 'GET')).catch(() => null),
   ];
-  for (const { accountId } of [waiting, late, acting, unheard]) await untilHeld(store, accountId, 1);
-  await until('the target has them all', async () => held.size === cut.length);
+  for (const { accountId } of [waiting, late, acting, unreported]) await untilHeld(store, accountId, 1);
+  await until('the target has received all requests', async () => held.size === cut.length);
 
-  // Charged, and the API does not hear of it.
+  // These calls are charged, but the API does not learn of it.
   await links.temporal.cut();
-  for (const path of ['/unheard', '/dashboard']) held.get(path)?.end('here it is');
-  for (const accountId of [unheard.accountId, user._id])
-    await until('it is charged', () => isCharged(accountId));
-  await victim.kill('api');
-  t.deepEqual(await Promise.all(cut), [null, null, null, null, null], 'their connections were cut');
+  for (const path of ['/unreported', '/dashboard']) held.get(path)?.end('here it is');
+  for (const accountId of [unreported.accountId, user._id])
+    await until('the call is charged', () => isCharged(accountId));
+  await killedApi.kill('api');
+  t.deepEqual(await Promise.all(cut), [null, null, null, null, null], 'all connections broke');
   for (const path of ['/late', '/acting']) held.get(path)?.end('here it is');
 
   const expected = new Map([
@@ -116,7 +117,7 @@ test('kill -9 of the API: calls that it did not answer are given back, answered 
     [waiting.accountId, CREDITS],
     [late.accountId, CREDITS],
     [acting.accountId, CREDITS - PRICE],
-    [unheard.accountId, CREDITS],
+    [unreported.accountId, CREDITS],
     [user._id, user.balance],
   ]);
   const balances = async () => {
@@ -131,11 +132,11 @@ test('kill -9 of the API: calls that it did not answer are given back, answered 
     return [...expected].every(([id, balance]) => now.get(id) === balance);
   };
   const killed = Date.now();
-  await until('all is settled', isSettled, LIVENESS_MS).catch((error) => t.log(String(error)));
+  await until('all calls are settled', isSettled, LIVENESS_MS).catch((error) => t.log(String(error)));
   t.log(`settled after ${Date.now() - killed} ms`);
   t.deepEqual(await balances(), expected);
   t.deepEqual((await audit(store)).drift, []);
-  // Nothing is given back twice, or later.
+  // No call is refunded later or twice.
   const left = () => store.calls.countDocuments({ pendingAnswer: { $exists: true } });
   await until('no answer is pending', async () => (await left()) === 0, LIVENESS_MS);
   t.deepEqual(await balances(), expected);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the compose plugin of the docker command, v2, from its Go module, for machines that have none. In a copy of the
-# module: `go install` takes no module that excludes versions.
-#   compose-plugin.sh FOLDER   the plugin is FOLDER/cli-plugins/docker-compose
+# Builds the Compose v2 plugin of the docker command from its Go module, for machines without it. Builds in a copy of the
+# module, because `go install` rejects modules with exclude directives.
+#   compose-plugin.sh FOLDER   writes FOLDER/cli-plugins/docker-compose
 set -euo pipefail
 version=v2.40.3
 plugin=$1/cli-plugins/docker-compose

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A Docker engine for machines without one: Debian 12, as root, with package registries alone.
-#   engine.sh up FOLDER     starts it, with all its data in FOLDER; prints the value for DOCKER_HOST
-#   engine.sh down FOLDER   stops it and waits until it has ended
+# Runs a Docker engine on machines without one. Requires Debian 12, root, and access to package registries only.
+#   engine.sh up FOLDER     starts the engine with all its data in FOLDER; prints the value for DOCKER_HOST
+#   engine.sh down FOLDER   stops the engine and waits until it has ended
 set -euo pipefail
 command=$1 folder=$2
 
@@ -45,7 +45,7 @@ down() {
 case $command in
   up | down) "$command" ;;
   *)
-    echo 'usage: engine.sh up|down FOLDER' >&2
+    echo 'Usage: engine.sh up|down FOLDER' >&2
     exit 2
     ;;
 esac

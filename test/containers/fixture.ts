@@ -10,12 +10,12 @@ import { FX, GOLD, metalAnswer, ratesAnswer, SILVER } from '../helpers/feed.ts';
 import { makeDocx } from '../helpers/office.ts';
 import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 
-// What the tools reach in test/containers/main.ts, in a container of its own: DNS, web, TLS, mail and price feeds.
+// Container with the targets of the tools in test/containers/main.ts: DNS, web, TLS, mail and price feed servers.
 
-/** As in fixture.yml. */
+/** The same address as in fixture.yml. */
 const ADDRESS = '10.99.30.10';
 const NAMES = new Set(['example.com', 'mail.example.com']);
-/** The user of the mail server; main.ts signs in with it. */
+/** Credentials for the mail server; main.ts uses the same. */
 const LOGIN = { username: 'jane', password: 'correct horse' };
 
 const certificate = {

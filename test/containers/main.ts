@@ -15,22 +15,22 @@ import { makeCertificate } from '../helpers/certificates.ts';
 import { isRecord, type Json, recordAt } from '../helpers/json.ts';
 import { shell } from './shell.ts';
 
-// docker-compose.yml on a real engine, by the commands that it names, in a copy of the project that has no .env, no
-// secrets and no volumes. The tools reach the fixture container instead of the Internet.
-//   npm run test:containers                  with the machine's Docker, or one that engine.sh starts (Debian, root)
-//   npm run test:containers -- --stand-ins   where no image registry can be reached: see stand-ins.sh
-//   … --keep                                 leaves the stack and the engine running, and prints its folder
-//   … --reuse FOLDER                         tests what --keep left, without building
+// Tests docker-compose.yml on a real engine with the commands of its header, in a copy of the project without .env,
+// secrets and volumes. The tools reach the fixture container instead of the Internet.
+//   npm run test:containers                  uses the machine's Docker, or one started by engine.sh (Debian, root)
+//   npm run test:containers -- --stand-ins   for machines without access to an image registry; see stand-ins.sh
+//   … --keep                                 prints the folder, and leaves the stack and the engine running
+//   … --reuse FOLDER                         tests a stack left by --keep, without building
 
 const BUILD_MS = 45 * 60_000;
-/** From the first container to all of them healthy; two minutes on an idle machine. */
+/** Limit until all containers are healthy; an idle machine takes two minutes. */
 const UP_MS = 20 * 60_000;
 const COMMAND_MS = 120_000;
 const CREDITS = 10_000;
-/** Ports of this machine that the proxy is published at. */
+/** Ports of this machine on which the proxy is published. */
 const HTTPS_PORT = 18_443;
 const HTTP_PORT = 18_080;
-/** Failed sign-ins that one address has a minute: api/auth/failureLimit.ts. */
+/** Failed authentications allowed per address and minute: api/auth/failureLimit.ts. */
 const FAILURES = 60;
 const ONE_SHOT = ['temporal-schema', 'temporal-setup'];
 
@@ -49,11 +49,11 @@ const env: NodeJS.ProcessEnv = clientEnv();
 
 const run = (file: string, args: readonly string[], cwd: string, timeoutMs = COMMAND_MS): Promise<string> =>
   shell(file, args, { cwd, env, timeoutMs, signal });
-/** Stops what a step has started, so not interrupted by the signal. */
-const undo = (file: string, args: readonly string[], cwd: string): Promise<string> =>
+/** Runs a cleanup command, which the signal does not interrupt. */
+const runCleanup = (file: string, args: readonly string[], cwd: string): Promise<string> =>
   shell(file, args, { cwd, env, timeoutMs: 5 * 60_000 });
 
-/** One line of output; the run goes on after a failure. */
+/** Runs a step and prints its result in one line. The run continues after a failure. */
 async function step(name: string, work: () => Promise<unknown>): Promise<void> {
   const start = performance.now();
   try {
@@ -69,7 +69,7 @@ async function step(name: string, work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The machine's engine, or our own. @returns what stops it */
+/** Uses the machine's engine or starts one. @returns a function that stops the started engine */
 async function ensureEngine(): Promise<() => Promise<unknown>> {
   try {
     await run('docker', ['info', '--format', '{{.ServerVersion}}'], root);
@@ -80,7 +80,7 @@ async function ensureEngine(): Promise<() => Promise<unknown>> {
   const folder = join(cacheFolder(), 'containers/engine');
   const host = await run(join(here, 'engine.sh'), ['up', folder], root, 10 * 60_000);
   env.DOCKER_HOST = host.trim();
-  return () => undo(join(here, 'engine.sh'), ['down', folder], root);
+  return () => runCleanup(join(here, 'engine.sh'), ['down', folder], root);
 }
 
 async function ensureCompose(): Promise<void> {
@@ -88,11 +88,11 @@ async function ensureCompose(): Promise<void> {
   if (/^v?[2-9]/.test(version)) return;
   const folder = join(cacheFolder(), 'containers');
   await run(join(here, 'compose-plugin.sh'), [folder], root, BUILD_MS);
-  // The plugin alone is there: who uses this machine has settings of their own.
+  // A folder with only the plugin, so that the user's own Docker configuration stays unchanged.
   env.DOCKER_CONFIG = folder;
 }
 
-/** What git would commit, and .env, into a new folder. */
+/** Copies the files that git tracks or would add, and writes .env. */
 async function copyProject(folder: string): Promise<void> {
   const files = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], root);
   for (const file of files.split('\0').filter((name) => name !== '')) {
@@ -103,7 +103,7 @@ async function copyProject(folder: string): Promise<void> {
   const settings = {
     COMPOSE_PROJECT_NAME: 'utility-tools-test',
     PUBLIC_URL: 'https://localhost',
-    // Machines that run tests are slow, and this one may be busy.
+    // Machines that run tests can be slow.
     START_PERIOD: `${UP_MS / 1000}s`,
   };
   const lines = Object.entries(settings).reduce(
@@ -125,7 +125,7 @@ async function copyProject(folder: string): Promise<void> {
   await writeFile(join(fixture, 'key.pem'), key);
 }
 
-interface Answer {
+interface HttpResult {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
@@ -139,17 +139,17 @@ interface Service {
   ExitCode: number;
 }
 
-/** The stack, as its callers and its operator use it. */
+/** Creates a client that uses the stack as callers and the operator do. */
 function createClient(folder: string) {
   let agent: Agent | null = null;
   let keys = { apiKey: '', accountKey: '' };
   const compose = (args: readonly string[], timeoutMs?: number) =>
     run('docker', ['compose', ...args], folder, timeoutMs);
 
-  async function ask(
+  async function send(
     path: string,
     init: { key?: string; body?: unknown; headers?: Json } = {},
-  ): Promise<Answer> {
+  ): Promise<HttpResult> {
     agent ??= new Agent({
       connect: {
         ca: await compose(['exec', '-T', 'proxy', 'cat', '/data/caddy/pki/authorities/local/root.crt']),
@@ -174,17 +174,17 @@ function createClient(folder: string) {
     try {
       json = JSON.parse(text);
     } catch {
-      // Not every answer is JSON.
+      // Not every response is JSON.
     }
     return { status: statusCode, headers, text, json: isRecord(json) ? json : {} };
   }
 
   return {
     compose,
-    ask,
+    send,
     call: (tool: string, body: unknown, headers: Json = {}) =>
-      ask(`/api/v1/tools/${tool}`, { key: keys.apiKey, body, headers }),
-    account: () => ask('/api/v1/account', { key: keys.accountKey }),
+      send(`/api/v1/tools/${tool}`, { key: keys.apiKey, body, headers }),
+    account: () => send('/api/v1/account', { key: keys.accountKey }),
     async signUp(): Promise<void> {
       const command = [
         'create-account',
@@ -209,8 +209,8 @@ function createClient(folder: string) {
   };
 }
 
-/** An example's input, with the fixture's plain web server in place of the one with a known certificate. */
-const localise = (pool: string, input: Record<string, unknown>): Record<string, unknown> =>
+/** Replaces https by http in an example's URLs, because the fixture's certificate is not trusted. */
+const useFixture = (pool: string, input: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(input).map(([field, value]) => [
       field,
@@ -223,14 +223,14 @@ const localise = (pool: string, input: Record<string, unknown>): Record<string, 
 async function main(): Promise<void> {
   await using owned = new AsyncDisposableStack();
   const folder = flags.reuse ?? (await mkdtemp(join(tmpdir(), 'utility-tools-containers-')));
-  const keep = <T>(undoing: () => Promise<T>) =>
-    owned.defer(async () => void (flags.keep || (await undoing())));
+  const deferCleanup = <T>(cleanup: () => Promise<T>) =>
+    owned.defer(async () => void (flags.keep || (await cleanup())));
   if (flags.keep) console.log(`# ${folder}`);
-  keep(() => rm(folder, { recursive: true, force: true }));
-  keep(await ensureEngine());
+  deferCleanup(() => rm(folder, { recursive: true, force: true }));
+  deferCleanup(await ensureEngine());
   await ensureCompose();
   if (flags['stand-ins']) {
-    // BuildKit fetches its frontend from an image registry.
+    // BuildKit would fetch its frontend from an image registry.
     env.DOCKER_BUILDKIT = '0';
     if (flags.reuse === undefined)
       await run(join(here, 'stand-ins.sh'), [join(cacheFolder(), 'containers')], root, BUILD_MS);
@@ -243,21 +243,26 @@ async function main(): Promise<void> {
   addFormats.default(ajv);
   let spent = 0;
 
-  await step('docker/prepare.sh creates the secrets, and finds nothing wrong but an old engine', async () => {
-    const output = await shell('sh', ['-c', 'docker/prepare.sh 2>&1; true'], {
-      cwd: folder,
-      env,
-      timeoutMs: COMMAND_MS,
-    });
-    const faults = output
-      .split('\n')
-      .filter((line) => line !== '' && !/^prepare: Docker engine \S+; 24 or later/.test(line));
-    assert.deepEqual(faults, []);
-  });
+  await step(
+    'docker/prepare.sh creates the secrets and reports no problem except an old engine',
+    async () => {
+      const output = await shell('sh', ['-c', 'docker/prepare.sh 2>&1; true'], {
+        cwd: folder,
+        env,
+        timeoutMs: COMMAND_MS,
+      });
+      const faults = output
+        .split('\n')
+        .filter((line) => line !== '' && !/^prepare: Docker engine \S+ is too old/.test(line));
+      assert.deepEqual(faults, []);
+    },
+  );
   if (flags.reuse === undefined)
     await step('docker compose build', () => client.compose(['build'], BUILD_MS));
-  keep(() => undo('docker', ['compose', 'down', '--volumes', '--remove-orphans', '--timeout', '20'], folder));
-  await step('docker compose up --wait: every service is healthy at the first try', async () => {
+  deferCleanup(() =>
+    runCleanup('docker', ['compose', 'down', '--volumes', '--remove-orphans', '--timeout', '20'], folder),
+  );
+  await step('docker compose up --wait: every service becomes healthy', async () => {
     await client.compose(['up', '--detach', '--wait'], UP_MS);
     const services = await client.services();
     for (const { Service, State, Health, ExitCode } of services) {
@@ -269,22 +274,22 @@ async function main(): Promise<void> {
   });
   if (count.failed > 0) return;
 
-  await step('an account is made, and the proxy answers with a certificate', async () => {
+  await step('an account is created, and the proxy serves it over TLS', async () => {
     await client.signUp();
     const { status, json } = await client.account();
     assert.deepEqual([status, json.balance], [200, CREDITS]);
   });
   for (const { name, pool, price, output, examples } of registry.values())
-    await step(`${name}: its examples are answered as its schema says`, async () => {
+    await step(`${name}: the results of its examples match its schema`, async () => {
       for (const { input } of examples) {
-        const answer = await client.call(name, localise(pool, input));
-        assert.equal(answer.status, 200, answer.text);
+        const result = await client.call(name, useFixture(pool, input));
+        assert.equal(result.status, 200, result.text);
         spent += price;
-        assert.ok(ajv.validate(output, answer.json), ajv.errorsText());
-        assert.equal(answer.headers['x-credits-charged'], String(price));
+        assert.ok(ajv.validate(output, result.json), ajv.errorsText());
+        assert.equal(result.headers['x-credits-charged'], String(price));
       }
     });
-  await step('smtp-test signs in with a password, which never passes through Temporal', async () => {
+  await step('smtp-test signs in with a password', async () => {
     const { status, json, text } = await client.call('smtp-test', {
       host: 'mail.example.com',
       port: 2525,
@@ -295,22 +300,25 @@ async function main(): Promise<void> {
     spent += registry.get('smtp-test')?.price ?? 0;
     assert.equal(json.authSucceeded, true, text);
   });
-  await step('the pages and the result of the browser pool come from a confined Chromium', async () => {
+  await step('the browser and heavy pools report no missing sandbox', async () => {
     const logs = await client.compose(['logs', '--no-log-prefix', 'browser', 'heavy']);
     assert.doesNotMatch(logs, /unconfined|no sandbox|without a sandbox|no network namespace/i);
   });
-  await step('errors: the same problem document as without the proxy, and nothing is charged', async () => {
-    const bad = await client.call('hash-text', { text: 4 });
-    assert.deepEqual([bad.status, bad.json.code], [422, 'invalid_input']);
-    assert.match(String(bad.headers['content-type']), /^application\/problem\+json/);
-    const inside = await client.call('http-request', { url: 'http://mongodb:27017/' });
-    assert.deepEqual([inside.status, inside.json.code], [422, 'target_refused']);
-    const gone = await client.call('dns-lookup', { hostname: 'nowhere.example.com', recordType: 'A' });
-    assert.deepEqual([gone.status, gone.json.code], [422, 'host_not_found']);
-  });
+  await step(
+    'errors return the same problem document as without the proxy, and nothing is charged',
+    async () => {
+      const bad = await client.call('hash-text', { text: 4 });
+      assert.deepEqual([bad.status, bad.json.code], [422, 'invalid_input']);
+      assert.match(String(bad.headers['content-type']), /^application\/problem\+json/);
+      const inside = await client.call('http-request', { url: 'http://mongodb:27017/' });
+      assert.deepEqual([inside.status, inside.json.code], [422, 'target_refused']);
+      const gone = await client.call('dns-lookup', { hostname: 'nowhere.example.com', recordType: 'A' });
+      assert.deepEqual([gone.status, gone.json.code], [422, 'host_not_found']);
+    },
+  );
   const once = { text: 'once' };
-  let first: Answer | null = null;
-  await step('an Idempotency-Key gives the same bytes, charged once', async () => {
+  let first: HttpResult | null = null;
+  await step('calls with the same Idempotency-Key return the same bytes and are charged once', async () => {
     first = await client.call('hash-text', once, { 'Idempotency-Key': 'containers-1' });
     assert.equal(first.status, 200, first.text);
     spent += registry.get('hash-text')?.price ?? 0;
@@ -323,25 +331,25 @@ async function main(): Promise<void> {
     const other = await client.call('hash-text', { text: 'other' }, { 'Idempotency-Key': 'containers-1' });
     assert.equal(other.status, 422);
   });
-  await step('the balance is what was granted less the prices', async () => {
+  await step('the balance equals the granted credits minus the prices', async () => {
     assert.equal((await client.account()).json.balance, CREDITS - spent);
   });
-  await step('docker compose up --scale api=2: both replicas answer', async () => {
+  await step('docker compose up --scale api=2: both replicas serve calls', async () => {
     await client.compose(['up', '--detach', '--wait', '--no-recreate', '--scale', 'api=2'], UP_MS);
     assert.equal((await client.services()).filter(({ Service }) => Service === 'api').length, 2);
-    // The proxy reads the names again every 2 s.
+    // The proxy resolves the replicas again every 2 s.
     await sleep(3_000, undefined, { signal });
-    const answers = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: 40 }, () => client.call('hash-text', { text: 'x' })),
     );
-    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+    assert.deepEqual([...new Set(results.map(({ status }) => status))], [200]);
     spent += 40 * (registry.get('hash-text')?.price ?? 0);
     for (const replica of ['1', '2']) {
       const logs = await client.compose(['logs', '--no-log-prefix', '--index', replica, 'api']);
       assert.match(logs, /hash-text/, `replica ${replica}`);
     }
   });
-  await step('one of two replicas is killed: every call is answered all the same', async () => {
+  await step('when one of two replicas is killed, every call still succeeds', async () => {
     const id =
       (await client.compose(['ps', '--quiet', '--status', 'running', 'api'])).trim().split('\n')[0] ?? '';
     await run('docker', ['kill', id], folder);
@@ -351,16 +359,16 @@ async function main(): Promise<void> {
       spent += registry.get('hash-text')?.price ?? 0;
     }
   });
-  await step('a client that invents X-Forwarded-For is limited as the one that it is', async () => {
+  await step('a forged X-Forwarded-For does not evade the limit by address', async () => {
     const codes: number[] = [];
     for (let attempt = 0; attempt <= FAILURES; attempt++) {
       const headers = { 'X-Forwarded-For': `198.51.100.${attempt}`, Forwarded: `for=198.51.100.${attempt}` };
-      codes.push((await client.ask('/api/v1/account', { key: 'ut_wrong', headers })).status);
+      codes.push((await client.send('/api/v1/account', { key: 'ut_wrong', headers })).status);
     }
     assert.deepEqual([codes[0], codes.at(-1)], [401, 429]);
   });
-  await step('another client is not limited with it', async () => {
-    // In the proxy's own network, so that its address is another one.
+  await step('the limit does not affect a client at another address', async () => {
+    // Runs in the proxy's network, so that its address differs.
     const script = `require('node:https').get(
       { host: 'proxy', servername: 'localhost', path: '/api/v1/account', rejectUnauthorized: false,
         headers: { host: 'localhost', authorization: 'Bearer ut_wrong' } },
@@ -374,7 +382,7 @@ async function main(): Promise<void> {
     );
     assert.equal(status.trim(), '401');
   });
-  await step('down and up: keys, balance and replays are as before', async () => {
+  await step('keys, balance and stored results survive down and up', async () => {
     await client.compose(['down', '--timeout', '60'], UP_MS);
     await client.compose(['up', '--detach', '--wait'], UP_MS);
     const { json } = await client.account();
@@ -384,7 +392,9 @@ async function main(): Promise<void> {
     const fresh = await client.call('hash-text', { text: 'after' });
     assert.equal(fresh.status, 200, fresh.text);
   });
-  await step('the books add up', () => client.compose(['exec', '-T', 'api', 'node', 'api/cli/audit.ts']));
+  await step('the ledger audit finds no drift', () =>
+    client.compose(['exec', '-T', 'api', 'node', 'api/cli/audit.ts']),
+  );
   if (count.failed > 0 && !flags.keep) console.log(await client.compose(['logs', '--tail', '30']));
 }
 

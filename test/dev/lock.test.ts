@@ -4,14 +4,14 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { takeLock } from '../../dev/lock.mjs';
+import { acquireLock } from '../../dev/lock.mjs';
 
 const module = new URL('../../dev/lock.mjs', import.meta.url).href;
 
 /** Starts a process that takes the lock, reports whether it succeeded, and holds it until it is killed. */
 async function contender(file: string) {
-  const script = `const { takeLock } = await import(${JSON.stringify(module)});
-    console.log((await takeLock(${JSON.stringify(file)})) !== null);
+  const script = `const { acquireLock } = await import(${JSON.stringify(module)});
+    console.log((await acquireLock(${JSON.stringify(file)})) !== null);
     setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -32,16 +32,16 @@ test('one of many processes gets the lock; after its holder is killed, exactly o
   const file = join(folder, 'lock');
   const first = await contender(file);
   t.true(first.got);
-  t.is(await takeLock(file), null);
+  t.is(await acquireLock(file), null);
   await first.kill();
 
   const others = await Promise.all(Array.from({ length: 4 }, () => contender(file)));
   t.is(others.filter(({ got }) => got).length, 1);
   await Promise.all(others.map((other) => other.kill()));
 
-  const lock = await takeLock(file);
+  const lock = await acquireLock(file);
   t.true(lock?.abandoned);
   await lock?.release();
   t.deepEqual(await readdir(folder), [], 'no other files are left');
-  t.false((await takeLock(file))?.abandoned);
+  t.false((await acquireLock(file))?.abandoned);
 });

@@ -42,5 +42,5 @@ test('a log on a full disk drops lines, says so, and goes on when there is space
   t.is(missing + [...text.matchAll(/^full \d+ x{100}$/gm)].length, 100);
   t.regex(text, /^before\nfull 0 /);
   t.regex(text, /\nafter\n$/);
-  t.is(shown[1], `child: its log is written again; ${missing} lines are missing`);
+  t.is(shown[1], `child: can write its log again; ${missing} lines are missing`);
 });

@@ -2,7 +2,7 @@ import { access, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { findOrFetch, type Way } from '../../dev/programs/find.ts';
+import { findOrFetch, type ProgramSource } from '../../dev/programs/find.ts';
 import { run } from '../../dev/programs/run.ts';
 import { remaining } from '../helpers/processes.ts';
 
@@ -11,7 +11,7 @@ process.env.XDG_CACHE_HOME = folder;
 test.after.always(() => rm(folder, { recursive: true }));
 
 const script =
-  (text: string): Way['fetch'] =>
+  (text: string): ProgramSource['fetch'] =>
   async (into) => {
     const path = join(into, 'program');
     await writeFile(path, `#!/bin/sh\n${text}\n`);
@@ -23,7 +23,7 @@ test('the first source that yields a working program is used, and then the cache
   const program = {
     name: 'no-such-program-a',
     help: 'it.',
-    ways: [
+    sources: [
       { title: 'a way that fails', fetch: () => Promise.reject(new Error('no network')) },
       { title: 'a program that does not run here', fetch: script('exit 1') },
       { title: 'a good way', fetch: script('echo 1.0') },
@@ -34,16 +34,16 @@ test('the first source that yields a working program is used, and then the cache
   t.is(await run(path, ['--version'], { env: {}, idleMs: 5_000, totalMs: 5_000 }), '1.0\n');
   t.true(lines.some((line) => line.includes('no network')));
   t.false(lines.some((line) => line.includes('one too many')));
-  t.is(await findOrFetch({ ...program, ways: [] }, () => t.fail('nothing is downloaded twice')), path);
+  t.is(await findOrFetch({ ...program, sources: [] }, () => t.fail('nothing is fetched twice')), path);
 });
 
 test('concurrent requests for the same program download it once', async (t) => {
   let fetched = 0;
-  const fetch: Way['fetch'] = async (into, log, signal) => {
+  const fetch: ProgramSource['fetch'] = async (into, log, signal) => {
     fetched += 1;
     return script('exit 0')(into, log, signal);
   };
-  const program = { name: 'no-such-program-b', help: 'it.', ways: [{ title: 'slowly', fetch }] };
+  const program = { name: 'no-such-program-b', help: 'it.', sources: [{ title: 'slowly', fetch }] };
   const paths = await Promise.all([1, 2, 3].map(() => findOrFetch(program, () => undefined)));
   t.is(new Set(paths).size, 1);
   t.is(fetched, 1);
@@ -53,10 +53,10 @@ test('without a source the error is one line that says what to install, and no f
   const program = {
     name: 'no-such-program-c',
     help: 'it, or set X.',
-    ways: [{ title: 'badly', fetch: script('exit 3') }],
+    sources: [{ title: 'badly', fetch: script('exit 3') }],
   };
   const error = await t.throwsAsync(findOrFetch(program, () => undefined));
-  t.is(error.message, 'There is no no-such-program-c and no way to fetch it. Install it, or set X.');
+  t.is(error.message, 'no-such-program-c is not installed and could not be fetched. Install it, or set X.');
   const cache = await readdir(join(folder, 'utility-tools-api'));
   t.deepEqual(
     cache.filter((name) => name.startsWith(program.name)),
@@ -95,7 +95,7 @@ test('a program on PATH that is too old is ignored; for a folder the program in 
       within: 'bin/program',
       version: { args: ['version'], pattern: /^version 2\./ },
       help: 'it.',
-      ways: [
+      sources: [
         {
           title: 'whole',
           async fetch(into: string) {
@@ -108,7 +108,7 @@ test('a program on PATH that is too old is ignored; for a folder the program in 
     };
     const path = await findOrFetch(program, () => undefined);
     t.is(path, join(folder, 'utility-tools-api/no-such-program-d/bin/program'));
-    t.is(await findOrFetch({ ...program, ways: [] }, () => undefined), path);
+    t.is(await findOrFetch({ ...program, sources: [] }, () => undefined), path);
   } finally {
     process.env.PATH = PATH;
   }

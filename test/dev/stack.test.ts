@@ -130,8 +130,8 @@ test.serial('a failed start reports one line and leaves no process', async (t) =
     [{ PORT: `${closed}`, INTERNAL_PORT: `${closed}` }, /^INTERNAL_PORT: must differ from PORT.*\n$/],
     [{ INTERNAL_ADVERTISE: 'tools' }, /^INTERNAL_ADVERTISE: must be host:port.*\n$/],
     [{ HOST: '203.0.113.1', PORT: `${closed}` }, /^HOST: cannot listen on 203\.0\.113\.1:.*\n$/],
-    [{ DATA_DIR: '/dev/null' }, /^DATA_DIR: cannot use \/dev\/null \(.*\)\n$/],
-    [{ DATA_DIR: '/proc/none' }, /^DATA_DIR: cannot use \/proc\/none \(.*\)\n$/],
+    [{ DATA_DIR: '/dev/null' }, /^DATA_DIR: cannot use \/dev\/null \(.*\)\. .*\n$/],
+    [{ DATA_DIR: '/proc/none' }, /^DATA_DIR: cannot use \/proc\/none \(.*\)\. .*\n$/],
     [{ MONGODB_URI: `mongodb://127.0.0.1:${closed}/x` }, /^MONGODB_URI: .*ECONNREFUSED.*\n$/],
     [{ TEMPORAL_ADDRESS: `127.0.0.1:${closed}` }, /^TEMPORAL_ADDRESS: no Temporal server answers.*\n$/],
   ];

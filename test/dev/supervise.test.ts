@@ -9,11 +9,12 @@ import { freePort } from '../../dev/ports.ts';
 import { OwnedProcess } from '../../dev/process.ts';
 import { startServers } from '../../dev/stack.ts';
 import { openStore } from '../../store/mongo.ts';
-import { callOnce } from '../chaos/callers.ts';
+import { callOnce } from '../chaos/calls.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks, until } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { isAlive } from '../helpers/processes.ts';
 import { startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 /** Useless for 15 s, asked every 2 s, 5 s from SIGTERM to SIGKILL; a loaded machine gets more. */
 const RESTARTED_MS = 90_000;
@@ -54,12 +55,12 @@ test('a process that answers errors and does not end by SIGTERM is killed and st
     name: 'stubborn',
     command: () => ({ file: process.execPath, args: ['-e', STUBBORN, `${port}`], env: {}, ipc: false }),
     ready: () => until('it listens', answers),
-    useful: () => ask('/'),
+    checkHealth: () => ask('/'),
     readyMs: 60_000,
     graceMs: 100,
     logDir: await folderFor(open),
     showOutput: false,
-    foreign: true,
+    thirdParty: true,
     log: (line) => lines.push(line),
     supervise: true,
   });
@@ -70,7 +71,7 @@ test('a process that answers errors and does not end by SIGTERM is killed and st
   await until('it is started again', async () => stubborn.pid !== first && (await answers()), RESTARTED_MS);
   t.false(isAlive(first));
   t.true(
-    lines.some((line) => /^stubborn has not worked for 15 s \(it answers 500\)/.test(line)),
+    lines.some((line) => /^stubborn failed its health checks for 15 s \(it answers 500\)/.test(line)),
     lines.join('\n'),
   );
 });
@@ -143,6 +144,6 @@ test('a mongod and a temporal that do not work are started again, and calls that
     t.is((await waiting)?.status, 200, `${name} ${what}: the call that waited`);
     paid += 1;
   }
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   t.is((await accountOf(store, account.accountId)).balance, CREDITS - paid);
 });

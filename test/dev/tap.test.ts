@@ -12,7 +12,7 @@ test('results are counted without skipped tests, and each new file is reported o
     '    ok 1 - nested',
     'ok 3 - api › errors › later # SKIP',
     '1..3',
-  ].map((line) => counter.take(line)?.replace(/\d+ s: /, ''));
+  ].map((line) => counter.readLine(line)?.replace(/\d+ s: /, ''));
   t.deepEqual(printed, [
     undefined,
     '# test/api/errors.test.ts, 1 of 2 files left',

@@ -28,8 +28,8 @@ test('the UI and the codec share one origin, including cookies', async (t) => {
   t.teardown(proxy.stop);
   t.is((await fetch(`${proxy.url}/namespaces`)).status, 503, 'the UI is not running yet');
   const ui = await echo(t, 'ui');
-  proxy.showUi(ui);
-  proxy.serveCodec(`http://127.0.0.1:${await echo(t, 'api')}`);
+  proxy.setUiPort(ui);
+  proxy.setApiUrl(`http://127.0.0.1:${await echo(t, 'api')}`);
 
   const page = await fetch(`${proxy.url}/namespaces/default?x=1`);
   t.is(page.status, 201);
@@ -58,6 +58,6 @@ test('a server that is unavailable is a 502', async (t) => {
   t.teardown(proxy.stop);
   const closed = await startUiProxy();
   await closed.stop();
-  proxy.showUi(closed.port);
+  proxy.setUiPort(closed.port);
   t.is((await fetch(proxy.url)).status, 502);
 });

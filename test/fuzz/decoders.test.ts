@@ -5,22 +5,22 @@ import { memoryOf } from '../../activities/browser/processes.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { JOB_MEMORY } from '../../workers/pools.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { closeBooks } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
 import { documentBombs, documentSeeds } from '../helpers/hostile/documents.ts';
 import { type HostileFile, mutate } from '../helpers/hostile/file.ts';
-import { manyTexts, pictureBombs, pictureSeeds } from '../helpers/hostile/pictures.ts';
+import { imageBombs, imageSeeds, pngWithTexts } from '../helpers/hostile/images.ts';
+import { auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { childrenOf } from '../helpers/processes.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-/** Changed files beside the bombs. */
+/** Number of mutated files. */
 const FILES = Number(process.env.TEST_FILES ?? 150);
-const AT_ONCE = 6;
-const LOOK_EVERY_MS = 100;
-/** That a worker's own process may hold, whatever its callers send. */
+const CONCURRENCY = 6;
+const SAMPLE_EVERY_MS = 100;
+/** Memory limit of a worker's main process. */
 const WORKER_BYTES = 2 ** 30;
-/** That Node itself takes in a process of jobs, and what it maps at its start without using it. */
+/** Memory of Node itself in a job process, including pages that it maps at its start without using them. */
 const NODE_BYTES = 700 * 2 ** 20;
 const POOLS = ['cpu', 'network', 'heavy', 'browser'] as const;
 
@@ -36,15 +36,15 @@ let pids: Record<string, number | undefined>;
 
 const workerPids = () => Object.fromEntries(stack.names.map((name) => [name, stack.pid(name)]));
 
-/** Notes the most memory that each worker, and each process of jobs of it, was seen with. */
-function look(): void {
-  const note = (name: string, pid: number) =>
+/** Records the peak memory of each worker and of its job processes. */
+function recordPeaks(): void {
+  const record = (name: string, pid: number) =>
     peaks.set(name, Math.max(peaks.get(name) ?? 0, memoryOf([pid])));
   for (const pool of POOLS) {
     const pid = stack.pid(pool);
     if (pid === undefined) continue;
-    note(pool, pid);
-    for (const child of childrenOf(pid, /decoders\/child\.ts/)) note(`${pool} job`, child);
+    record(pool, pid);
+    for (const child of childrenOf(pid, /decoders\/child\.ts/)) record(`${pool} job`, child);
   }
 }
 
@@ -59,7 +59,7 @@ test.before(async () => {
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, 100_000_000);
   pids = workerPids();
-  watch = setInterval(look, LOOK_EVERY_MS);
+  watch = setInterval(recordPeaks, SAMPLE_EVERY_MS);
 });
 test.after.always(async () => {
   clearInterval(watch);
@@ -68,8 +68,8 @@ test.after.always(async () => {
   web?.close();
 });
 
-/** Puts a file on the web and has a tool take it. */
-async function take(tool: string, file: HostileFile, body: Record<string, unknown>): Promise<string> {
+/** Serves a file over HTTP and calls a tool with its URL. @returns the status, and the code of a refusal */
+async function callWithFile(tool: string, file: HostileFile, body: Record<string, unknown>): Promise<string> {
   const path = `/${files.size}-${tool}`;
   files.set(path, file);
   try {
@@ -85,12 +85,12 @@ async function take(tool: string, file: HostileFile, body: Record<string, unknow
 
 type ToolCall = [tool: string, body: Record<string, unknown>];
 
-/** The tools that read files of a kind; the dear ones take one in `every`. */
+/** Returns the calls of tools that read this kind of file; expensive tools get only one file in `every`. */
 function toolsFor({ kind, bytes }: HostileFile, random: Random, every: number): ToolCall[] {
-  const dear = random.integer(1, every) === 1;
+  const expensive = random.integer(1, every) === 1;
   switch (kind) {
-    case 'picture':
-      return bytes.toString('latin1', 0, 2) === 'BM' || dear
+    case 'image':
+      return bytes.toString('latin1', 0, 2) === 'BM' || expensive
         ? [['image-upscale', { factor: random.pick([2, 4]) }]]
         : [['watermark-image', { text: 'mark', position: random.pick(['tile', 'center', 'top-left']) }]];
     case 'pdf':
@@ -98,27 +98,27 @@ function toolsFor({ kind, bytes }: HostileFile, random: Random, every: number): 
     case 'document':
       return [['word-to-pdf', {}]];
     case 'page':
-      return dear ? [['website-screenshot', {}]] : [[random.pick(['web-scrape', 'seo-meta']), {}]];
+      return expensive ? [['website-screenshot', {}]] : [[random.pick(['web-scrape', 'seo-meta']), {}]];
   }
 }
 
-/** Sends all of them, some at once. @returns how often each answer came; those that are our fault */
+/** Makes all calls with limited concurrency. @returns the number of each result, and those that are internal errors */
 async function sendAll(
   list: Iterable<readonly [HostileFile, ToolCall]>,
-): Promise<{ tally: Map<string, number>; faults: string[] }> {
-  const tally = new Map<string, number>();
-  const faults: string[] = [];
-  const left = list[Symbol.iterator]();
-  const lane = async () => {
-    for (let next = left.next(); next.done !== true; next = left.next()) {
+): Promise<{ counts: Map<string, number>; errors: string[] }> {
+  const counts = new Map<string, number>();
+  const errors: string[] = [];
+  const remaining = list[Symbol.iterator]();
+  const callNext = async () => {
+    for (let next = remaining.next(); next.done !== true; next = remaining.next()) {
       const [file, [tool, body]] = next.value;
-      const answer = await take(tool, file, body);
-      tally.set(`${tool} ${answer}`, (tally.get(`${tool} ${answer}`) ?? 0) + 1);
-      if (!/^(200|422|502|504)/.test(answer)) faults.push(`${file.name}, ${tool}: ${answer}`);
+      const result = await callWithFile(tool, file, body);
+      counts.set(`${tool} ${result}`, (counts.get(`${tool} ${result}`) ?? 0) + 1);
+      if (!/^(200|422|502|504)/.test(result)) errors.push(`${file.name}, ${tool}: ${result}`);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
-  return { tally, faults };
+  await Promise.all(Array.from({ length: CONCURRENCY }, callNext));
+  return { counts, errors };
 }
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MB`;
@@ -127,38 +127,38 @@ for (const [tool, body] of [
   ['watermark-image', { text: 'mark' }],
   ['image-upscale', { factor: 2 }],
 ] as const)
-  test.serial(`${tool} of a PNG with 1 GB of compressed text ends no worker`, async (t) => {
-    const answer = await take(tool, { name: 'texts', kind: 'picture', bytes: manyTexts() }, body);
-    t.regex(answer, /^200$|^422 source_too_large$/);
+  test.serial(`${tool} with a PNG with 1 GB of compressed text crashes no worker`, async (t) => {
+    const result = await callWithFile(tool, { name: 'texts', kind: 'image', bytes: pngWithTexts() }, body);
+    t.regex(result, /^200$|^422 source_too_large$/);
     t.deepEqual(workerPids(), pids);
   });
 
-test.serial('every bomb once: no worker ends, and no answer is an internal error', async (t) => {
+test.serial('decompression bombs crash no worker and cause no internal error', async (t) => {
   t.timeout(3_600_000);
   const random = seededRandom(t.log);
-  const bombs = [...(await pictureBombs()), ...documentBombs()];
-  const { tally, faults } = await sendAll(
+  const bombs = [...(await imageBombs()), ...documentBombs()];
+  const { counts, errors } = await sendAll(
     bombs.flatMap((file) => {
       const tools = new Map([...toolsFor(file, random, 1), ...toolsFor(file, random, 1_000_000)]);
       return [...tools].map((tool) => [file, tool] as const);
     }),
   );
-  for (const [answer, count] of [...tally].sort()) t.log(answer, count);
-  t.deepEqual(faults, []);
+  for (const [result, count] of [...counts].sort()) t.log(result, count);
+  t.deepEqual(errors, []);
   t.deepEqual(workerPids(), pids);
 });
 
-test.serial(`${FILES} changed files: no worker ends, and no answer is an internal error`, async (t) => {
+test.serial(`${FILES} mutated files crash no worker and cause no internal error`, async (t) => {
   t.timeout(86_400_000);
   const random = seededRandom(t.log);
-  const seeds = { picture: await pictureSeeds(), ...documentSeeds() };
-  function* changed(): Generator<readonly [HostileFile, ToolCall]> {
+  const seeds = { image: await imageSeeds(), ...documentSeeds() };
+  function* mutatedFiles(): Generator<readonly [HostileFile, ToolCall]> {
     for (let at = 0; at < FILES; at++) {
-      // LibreOffice and Chromium take seconds a file, the others milliseconds.
+      // LibreOffice and Chromium take seconds per file, the other decoders milliseconds.
       const kind = random.pick([
-        'picture',
-        'picture',
-        'picture',
+        'image',
+        'image',
+        'image',
         'pdf',
         'pdf',
         'page',
@@ -174,13 +174,13 @@ test.serial(`${FILES} changed files: no worker ends, and no answer is an interna
       for (const tool of toolsFor(file, random, 10)) yield [file, tool];
     }
   }
-  const { tally, faults } = await sendAll(changed());
-  for (const [answer, count] of [...tally].sort()) t.log(answer, count);
-  t.deepEqual(faults, []);
+  const { counts, errors } = await sendAll(mutatedFiles());
+  for (const [result, count] of [...counts].sort()) t.log(result, count);
+  t.deepEqual(errors, []);
   t.deepEqual(workerPids(), pids);
 });
 
-test.serial('each worker, and each process of jobs, stayed within its memory', (t) => {
+test.serial('each worker and each job process stayed within its memory limit', (t) => {
   for (const [name, peak] of peaks) t.log(name, megabytes(peak));
   for (const pool of POOLS) {
     t.true(
@@ -193,7 +193,7 @@ test.serial('each worker, and each process of jobs, stayed within its memory', (
   }
 });
 
-test.serial('the books are right afterwards', async (t) => {
+test.serial('the ledger is consistent afterwards', async (t) => {
   t.timeout(300_000);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

@@ -5,12 +5,14 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks, until } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
+/** Number of idle connections. */
 const IDLE = 10_000;
 const CREDITS = 1000;
-const ANSWERED_WITHIN_MS = 60_000;
+const RESPONSE_MS = 60_000;
 
 let stack: Stack;
 let store: Store;
@@ -33,13 +35,13 @@ const open = async (): Promise<Socket> => {
   return socket.on('error', () => undefined);
 };
 
-/** Sends bytes as they are. @returns everything that came back until the connection ended */
+/** Sends raw bytes. @returns everything received until the connection ended */
 async function raw(bytes: string | Buffer): Promise<string> {
   const socket = await open();
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   socket.write(bytes);
-  await Promise.race([once(socket, 'close'), sleep(ANSWERED_WITHIN_MS, undefined, { ref: false })]);
+  await Promise.race([once(socket, 'close'), sleep(RESPONSE_MS, undefined, { ref: false })]);
   socket.destroy();
   return Buffer.concat(chunks).toString('latin1');
 }
@@ -56,29 +58,33 @@ const head = (extra: string[], { method = 'POST', path = '/api/v1/tools/hash-tex
 const BODY = '{"text":"abc"}';
 const json = `Content-Type: application/json\r\nContent-Length: ${BODY.length}`;
 
-const ABUSE: [name: string, bytes: () => string | Buffer, status: RegExp][] = [
-  ['a good request, so that the others can be told from it', () => `${head([json])}\r\n\r\n${BODY}`, /^200$/],
+const RAW_REQUESTS: [name: string, bytes: () => string | Buffer, status: RegExp][] = [
+  ['a valid request, as a control', () => `${head([json])}\r\n\r\n${BODY}`, /^200$/],
   ['not HTTP', () => 'hello\r\n\r\n', /^400$/],
   ['TLS', () => Buffer.from('1603010200010001fc0303', 'hex'), /^400$/],
-  ['HTTP/2 without asking', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^400$/],
+  ['HTTP/2 with prior knowledge', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^400$/],
   ['no Host', () => 'GET /livez HTTP/1.1\r\n\r\n', /^400$/],
   ['a header of 100 KB', () => `${head([`X-Long: ${'x'.repeat(100_000)}`])}\r\n\r\n`, /^400$/],
   ['5,000 headers', () => `${head(Array.from({ length: 5000 }, (_, i) => `X-${i}: y`))}\r\n\r\n`, /^400$/],
   ['a header with a bare line feed', () => `${head(['X: a\nb: c\x01d'])}\r\n\r\n`, /^400$/],
   ['a header without a name', () => `${head([': x'])}\r\n\r\n`, /^400$/],
-  ['two lengths', () => `${head(['Content-Length: 3', 'Content-Length: 4'])}\r\n\r\nabcd`, /^400$/],
   [
-    'length and chunks (request smuggling)',
+    'two Content-Length headers',
+    () => `${head(['Content-Length: 3', 'Content-Length: 4'])}\r\n\r\nabcd`,
+    /^400$/,
+  ],
+  [
+    'Content-Length and Transfer-Encoding (request smuggling)',
     () => `${head(['Content-Length: 4', 'Transfer-Encoding: chunked'])}\r\n\r\n0\r\n\r\n`,
     /^400$/,
   ],
   [
-    'a chunk whose size is none',
+    'an invalid chunk size',
     () => `${head(['Content-Type: application/json', 'Transfer-Encoding: chunked'])}\r\n\r\nZZ\r\n`,
     /^400$/,
   ],
   [
-    'an unknown coding',
+    'an unknown transfer coding',
     () => `${head(['Content-Type: application/json', 'Transfer-Encoding: rot13'])}\r\n\r\n`,
     /^400$|^501$/,
   ],
@@ -102,17 +108,17 @@ const ABUSE: [name: string, bytes: () => string | Buffer, status: RegExp][] = [
     /^415$|^200$/,
   ],
   [
-    'text',
+    'a plain text body',
     () => `${head(['Content-Type: text/plain', `Content-Length: ${BODY.length}`])}\r\n\r\n${BODY}`,
     /^415$/,
   ],
   [
-    'a form',
+    'a form body',
     () => `${head(['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 8'])}\r\n\r\ntext=abc`,
     /^415$/,
   ],
   [
-    'bytes that are no UTF-8',
+    'invalid UTF-8',
     () =>
       Buffer.concat([
         Buffer.from(`${head(['Content-Type: application/json', 'Content-Length: 12'])}\r\n\r\n{"text":"`),
@@ -133,7 +139,7 @@ const ABUSE: [name: string, bytes: () => string | Buffer, status: RegExp][] = [
     /^400$/,
   ],
   ['TRACE', () => `${head([], { method: 'TRACE' })}\r\n\r\n`, /^405$/],
-  ['a verb that is none', () => `${head([], { method: 'BREW' })}\r\n\r\n`, /^400$|^405$/],
+  ['an unknown method', () => `${head([], { method: 'BREW' })}\r\n\r\n`, /^400$|^405$/],
   ['CONNECT', () => `${head([], { method: 'CONNECT', path: 'example.com:443' })}\r\n\r\n`, /^$|^4/],
   [
     'an upgrade',
@@ -141,39 +147,39 @@ const ABUSE: [name: string, bytes: () => string | Buffer, status: RegExp][] = [
     /^$|^200$|^4/,
   ],
   [
-    'a whole URL as path',
+    'an absolute URL as the request target',
     () => `${head([json], { path: 'http://elsewhere/api/v1/tools/hash-text' })}\r\n\r\n${BODY}`,
     /^404$|^200$/,
   ],
   [
-    'dots in the path',
+    'dot segments in the path',
     () => `${head([], { method: 'GET', path: '/docs/../../etc/passwd' })}\r\n\r\n`,
     /^404$/,
   ],
   [
-    'encoded dots and NUL',
+    'encoded dot segments and NUL',
     () => `${head([], { method: 'GET', path: '/docs/%2e%2e%2f%2e%2e%2fetc%2fpasswd%00' })}\r\n\r\n`,
     /^40[04]$/,
   ],
   [
-    'a path that does not decode',
+    'invalid percent-encoding in the path',
     () => `${head([], { method: 'GET', path: '/api/v1/account/calls/%ff%' })}\r\n\r\n`,
     /^40[04]$/,
   ],
 ];
 
-for (const [name, bytes, status] of ABUSE)
-  test(`sent raw: ${name}`, async (t) => {
-    const answer = await raw(bytes());
-    const code = /^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? '';
-    t.regex(code, status, answer.slice(0, 500));
+for (const [name, bytes, status] of RAW_REQUESTS)
+  test(`raw request: ${name}`, async (t) => {
+    const response = await raw(bytes());
+    const code = /^HTTP\/1\.1 (\d{3})/.exec(response)?.[1] ?? '';
+    t.regex(code, status, response.slice(0, 500));
     if (Number(code) >= 400) {
-      t.regex(answer, /\r\nContent-Type: application\/problem\+json/i);
-      t.regex(answer, /"code":"[a-z_]+"/);
+      t.regex(response, /\r\nContent-Type: application\/problem\+json/i);
+      t.regex(response, /"code":"[a-z_]+"/);
     }
   });
 
-test('half a request, and a body that never ends, hold nobody up and are ended', async (t) => {
+test('incomplete requests do not delay other calls, and the server closes their connections', async (t) => {
   t.timeout(180_000);
   const slow = await Promise.all(
     Array.from({ length: 50 }, async (_, i) => {
@@ -188,29 +194,29 @@ test('half a request, and a body that never ends, hold nobody up and are ended',
   );
   t.is((await account.call('hash-text', { text: 'abc' })).status, 200);
   await until(
-    'the server has ended them',
+    'the server has closed the connections',
     async () => slow.every((socket) => socket.readableEnded || socket.destroyed),
     120_000,
   );
   for (const socket of slow) socket.destroy();
 });
 
-test.serial(`${IDLE} connections that say nothing do not stop a call`, async (t) => {
+test.serial(`${IDLE} idle connections do not prevent calls`, async (t) => {
   t.timeout(180_000);
   const sockets: Socket[] = [];
   try {
     while (sockets.length < IDLE)
       sockets.push(...(await Promise.all(Array.from({ length: 100 }, () => open()))));
     for (let i = 0; i < 5; i++)
-      t.is((await account.call('hash-text', { text: `beside ${IDLE} others` })).status, 200);
+      t.is((await account.call('hash-text', { text: `${IDLE} idle connections` })).status, 200);
     t.is((await fetch(`${stack.baseUrl}/livez`)).status, 200);
   } finally {
     for (const socket of sockets) socket.destroy();
   }
 });
 
-test.after('who abused it was not charged, and nothing is left open', async (t) => {
-  t.deepEqual(await closeBooks(store), []);
+test.after('rejected requests are not charged, and no call is left open', async (t) => {
+  t.deepEqual(await auditWhenIdle(store), []);
   const { balance } = await accountOf(store, account.accountId);
   t.true(balance <= CREDITS && balance > CREDITS - 20, `${balance}`);
 });

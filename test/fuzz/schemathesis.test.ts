@@ -7,18 +7,18 @@ import test, { type ExecutionContext } from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { findSchemathesis } from '../helpers/schemathesis.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-/** Random cases an operation; the soak has more. */
+/** Random cases per operation; soak tests set more. */
 const EXAMPLES = Number(process.env.TEST_EXAMPLES ?? 5);
 
 /**
- * What JSON Schema cannot say is refused by rules of our own (a cursor of another list, a URL that is none), and an
- * unknown header, or one key more in `Authorization`, is not refused at all. A key that was revoked stays in the list, and
- * to revoke it again is no fault.
+ * Checks that do not fit this API. It refuses some input that JSON Schema cannot exclude (a cursor of another list, an
+ * invalid URL), and accepts unknown headers and extra values in `Authorization`. A revoked key stays in the list, and
+ * revoking it again succeeds.
  */
 const NOT_CHECKED = 'positive_data_acceptance,negative_data_rejection,use_after_free';
 
@@ -39,7 +39,7 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** @returns the requests and answers as schemathesis recorded them */
+/** Runs schemathesis on the operations whose path matches. @returns the recorded requests and responses (HAR) */
 async function fuzz(t: ExecutionContext, key: string, paths: string): Promise<string> {
   const seed = seededRandom((line) => t.log(line)).integer(1, 2 ** 31);
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-fuzz-'));
@@ -50,8 +50,8 @@ async function fuzz(t: ExecutionContext, key: string, paths: string): Promise<st
       [
         ...['run', `${stack.baseUrl}/openapi.json`, '--header', `Authorization: Bearer ${key}`],
         ...['--include-path-regex', paths, '--max-examples', `${EXAMPLES}`, '--seed', `${seed}`],
-        // One worker: hypothesis parses code, and Python 3.11 miscounts its recursion when two threads do (cpython 106905).
-        // That fails an operation, with nothing to show for it.
+        // One worker: hypothesis parses code, and Python 3.11 miscounts the recursion depth when two threads parse
+        // (cpython issue 106905), which fails an operation without a finding.
         ...['--exclude-checks', NOT_CHECKED, '--continue-on-failure', '--no-shrink', '--workers', '1'],
         ...['--request-timeout', '60', '--report-har-path', har],
       ],
@@ -77,25 +77,29 @@ async function fuzz(t: ExecutionContext, key: string, paths: string): Promise<st
 }
 
 test.serial(
-  'the Account API, in sequences: no 5xx, no answer outside the schema, nothing of another account',
+  'the Account API, in sequences of requests: no 5xx, no response outside the schema, no data of another account',
   async (t) => {
     t.timeout(600_000);
     const before = await accountOf(store, other.accountId);
-    const seen = await fuzz(t, owner.accountKey, '^/api/v1/account');
+    const recorded = await fuzz(t, owner.accountKey, '^/api/v1/account');
     t.false(
-      seen.includes(other.accountId) || seen.includes(other.email) || seen.includes('secret-of-another'),
+      recorded.includes(other.accountId) ||
+        recorded.includes(other.email) ||
+        recorded.includes('secret-of-another'),
     );
-    t.true(seen.includes(owner.accountId), 'the record holds the answers');
+    t.true(recorded.includes(owner.accountId), 'the record contains the responses');
     t.deepEqual(await accountOf(store, other.accountId), before);
     t.is(await store.webhookEndpoints.countDocuments({ accountId: other.accountId }), 1);
   },
 );
 
-test.serial('tools that reach nothing outside: no 5xx, no answer outside the schema', async (t) => {
+test.serial('tools without network access: no 5xx, no response outside the schema', async (t) => {
   t.timeout(600_000);
-  // Of the others a random input might name a real host.
-  const inside = [...(await loadRegistry()).values()].filter(({ pool, thread = pool === 'cpu' }) => thread);
-  const names = inside.map(({ name }) => name).join('|');
+  // Random input for the other tools might name a real host.
+  const localTools = [...(await loadRegistry()).values()].filter(
+    ({ pool, thread = pool === 'cpu' }) => thread,
+  );
+  const names = localTools.map(({ name }) => name).join('|');
   await fuzz(t, owner.toolsKey, `^/api/v1/tools/(${names})$`);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

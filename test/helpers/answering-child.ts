@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createSettlement } from '../../api/calls/settlement.ts';
 import { ServiceError } from '../../schemas/errors.ts';
@@ -78,6 +79,8 @@ const answered = await answer();
 if ('output' in answered.ending) {
   answers.delivered(callId);
   say('result');
+  // The update was issued with the response; the kill below must not come before the driver has sent it.
+  await sleep(100);
 } else say('error');
 await ledger.flush();
 await answers.close();

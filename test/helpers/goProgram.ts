@@ -20,7 +20,7 @@ export const findGoProgram = (
     {
       name,
       help: `${name} so that it is on PATH, or Go to build it.`,
-      ways: [
+      sources: [
         {
           title: 'by building it with Go',
           async fetch(folder, _log, signal) {

@@ -16,7 +16,7 @@ export const findSchemathesis = (log: (line: string) => void): Promise<string> =
     {
       name: 'schemathesis',
       help: 'schemathesis so that it is on PATH, or Python 3 with pip to fetch it.',
-      ways: [
+      sources: [
         {
           title: 'from PyPI',
           async fetch(folder, _log, signal) {

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { makeAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { isRecord } from '../helpers/json.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
-/** Calls of the account that floods the pool; more than ten times its slots on a small machine. */
+/** Calls of the account that floods the pool; more than ten times the pool's slots on a small machine. */
 const CALLS = 24;
 const LONG = { password: 'flood', workFactor: 12 };
 
@@ -20,7 +20,7 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** The internal address of a worker is in its log. */
+/** Reads the internal address of a worker from its log. */
 async function internalUrlOf(worker: string): Promise<string> {
   const text = await readFile(join(stack.dataDir, 'logs', `${worker}.log`), 'utf8');
   for (const line of text.split('\n')) {
@@ -28,10 +28,10 @@ async function internalUrlOf(worker: string): Promise<string> {
     const record: unknown = JSON.parse(line);
     if (isRecord(record) && typeof record.internalUrl === 'string') return record.internalUrl;
   }
-  throw new Error(`${worker} did not say where it listens`);
+  throw new Error(`no internal address in the log of ${worker}`);
 }
 
-/** A sample of a worker's metrics: the first with this name and this label. */
+/** Returns the first sample of a worker's metrics with this name and label. */
 async function sample(internalUrl: string, name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${internalUrl}/metrics`)).text();
   const line = text
@@ -40,16 +40,16 @@ async function sample(internalUrl: string, name: string, label = ''): Promise<nu
   return Number(line?.split(' ').at(-1));
 }
 
-test('one account gets every slot of an idle pool, and another is served before its queue is empty', async (t) => {
+test('one account can use every slot of an idle pool, and another account is served before its queue is empty', async (t) => {
   t.timeout(300_000);
-  const flooder = await makeAccount(stack, 1000);
+  const flooding = await makeAccount(stack, 1000);
   const other = await makeAccount(stack, 10);
   const cpu = await internalUrlOf('cpu');
   const slots = await sample(cpu, 'pool_slots');
 
   let answered = 0;
   const flood = Array.from({ length: CALLS }, async () => {
-    const response = await flooder.call('bcrypt-hash', LONG);
+    const response = await flooding.call('bcrypt-hash', LONG);
     await response.arrayBuffer();
     answered++;
     return response.status;

@@ -6,25 +6,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { startServers } from '../../dev/stack.ts';
 import { openStore } from '../../store/mongo.ts';
-import { callOnce } from '../chaos/callers.ts';
+import { callOnce } from '../chaos/calls.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks, until } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
-/** Milliseconds of load; the soak is the same for an hour. */
+/** Milliseconds of load; soak tests run for an hour. */
 const LOAD_MS = Number(process.env.TEST_WAL_MS ?? 15_000);
-const AT_ONCE = 8;
+/** Concurrent callers. */
+const CALLERS = 8;
 const CREDITS = 10_000_000;
-/** Stand-stills make the server cancel its queries. */
-const STAND_STILL_EVERY_MS = 10_000;
-const STAND_STILL_MS = 2_000;
-/** At 256 MB the server is started again, 15 s later; load goes on meanwhile. */
+/** Pausing the server (SIGSTOP) makes it cancel queries. */
+const PAUSE_EVERY_MS = 10_000;
+const PAUSE_MS = 2_000;
+/** Limit in bytes. The server is restarted 15 s after the log reaches 256 MB, and the load continues meanwhile. */
 const LONGEST = 400_000_000;
-/** What is kept on the disk between checkpoints, and one transaction more. */
+/** Bytes that are kept on the disk between checkpoints, plus one transaction. */
 const USUAL = 32_000_000;
 const RESTARTED_MS = 120_000;
 
-/** One after the other, so that Temporal can write in between. */
+/** Grows the write-ahead log by small transactions, between which Temporal can write. */
 async function grow(database: string, bytes: number): Promise<void> {
   using db = new DatabaseSync(database, { timeout: 30_000 });
   db.exec('PRAGMA wal_autocheckpoint = 0; CREATE TABLE ballast (bytes BLOB)');
@@ -34,7 +36,7 @@ async function grow(database: string, bytes: number): Promise<void> {
   }
 }
 
-test('the write-ahead log of Temporal stays short under load, and a reader that never ends does not change that', async (t) => {
+test("Temporal's write-ahead log stays short under load, even with a reader that never ends", async (t) => {
   t.timeout(LOAD_MS + 600_000);
   await using open = new AsyncDisposableStack();
   const dataDir = open.adopt(await mkdtemp(join(tmpdir(), 'wal-test-')), (it) =>
@@ -53,46 +55,46 @@ test('the write-ahead log of Temporal stays short under load, and a reader that 
     );
 
   let longest = 0;
-  let paid = 0;
+  let charged = 0;
   const end = Date.now() + LOAD_MS;
   const caller = async () => {
     while (Date.now() < end)
-      if ((await callOnce(account, `${Math.random()}`, null))?.status === 200) paid += 1;
+      if ((await callOnce(account, `${Math.random()}`, null))?.status === 200) charged += 1;
   };
   const watch = async () => {
     for (; Date.now() < end; await sleep(250)) longest = Math.max(longest, await length());
   };
-  const standStill = async () => {
-    while (Date.now() + STAND_STILL_EVERY_MS < end) {
-      await sleep(STAND_STILL_EVERY_MS - STAND_STILL_MS);
+  const pauseServer = async () => {
+    while (Date.now() + PAUSE_EVERY_MS < end) {
+      await sleep(PAUSE_EVERY_MS - PAUSE_MS);
       await servers.temporal?.kill('SIGSTOP');
-      await sleep(STAND_STILL_MS);
+      await sleep(PAUSE_MS);
       await servers.temporal?.kill('SIGCONT');
     }
   };
-  await Promise.all([watch(), standStill(), ...Array.from({ length: AT_ONCE }, caller)]);
-  t.log(`${paid} calls in ${LOAD_MS} ms; the log was at most ${longest} bytes long`);
-  t.true(paid > 0);
+  await Promise.all([watch(), pauseServer(), ...Array.from({ length: CALLERS }, caller)]);
+  t.log(`${charged} calls in ${LOAD_MS} ms; the log was at most ${longest} bytes long`);
+  t.true(charged > 0);
   t.true(longest <= LONGEST, `${longest} bytes`);
 
-  // A reader of our own stands for the statement that the driver forgot; it goes with the server.
+  // This reader has the effect of a statement that the SQLite driver left open. It stays open until the server restarts.
   const pid = servers.temporal?.pid;
   {
     using reader = new DatabaseSync(database);
     reader.exec('BEGIN');
     reader.prepare('SELECT count(*) FROM namespaces').get();
     await grow(database, 300_000_000);
-    t.true((await length()) > USUAL, 'nothing ends the log');
-    await until('Temporal is ended', async () => servers.temporal?.pid !== pid, RESTARTED_MS);
+    t.true((await length()) > USUAL, 'checkpoints are blocked');
+    await until('Temporal is restarted', async () => servers.temporal?.pid !== pid, RESTARTED_MS);
   }
   await until(
     'the log is short again',
     async () => {
-      if ((await callOnce(account, 'afterwards', null))?.status === 200) paid += 1;
+      if ((await callOnce(account, 'afterwards', null))?.status === 200) charged += 1;
       return (await length()) <= USUAL;
     },
     RESTARTED_MS,
   );
-  t.deepEqual(await closeBooks(store), []);
-  t.is((await accountOf(store, account.accountId)).balance, CREDITS - paid);
+  t.deepEqual(await auditWhenIdle(store), []);
+  t.is((await accountOf(store, account.accountId)).balance, CREDITS - charged);
 });

@@ -8,12 +8,14 @@ import { createLedger } from '../../store/ledger.ts';
 import type { Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
-import { accountOf, until } from '../helpers/books.ts';
+import { accountOf } from '../helpers/ledgerCheck.ts';
+import { until } from '../helpers/until.ts';
 import { openDatabases } from './ledgerFixtures.ts';
 
 const CREDITS = 30;
 const PRICE = 10;
-const LIVENESS_MS = 60_000;
+/** Leases of 15 s, then several rounds of the sweep, each of which waits 5 s. */
+const LIVENESS_MS = 120_000;
 const CHILD = fileURLToPath(new URL('../helpers/answering-child.ts', import.meta.url));
 /** More database operations than any ending has. */
 const MOST_OPERATIONS = 40;

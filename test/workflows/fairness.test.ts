@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import test from 'ava';
-import { until } from '../helpers/books.ts';
+import { until } from '../helpers/until.ts';
 import { type Call, type Harness, NONCE, OUTPUT, startHarness } from './workflowHarness.ts';
 
 const QUEUED_WITHIN_MS = 120_000;

@@ -11,7 +11,7 @@ const times = <T>(count: number, make: (at: number) => T): T[] =>
 const nested = (open: string, inner: string, close: string, depth: number): string =>
   open.repeat(depth) + inner + close.repeat(depth);
 
-/** A stream whose bytes are packed `layers` times over. */
+/** A PDF stream of `size` zero bytes, compressed `layers` times. */
 function packed(size: number, layers: number, dictionary = ''): Buffer {
   let data: Buffer = Buffer.alloc(size);
   for (let layer = 0; layer < layers; layer++) data = deflateSync(data, { level: 9 });
@@ -34,7 +34,7 @@ function pdfBombs(): Bomb[] {
   );
   return [
     [
-      'a stream that unpacks to 300 MB',
+      'a stream that decompresses to 300 MB',
       makePdf({
         objects: {
           ...ONE_PAGE,
@@ -44,7 +44,7 @@ function pdfBombs(): Bomb[] {
       }),
     ],
     [
-      'an object stream that unpacks to 300 MB',
+      'an object stream that decompresses to 300 MB',
       makeXrefStreamPdf({
         objects: { ...ONE_PAGE, 10: objectStream(1000) },
         packed: { 2: 0, 3: 1 },
@@ -52,7 +52,7 @@ function pdfBombs(): Bomb[] {
       }),
     ],
     [
-      'streams within streams',
+      'a stream compressed four times',
       makePdf({
         objects: {
           ...ONE_PAGE,
@@ -62,7 +62,7 @@ function pdfBombs(): Bomb[] {
       }),
     ],
     [
-      'a cross-reference stream that unpacks to 500 MB',
+      'a cross-reference stream that decompresses to 500 MB',
       makeXrefStreamPdf({
         objects: ONE_PAGE,
         dictionary: '/Size 71000000 /Filter /FlateDecode',
@@ -144,19 +144,19 @@ function zipBombs(): Bomb[] {
       makeDocx({ extra: times(200, (at) => ({ name: `word/media/${at}.bin`, deflated: zeros })) }),
     ],
     [
-      'a part that says it is small',
+      'a part that declares a false size',
       makeDocx({ extra: [{ name: 'word/media/a.bin', deflated: { ...zeros, size: 10 } }] }),
     ],
     ['zips 12 deep', makeDocx({ extra: [{ name: 'word/embeddings/a.zip', data: inner }] })],
     ['100,000 parts', makeDocx({ extra: times(100_000, (at) => part(`a/${at}`, '')) })],
-    ['paragraphs', makeDocx({ body: '<w:p><w:r><w:t>x</w:t></w:r></w:p>'.repeat(200_000) })],
+    ['200,000 paragraphs', makeDocx({ body: '<w:p><w:r><w:t>x</w:t></w:r></w:p>'.repeat(200_000) })],
     [
       'tables 2,000 deep',
       makeDocx({ body: nested('<w:tbl><w:tr><w:tc>', '<w:p/>', '<w:p/></w:tc></w:tr></w:tbl>', 2000) }),
     ],
     ['elements 200,000 deep', makeDocx({ body: nested('<w:p>', '', '</w:p>', 200_000) })],
     [
-      'entities',
+      'nested entities',
       zipOf([
         part('mimetype', 'application/vnd.oasis.opendocument.text'),
         part('content.xml', `<!DOCTYPE a [<!ENTITY e0 "lol">${entities}]><a>&e12;</a>`),
@@ -172,9 +172,9 @@ function zipBombs(): Bomb[] {
         },
       ]),
     ],
-    ['RTF groups', Buffer.from(`{\\rtf1 ${'{'.repeat(1_000_000)}`)],
+    ['1,000,000 nested RTF groups', Buffer.from(`{\\rtf1 ${'{'.repeat(1_000_000)}`)],
     [
-      'an RTF picture',
+      'an RTF image with a large declared size',
       Buffer.from(`{\\rtf1 {\\pict\\pngblip\\picw99999\\pich99999 ${'89504e47'.repeat(100_000)}}}`),
     ],
   ];
@@ -182,7 +182,7 @@ function zipBombs(): Bomb[] {
 
 const SFNT = Buffer.from('0001000000040080000300104f532f32', 'hex');
 
-/** A page that uses a font which is not one, or one of many megabytes. */
+/** Returns a page that uses the given font. */
 const fontPage = (font: Buffer): Buffer =>
   Buffer.from(
     `<!doctype html><style>@font-face{font-family:x;src:url(data:font/ttf;base64,${font.toString('base64')})}p{font:40px x}</style><p>Text`,
@@ -199,37 +199,37 @@ function pageBombs(): Bomb[] {
   woff.writeUInt32BE(0xffffffff, 56);
   return [
     ['elements 1,000,000 deep', Buffer.from('<b>'.repeat(1_000_000))],
-    ['divisions 400,000 deep', Buffer.from('<div>'.repeat(400_000))],
+    ['div elements 400,000 deep', Buffer.from('<div>'.repeat(400_000))],
     ['700,000 elements', Buffer.from('<p>x'.repeat(700_000))],
-    ['links', Buffer.from('<a href=/x>y</a>'.repeat(300_000))],
+    ['300,000 links', Buffer.from('<a href=/x>y</a>'.repeat(300_000))],
     ['300,000 attributes', Buffer.from(`<p ${times(300_000, (at) => `a${at}=1`).join(' ')}>`)],
-    ['tables within tables', Buffer.from('<table><tr><td>'.repeat(200_000))],
+    ['tables 200,000 deep', Buffer.from('<table><tr><td>'.repeat(200_000))],
     [
-      'formatting that is opened again',
+      'formatting elements that are reopened in each paragraph',
       Buffer.from(`${times(5000, (at) => `<font size=${at}>`).join('')}${'<p>x'.repeat(5000)}`),
     ],
     ['one attribute of 5 MB', Buffer.from(`<meta name=description content="${'&amp;'.repeat(900_000)}">`)],
     [
-      'styles',
+      '200,000 style rules',
       Buffer.from(
         `<style>${'.a .b{display:none}'.repeat(200_000)}</style>${'<p class=a><b class=b>x'.repeat(20_000)}`,
       ),
     ],
     [
-      'selectors',
+      'nested selectors',
       Buffer.from(`<style>${':not('.repeat(100_000)}a${')'.repeat(100_000)}{display:none}</style><p>x`),
     ],
-    ['SVG and MathML', Buffer.from('<svg><foreignObject><math><mtext>'.repeat(100_000))],
-    ['templates', Buffer.from('<template>'.repeat(400_000))],
+    ['nested SVG and MathML', Buffer.from('<svg><foreignObject><math><mtext>'.repeat(100_000))],
+    ['nested templates', Buffer.from('<template>'.repeat(400_000))],
     ['bytes above 127', Buffer.alloc(5_000_000, 0xff)],
     ['null characters', Buffer.concat([Buffer.from('<!doctype html><p>'), Buffer.alloc(4_000_000)])],
-    ['a font that is cut off', fontPage(SFNT)],
-    ['a font of 3 MB of nothing', fontPage(Buffer.concat([SFNT, Buffer.alloc(3_000_000)]))],
-    ['a WOFF that unpacks to 4 GB', fontPage(woff)],
+    ['a truncated font', fontPage(SFNT)],
+    ['a font with 3 MB of zeros', fontPage(Buffer.concat([SFNT, Buffer.alloc(3_000_000)]))],
+    ['a WOFF font that decompresses to 4 GB', fontPage(woff)],
   ];
 }
 
-/** Every bomb once. */
+/** Returns every document and page bomb. */
 export function documentBombs(): HostileFile[] {
   const as = (kind: HostileFile['kind'], format: string, bombs: readonly Bomb[]): HostileFile[] =>
     bombs.map(([name, bytes]) => ({ name: `${format}, ${name}`, kind, bytes }));
@@ -252,7 +252,7 @@ const PAGES = [
   '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><base href="//a"/></head><body><![CDATA[b]]><template><p>c</p></template></body></html>',
 ];
 
-/** Small sound files of each kind, to be changed. */
+/** Returns small valid files of each kind as seeds for mutation. */
 export const documentSeeds = (): Record<'pdf' | 'document' | 'page', Buffer[]> => ({
   pdf: [...vectors('pdf', /\.pdf$/), makePdf({ objects: ONE_PAGE })],
   document: [

@@ -1,22 +1,25 @@
 import type { Random } from '../random.ts';
 
-/** A file for the tools that read files of its kind. */
+/** A malformed or expensive file for the tools that read files of its kind. */
 export interface HostileFile {
   name: string;
-  kind: 'picture' | 'pdf' | 'document' | 'page';
+  kind: 'image' | 'pdf' | 'document' | 'page';
   bytes: Buffer;
-  /** Of pages. */
+  /** Content-Type with which a page is served. */
   contentType?: string;
 }
 
-/** Values that decoders stumble over: sizes, counts and signs at their edges. */
+/** Boundary values of sizes, counts and signs, at which decoders often fail. */
 const EDGES = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff];
 
-/** One to eight changes of the kinds that fuzzers make (AFL's havoc): bits, edge values, blocks moved, doubled, cut out, cut off. */
+/**
+ * Applies one to eight random mutations, like the havoc stage of AFL: flipped bits, boundary values, random bytes,
+ * duplicated or removed blocks, and truncation.
+ */
 export function mutate(bytes: Buffer, random: Random): Buffer {
   let changed = Buffer.from(bytes);
   for (let changes = random.integer(1, 8); changes > 0 && changed.length > 16; changes--) {
-    // Headers decide what a decoder allocates, so every second change is near the start.
+    // Headers determine what a decoder allocates, so half of the mutations are near the start.
     const last = changed.length - 5;
     const at = random.integer(0, random.integer(0, 1) === 0 ? Math.min(last, 256) : last);
     const length = random.integer(1, Math.min(4096, changed.length - at));

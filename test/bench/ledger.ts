@@ -5,16 +5,16 @@ import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
 import { measure } from './measure.ts';
 
-const AT_ONCE = 32;
+const CONCURRENCY = 32;
 
-export interface MoneyRow {
+export interface LedgerRow {
   accounts: number;
-  /** Reserve + settle. */
+  /** Pairs of reserve and settle. */
   pairsPerSecond: number;
 }
 
-/** Pairs of reserve and settle a second, 32 at once, without HTTP and Temporal; the rows of the calls are made before. */
-export async function benchMoney(mongodbUri: string, accounts: number, pairs: number): Promise<MoneyRow> {
+/** Measures concurrent pairs of reserve and settle without HTTP and Temporal. The documents of the calls exist before. */
+export async function benchLedger(mongodbUri: string, accounts: number, pairs: number): Promise<LedgerRow> {
   await using open = new AsyncDisposableStack();
   const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
   const ledger = open.adopt(
@@ -28,7 +28,7 @@ export async function benchMoney(mongodbUri: string, accounts: number, pairs: nu
       (await createAccounts(store).create({ email: `${randomUUID()}@example.com`, credits: 1_000_000 }))._id,
     );
   const rows: { callId: string; accountId: string }[] = [];
-  await measure(pairs, AT_ONCE, async (i) => {
+  await measure(pairs, CONCURRENCY, async (i) => {
     const accountId = ids[i % ids.length] ?? '';
     const { call } = await calls.claim({
       _id: randomUUID(),
@@ -42,7 +42,7 @@ export async function benchMoney(mongodbUri: string, accounts: number, pairs: nu
     });
     rows.push({ callId: call._id, accountId });
   });
-  const { perSecond } = await measure(pairs, AT_ONCE, async (index) => {
+  const { perSecond } = await measure(pairs, CONCURRENCY, async (index) => {
     const row = rows[index];
     if (row === undefined) throw new RangeError('no such call');
     const held = await ledger.reserve({ ...row, tool: 'hash-text', pool: 'cpu', price: 1, maxRunning: null });

@@ -5,7 +5,7 @@ import type { HostileFile } from './file.ts';
 
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** PNG, Third Edition, 5.3. */
+/** A PNG chunk: PNG (Third Edition), 5.3. */
 function chunk(type: string, data: Buffer): Buffer {
   const bytes = Buffer.alloc(12 + data.length);
   bytes.writeUInt32BE(data.length, 0);
@@ -15,7 +15,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return bytes;
 }
 
-/** A black PNG; samples of `bits`, of a colour type, with more chunks before and after its pixels. */
+/** A black PNG with the given bit depth and colour type, and with more chunks before and after its image data. */
 function png({
   width = 10,
   height = 10,
@@ -59,8 +59,8 @@ const words = (...values: number[]): Buffer => {
 const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-/** 20 texts of 50 MB each in a PNG of 1 MB. */
-export function manyTexts(): Buffer {
+/** A PNG of 1 MB with 20 compressed texts of 50 MB each. */
+export function pngWithTexts(): Buffer {
   const text = deflateSync(Buffer.alloc(50_000_000, 97), { level: 9 });
   return png({
     before: times(20, (at) => chunk('zTXt', Buffer.concat([Buffer.from(`k${at}\0\0`, 'latin1'), text]))),
@@ -74,7 +74,7 @@ function pngBombs(): [name: string, bytes: Buffer][] {
   const frame = (sequence: number) =>
     chunk('fcTL', Buffer.concat([words(sequence, 30_000, 30_000, 0, 0), Buffer.from('000100640000', 'hex')]));
   return [
-    ['zTXt', manyTexts()],
+    ['zTXt', pngWithTexts()],
     ['iTXt', png({ before: times(20, () => chunk('iTXt', Buffer.concat([xmp, text]))) })],
     ['tEXt', png({ before: times(200_000, (at) => chunk('tEXt', Buffer.from(`k${at}\0v`))) })],
     ['iCCP of 200 MB', png({ before: [chunk('iCCP', profile)] })],
@@ -94,15 +94,15 @@ function pngBombs(): [name: string, bytes: Buffer][] {
       'APNG',
       png({ before: [chunk('acTL', words(1, 0)), frame(0)], after: times(2000, (at) => frame(at + 1)) }),
     ],
-    ['pixels that unpack to 1 GB', png({ width: 40, height: 40, data: zeros(1_000_000_000) })],
+    ['image data that decompresses to 1 GB', png({ width: 40, height: 40, data: zeros(1_000_000_000) })],
     ['40 megapixels of 16 bits', png({ width: 8000, height: 5000, bits: 16, type: 6 })],
     ['4 megapixels of 16 bits', png({ width: 2000, height: 2000, bits: 16, type: 6 })],
-    ['a side of two billion', png({ width: 0x7fffffff, height: 1, data: zeros(1000) })],
-    ['no pixels', png({ width: 6000, height: 6000, data: Buffer.alloc(0) })],
+    ['a width of two billion', png({ width: 0x7fffffff, height: 1, data: zeros(1000) })],
+    ['no image data', png({ width: 6000, height: 6000, data: Buffer.alloc(0) })],
   ];
 }
 
-/** An APP segment (ITU-T T.81, B.2.4.6) behind the start of a JPEG. */
+/** Inserts marker segments (ITU-T T.81, B.2.4.6) after the start of a JPEG. */
 function withSegments(jpeg: Buffer, segments: readonly { marker: number; data: Buffer }[]): Buffer {
   const parts = segments.map(({ marker, data }) => {
     const head = Buffer.from([0xff, marker, 0, 0]);
@@ -112,7 +112,7 @@ function withSegments(jpeg: Buffer, segments: readonly { marker: number; data: B
   return Buffer.concat([jpeg.subarray(0, 2), ...parts, jpeg.subarray(2)]);
 }
 
-/** The scans of a progressive JPEG over and over: each is a pass over the whole picture. */
+/** Repeats the scans of a progressive JPEG; each scan is a pass over the whole image. */
 function manyScans(jpeg: Buffer): Buffer {
   const first = jpeg.indexOf(Buffer.from([0xff, 0xda]));
   const scans = jpeg.subarray(first, jpeg.length - 2);
@@ -170,11 +170,11 @@ async function jpegBombs(): Promise<[name: string, bytes: Buffer][]> {
         times(300, () => ({ marker: 0xfe, data: Buffer.alloc(65_000, 97) })),
       ),
     ],
-    ['36 megapixels that are not there', large],
+    ['a declared size of 36 megapixels without the data', large],
   ];
 }
 
-/** RFC 9649: a chunk of RIFF. */
+/** A RIFF chunk: RFC 9649. */
 function riff(type: string, data: Buffer): Buffer {
   const head = Buffer.alloc(8);
   head.write(type, 'latin1');
@@ -187,7 +187,7 @@ async function webpBombs(): Promise<[name: string, bytes: Buffer][]> {
     sharp({ create: { width, height, channels: 4, background: { r: 9, g: 8, b: 7, alpha: 0.5 } } });
   const plain = await canvas(40, 40).webp({ lossless: true }).toBuffer();
   const large = await canvas(4000, 4000).webp({ lossless: true, effort: 0 }).toBuffer();
-  const picture = plain.subarray(plain.indexOf('VP8L'));
+  const image = plain.subarray(plain.indexOf('VP8L'));
   const extended = (flags: number, width: number, height: number, chunks: readonly Buffer[]) => {
     const head = Buffer.alloc(10);
     head.writeUInt8(flags, 0);
@@ -199,7 +199,7 @@ async function webpBombs(): Promise<[name: string, bytes: Buffer][]> {
     const head = Buffer.alloc(16);
     head.writeUIntLE(size - 1, 6, 3);
     head.writeUIntLE(size - 1, 9, 3);
-    return riff('ANMF', Buffer.concat([head, picture]));
+    return riff('ANMF', Buffer.concat([head, image]));
   };
   const loop = riff('ANIM', Buffer.alloc(6));
   return [
@@ -207,11 +207,11 @@ async function webpBombs(): Promise<[name: string, bytes: Buffer][]> {
     ['a canvas of 16,000 x 2,000', extended(0x02, 16_000, 2000, [loop, frame(40)])],
     ['10,000 frames', extended(0x02, 40, 40, [loop, ...times(10_000, () => frame(40))])],
     ['400 frames of a canvas of 300 x 300', extended(0x02, 300, 300, [loop, ...times(400, () => frame(40))])],
-    ['a profile', extended(0x20, 40, 40, [riff('ICCP', Buffer.alloc(9_000_000, 1)), picture])],
+    ['a profile', extended(0x20, 40, 40, [riff('ICCP', Buffer.alloc(9_000_000, 1)), image])],
     [
       'EXIF and XMP',
       extended(0x0c, 40, 40, [
-        picture,
+        image,
         riff('EXIF', Buffer.alloc(4_000_000, 0xff)),
         riff('XMP ', Buffer.from('<a>'.repeat(1_000_000))),
       ]),
@@ -235,11 +235,14 @@ function bmpBombs(): [name: string, bytes: Buffer][] {
     return Buffer.concat([head, data]);
   };
   return [
-    ['pixels that are not there', bmp(1000, 1000, 24, 0, Buffer.alloc(0))],
-    ['runs', bmp(1000, 1000, 8, 1, Buffer.alloc(1_000_000, 0xff))],
-    ['jumps', bmp(1000, 1000, 8, 1, Buffer.alloc(1_000_000, Buffer.from([0, 2, 255, 255])))],
-    ['a height below zero', bmp(1000, -0x7fffffff, 1, 0, Buffer.alloc(100))],
-    ['a palette of four billion', bmp(10, 10, 8, 0, Buffer.alloc(2000))],
+    ['missing pixels', bmp(1000, 1000, 24, 0, Buffer.alloc(0))],
+    ['run-length data', bmp(1000, 1000, 8, 1, Buffer.alloc(1_000_000, 0xff))],
+    [
+      'delta escapes in run-length data',
+      bmp(1000, 1000, 8, 1, Buffer.alloc(1_000_000, Buffer.from([0, 2, 255, 255]))),
+    ],
+    ['a negative height', bmp(1000, -0x7fffffff, 1, 0, Buffer.alloc(100))],
+    ['a palette of 16 million colours', bmp(10, 10, 8, 0, Buffer.alloc(2000))],
     ['masks', bmp(100, 100, 32, 3, Buffer.alloc(40_000))],
   ];
 }
@@ -255,8 +258,8 @@ function gifBombs(): [name: string, bytes: Buffer][] {
   ];
 }
 
-/** Every bomb once. */
-export async function pictureBombs(): Promise<HostileFile[]> {
+/** Returns every image bomb. */
+export async function imageBombs(): Promise<HostileFile[]> {
   const groups = {
     PNG: pngBombs(),
     JPEG: await jpegBombs(),
@@ -265,7 +268,7 @@ export async function pictureBombs(): Promise<HostileFile[]> {
     GIF: gifBombs(),
   };
   return Object.entries(groups).flatMap(([format, bombs]) =>
-    bombs.map(([name, bytes]): HostileFile => ({ name: `${format}, ${name}`, kind: 'picture', bytes })),
+    bombs.map(([name, bytes]): HostileFile => ({ name: `${format}, ${name}`, kind: 'image', bytes })),
   );
 }
 
@@ -276,8 +279,8 @@ const readAll = (name: string, pattern: RegExp): Buffer[] =>
     .sort()
     .map((file) => readFileSync(new URL(file, folder(name))));
 
-/** Small sound pictures of every kind, to be changed. */
-export async function pictureSeeds(): Promise<Buffer[]> {
+/** Returns small valid images of every format as seeds for mutation. */
+export async function imageSeeds(): Promise<Buffer[]> {
   const noise = Buffer.from(times(48 * 32 * 4, (at) => (at * 2_654_435_761) >>> 24));
   const canvas = (height = 32) =>
     sharp(noise, { raw: { width: 48, height: 32, channels: 4 } })

@@ -2,15 +2,15 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { processTree, readOrEmpty } from '../activities/browser/processes.ts';
 
 /** TCP_LISTEN of the kernel's include/net/tcp_states.h. */
-const LISTENS = '0A';
+const TCP_LISTEN = '0A';
 
-/** `inode -> port` of every socket that listens, as proc_pid_net(5) shows them. */
+/** Returns the port of every listening TCP socket by inode; see proc_pid_net(5). */
 function listeningSockets(): Map<string, number> {
   const rows = ['tcp', 'tcp6'].flatMap((table) => readOrEmpty(`/proc/net/${table}`).split('\n').slice(1));
   return new Map(
     rows.flatMap((row): [string, number][] => {
       const [, local = '', , state, , , , , , inode = ''] = row.trim().split(/\s+/);
-      return state === LISTENS ? [[inode, Number.parseInt(local.split(':')[1] ?? '', 16)]] : [];
+      return state === TCP_LISTEN ? [[inode, Number.parseInt(local.split(':')[1] ?? '', 16)]] : [];
     }),
   );
 }
@@ -20,11 +20,11 @@ function openFiles(pid: number): string[] {
   try {
     return readdirSync(folder).map((fd) => readlinkSync(`${folder}/${fd}`));
   } catch {
-    return []; // It has ended, or closed one of them, meanwhile.
+    return []; // The process has ended, or has closed a file since readdir.
   }
 }
 
-/** TCP ports that a process and those under it listen on now; none where there is no /proc to ask. */
+/** Returns the TCP ports on which a process and its descendants listen; empty on systems without /proc. */
 export function listeningPorts(pid: number): number[] {
   const sockets = listeningSockets();
   const ports = processTree(pid)

@@ -1,6 +1,6 @@
 /**
- * A process of its own, in a folder that holds these packages: takes a picture with the one that a message names, in a
- * browser that is warm, and answers how many bytes it has.
+ * Runs as a separate process in a folder with these packages installed. Takes a screenshot with the library that a message
+ * names, in a warm browser, and replies with its size in bytes.
  */
 import createBrowserless from 'browserless';
 import captureWebsite from 'capture-website';
@@ -11,12 +11,12 @@ const viewport = { width: 1440, height: 900 };
 const warm = await puppeteer.launch({ executablePath, args: ['--no-sandbox'] });
 const browserless = createBrowserless({ executablePath, puppeteer });
 
-const PEERS = {
+const COMPETITORS = {
   'capture-website': (url) =>
     captureWebsite.buffer(url, {
       ...viewport,
       scaleFactor: 1,
-      // Its lists are on the Internet.
+      // Its filter lists would be downloaded from the Internet.
       blockAds: false,
       _browser: warm,
       _keepAlive: true,
@@ -31,9 +31,9 @@ const PEERS = {
   },
 };
 
-process.on('message', async ({ id, peer, url }) => {
+process.on('message', async ({ id, competitor, url }) => {
   try {
-    process.send({ id, bytes: (await PEERS[peer](url)).length });
+    process.send({ id, bytes: (await COMPETITORS[competitor](url)).length });
   } catch (error) {
     process.send({ id, error: String(error) });
   }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestAccount } from '../helpers/account.ts';
 
-/** Callers with a key try again for so long. */
-const PATIENCE_MS = 90_000;
+/** Milliseconds for which `callUntilResult` retries. */
+const RETRY_MS = 90_000;
 const PAUSE_MS = 250;
-/** No call takes longer; a connection that says nothing for more is dead. */
+/** Longer than any call takes; a connection without a response for this long counts as broken. */
 const CALL_MS = 110_000;
 
-/** One call; null when the connection broke. */
+/** Makes one call of hash-text; null when the connection broke. */
 export async function callOnce(
   account: Pick<TestAccount, 'call'>,
   text: string,
@@ -17,22 +17,22 @@ export async function callOnce(
   try {
     return await account.call('hash-text', { text }, headers);
   } catch {
-    return null; // the API was killed, or is not there yet
+    return null; // the API was killed or has not restarted yet
   }
 }
 
 /**
- * As a careful client does it: the same key until there is a result.
+ * Retries a call with the same idempotency key until it succeeds, as a robust client does.
  *
- * @returns the body; null when patience ran out
- * @throws what is neither a result nor a fault of the service
+ * @returns the body; null when the call did not succeed within 90 s
+ * @throws on a 4xx response
  */
-export async function insist(
+export async function callUntilResult(
   account: Pick<TestAccount, 'call'>,
   text: string,
   idempotencyKey: string,
 ): Promise<string | null> {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(PAUSE_MS)) {
+  for (const end = Date.now() + RETRY_MS; Date.now() < end; await sleep(PAUSE_MS)) {
     const response = await Promise.race([
       callOnce(account, text, idempotencyKey),
       sleep(CALL_MS, null, { ref: false }),

@@ -8,32 +8,32 @@ import { promisify } from 'node:util';
 import { SHELL } from '../helpers/browser.ts';
 import { isRecord } from '../helpers/json.ts';
 
-/** What others take pictures with. Too much to be anybody's dependency for the sake of a comparison. */
+/** Other screenshot libraries. Not dependencies of the project, because they are large and used only here. */
 const PACKAGES = ['capture-website@5.1.0', 'browserless@10.12.13', 'puppeteer@24.43.1'];
-export type Peer = 'capture-website' | 'browserless';
+export type Competitor = 'capture-website' | 'browserless';
 
 const INSTALL_MS = 300_000;
 const START_MS = 60_000;
 const SHOT_MS = 60_000;
 
-/** Their process, with the same Chromium as ours. */
-export interface Peers extends AsyncDisposable {
-  /** Takes a picture of a page at 1440 x 900. @throws when it fails */
-  shoot(peer: Peer, url: string): Promise<void>;
+/** A process with the other libraries, which use the same Chromium as the service. */
+export interface Competitors extends AsyncDisposable {
+  /** Takes a screenshot of a page at 1440 x 900. @throws when it fails */
+  shoot(competitor: Competitor, url: string): Promise<void>;
 }
 
-/** Installs them from the registry into a folder that goes with them. */
-export async function startPeers(): Promise<Peers> {
+/** Installs the libraries from npm into a temporary folder and starts their process. */
+export async function startCompetitors(): Promise<Competitors> {
   await using open = new AsyncDisposableStack();
-  const folder = open.adopt(await mkdtemp(join(tmpdir(), 'bench-peers-')), (it) =>
+  const folder = open.adopt(await mkdtemp(join(tmpdir(), 'bench-competitors-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
   );
   await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-  // Without scripts, for puppeteer's own would fetch a browser.
+  // Without install scripts, because puppeteer's script would download a browser.
   const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...PACKAGES];
   await promisify(execFile)('npm', install, { cwd: folder, timeout: INSTALL_MS });
-  const script = join(folder, 'peers.mjs');
-  await copyFile(fileURLToPath(new URL('./peers.mjs', import.meta.url)), script);
+  const script = join(folder, 'competitors.mjs');
+  await copyFile(fileURLToPath(new URL('./competitors.mjs', import.meta.url)), script);
 
   const child = fork(script, [SHELL], { execArgv: [] });
   open.defer(async () => {
@@ -47,17 +47,20 @@ export async function startPeers(): Promise<Peers> {
     if (!isRecord(message)) return;
     const shot = waiting.get(Number(message.id));
     if (Number(message.bytes) > 0) shot?.resolve();
-    else shot?.reject(new Error(`no picture: ${message.error}`));
+    else shot?.reject(new Error(`no screenshot: ${message.error}`));
   });
   let next = 0;
   const running = open.move();
   return {
-    async shoot(peer, url) {
+    async shoot(competitor, url) {
       const id = next++;
       const shot = Promise.withResolvers<void>();
       waiting.set(id, shot);
-      const late = setTimeout(() => shot.reject(new Error(`${peer} takes no picture`)), SHOT_MS);
-      child.send({ id, peer, url });
+      const late = setTimeout(
+        () => shot.reject(new Error(`${competitor} did not take a screenshot in time`)),
+        SHOT_MS,
+      );
+      child.send({ id, competitor, url });
       try {
         await shot.promise;
       } finally {
