@@ -41,8 +41,8 @@ import { createPublicServer } from './http/publicServer.ts';
 import { createMailer } from './mail/mailer.ts';
 import { createMails } from './mail/messages.ts';
 import { startNotices } from './mail/notices.ts';
-import { createWebhookWorkflow } from './webhooks/endpointWorkflow.ts';
-import { createHandOver } from './webhooks/startDispatch.ts';
+import { createEndpointWorkflow } from './webhooks/endpointWorkflow.ts';
+import { createDispatchEvents } from './webhooks/startDispatch.ts';
 import { createWebhooks } from './webhooks/webhookService.ts';
 
 /** Resolves when somebody wants the process to end: a signal, or the parent that is gone. */
@@ -86,7 +86,9 @@ async function main(): Promise<void> {
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   const accounts = createAccounts(store);
-  const handOver = createHandOver(client, (error) => log.warn({ err: error }, 'events wait for the sweeper'));
+  const dispatchEvents = createDispatchEvents(client, (error) =>
+    log.warn({ err: error }, 'events wait for the sweeper'),
+  );
   const lists = createLists(store);
   // Also filled in below.
   let publicUrl = env.PUBLIC_URL ?? '';
@@ -105,12 +107,12 @@ async function main(): Promise<void> {
     lists,
     payments: createPayments(store, accounts),
     stripe: await openStripe(env, log),
-    handOver,
+    dispatchEvents,
     webhooks: createWebhooks({
       endpoints: createWebhookEndpoints(store, keyring),
       attempts: createDeliveryAttempts(store),
       lists,
-      workflow: createWebhookWorkflow(client),
+      workflow: createEndpointWorkflow(client),
       egress: createGuard({
         resolver,
         allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
@@ -131,7 +133,7 @@ async function main(): Promise<void> {
       calls: createCalls(store),
       ledger,
       results: createResults(store, keyring),
-      handOver,
+      dispatchEvents,
       answers,
       owed: createUndelivered({ store, ledger, accounts }),
       vault,

@@ -1,6 +1,6 @@
 import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
+import { newDelivery } from './dispatchEvents.ts';
 import { newEvent } from './events.ts';
-import { newDelivery } from './handOver.ts';
 import { insertAllOnce, type Store } from './mongo.ts';
 import type { DeliveryDoc, DeliveryState, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
@@ -25,7 +25,7 @@ export interface KeptHealth {
 }
 
 /** One exchange between an endpoint's workflow and the books. */
-export interface Turn {
+export interface SyncRequest {
   endpointId: string;
   /** The workflow's time, epoch milliseconds. */
   now: number;
@@ -46,7 +46,7 @@ export interface DueDelivery {
   tries: number;
 }
 
-export interface TurnAnswer {
+export interface SyncResult {
   /** Owner of the endpoint; answers in older workflow histories do not have it. */
   accountId?: string | undefined;
   turn: number;
@@ -110,7 +110,7 @@ async function writeOutcomes({ deliveries }: Store, outcomes: readonly Outcome[]
  * Writes what the workflow decided, and answers what is to be done next. May be repeated: whatever was written by a later
  * turn stays. Null when the endpoint is gone; what was still to be delivered to it has failed then.
  */
-export async function takeTurn(store: Store, turn: Turn): Promise<TurnAnswer | null> {
+export async function syncEndpoint(store: Store, turn: SyncRequest): Promise<SyncResult | null> {
   const { endpointId, health, running, take } = turn;
   const { deliveries, webhookEndpoints } = store;
   await writeOutcomes(store, turn.outcomes);

@@ -17,6 +17,7 @@ import { POOLS, type Pool } from '../schemas/tool.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Sweep } from '../store/sweeper.ts';
+import { TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
 /** Every kind of worker process: the orchestrator of workflows and money, webhook deliveries, and the pools of tools. */
@@ -61,7 +62,7 @@ export async function toolWorker(
 ): Promise<PoolOptions> {
   const tools = [...registry.values()].filter((tool) => tool.pool === pool);
   return {
-    taskQueue: `tools-${pool}`,
+    taskQueue: toolQueue(pool),
     activities: await createToolActivities(tools, services),
     maxConcurrentActivityTaskExecutions: SLOTS[pool],
     shutdownGraceTime: SHUTDOWN_GRACE,
@@ -82,7 +83,7 @@ export async function orchestratorWorker(
 ): Promise<PoolOptions> {
   const channel = createChannel(client, postsToLocalhost(env));
   return {
-    taskQueue: 'orchestrator',
+    taskQueue: TASK_QUEUES.orchestrator,
     workflowBundle: await loadWorkflowBundle(onError),
     activities: {
       ...createLedgerActivities(ledger),
@@ -98,7 +99,7 @@ export async function orchestratorWorker(
 
 /** The worker that posts to webhook endpoints. */
 export const deliveryWorker = (services: DeliveryServices): PoolOptions => ({
-  taskQueue: 'delivery',
+  taskQueue: TASK_QUEUES.delivery,
   activities: createDeliveryActivities(services),
   maxConcurrentActivityTaskExecutions: DELIVERY_SLOTS,
   // An attempt takes 10 s at most.
@@ -111,7 +112,12 @@ async function ensureSchedule(client: Client, name: keyof typeof EVERY): Promise
       scheduleId: name,
       spec: { intervals: [{ every: EVERY[name] }] },
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '10s' },
-      action: { type: 'startWorkflow', workflowType: name, taskQueue: 'orchestrator', workflowId: name },
+      action: {
+        type: 'startWorkflow',
+        workflowType: WORKFLOWS[name],
+        taskQueue: TASK_QUEUES.orchestrator,
+        workflowId: name,
+      },
     });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;

@@ -12,7 +12,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ReserveResult } from '../store/ledger.ts';
-import { handOver } from './handOver.ts';
+import { toolQueue, workflowIds } from './contract.ts';
+import { dispatchEvents } from './dispatchEvents.ts';
 import type {
   CallFailure,
   CallRequest,
@@ -147,7 +148,7 @@ async function runTool(
   priority: ToolPriority,
 ): Promise<ToolResult> {
   const tool = proxyActivities<ToolActivities>({
-    taskQueue: `tools-${policy.pool}`,
+    taskQueue: toolQueue(policy.pool),
     scheduleToStartTimeout: policy.queueMs,
     startToCloseTimeout: policy.attemptMs + ATTEMPT_GRACE_MS,
     scheduleToCloseTimeout: leftMs,
@@ -168,11 +169,11 @@ async function runTool(
  * Has the events of the settlement handed over by a workflow of its own. The answer waits until the server has made that
  * workflow, some milliseconds (it makes none for a parent that has ended), and not for what it does.
  */
-async function bringOnTheirWay(callId: string, accountId: string): Promise<void> {
+async function startDispatch(callId: string, accountId: string): Promise<void> {
   try {
     await CancellationScope.nonCancellable(() =>
-      startChild(handOver, {
-        workflowId: `hand-over-${callId}`,
+      startChild(dispatchEvents, {
+        workflowId: workflowIds.dispatchForCall(callId),
         args: [accountId],
         parentClosePolicy: 'ABANDON',
       }),
@@ -229,7 +230,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
     settle({ callId, accountId, wanted: 'charged', nonce }),
   );
   log.info('call ended', { requestId, state: settled.state, code: null });
-  if (settled.fired) await bringOnTheirWay(callId, accountId);
+  if (settled.fired) await startDispatch(callId, accountId);
   if (settled.state !== 'charged') {
     const { available } = settled;
     throw asFailure(refusal('deadline_exceeded', 'The call was given up before it was done.', { available }));

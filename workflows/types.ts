@@ -1,5 +1,5 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
-import type { Resend, Turn, TurnAnswer } from '../store/deliveries.ts';
+import type { Resend, SyncRequest, SyncResult } from '../store/deliveries.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger.ts';
 import type { ResultReference } from '../store/results.ts';
 import type { Sweep } from '../store/sweeper.ts';
@@ -90,12 +90,12 @@ export interface DeliveryActivities {
 
 export interface EndpointActivities {
   /** Null: the endpoint is gone. The schedule is the waits between attempts, in milliseconds. */
-  takeTurn(turn: Turn): Promise<(TurnAnswer & { scheduleMs: number[] }) | null>;
+  syncEndpoint(turn: SyncRequest): Promise<(SyncResult & { scheduleMs: number[] }) | null>;
   resend(endpointId: string, wanted: Resend): Promise<number>;
   /** The id of the delivery; null: the endpoint is gone. */
   prepareTest(endpointId: string, testId: string): Promise<string | null>;
   /** Makes the deliveries of an account's new events, and wakes the workflows of their endpoints. */
-  handOver(accountId: string): Promise<void>;
+  dispatchEvents(accountId: string): Promise<void>;
 }
 
 export interface MaintenanceActivities {

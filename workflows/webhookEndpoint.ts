@@ -4,15 +4,14 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
-  defineSignal,
-  defineUpdate,
   log,
   proxyActivities,
   proxyLocalActivities,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DueDelivery, Outcome, Resend } from '../store/deliveries.ts';
+import type { DueDelivery, Outcome } from '../store/deliveries.ts';
+import { disable, enable, resend, TASK_QUEUES, test, wake } from './contract.ts';
 import type { DeliveryActivities, DeliveryResult, EndpointActivities } from './types.ts';
 import {
   afterAttempt,
@@ -26,20 +25,17 @@ import {
   type Standing,
 } from './webhookState.ts';
 
-export const wake = defineSignal('wake');
-export const disable = defineSignal('disable');
-export const enable = defineUpdate('enable');
-export const resend = defineUpdate<number, [Resend]>('resend');
-/** Answers the id of the attempt. Refused when it could begin only after `beginUntil`, in epoch milliseconds. */
-export const test = defineUpdate<string, [testId: string, beginUntil?: number]>('test');
-
 const books = proxyLocalActivities<EndpointActivities>({
   // Resending may have many rows to write.
   startToCloseTimeout: '2m',
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });
 /** 10 s for the receiver, and something for the books. */
-const ATTEMPT = { taskQueue: 'delivery', startToCloseTimeout: '30s', heartbeatTimeout: '8s' } as const;
+const ATTEMPT = {
+  taskQueue: TASK_QUEUES.delivery,
+  startToCloseTimeout: '30s',
+  heartbeatTimeout: '8s',
+} as const;
 /** A worker that dies, or cannot reach MongoDB, is no fault of the receiver: its attempt is made again. */
 const ATTEMPT_RETRY = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '10s' } as const;
 /** The caller of a test waits for its one attempt. */
@@ -191,7 +187,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     const news = known && health !== written ? { ...health } : null;
     written = health;
     woken = false;
-    const answer = await books.takeTurn({
+    const answer = await books.syncEndpoint({
       endpointId,
       now: Date.now(),
       turn: news === null ? turns : ++turns,

@@ -1,7 +1,7 @@
 import { heartbeat } from '@temporalio/activity';
 import { createAccounts } from '../../store/accounts.ts';
 import { grantAllowances, monthOf } from '../../store/allowance.ts';
-import { type Channel, handOver } from '../../store/handOver.ts';
+import { type Channel, dispatchEvents } from '../../store/dispatchEvents.ts';
 import type { Store } from '../../store/mongo.ts';
 import type { AllowanceActivities } from '../../workflows/types.ts';
 
@@ -9,7 +9,7 @@ export const createAllowanceActivities = (store: Store, channel: Channel): Allow
   async grantAllowances() {
     let granted = 0;
     for await (const accountId of grantAllowances(store, createAccounts(store), monthOf(new Date()))) {
-      await handOver(store, accountId, channel);
+      await dispatchEvents(store, accountId, channel);
       granted++;
       heartbeat(granted);
     }

@@ -1,13 +1,13 @@
 import { heartbeat, log } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { createAccounts } from '../../store/accounts.ts';
-import { type Channel, findLeftovers, handOver } from '../../store/handOver.ts';
+import { type Channel, dispatchEvents, findLeftovers } from '../../store/dispatchEvents.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Store } from '../../store/mongo.ts';
 import { type Sweep, sweep } from '../../store/sweeper.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
+import { workflowIds } from '../../workflows/contract.ts';
 import type { MaintenanceActivities } from '../../workflows/types.ts';
-import { workflowIdOf } from '../webhooks/endpointActivities.ts';
 
 /** True when Temporal says that the workflow is closed or that there is none; an error is no answer. */
 async function isOver(client: Client, workflowId: string): Promise<boolean> {
@@ -24,7 +24,7 @@ async function isOver(client: Client, workflowId: string): Promise<boolean> {
 /** Asks for the cancellation of a call, as when its caller hangs up. */
 async function cancelCall(client: Client, callId: string): Promise<void> {
   try {
-    await client.workflow.getHandle(callId).cancel();
+    await client.workflow.getHandle(workflowIds.call(callId)).cancel();
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
@@ -38,7 +38,7 @@ export const createMaintenanceActivities = (
   onSweep: (sweep: Sweep) => void,
 ): MaintenanceActivities => ({
   async sweepLedger() {
-    const swept = await sweep(store, ledger, (callId) => isOver(client, callId));
+    const swept = await sweep(store, ledger, (callId) => isOver(client, workflowIds.call(callId)));
     onSweep(swept);
     return swept;
   },
@@ -47,11 +47,11 @@ export const createMaintenanceActivities = (
     const { accounts, endpoints } = await findLeftovers(store);
     for (const accountId of accounts) {
       heartbeat();
-      await handOver(store, accountId, channel);
+      await dispatchEvents(store, accountId, channel);
     }
     // Skips endpoints whose workflow is still running.
     for (const endpointId of endpoints)
-      if (await isOver(client, workflowIdOf(endpointId))) await channel.wake(endpointId);
+      if (await isOver(client, workflowIds.webhookEndpoint(endpointId))) await channel.wake(endpointId);
   },
 
   async sweepAnswers() {

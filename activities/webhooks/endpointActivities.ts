@@ -1,22 +1,18 @@
 import type { Client } from '@temporalio/client';
-import { prepareTest, resend, takeTurn } from '../../store/deliveries.ts';
-import { type Channel, handOver } from '../../store/handOver.ts';
+import { prepareTest, resend, syncEndpoint } from '../../store/deliveries.ts';
+import { type Channel, dispatchEvents } from '../../store/dispatchEvents.ts';
 import type { Store } from '../../store/mongo.ts';
+import { WORKFLOWS, wake, webhookEndpointOptions } from '../../workflows/contract.ts';
 import type { EndpointActivities } from '../../workflows/types.ts';
-
-export const workflowIdOf = (endpointId: string): string => `webhook-${endpointId}`;
+import type { webhookEndpoint } from '../../workflows/webhookEndpoint.ts';
 
 /** By signals, which start a workflow where none runs. */
 export const createChannel = (client: Client, localhost: boolean): Channel => ({
   localhost,
   async wake(endpointId) {
-    await client.workflow.signalWithStart('webhookEndpoint', {
-      workflowId: workflowIdOf(endpointId),
-      taskQueue: 'orchestrator',
-      args: [endpointId],
-      priority: { fairnessKey: endpointId },
-      signal: 'wake',
-      signalArgs: [],
+    await client.workflow.signalWithStart<typeof webhookEndpoint>(WORKFLOWS.webhookEndpoint, {
+      ...webhookEndpointOptions(endpointId),
+      signal: wake,
     });
   },
 });
@@ -27,11 +23,11 @@ export const createEndpointActivities = (
   channel: Channel,
   scheduleMs: readonly number[],
 ): EndpointActivities => ({
-  async takeTurn(turn) {
-    const answer = await takeTurn(store, turn);
+  async syncEndpoint(turn) {
+    const answer = await syncEndpoint(store, turn);
     return answer === null ? null : { ...answer, scheduleMs: [...scheduleMs] };
   },
   resend: (endpointId, wanted) => resend(store, endpointId, wanted),
   prepareTest: (endpointId, testId) => prepareTest(store, endpointId, testId),
-  handOver: (accountId) => handOver(store, accountId, channel),
+  dispatchEvents: (accountId) => dispatchEvents(store, accountId, channel),
 });

@@ -1,6 +1,6 @@
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import type { Accounts, Granted } from '../../store/accounts.ts';
-import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 
 /** Far above any sane account, far below where sums of doubles go wrong. */
 export const MAX_CREDITS = 1_000_000_000;
@@ -17,7 +17,7 @@ export interface Adjustment {
 
 /** @throws ServiceError invalid_input: no amount, no reason, a reference of another amount; not_found: no such account */
 export async function adjust(
-  { accounts, handOver }: { accounts: Accounts; handOver: HandOver },
+  { accounts, dispatchEvents }: { accounts: Accounts; dispatchEvents: DispatchEvents },
   { accountId, amount, reason, reference }: Adjustment,
 ): Promise<Granted> {
   const faults: Fault[] = [];
@@ -32,6 +32,6 @@ export async function adjust(
   const granted = await accounts.grant({ accountId, type: 'adjustment', amount, reason, reference });
   if (granted.requested !== amount)
     throw invalidInput([{ pointer: '/reference', message: 'was used for another amount' }]);
-  handOver(accountId);
+  dispatchEvents(accountId);
   return granted;
 }

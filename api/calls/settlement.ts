@@ -6,9 +6,9 @@ import type { CallDoc } from '../../store/mongo.ts';
 import type { PendingAnswers } from '../../store/pendingAnswers.ts';
 import type { Results } from '../../store/results.ts';
 import type { Undelivered } from '../../store/undelivered.ts';
-import { persistInStore } from '../../workers/platform/retryUntilAborted.ts';
+import { retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
-import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { Outcome } from './callRunner.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
 
@@ -52,7 +52,7 @@ interface Dependencies {
   results: Pick<Results, 'read'>;
   answers: Pick<PendingAnswers, 'assertOwed' | 'undelivered'>;
   owed: Pick<Undelivered, 'settle'>;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   log: Logger;
 }
 
@@ -62,13 +62,13 @@ export const isRepeatable = ({ idempotency }: CallDoc): boolean => idempotency?.
 const timeLeft = ({ until }: Waiting): AbortSignal => AbortSignal.timeout(Math.max(0, until - Date.now()));
 
 export function createSettling(deps: Dependencies): Settling {
-  const { workflow, ledger, results, answers, owed, handOver, log } = deps;
+  const { workflow, ledger, results, answers, owed, dispatchEvents, log } = deps;
 
   /** Not cut short by the caller's deadline. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
     await answers.undelivered(row, code);
     if (!(await owed.settle(row, code))) return;
-    handOver(row.accountId);
+    dispatchEvents(row.accountId);
     log.error({ callId: row._id, requestId: row.requestId }, 'charged call given back');
   }
 
@@ -89,7 +89,7 @@ export function createSettling(deps: Dependencies): Settling {
     const signal = timeLeft(waiting);
     const { stored } = result;
     return untilAborted(
-      persistInStore(() => results.read(row._id, stored), signal),
+      retryStoreUntilAborted(() => results.read(row._id, stored), signal),
       signal,
     );
   }
@@ -98,7 +98,7 @@ export function createSettling(deps: Dependencies): Settling {
     if (row.pendingAnswer === undefined) return;
     const signal = timeLeft(waiting);
     await untilAborted(
-      persistInStore(() => answers.assertOwed(row._id), signal),
+      retryStoreUntilAborted(() => answers.assertOwed(row._id), signal),
       signal,
     );
   }
@@ -135,7 +135,7 @@ export function createSettling(deps: Dependencies): Settling {
       let settled: Settled;
       try {
         settled = await untilAborted(
-          persistInStore(() => ledger.settle(refund), signal),
+          retryStoreUntilAborted(() => ledger.settle(refund), signal),
           signal,
         );
       } catch {

@@ -20,7 +20,7 @@ import type { ToolCalls } from '../calls/toolCalls.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
 import type { Mails } from '../mail/messages.ts';
-import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';
 import { callPages } from './controllers/callsController.ts';
 import { creditPages } from './controllers/creditsController.ts';
@@ -51,7 +51,7 @@ interface Dependencies {
   keys: Keys;
   webhooks: Webhooks;
   toolCalls: ToolCalls;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   /** Null where it is not set up. */
   stripe: StripeService | null;
   readiness: () => Promise<Readiness>;

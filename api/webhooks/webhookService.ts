@@ -17,7 +17,7 @@ import type { Lists } from '../../store/lists.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
 import type { WebhookEndpoints } from '../../store/webhookEndpoints.ts';
 import { attemptRow, webhookRow } from '../account/rows.ts';
-import type { WebhookWorkflow } from './endpointWorkflow.ts';
+import type { EndpointWorkflow } from './endpointWorkflow.ts';
 
 /** What an owner does with webhook endpoints; the Account API and the dashboard both call this. */
 export interface Webhooks {
@@ -50,7 +50,7 @@ interface Dependencies {
   endpoints: WebhookEndpoints;
   attempts: DeliveryAttempts;
   lists: Lists;
-  workflow: WebhookWorkflow;
+  workflow: EndpointWorkflow;
   /** Lets `localhost` through beside what is public. */
   egress: Guard;
   /** Takes a token from a bucket that all API processes share; null lifts the limits. */

@@ -49,7 +49,7 @@ async function startBooks(t: ExecutionContext) {
     results: createResults(away, keyring),
     answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
     owed: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
-    handOver: () => undefined,
+    dispatchEvents: () => undefined,
     log: pino({ level: 'silent' }),
   });
 

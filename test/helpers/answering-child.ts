@@ -39,7 +39,7 @@ const settling = createSettling({
   results: createResults(store, createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
   answers,
   owed: createUndelivered({ store, ledger, accounts }),
-  handOver: () => undefined,
+  dispatchEvents: () => undefined,
   log: pino({ level: 'silent' }),
 });
 

@@ -4,7 +4,7 @@ import { EVENT_KINDS } from '../../schemas/events.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { grantAllowances } from '../../store/allowance.ts';
 import { createDeliveryAttempts } from '../../store/deliveryAttempts.ts';
-import { newDelivery } from '../../store/handOver.ts';
+import { newDelivery } from '../../store/dispatchEvents.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { createLists } from '../../store/lists.ts';
 import type { CallDoc, EntryDoc, EventDoc, Store } from '../../store/mongo.ts';

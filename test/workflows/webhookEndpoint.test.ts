@@ -4,11 +4,11 @@ import type { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import test from 'ava';
 import { createChannel, createEndpointActivities } from '../../activities/webhooks/endpointActivities.ts';
-import { createWebhookWorkflow, type WebhookWorkflow } from '../../api/webhooks/endpointWorkflow.ts';
+import { createEndpointWorkflow, type EndpointWorkflow } from '../../api/webhooks/endpointWorkflow.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts.ts';
+import { dispatchEvents } from '../../store/dispatchEvents.ts';
 import { newEvent } from '../../store/events.ts';
-import { handOver } from '../../store/handOver.ts';
 import { ensureIndexes } from '../../store/indexes.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import type { WebhookEndpointDoc } from '../../store/webhookDocs.ts';
@@ -34,7 +34,7 @@ interface Post extends DeliveryOrder {
 let store: Store;
 let client: Client;
 let endpoints: WebhookEndpoints;
-let workflow: WebhookWorkflow;
+let workflow: EndpointWorkflow;
 const posts: Post[] = [];
 /** Outcomes of test deliveries by endpoint; these do not wait. */
 const tests = new Map<string, boolean>();
@@ -79,7 +79,7 @@ test.before(async (t) => {
   client = await connectClient({ TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: namespace }, KEYRING);
   open.defer(() => client.connection.close());
   endpoints = createWebhookEndpoints(store, KEYRING);
-  workflow = createWebhookWorkflow(client);
+  workflow = createEndpointWorkflow(client);
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress }), (it) =>
     it.close(),
   );
@@ -117,7 +117,7 @@ type Endpoint = Awaited<ReturnType<typeof makeEndpoint>>;
 
 async function fire({ accountId }: Endpoint): Promise<void> {
   await store.events.insertOne(newEvent(accountId, 'api_key.created', {}));
-  await handOver(store, accountId, createChannel(client, true));
+  await dispatchEvents(store, accountId, createChannel(client, true));
 }
 
 /** Saves the history of its workflow for the replay test, up to where it is idle. */
@@ -326,7 +326,7 @@ test('a long history continues as a new run without losing or repeating a delive
   await store.events.insertMany(
     Array.from({ length: EVENTS }, () => newEvent(endpoint.accountId, 'api_key.created', {})),
   );
-  await handOver(store, endpoint.accountId, createChannel(client, true));
+  await dispatchEvents(store, endpoint.accountId, createChannel(client, true));
   await until(
     'all are delivered',
     async () =>

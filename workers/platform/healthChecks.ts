@@ -3,6 +3,7 @@ import proto from '@temporalio/proto';
 import { poolsInUse, type Registry } from '../../schemas/registry.ts';
 import type { Store } from '../../store/mongo.ts';
 import { probeDatabase } from '../../store/probe.ts';
+import { TASK_QUEUES, toolQueue } from '../../workflows/contract.ts';
 import type { Checks } from './readiness.ts';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;
@@ -24,9 +25,9 @@ export const temporalCheck = (client: Client): Checks => ({
 
 /** The queues that must have workers for the service to be whole. */
 export const queuesOf = (registry: Registry): string[] => [
-  'orchestrator',
-  'delivery',
-  ...poolsInUse(registry).map((pool) => `tools-${pool}`),
+  TASK_QUEUES.orchestrator,
+  TASK_QUEUES.delivery,
+  ...poolsInUse(registry).map(toolQueue),
 ];
 
 /** The orchestrator's queue has workflow tasks, every other one activities. */
@@ -36,7 +37,7 @@ const describe = (client: Client, queue: string) =>
       namespace: client.options.namespace,
       taskQueue: { name: queue },
       taskQueueType:
-        queue === 'orchestrator'
+        queue === TASK_QUEUES.orchestrator
           ? TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW
           : TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
       reportStats: true,

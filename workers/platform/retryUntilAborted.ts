@@ -22,7 +22,7 @@ function isPassingInTemporal(error: unknown): boolean {
   return (error instanceof GrpcError || status !== null) && status !== INVALID_ARGUMENT;
 }
 
-async function insist<T>(
+async function retry<T>(
   step: () => Promise<T>,
   isPassing: (error: unknown) => boolean,
   signal: AbortSignal,
@@ -44,18 +44,18 @@ async function insist<T>(
 /**
  * Asks Temporal until it answers or the signal says that time is up.
  *
- * @param client best one that does not insist by itself (`connectClient`): what it asks ends with the signal
+ * @param client best one that does not retry by itself (`connectClient`): what it asks ends with the signal
  * @param step what is asked, with this client
  * @param onFault hears of the first fault after which it is asked again
  * @throws what is no passing fault, at once; the last fault or the signal's reason
  */
-export const persist = <T>(
+export const retryUntilAborted = <T>(
   client: Client,
   step: () => Promise<T>,
   signal: AbortSignal,
   onFault: (error: unknown) => void = () => undefined,
 ): Promise<T> =>
-  insist(() => client.connection.withAbortSignal(signal, step), isPassingInTemporal, signal, onFault);
+  retry(() => client.connection.withAbortSignal(signal, step), isPassingInTemporal, signal, onFault);
 
 /**
  * Does a step in MongoDB until it is done or the signal says that time is up. One that was begun ends by the driver's own
@@ -64,8 +64,8 @@ export const persist = <T>(
  * @param step may be done twice: of one that failed nobody knows whether it was done
  * @throws what is no passing fault, at once; the last fault or the signal's reason
  */
-export const persistInStore = <T>(
+export const retryStoreUntilAborted = <T>(
   step: () => Promise<T>,
   signal: AbortSignal,
   onFault: (error: unknown) => void = () => undefined,
-): Promise<T> => insist(step, isPassingInStore, signal, onFault);
+): Promise<T> => retry(step, isPassingInStore, signal, onFault);

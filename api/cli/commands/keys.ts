@@ -3,7 +3,7 @@ import { newKey } from '../../account/newKey.ts';
 import { keyRow } from '../../account/rows.ts';
 import { createValidator } from '../../http/validator.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
-import { handOverNow } from '../temporal.ts';
+import { dispatchEventsNow } from '../temporal.ts';
 
 const listKeys: Command = {
   name: 'keys list',
@@ -40,7 +40,7 @@ const createKey: Command = {
     return async (books) => {
       await requireAccount(books, id);
       const { row, key } = await books.apiKeys.create(newKey(id, body, books.registry));
-      await handOverNow(books.env, id);
+      await dispatchEventsNow(books.env, id);
       return { ...keyRow(row), key };
     };
   },
@@ -55,7 +55,7 @@ const revokeKey: Command = {
     return async (books) => {
       await requireAccount(books, id);
       await books.apiKeys.revoke(id, keyId);
-      await handOverNow(books.env, id);
+      await dispatchEventsNow(books.env, id);
       return { revoked: keyId };
     };
   },

@@ -10,7 +10,7 @@ import { accountRow } from '../../account/rows.ts';
 import type { StripeService } from '../../billing/stripeService.ts';
 import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
-import type { HandOver } from '../../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
 import { referenceOf } from '../formReference.ts';
 import {
   attempt,
@@ -36,7 +36,7 @@ import type { Viewer } from '../viewer.ts';
 interface Dependencies {
   lists: Lists;
   payments: Payments;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   /** Counts what an account does too often; null: nothing is counted. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
   /** Null where it is not set up. */
@@ -69,7 +69,7 @@ function sellingOf({ stripe, env }: Pick<Dependencies, 'stripe' | 'env'>): Selli
 
 /** What an account has, was granted and bought, and the way to buy more. */
 export function creditPages(desk: Desk, deps: Dependencies): void {
-  const { lists, payments, handOver, takeToken, stripe, env } = deps;
+  const { lists, payments, dispatchEvents, takeToken, stripe, env } = deps;
   const selling = sellingOf(deps);
 
   async function page({ ctx, viewer }: Visit, more: Partial<CreditsPage> = {}): Promise<string> {
@@ -166,7 +166,7 @@ export function creditPages(desk: Desk, deps: Dependencies): void {
       const { status } = await payments.record({ paymentId, source: paymentId, currency, fact });
       if (status === 'mismatch')
         throw invalidInput([{ pointer: '/pack', message: 'was bought already, and it was another one' }]);
-      handOver(accountId);
+      dispatchEvents(accountId);
       goTo(ctx, `${CREDITS_PATH}?done=bought`);
     };
     await attempt(ctx, pay, (failure) => page(visit, { failure }));

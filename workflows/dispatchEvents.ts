@@ -1,10 +1,5 @@
-import {
-  continueAsNew,
-  defineSignal,
-  proxyLocalActivities,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { continueAsNew, proxyLocalActivities, setHandler, workflowInfo } from '@temporalio/workflow';
+import { moreEvents } from './contract.ts';
 import type { EndpointActivities } from './types.ts';
 
 const activities = proxyLocalActivities<EndpointActivities>({
@@ -12,23 +7,20 @@ const activities = proxyLocalActivities<EndpointActivities>({
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });
 
-/** The account has had more events. */
-export const moreEvents = defineSignal('moreEvents');
-
 /** Events of history after which it begins a new run. */
 const LONG_HISTORY = 1000;
 
 /** Brings the new events of an account on their way. Started after whatever made one, with nobody waiting for it. */
-export async function handOver(accountId: string): Promise<void> {
+export async function dispatchEvents(accountId: string): Promise<void> {
   let more = false;
   setHandler(moreEvents, () => {
     more = true;
   });
   for (;;) {
     more = false;
-    await activities.handOver(accountId);
+    await activities.dispatchEvents(accountId);
     // What is told after this look makes the server refuse the end, and the step is taken again.
     if (!more) return;
-    if (workflowInfo().historyLength > LONG_HISTORY) return continueAsNew<typeof handOver>(accountId);
+    if (workflowInfo().historyLength > LONG_HISTORY) return continueAsNew<typeof dispatchEvents>(accountId);
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import test from 'ava';
-import { createHandOver } from '../../api/webhooks/startDispatch.ts';
+import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { until } from '../helpers/books.ts';
 import { startNamespace } from '../helpers/stack.ts';
@@ -17,16 +17,16 @@ async function makeScene(open: AsyncDisposableStack) {
     temporalAddress,
     namespace,
     errors,
-    makeHandOver: () => createHandOver(client, (error) => errors.push(error)),
+    makeDispatchEvents: () => createDispatchEvents(client, (error) => errors.push(error)),
     count: async (query: string) => (await client.workflow.count(query)).count,
   };
 }
 
 test('however many events an account has while nobody hands them over, one workflow waits for it', async (t) => {
   await using open = new AsyncDisposableStack();
-  const { makeHandOver, count, errors } = await makeScene(open);
-  const started = () => count("WorkflowType = 'handOver'");
-  const [one, other] = [makeHandOver(), makeHandOver()];
+  const { makeDispatchEvents, count, errors } = await makeScene(open);
+  const started = () => count("WorkflowType = 'dispatchEvents'");
+  const [one, other] = [makeDispatchEvents(), makeDispatchEvents()];
 
   for (let burst = 0; burst < 10; burst++) {
     for (let event = 0; event < 100; event++) {
@@ -58,7 +58,7 @@ async function startWorker(
     taskQueue: 'orchestrator',
     workflowBundle: await loadWorkflowBundle((error) => console.error(error)),
     activities: {
-      async handOver() {
+      async dispatchEvents() {
         books.mostAtOnce = Math.max(books.mostAtOnce, ++books.atOnce);
         const seen = books.newest;
         await sleep(takesMs());
@@ -78,19 +78,19 @@ async function startWorker(
 test('an event that comes while others are handed over is handed over after them', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
-  const { makeHandOver, count, errors } = scene;
+  const { makeDispatchEvents, count, errors } = scene;
   const books = await startWorker(open, scene, () => 40);
-  const handOver = makeHandOver();
+  const dispatchEvents = makeDispatchEvents();
   for (let event = 1; event <= 100; event++) {
     books.newest = event;
-    handOver('acc_busy');
+    dispatchEvents('acc_busy');
     // Between hand-overs, in the midst of one, and as one ends.
     await sleep(event % 10 === 0 ? 300 : (event * 7) % 60);
   }
   await until('the last one is handed over', async () => books.handedOver === 100);
   await until('all workflows end', async () => (await count("ExecutionStatus = 'Running'")) === 0);
   t.is(books.mostAtOnce, 1);
-  t.is(await count("WorkflowType = 'handOver' AND ExecutionStatus != 'Completed'"), 0);
+  t.is(await count("WorkflowType = 'dispatchEvents' AND ExecutionStatus != 'Completed'"), 0);
   t.deepEqual(errors, []);
 });
 
@@ -100,12 +100,12 @@ test('an event is handed over that the workflow is told of while it waits for a 
   // Longer than a workflow task waits for a step before it looks for news: 8 of its 10 seconds.
   const slow = [11_000];
   const books = await startWorker(open, scene, () => slow.pop() ?? 0);
-  const handOver = scene.makeHandOver();
+  const dispatchEvents = scene.makeDispatchEvents();
   books.newest = 1;
-  handOver('acc_slow');
+  dispatchEvents('acc_slow');
   await until('the first is being handed over', async () => books.atOnce === 1);
   books.newest = 2;
-  handOver('acc_slow');
+  dispatchEvents('acc_slow');
   await until('the second is handed over', async () => books.handedOver === 2);
   t.deepEqual(scene.errors, []);
 });

@@ -37,7 +37,7 @@ export interface Channel {
  * Makes the deliveries of an account's new events and tells the workflows of their endpoints. May run any number of
  * times, in any process: an event counts as handed over only when all of that is done.
  */
-export async function handOver(
+export async function dispatchEvents(
   { events, webhookEndpoints, deliveries }: Store,
   accountId: string,
   { wake, localhost }: Channel,
