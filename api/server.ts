@@ -28,7 +28,7 @@ import { createInternalServer } from '../workers/platform/internalServer.ts';
 import { drain, listen } from '../workers/platform/listen.ts';
 import { createLog } from '../workers/platform/log.ts';
 import { createReadiness } from '../workers/platform/readiness.ts';
-import { addToldPorts } from '../workers/platform/reservedPorts.ts';
+import { addReservedPorts } from '../workers/platform/reservedPorts.ts';
 import { runMain } from '../workers/platform/runMain.ts';
 import { connectClient } from '../workers/platform/temporal.ts';
 import { createApp } from './app.ts';
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   const mails = createMails(mailer, () => publicUrl);
   // Filled in below: which port PORT=0 becomes is known only then.
   const closedPorts = [...ownPorts(env), Number(new URL(internalUrl).port)];
-  addToldPorts(closedPorts);
+  addReservedPorts(closedPorts);
   const resolver = createResolver({ servers: env.DNS_SERVERS });
   const app = createApp({
     env,

@@ -49,7 +49,7 @@ export interface Accounts {
 }
 
 /** What makes an `Account`. */
-const SHOWN = { holds: 0, journal: 0 };
+const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
 
 const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
 
@@ -137,8 +137,9 @@ export function createAccounts(store: Store): Accounts {
   }
 
   return {
-    find: (accountId) => accounts.findOne<Account>({ _id: accountId }, { projection: SHOWN }),
-    findByEmail: (email) => accounts.findOne<Account>({ email: email.toLowerCase() }, { projection: SHOWN }),
+    find: (accountId) => accounts.findOne<Account>({ _id: accountId }, { projection: ACCOUNT_PROJECTION }),
+    findByEmail: (email) =>
+      accounts.findOne<Account>({ email: email.toLowerCase() }, { projection: ACCOUNT_PROJECTION }),
 
     async create({ id = `acc_${randomUUID()}`, email, credits }) {
       const account: AccountDoc = {

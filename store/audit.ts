@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb';
 import { type EventKind, LOW_CREDITS } from '../schemas/events.ts';
 import type { AccountDoc, CallDoc, EntryDoc, GrantDoc, JournalEntry, Store } from './mongo.ts';
-import { isOwed, LEFT_BEHIND } from './undelivered.ts';
+import { ABANDONED, isRefundDue } from './undelivered.ts';
 
 /** One thing that does not add up. */
 export interface Drift {
@@ -27,7 +27,7 @@ interface Snapshot {
 }
 
 /** What there is of an account beside its own document. What its journal still holds is left out of `charged` and `fired`. */
-export interface Books {
+export interface AccountRecords {
   /** By number. */
   entries: readonly EntryDoc[];
   /** Credits of the charged calls, by their ids. */
@@ -64,7 +64,7 @@ export async function audit(store: Store): Promise<Audit> {
     };
     for await (const account of store.accounts.find({}, snapshot)) {
       result.accounts++;
-      result.drift.push(...check(account, await readBooks(store, snapshot, account)));
+      result.drift.push(...check(account, await readRecords(store, snapshot, account)));
     }
     return result;
   });
@@ -83,17 +83,17 @@ export async function auditAccount(store: Store, accountId: string): Promise<Acc
     const snapshot = { session, readConcern: { level: 'snapshot' } } as const;
     const account = await store.accounts.findOne({ _id: accountId }, snapshot);
     if (account === null) return null;
-    const books = await readBooks(store, snapshot, account);
-    const lines = linesOf(account, books);
+    const records = await readRecords(store, snapshot, account);
+    const lines = linesOf(account, records);
     const balance = lines.reduce((total, { amount }) => total + amount, 0);
-    return { lines: lines.length, balance, drift: check(account, books) };
+    return { lines: lines.length, balance, drift: check(account, records) };
   });
 }
 
 /** Charged calls whose prices are to be given back. */
 async function findOwed({ calls }: Store, snapshot: Snapshot): Promise<CallDoc[]> {
-  const left = await calls.find({ ...LEFT_BEHIND, state: 'charged' }, snapshot).toArray();
-  return left.filter(isOwed);
+  const left = await calls.find({ ...ABANDONED, state: 'charged' }, snapshot).toArray();
+  return left.filter(isRefundDue);
 }
 
 /** Lines whose account is gone. */
@@ -120,7 +120,7 @@ async function findOrphans({ entries }: Store, snapshot: Snapshot): Promise<Drif
 const chargesInJournal = ({ journal }: AccountDoc): JournalEntry[] =>
   journal.filter((entry) => entry.state === 'charged');
 
-async function readBooks(store: Store, snapshot: Snapshot, account: AccountDoc): Promise<Books> {
+async function readRecords(store: Store, snapshot: Snapshot, account: AccountDoc): Promise<AccountRecords> {
   const { _id: accountId } = account;
   const charges = chargesInJournal(account);
   const pending = {
@@ -150,7 +150,7 @@ async function readBooks(store: Store, snapshot: Snapshot, account: AccountDoc):
  * The whole statement in order. What is in the journal has happened but may not have been copied yet: it counts for the
  * balance, and is left out where copies are compared.
  */
-function linesOf(account: AccountDoc, { entries }: Books) {
+function linesOf(account: AccountDoc, { entries }: AccountRecords) {
   const known = new Set(entries.map((entry) => entry._id));
   return [
     ...entries,
@@ -160,16 +160,16 @@ function linesOf(account: AccountDoc, { entries }: Books) {
   ].sort((a, b) => a.seq - b.seq);
 }
 
-/** The arithmetic of one account. Pure, so that a test can feed it books that were cooked. */
-export function check(account: AccountDoc, books: Books): Drift[] {
-  const { charged, grants, fired } = books;
+/** The arithmetic of one account. Pure, so that a test can feed it records that were cooked. */
+export function check(account: AccountDoc, records: AccountRecords): Drift[] {
+  const { charged, grants, fired } = records;
   const drift: Drift[] = [];
   const expect = (what: string, expected: number, found: number) => {
     if (expected !== found) drift.push({ accountId: account._id, what, expected, found });
   };
   const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
-  const lines = linesOf(account, books);
+  const lines = linesOf(account, records);
   const inJournal = new Set(chargesInJournal(account).map((entry) => entry.callId));
 
   let balance = 0;

@@ -2,7 +2,7 @@ import type { RateLimit } from '../schemas/envValues.ts';
 import { isDuplicate, type Store } from './mongo.ts';
 
 /** What a bucket says after one token was asked for. */
-export interface Taken {
+export interface TokenResult {
   allowed: boolean;
   /** Whole tokens left. */
   remaining: number;
@@ -16,7 +16,7 @@ export interface Taken {
  * Takes one token from the bucket `id`, in one atomic step on the database's clock, so that any number of API
  * processes share it. Not journalled: losing the last moments in a crash gives somebody a few calls.
  */
-export async function takeToken({ buckets }: Store, id: string, limit: RateLimit): Promise<Taken> {
+export async function takeToken({ buckets }: Store, id: string, limit: RateLimit): Promise<TokenResult> {
   const elapsed = { $divide: [{ $max: [0, { $subtract: ['$$NOW', { $ifNull: ['$at', '$$NOW'] }] }] }, 1000] };
   const filled = {
     $min: [

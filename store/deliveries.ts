@@ -16,7 +16,7 @@ export interface Outcome {
 }
 
 /** The part of an endpoint's row that its workflow owns; epoch milliseconds. */
-export interface KeptHealth {
+export interface EndpointHealth {
   state: WebhookEndpointDoc['state'];
   failures: number;
   epoch: number;
@@ -32,7 +32,7 @@ export interface SyncRequest {
   /** Counts up with each `health` that is to be written. */
   turn: number;
   /** Null: as it was. */
-  health: KeptHealth | null;
+  health: EndpointHealth | null;
   outcomes: Outcome[];
   /** Deliveries that are being attempted. */
   running: string[];
@@ -50,7 +50,7 @@ export interface SyncResult {
   /** Owner of the endpoint; answers in older workflow histories do not have it. */
   accountId?: string | undefined;
   turn: number;
-  health: KeptHealth;
+  health: EndpointHealth;
   due: DueDelivery[];
   /** When the next one after those is due; epoch milliseconds, null for none. */
   nextAt: number | null;
@@ -65,7 +65,7 @@ export const RESEND_WITHIN_MS = 14 * 24 * 3_600_000;
 const asDate = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 const asMs = (date: Date | null): number | null => date?.getTime() ?? null;
 
-const healthOf = (row: WebhookEndpointDoc): KeptHealth => ({
+const healthOf = (row: WebhookEndpointDoc): EndpointHealth => ({
   state: row.state,
   failures: row.failures,
   epoch: row.epoch,
@@ -74,7 +74,7 @@ const healthOf = (row: WebhookEndpointDoc): KeptHealth => ({
 });
 
 /** Where its failures have just disabled an endpoint: the owner is to be told, once. */
-async function noteDisabling(store: Store, endpointId: string, health: KeptHealth): Promise<void> {
+async function noteDisabling(store: Store, endpointId: string, health: EndpointHealth): Promise<void> {
   const { state, failures, epoch, disabledAt } = health;
   if (state !== 'disabled' || disabledAt === null || failures < MAX_FAILURES) return;
   const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });

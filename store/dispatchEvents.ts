@@ -26,7 +26,7 @@ export function newDelivery(event: EventDoc, endpointId: string, held: boolean):
 }
 
 /** How events get from the books to the workflows of endpoints. */
-export interface Channel {
+export interface EndpointNotifier {
   /** Tells an endpoint's workflow, which is started where there is none. */
   wake(endpointId: string): Promise<void>;
   /** Whether endpoints on `localhost` are posted to; else what is for them is held, for `npm run listen` to show. */
@@ -40,7 +40,7 @@ export interface Channel {
 export async function dispatchEvents(
   { events, webhookEndpoints, deliveries }: Store,
   accountId: string,
-  { wake, localhost }: Channel,
+  { wake, localhost }: EndpointNotifier,
 ): Promise<void> {
   for (;;) {
     const fresh = await events

@@ -5,7 +5,7 @@ import { LOW_CREDITS } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
 import type { JournalEntry, Store } from './mongo.ts';
 import { createProjection } from './projection.ts';
-import { createSteps, type Stepped } from './steps.ts';
+import { createSteps, type StepResult } from './steps.ts';
 
 /** What a reservation needs to know of a call. */
 export interface Reservation {
@@ -115,7 +115,7 @@ export function createLedger(
    * Ends a call: removes its hold, moves the balance when charged, and writes the entry, all in one step. Not done when
    * there is no such hold to charge, or when the journal says already how the call ended.
    */
-  function end(settlement: Settlement): Promise<Stepped | null> {
+  function end(settlement: Settlement): Promise<StepResult | null> {
     const { callId, accountId, wanted } = settlement;
     const charged = wanted === 'charged';
     const hold = `$holds.${callId}`;

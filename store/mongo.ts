@@ -135,7 +135,7 @@ export interface PaymentDoc {
 }
 
 /** What the charges for one tool came to on one day. */
-export interface DayOfTool {
+export interface DailyToolUsage {
   /** Midnight UTC at which the day began. */
   day: Date;
   tool: string;
@@ -148,7 +148,7 @@ export interface UsageDoc {
   _id: string;
   /** Number of the last line that is in it. */
   seq: number;
-  days: DayOfTool[];
+  days: DailyToolUsage[];
 }
 
 export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
@@ -351,7 +351,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
 export const DUPLICATE_KEY = 11000;
 
 /** The database or the way to it is down, or it was too slow; the same step may succeed later. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   // MongoAPIError is misuse, or a client that was closed.
   if (error instanceof MongoError) return !(error instanceof MongoAPIError);
   // The driver lets some of the system's own errors through, as EPIPE.

@@ -22,7 +22,7 @@ export interface PendingAnswers {
    *
    * @throws when the price was given back, or MongoDB cannot be reached
    */
-  assertOwed(callId: string): Promise<void>;
+  assertPending(callId: string): Promise<void>;
   /** Makes this process the one that answers; false when the answer is not pending any more. */
   adopt(callId: string): Promise<boolean>;
   /**
@@ -85,7 +85,7 @@ export function createPendingAnswers(
         .catch(() => undefined);
     },
 
-    async assertOwed(callId) {
+    async assertPending(callId) {
       if (isHeld()) return;
       const { matchedCount } = await calls.updateOne({ _id: callId, ...mine }, done);
       if (matchedCount === 0) throw new Error(`the price of call ${callId} was given back in the meantime`);

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { copyEntries, type Posting } from './journal.ts';
 import type { Store } from './mongo.ts';
-import { USAGE_EVERY, usageOf } from './usage.ts';
+import { USAGE_INTERVAL, usageOf } from './usage.ts';
 
 /** Copies journal entries, and takes out of the journal what was copied; in batches, because each write costs a flush. */
 export interface Projection {
@@ -44,7 +44,7 @@ export function createProjection(
     }
     await pull([...copied.splice(0), ...due]);
     for (const { accountId, entry } of due)
-      if (entry.state === 'charged' && entry.seq % USAGE_EVERY === 0) await usageOf(store, accountId);
+      if (entry.state === 'charged' && entry.seq % USAGE_INTERVAL === 0) await usageOf(store, accountId);
   }
 
   /** One batch after the other, so that who waits for the last has waited for all. */

@@ -12,7 +12,7 @@ export interface Step {
 }
 
 /** The account after a step was done or not, and what it holds of the step's call. */
-export interface Stepped
+export interface StepResult
   extends Pick<AccountDoc, 'balance' | 'reserved' | 'shortfall' | 'running' | 'journal'> {
   hold: Hold | undefined;
   /** How the call ended, when that is still in the journal; which is cut to such entries and the leftovers. */
@@ -20,14 +20,14 @@ export interface Stepped
 }
 
 /** Does a step. Null: there is no such account. */
-export type Steps = (step: Step) => Promise<Stepped | null>;
+export type Steps = (step: Step) => Promise<StepResult | null>;
 
 /** So many steps go into one update at most; MongoDB takes pipelines of up to 1,000 stages, and a step is two. */
 const STEPS_AT_ONCE = 100;
 
 interface Waiting {
   step: Step;
-  resolve(stepped: Stepped | null): void;
+  resolve(stepped: StepResult | null): void;
   reject(error: unknown): void;
 }
 

@@ -26,7 +26,7 @@ export interface Undelivered {
 /** What one sweep did. */
 export interface SweptAnswers {
   cancelled: number;
-  givenBack: number;
+  refunded: number;
 }
 
 interface Dependencies {
@@ -41,10 +41,10 @@ const BATCH = 500;
 const AT_ONCE = 20;
 
 /** Calls without a process that could still answer. Names the field twice, for the partial index. */
-export const LEFT_BEHIND = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': null };
+export const ABANDONED = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': null };
 
 /** Whether a charge without a delivered result is given back: always after an error, else as for a caller who hung up. */
-export const isOwed = ({
+export const isRefundDue = ({
   pendingAnswer,
   actsOnWorld,
 }: Pick<CallDoc, 'pendingAnswer' | 'actsOnWorld'>): boolean =>
@@ -100,7 +100,7 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
     settle,
 
     async sweep(cancel, onWait = () => undefined) {
-      const swept: SweptAnswers = { cancelled: 0, givenBack: 0 };
+      const swept: SweptAnswers = { cancelled: 0, refunded: 0 };
       await takeOver(onWait);
       const end = async (call: CallDoc): Promise<void> => {
         const code = call.pendingAnswer?.code ?? null;
@@ -108,10 +108,10 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
           // Its workflow refunds it, or charges it in this moment: a later sweep sees which.
           await cancel(call._id);
           swept.cancelled++;
-        } else if (isOwed(call)) swept.givenBack += Number(await settle(call, code ?? 'cancelled'));
+        } else if (isRefundDue(call)) swept.refunded += Number(await settle(call, code ?? 'cancelled'));
         else await close(call._id, false);
       };
-      const left = await calls.find(LEFT_BEHIND).limit(BATCH).toArray();
+      const left = await calls.find(ABANDONED).limit(BATCH).toArray();
       const faults: unknown[] = [];
       while (left.length > 0) {
         onWait();

@@ -1,10 +1,10 @@
 import { copyJournal } from './journal.ts';
-import { type DayOfTool, isDuplicate, type Store, type UsageDoc } from './mongo.ts';
+import { type DailyToolUsage, isDuplicate, type Store, type UsageDoc } from './mongo.ts';
 
 /** Days that are kept, today included. */
 export const USAGE_DAYS = 14;
 /** After so many lines an account's use is added up although nobody looks, so that who looks never waits for many. */
-export const USAGE_EVERY = 1000;
+export const USAGE_INTERVAL = 1000;
 /** Lines added up in one step. */
 const STEP = 10_000;
 const DAY_MS = 86_400_000;
@@ -14,8 +14,8 @@ export const firstDay = (now: Date, days = USAGE_DAYS): Date =>
   new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS);
 
 /** Sums of both, a row for each day and tool. */
-function merge(days: readonly DayOfTool[], more: readonly DayOfTool[]): DayOfTool[] {
-  const sums = new Map<string, DayOfTool>();
+function merge(days: readonly DailyToolUsage[], more: readonly DailyToolUsage[]): DailyToolUsage[] {
+  const sums = new Map<string, DailyToolUsage>();
   for (const { day, tool, charged } of [...days, ...more]) {
     const key = `${day.getTime()} ${tool}`;
     sums.set(key, { day, tool, charged: (sums.get(key)?.charged ?? 0) + charged });
@@ -26,7 +26,7 @@ function merge(days: readonly DayOfTool[], more: readonly DayOfTool[]): DayOfToo
 /** The charges of the lines after `seq` and up to `upTo`. */
 async function addUp({ entries }: Store, { _id, seq }: UsageDoc, upTo: number, from: Date) {
   const rows = await entries
-    .aggregate<{ _id: Omit<DayOfTool, 'charged'>; charged: number }>([
+    .aggregate<{ _id: Omit<DailyToolUsage, 'charged'>; charged: number }>([
       {
         $match: {
           accountId: _id,
@@ -43,7 +43,7 @@ async function addUp({ entries }: Store, { _id, seq }: UsageDoc, upTo: number, f
       },
     ])
     .toArray();
-  return rows.map((row): DayOfTool => ({ ...row._id, charged: row.charged }));
+  return rows.map((row): DailyToolUsage => ({ ...row._id, charged: row.charged }));
 }
 
 /**
@@ -51,7 +51,7 @@ async function addUp({ entries }: Store, { _id, seq }: UsageDoc, upTo: number, f
  * kept with the number of the last line that is in them, so each line counts once, however many add up at a time, and
  * without the kept sums the same come of the lines.
  */
-export async function usageOf(store: Store, accountId: string): Promise<DayOfTool[]> {
+export async function usageOf(store: Store, accountId: string): Promise<DailyToolUsage[]> {
   const newest = await copyJournal(store, accountId);
   const from = firstDay(new Date());
   for (;;) {

@@ -24,15 +24,15 @@ import { mongodbCheck, queuesOf } from './platform/healthChecks.ts';
 import { createInternalServer } from './platform/internalServer.ts';
 import { drain, freePort, listen } from './platform/listen.ts';
 import { createLog, sdkLog } from './platform/log.ts';
-import { addToldPorts } from './platform/reservedPorts.ts';
+import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
 import { connectClient, dataConverter, temporalAddress } from './platform/temporal.ts';
 import {
+  deliversToLocalhost,
   deliveryWorker,
   ensureSchedules,
   JOB_MEMORY,
   orchestratorWorker,
-  postsToLocalhost,
   SLOTS,
   toolWorker,
   WORKER_POOLS,
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 
   // Also filled in below.
   const closedPorts = [...ownPorts(env), sdkPort];
-  addToldPorts(closedPorts);
+  addReservedPorts(closedPorts);
   const options = await (async () => {
     if (pool === 'orchestrator') {
       await ensureIndexes(store);
@@ -100,7 +100,7 @@ async function main(): Promise<void> {
     }
     const resolver = createResolver({ servers: env.DNS_SERVERS });
     if (pool === 'delivery') {
-      const localhost = postsToLocalhost(env);
+      const localhost = deliversToLocalhost(env);
       const allow = [...(localhost ? [allowHost('localhost', null)] : []), ...env.EGRESS_ALLOW];
       const egress = createGuard({ resolver, allow, ownPorts: closedPorts });
       return deliveryWorker({ store, keyring, attempts: createDeliveryAttempts(store), egress, localhost });

@@ -10,7 +10,10 @@ import {
   createDeliveryActivities,
   type DeliveryServices,
 } from '../activities/webhooks/deliveryActivities.ts';
-import { createChannel, createEndpointActivities } from '../activities/webhooks/endpointActivities.ts';
+import {
+  createEndpointActivities,
+  createEndpointNotifier,
+} from '../activities/webhooks/endpointActivities.ts';
 import type { Env } from '../schemas/env.ts';
 import type { Registry } from '../schemas/registry.ts';
 import { POOLS, type Pool } from '../schemas/tool.ts';
@@ -70,7 +73,8 @@ export async function toolWorker(
 }
 
 /** In production `localhost` would be a machine of ours, and nobody's who registers an endpoint. */
-export const postsToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean => NODE_ENV !== 'production';
+export const deliversToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean =>
+  NODE_ENV !== 'production';
 
 /** The worker that runs the workflows, and the money steps as their local activities. */
 export async function orchestratorWorker(
@@ -81,15 +85,15 @@ export async function orchestratorWorker(
   onSweep: (sweep: Sweep) => void,
   onError: (error: unknown) => void,
 ): Promise<PoolOptions> {
-  const channel = createChannel(client, postsToLocalhost(env));
+  const notifier = createEndpointNotifier(client, deliversToLocalhost(env));
   return {
     taskQueue: TASK_QUEUES.orchestrator,
     workflowBundle: await loadWorkflowBundle(onError),
     activities: {
       ...createLedgerActivities(ledger),
-      ...createEndpointActivities(store, channel, env.WEBHOOK_RETRY_SCHEDULE),
-      ...createMaintenanceActivities(store, ledger, client, channel, onSweep),
-      ...createAllowanceActivities(store, channel),
+      ...createEndpointActivities(store, notifier, env.WEBHOOK_RETRY_SCHEDULE),
+      ...createMaintenanceActivities(store, ledger, client, notifier, onSweep),
+      ...createAllowanceActivities(store, notifier),
     },
     maxConcurrentWorkflowTaskExecutions: 40,
     maxConcurrentLocalActivityExecutions: 100,

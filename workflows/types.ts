@@ -73,7 +73,7 @@ export interface LedgerActivities {
 }
 
 /** One attempt to deliver, by a worker of the `delivery` pool. */
-export interface DeliveryOrder {
+export interface DeliveryTask {
   endpointId: string;
   deliveryId: string;
   attempt: number;
@@ -85,7 +85,7 @@ export type DeliveryResult =
   | { kind: 'unsent' };
 
 export interface DeliveryActivities {
-  deliver(order: DeliveryOrder): Promise<DeliveryResult>;
+  deliver(order: DeliveryTask): Promise<DeliveryResult>;
 }
 
 export interface EndpointActivities {

@@ -14,15 +14,15 @@ import type { DueDelivery, Outcome } from '../store/deliveries.ts';
 import { disable, enable, resend, TASK_QUEUES, test, wake } from './contract.ts';
 import type { DeliveryActivities, DeliveryResult, EndpointActivities } from './types.ts';
 import {
-  afterAttempt,
-  afterTry,
+  type DeliveryStatus,
   disabled,
   enabled,
+  freeAttempts,
   HEALTHY,
   type Health,
-  MOST_AT_ONCE,
-  room,
-  type Standing,
+  MAX_CONCURRENT_ATTEMPTS,
+  nextDeliveryStatus,
+  nextHealth,
 } from './webhookState.ts';
 
 const books = proxyLocalActivities<EndpointActivities>({
@@ -87,13 +87,13 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     if (health.state === 'disabled') throw refusal('endpoint_disabled', 'The webhook endpoint is disabled.');
   }
 
-  function conclude({ deliveryId, attempts, tries }: DueDelivery, standing: Standing): void {
-    const held = standing.state === 'pending' && health.state === 'disabled';
+  function conclude({ deliveryId, attempts, tries }: DueDelivery, status: DeliveryStatus): void {
+    const held = status.state === 'pending' && health.state === 'disabled';
     outcomes.push({
       deliveryId,
       attempt: attempts + 1,
       tries: tries + 1,
-      ...(held ? { state: 'held', nextAt: null } : standing),
+      ...(held ? { state: 'held', nextAt: null } : status),
     });
     running.delete(deliveryId);
   }
@@ -102,7 +102,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
   function count(result: DeliveryResult, epoch: number): void {
     if (result.kind !== 'posted') return;
     const before = health.state;
-    health = afterAttempt(health, { ok: result.ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
+    health = nextHealth(health, { ok: result.ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
     if (health.state !== before) log.warn('webhook endpoint disabled', { endpointId });
   }
 
@@ -124,7 +124,10 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
       return;
     }
     const { ok, retryAfterMs } = result;
-    conclude(due, afterTry({ ok, tries: tries + 1, retryAfterMs }, scheduleMs, Math.random(), Date.now()));
+    conclude(
+      due,
+      nextDeliveryStatus({ ok, tries: tries + 1, retryAfterMs }, scheduleMs, Math.random(), Date.now()),
+    );
   }
 
   async function sendTest(testId: string, beginUntil?: number): Promise<string> {
@@ -194,7 +197,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
       health: news,
       outcomes: outcomes.splice(0),
       running: [...running],
-      take: MOST_AT_ONCE,
+      take: MAX_CONCURRENT_ATTEMPTS,
     });
     if (answer === null) {
       gone = true;
@@ -219,11 +222,11 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
       continue;
     }
 
-    const begun = answer.due.slice(0, room(health, running.size, Date.now()));
+    const begun = answer.due.slice(0, freeAttempts(health, running.size, Date.now()));
     for (const due of begun) void attempt(due);
     const nextAt = begun.length < answer.due.length ? Date.now() : answer.nextAt;
     const mayBegin =
-      health.state === 'active' && (running.size === 0 || room(health, running.size, Date.now()) > 0);
+      health.state === 'active' && (running.size === 0 || freeAttempts(health, running.size, Date.now()) > 0);
     if (mayBegin && nextAt !== null) {
       const at = Math.max(nextAt, health.notBefore ?? 0);
       await condition(isStirred, Math.max(1, at - Date.now()));

@@ -13,13 +13,13 @@ export interface Health {
 }
 
 /** Where a delivery stands. */
-export interface Standing {
+export interface DeliveryStatus {
   state: 'pending' | 'delivered' | 'failed' | 'held';
   nextAt: number | null;
 }
 
 /** Attempts of one endpoint at once while it is healthy: far below what disables it, so that no moment alone can. */
-export const MOST_AT_ONCE = 5;
+export const MAX_CONCURRENT_ATTEMPTS = 5;
 const LONGEST_HOLD_MS = 3_600_000;
 /** Retries are spread over so much more than their step. */
 const JITTER = 0.2;
@@ -43,7 +43,7 @@ export const enabled = (health: Health): Health => ({ ...HEALTHY, epoch: health.
  *
  * @param firstStepMs of the retry schedule
  */
-export function afterAttempt(
+export function nextHealth(
   health: Health,
   { ok, epoch }: { ok: boolean; epoch: number },
   now: number,
@@ -58,9 +58,9 @@ export function afterAttempt(
 }
 
 /** How many more attempts may begin now, beside those that run: one at a time as long as the last one failed. */
-export function room({ state, failures, notBefore }: Health, running: number, now: number): number {
+export function freeAttempts({ state, failures, notBefore }: Health, running: number, now: number): number {
   if (state === 'disabled') return 0;
-  if (failures === 0) return Math.max(0, MOST_AT_ONCE - running);
+  if (failures === 0) return Math.max(0, MAX_CONCURRENT_ATTEMPTS - running);
   return running === 0 && now >= (notBefore ?? 0) ? 1 : 0;
 }
 
@@ -71,12 +71,12 @@ export function room({ state, failures, notBefore }: Health, running: number, no
  * @param scheduleMs waits between the attempts; after the last of them it has failed
  * @param spread from 0 to 1: where in the jitter the wait falls
  */
-export function afterTry(
+export function nextDeliveryStatus(
   { ok, tries, retryAfterMs }: { ok: boolean; tries: number; retryAfterMs: number | null },
   scheduleMs: readonly number[],
   spread: number,
   now: number,
-): Standing {
+): DeliveryStatus {
   if (ok) return { state: 'delivered', nextAt: null };
   const step = scheduleMs[tries - 1];
   if (step === undefined) return { state: 'failed', nextAt: null };

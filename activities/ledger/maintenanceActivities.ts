@@ -1,7 +1,7 @@
 import { heartbeat, log } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { createAccounts } from '../../store/accounts.ts';
-import { type Channel, dispatchEvents, findLeftovers } from '../../store/dispatchEvents.ts';
+import { dispatchEvents, type EndpointNotifier, findLeftovers } from '../../store/dispatchEvents.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Store } from '../../store/mongo.ts';
 import { type Sweep, sweep } from '../../store/sweeper.ts';
@@ -34,7 +34,7 @@ export const createMaintenanceActivities = (
   store: Store,
   ledger: Ledger,
   client: Client,
-  channel: Channel,
+  notifier: EndpointNotifier,
   onSweep: (sweep: Sweep) => void,
 ): MaintenanceActivities => ({
   async sweepLedger() {
@@ -47,16 +47,16 @@ export const createMaintenanceActivities = (
     const { accounts, endpoints } = await findLeftovers(store);
     for (const accountId of accounts) {
       heartbeat();
-      await dispatchEvents(store, accountId, channel);
+      await dispatchEvents(store, accountId, notifier);
     }
     // Skips endpoints whose workflow is still running.
     for (const endpointId of endpoints)
-      if (await isOver(client, workflowIds.webhookEndpoint(endpointId))) await channel.wake(endpointId);
+      if (await isOver(client, workflowIds.webhookEndpoint(endpointId))) await notifier.wake(endpointId);
   },
 
   async sweepAnswers() {
     const undelivered = createUndelivered({ store, ledger, accounts: createAccounts(store) });
     const swept = await undelivered.sweep((callId) => cancelCall(client, callId), heartbeat);
-    if (swept.cancelled + swept.givenBack > 0) log.warn('calls without a delivered result', { ...swept });
+    if (swept.cancelled + swept.refunded > 0) log.warn('calls without a delivered result', { ...swept });
   },
 });

@@ -1,13 +1,13 @@
 import type { Client } from '@temporalio/client';
 import { prepareTest, resend, syncEndpoint } from '../../store/deliveries.ts';
-import { type Channel, dispatchEvents } from '../../store/dispatchEvents.ts';
+import { dispatchEvents, type EndpointNotifier } from '../../store/dispatchEvents.ts';
 import type { Store } from '../../store/mongo.ts';
 import { WORKFLOWS, wake, webhookEndpointOptions } from '../../workflows/contract.ts';
 import type { EndpointActivities } from '../../workflows/types.ts';
 import type { webhookEndpoint } from '../../workflows/webhookEndpoint.ts';
 
 /** By signals, which start a workflow where none runs. */
-export const createChannel = (client: Client, localhost: boolean): Channel => ({
+export const createEndpointNotifier = (client: Client, localhost: boolean): EndpointNotifier => ({
   localhost,
   async wake(endpointId) {
     await client.workflow.signalWithStart<typeof webhookEndpoint>(WORKFLOWS.webhookEndpoint, {
@@ -20,7 +20,7 @@ export const createChannel = (client: Client, localhost: boolean): Channel => ({
 /** The books of the webhook endpoints, as local activities of the orchestrator. */
 export const createEndpointActivities = (
   store: Store,
-  channel: Channel,
+  notifier: EndpointNotifier,
   scheduleMs: readonly number[],
 ): EndpointActivities => ({
   async syncEndpoint(turn) {
@@ -29,5 +29,5 @@ export const createEndpointActivities = (
   },
   resend: (endpointId, wanted) => resend(store, endpointId, wanted),
   prepareTest: (endpointId, testId) => prepareTest(store, endpointId, testId),
-  dispatchEvents: (accountId) => dispatchEvents(store, accountId, channel),
+  dispatchEvents: (accountId) => dispatchEvents(store, accountId, notifier),
 });

@@ -50,7 +50,7 @@ interface Dependencies {
   workflow: Pick<CallWorkflow, 'result'>;
   ledger: Pick<Ledger, 'settle'>;
   results: Pick<Results, 'read'>;
-  answers: Pick<PendingAnswers, 'assertOwed' | 'undelivered'>;
+  answers: Pick<PendingAnswers, 'assertPending' | 'undelivered'>;
   owed: Pick<Undelivered, 'settle'>;
   dispatchEvents: DispatchEvents;
   log: Logger;
@@ -94,11 +94,11 @@ export function createSettling(deps: Dependencies): Settling {
     );
   }
 
-  async function assertOwed(row: CallDoc, waiting: Waiting): Promise<void> {
+  async function assertPending(row: CallDoc, waiting: Waiting): Promise<void> {
     if (row.pendingAnswer === undefined) return;
     const signal = timeLeft(waiting);
     await untilAborted(
-      retryStoreUntilAborted(() => answers.assertOwed(row._id), signal),
+      retryStoreUntilAborted(() => answers.assertPending(row._id), signal),
       signal,
     );
   }
@@ -112,7 +112,7 @@ export function createSettling(deps: Dependencies): Settling {
     try {
       const { result, available } = await ended();
       const output = await read(row, result, waiting);
-      await assertOwed(row, waiting);
+      await assertPending(row, waiting);
       return { available, ending: { output } };
     } catch (fault) {
       if (row.pendingAnswer === undefined) throw fault;

@@ -6,9 +6,9 @@ import type { RateLimit } from '../../schemas/envValues.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { AccountAudit } from '../../store/audit.ts';
-import type { Taken } from '../../store/buckets.ts';
+import type { TokenResult } from '../../store/buckets.ts';
 import type { Lists } from '../../store/lists.ts';
-import type { DayOfTool } from '../../store/mongo.ts';
+import type { DailyToolUsage } from '../../store/mongo.ts';
 import type { Payments } from '../../store/payments.ts';
 import type { Readiness } from '../../workers/platform/readiness.ts';
 import type { Keys } from '../account/keyService.ts';
@@ -47,7 +47,7 @@ interface Dependencies {
   registry: Registry;
   lists: Lists;
   payments: Payments;
-  usageOf(accountId: string): Promise<DayOfTool[]>;
+  usageOf(accountId: string): Promise<DailyToolUsage[]>;
   keys: Keys;
   webhooks: Webhooks;
   toolCalls: ToolCalls;
@@ -57,7 +57,7 @@ interface Dependencies {
   readiness: () => Promise<Readiness>;
   rateLimit(ctx: Context): Promise<void>;
   /** Null where nothing is limited. */
-  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
   auditAccount(accountId: string): Promise<AccountAudit | null>;
   env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL' | 'FREE_CREDITS' | 'CREDIT_PACKS' | 'NODE_ENV'>;
   log: Logger;

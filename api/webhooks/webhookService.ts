@@ -10,7 +10,7 @@ import type {
   WebhookChangeBody,
   WebhookRow,
 } from '../../schemas/webhookRows.ts';
-import type { Taken } from '../../store/buckets.ts';
+import type { TokenResult } from '../../store/buckets.ts';
 import { RESEND_WITHIN_MS } from '../../store/deliveries.ts';
 import type { DeliveryAttempts } from '../../store/deliveryAttempts.ts';
 import type { Lists } from '../../store/lists.ts';
@@ -54,7 +54,7 @@ interface Dependencies {
   /** Lets `localhost` through beside what is public. */
   egress: Guard;
   /** Takes a token from a bucket that all API processes share; null lifts the limits. */
-  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
   onError: (error: unknown) => void;
 }
 

@@ -2,7 +2,7 @@
  * Adds to `ports` what whoever started this process tells it, over their channel, of ports that are ours: a server that
  * comes back may listen elsewhere than it did.
  */
-export function addToldPorts(ports: number[]): void {
+export function addReservedPorts(ports: number[]): void {
   process.on('message', (message) => {
     if (typeof message !== 'object' || message === null || Reflect.get(message, 'type') !== 'ownPorts')
       return;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, ServiceError as GrpcError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
-import { isPassing as isPassingInStore } from '../../store/mongo.ts';
+import { isTransient as isTransientInStore } from '../../store/mongo.ts';
 
 /** Between the first two tries; the pauses double. */
 const RETRY_MS = 250;
@@ -16,7 +16,7 @@ const statusOf = (error: unknown): number | null =>
  * Temporal or the way to it is down; what was asked for may still be there when it comes back. One that is overloaded does
  * not find its own namespaces.
  */
-function isPassingInTemporal(error: unknown): boolean {
+function isTransientInTemporal(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
   const status = statusOf(error) ?? (error instanceof GrpcError ? statusOf(error.cause) : null);
   return (error instanceof GrpcError || status !== null) && status !== INVALID_ARGUMENT;
@@ -24,7 +24,7 @@ function isPassingInTemporal(error: unknown): boolean {
 
 async function retry<T>(
   step: () => Promise<T>,
-  isPassing: (error: unknown) => boolean,
+  isTransient: (error: unknown) => boolean,
   signal: AbortSignal,
   onFault: (error: unknown) => void,
 ): Promise<T> {
@@ -34,7 +34,7 @@ async function retry<T>(
     try {
       return await step();
     } catch (error) {
-      if (signal.aborted || !isPassing(error)) throw error;
+      if (signal.aborted || !isTransient(error)) throw error;
       if (faults === 0) onFault(error);
     }
     await sleep(Math.min(RETRY_MS * 2 ** faults, RETRY_MOST_MS));
@@ -55,7 +55,7 @@ export const retryUntilAborted = <T>(
   signal: AbortSignal,
   onFault: (error: unknown) => void = () => undefined,
 ): Promise<T> =>
-  retry(() => client.connection.withAbortSignal(signal, step), isPassingInTemporal, signal, onFault);
+  retry(() => client.connection.withAbortSignal(signal, step), isTransientInTemporal, signal, onFault);
 
 /**
  * Does a step in MongoDB until it is done or the signal says that time is up. One that was begun ends by the driver's own
@@ -68,4 +68,4 @@ export const retryStoreUntilAborted = <T>(
   step: () => Promise<T>,
   signal: AbortSignal,
   onFault: (error: unknown) => void = () => undefined,
-): Promise<T> => retry(step, isPassingInStore, signal, onFault);
+): Promise<T> => retry(step, isTransientInStore, signal, onFault);

@@ -3,7 +3,7 @@ import type { Env } from '../../../schemas/env.ts';
 import type { RateLimit } from '../../../schemas/envValues.ts';
 import { invalidInput, ServiceError } from '../../../schemas/errors.ts';
 import type { Pack } from '../../../schemas/formats/packs.ts';
-import type { Taken } from '../../../store/buckets.ts';
+import type { TokenResult } from '../../../store/buckets.ts';
 import type { Lists } from '../../../store/lists.ts';
 import type { Payments } from '../../../store/payments.ts';
 import { accountRow } from '../../account/rows.ts';
@@ -38,7 +38,7 @@ interface Dependencies {
   payments: Payments;
   dispatchEvents: DispatchEvents;
   /** Counts what an account does too often; null: nothing is counted. */
-  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
   /** Null where it is not set up. */
   stripe: StripeService | null;
   env: Pick<Env, 'CREDIT_PACKS' | 'NODE_ENV' | 'PUBLIC_URL'>;
