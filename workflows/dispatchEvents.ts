@@ -7,10 +7,10 @@ const activities = proxyLocalActivities<EndpointActivities>({
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });
 
-/** Events of history after which it begins a new run. */
-const LONG_HISTORY = 1000;
+/** History events after which the workflow continues as new. */
+const MAX_HISTORY_EVENTS = 1000;
 
-/** Brings the new events of an account on their way. Started after whatever made one, with nobody waiting for it. */
+/** Creates the deliveries of an account's new events and wakes the workflows of their endpoints. */
 export async function dispatchEvents(accountId: string): Promise<void> {
   let more = false;
   setHandler(moreEvents, () => {
@@ -19,8 +19,9 @@ export async function dispatchEvents(accountId: string): Promise<void> {
   for (;;) {
     more = false;
     await activities.dispatchEvents(accountId);
-    // What is told after this look makes the server refuse the end, and the step is taken again.
+    // A signal that arrives after this check makes the server reject the completion; the workflow task is then repeated.
     if (!more) return;
-    if (workflowInfo().historyLength > LONG_HISTORY) return continueAsNew<typeof dispatchEvents>(accountId);
+    if (workflowInfo().historyLength > MAX_HISTORY_EVENTS)
+      return continueAsNew<typeof dispatchEvents>(accountId);
   }
 }

@@ -3,19 +3,16 @@ import { type Client, ServiceError as GrpcError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import { isTransient as isTransientInStore } from '../../store/mongo.ts';
 
-/** Between the first two tries; the pauses double. */
+/** First pause; each further pause doubles, up to `MAX_RETRY_MS`. */
 const RETRY_MS = 250;
-const RETRY_MOST_MS = 2000;
-/** gRPC's status of a request that the server will never take. */
+const MAX_RETRY_MS = 2000;
+/** gRPC status of a request that the server never accepts. */
 const INVALID_ARGUMENT = 3;
 
 const statusOf = (error: unknown): number | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null;
 
-/**
- * Temporal or the way to it is down; what was asked for may still be there when it comes back. One that is overloaded does
- * not find its own namespaces.
- */
+/** Whether Temporal or the connection to it failed temporarily. An overloaded server reports its namespaces as not found. */
 function isTransientInTemporal(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
   const status = statusOf(error) ?? (error instanceof GrpcError ? statusOf(error.cause) : null);
@@ -29,7 +26,7 @@ async function retry<T>(
   onFault: (error: unknown) => void,
 ): Promise<T> {
   for (let faults = 0; ; faults++) {
-    // A request that is made afterwards would not hear of it.
+    // A request that starts after the abort would not be cancelled.
     signal.throwIfAborted();
     try {
       return await step();
@@ -37,17 +34,17 @@ async function retry<T>(
       if (signal.aborted || !isTransient(error)) throw error;
       if (faults === 0) onFault(error);
     }
-    await sleep(Math.min(RETRY_MS * 2 ** faults, RETRY_MOST_MS));
+    await sleep(Math.min(RETRY_MS * 2 ** faults, MAX_RETRY_MS));
   }
 }
 
 /**
- * Asks Temporal until it answers or the signal says that time is up.
+ * Repeats a Temporal request until it succeeds or the signal aborts.
  *
- * @param client best one that does not retry by itself (`connectClient`): what it asks ends with the signal
- * @param step what is asked, with this client
- * @param onFault hears of the first fault after which it is asked again
- * @throws what is no passing fault, at once; the last fault or the signal's reason
+ * @param client preferably without the SDK's own retries (`connectClient`), so that its requests end with the signal
+ * @param step makes the request with this client
+ * @param onFault receives the first transient error
+ * @throws a permanent error at once; after an abort the last error or the signal's reason
  */
 export const retryUntilAborted = <T>(
   client: Client,
@@ -58,11 +55,11 @@ export const retryUntilAborted = <T>(
   retry(() => client.connection.withAbortSignal(signal, step), isTransientInTemporal, signal, onFault);
 
 /**
- * Does a step in MongoDB until it is done or the signal says that time is up. One that was begun ends by the driver's own
- * time-outs.
+ * Repeats a MongoDB operation until it succeeds or the signal aborts. A running operation is not aborted; it ends by the
+ * driver's timeouts.
  *
- * @param step may be done twice: of one that failed nobody knows whether it was done
- * @throws what is no passing fault, at once; the last fault or the signal's reason
+ * @param step must be idempotent: an operation that failed may have been applied
+ * @throws a permanent error at once; after an abort the last error or the signal's reason
  */
 export const retryStoreUntilAborted = <T>(
   step: () => Promise<T>,
