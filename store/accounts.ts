@@ -93,7 +93,8 @@ export function createAccounts(store: Store): Accounts {
     if (!Number.isSafeInteger(amount) || amount === 0)
       throw new RangeError('credits must be a whole number other than 0');
     const id = grantId(grant);
-    // Writes before it reads: calls now wait for this transaction. On a busy account they would otherwise change what it
+    // Writes before it reads: calls now wait for this transaction. On a busy account they would otherwise change what
+    // it
     // read, and it would be restarted again and again.
     const before = await accounts.findOneAndUpdate(
       { _id: accountId },

@@ -27,7 +27,10 @@ function checksum(random: string): string {
   return digits;
 }
 
-/** Generates `ut_`, 30 random base62 characters (178 bits) and a 6-character checksum that detects mistyped keys offline. */
+/**
+ * Generates `ut_`, 30 random base62 characters (178 bits) and a 6-character checksum that detects mistyped keys
+ * offline.
+ */
 export function generateKey(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(62))).join('');
   return `ut_${random}${checksum(random)}`;
@@ -52,7 +55,10 @@ export interface NewKey {
 }
 
 export interface ApiKeys {
-  /** Returns the live key, or null if it is unknown, revoked or expired. Not cached, so revocation takes effect at once. */
+  /**
+   * Returns the live key, or null if it is unknown, revoked or expired. Not cached, so revocation takes effect at
+   * once.
+   */
   authenticate(key: string): Promise<ApiKeyDoc | null>;
   /**
    * Creates a key and its `api_key.created` event.
@@ -61,7 +67,11 @@ export interface ApiKeys {
    * @throws a duplicate-key error (`isDuplicate`) if the id is in use
    */
   create(key: NewKey): Promise<{ row: ApiKeyDoc; key: string }>;
-  /** Revokes a key and creates its event; no-op if it is revoked. @throws ServiceError not_found, also for other accounts' keys */
+  /**
+   * Revokes a key and creates its event; no-op if it is revoked.
+   *
+   * @throws ServiceError not_found, also for other accounts' keys
+   */
   revoke(accountId: string, id: string): Promise<void>;
   /** Writes pending times of last use. */
   flush(): Promise<void>;

@@ -165,7 +165,11 @@ export async function syncEndpoint(store: Store, request: SyncRequest): Promise<
 /** Selects the deliveries to resend. */
 export type Resend = { since: string } | { deliveryIds: string[] };
 
-/** Queues held and failed deliveries of the last 14 days again, oldest first, spread over time. @returns their number */
+/**
+ * Queues held and failed deliveries of the last 14 days again, oldest first, spread over time.
+ *
+ * @returns their number
+ */
 export async function resend({ deliveries }: Store, endpointId: string, selection: Resend): Promise<number> {
   const oldest = new Date(Date.now() - RESEND_WITHIN_MS);
   const since = 'since' in selection ? new Date(selection.since) : oldest;
@@ -201,7 +205,11 @@ export async function resend({ deliveries }: Store, endpointId: string, selectio
   }
 }
 
-/** Creates a test event and its delivery to this endpoint; once per `testId`. @returns the delivery's id, or null if the endpoint was deleted */
+/**
+ * Creates a test event and its delivery to this endpoint; once per `testId`.
+ *
+ * @returns the delivery's id, or null if the endpoint was deleted
+ */
 export async function prepareTest(store: Store, endpointId: string, testId: string): Promise<string | null> {
   const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
   if (endpoint === null) return null;

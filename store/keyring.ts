@@ -102,7 +102,9 @@ export function createKeyring(keys: readonly MasterKey[]): Keyring {
   };
 }
 
-/** Loads the keyring from `MASTER_KEYS`, or else from the data folder, where it creates one on first use (mode 0600). */
+/**
+ * Loads the keyring from `MASTER_KEYS`, or else from the data folder, where it creates one on first use (mode 0600).
+ */
 export function loadKeyring(env: Pick<Env, 'MASTER_KEYS' | 'DATA_DIR'>): Keyring {
   if (env.MASTER_KEYS !== null) return createKeyring(env.MASTER_KEYS);
   return createKeyring(parseMasterKeys(localKeys(env.DATA_DIR)));

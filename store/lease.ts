@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Store } from './mongo.ts';
 
 const RENEW_INTERVAL_MS = 2000;
-/** Since the last renewal was sent. Well below `EXPIRES_AFTER_MS`, so that a lease stays valid for a while after a check. */
+/**
+ * Since the last renewal was sent. Well below `EXPIRES_AFTER_MS`, so that a lease stays valid for a while after a
+ * check.
+ */
 const HELD_MS = 8000;
 /** Since the last renewal, on the database's clock. */
 const EXPIRES_AFTER_MS = 15_000;
@@ -17,7 +20,11 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** Opens a lease and renews it every 2 s. @param onError receives errors of renewals, which are retried at the next interval */
+/**
+ * Opens a lease and renews it every 2 s.
+ *
+ * @param onError receives errors of renewals, which are retried at the next interval
+ */
 export async function openLease(
   { apiProcesses }: Pick<Store, 'apiProcesses'>,
   onError: (error: unknown) => void,

@@ -43,7 +43,11 @@ export interface Settled {
 }
 
 export interface Ledger {
-  /** Holds the price. A repeated call returns its existing hold. @throws if the account changed or does not exist; retry */
+  /**
+   * Holds the price. A repeated call returns its existing hold.
+   *
+   * @throws if the account changed or does not exist; retry
+   */
   reserve(call: Reservation): Promise<ReserveResult>;
   /** Charges or refunds a call, once. Repeatable; returns the recorded state. @throws if the account does not exist */
   settle(settlement: Settlement): Promise<Settled>;
@@ -266,7 +270,8 @@ export function createLedger(
       if (account === null) throw new Error(`no account ${accountId}`);
       const { balance, reserved, journal, entry } = account;
       const available = balance - reserved;
-      // A charge without events is recorded in the account, so its copy can wait. Refunds are copied now because they may
+      // A charge without events is recorded in the account, so its copy can wait. Refunds are copied now because they
+      // may
       // release an Idempotency-Key, and events because they are dispatched next.
       if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
       else if (entry !== undefined) await projection.copy([{ accountId, entry }]);

@@ -20,7 +20,9 @@ import type {
   WebhookEndpointDoc,
 } from './webhookDocs.ts';
 
-/** Credits reserved for a running call. The nonce identifies the reservation, so that a charge ends only its own hold. */
+/**
+ * Credits reserved for a running call. The nonce identifies the reservation, so that a charge ends only its own hold.
+ */
 export interface Hold {
   nonce: string;
   tool: string;
@@ -107,7 +109,10 @@ export interface GrantDoc {
   reason: string | null;
 }
 
-/** Stages of a dispute in their possible order. The money is withheld while it is open and lost for good when it is lost. */
+/**
+ * Stages of a dispute in their possible order. The money is withheld while it is open and lost for good when it is
+ * lost.
+ */
 export const DISPUTE_STAGES = ['inquiry', 'open', 'lost', 'won'] as const;
 export type DisputeStage = (typeof DISPUTE_STAGES)[number];
 

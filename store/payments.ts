@@ -15,7 +15,10 @@ export interface Report {
     | { kind: 'disputed'; dispute: PaymentDoc['disputes'][number] };
 }
 
-/** `accountId`: the account whose credits changed, or null. `mismatch`: the report contradicts earlier ones of this payment. */
+/**
+ * `accountId`: the account whose credits changed, or null. `mismatch`: the report contradicts earlier ones of this
+ * payment.
+ */
 export type Recorded = { status: 'recorded'; accountId: string | null } | { status: 'mismatch' };
 
 export interface Payments {

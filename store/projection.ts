@@ -3,7 +3,9 @@ import { copyEntries, type Posting } from './journal.ts';
 import type { Store } from './mongo.ts';
 import { USAGE_INTERVAL, usageOf } from './usage.ts';
 
-/** Copies journal entries and removes copied ones from the journal, in batches because each write costs a disk flush. */
+/**
+ * Copies journal entries and removes copied ones from the journal, in batches because each write costs a disk flush.
+ */
 export interface Projection {
   /** Resolves when the copies are written. */
   copy(postings: readonly Posting[]): Promise<void>;

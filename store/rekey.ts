@@ -4,7 +4,11 @@ import { openSecret, sealSecret } from './webhookEndpoints.ts';
 
 const keyIdOf = (keyring: Keyring, sealed: string): string => keyring.keyIdOf(Buffer.from(sealed, 'base64'));
 
-/** Re-encrypts webhook secrets of older master keys with the current one. @returns the number of re-encrypted secrets */
+/**
+ * Re-encrypts webhook secrets of older master keys with the current one.
+ *
+ * @returns the number of re-encrypted secrets
+ */
 export async function rewrapSecrets({ webhookEndpoints }: Store, keyring: Keyring): Promise<number> {
   let rewrapped = 0;
   for await (const { _id, secret, next } of webhookEndpoints.find()) {

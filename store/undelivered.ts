@@ -43,7 +43,10 @@ const CONCURRENCY = 20;
 /** Filter for calls without a process that can still respond. `$exists` selects the partial index. */
 export const ABANDONED = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': null };
 
-/** Whether a charge without a delivered result is refunded: always after an error, else unless the tool acts on the world. */
+/**
+ * Whether a charge without a delivered result is refunded: always after an error, else unless the tool acts on the
+ * world.
+ */
 export const isRefundDue = ({
   pendingAnswer,
   actsOnWorld,

@@ -44,7 +44,7 @@ export function createVault(keyring: Keyring): Vault {
       try {
         parsed = parseRecord(keyring.open('vault', 'request', request));
       } catch {
-        return null; // Not encrypted with our master key.
+        return null; // Not encrypted with a master key of this installation.
       }
       const entry = held.get(String(parsed.callId));
       const token = Buffer.from(String(parsed.token), 'base64url');

@@ -72,7 +72,10 @@ export async function toolWorker(
   };
 }
 
-/** Whether endpoints on `localhost` receive deliveries. Not in production, where `localhost` is a machine of the operator. */
+/**
+ * Whether endpoints on `localhost` receive deliveries. Not in production, where `localhost` is a machine of the
+ * operator.
+ */
 export const deliversToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean =>
   NODE_ENV !== 'production';
 

@@ -68,7 +68,8 @@ function toRefusal(error: unknown): Refusal {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) {
     const { timeoutType, failure } = cause;
-    // A retry that times out in the queue has this type too. Only the raw failure shows the error of its earlier attempt.
+    // A retry that times out in the queue has this type too. Only the raw failure shows the error of its earlier
+    // attempt.
     if (timeoutType === 'SCHEDULE_TO_START' && failure?.cause == null)
       return refusal('pool_busy', 'No worker was free in time. Nothing ran and nothing was charged.', {
         mayHaveStarted: false,

@@ -19,7 +19,8 @@ export async function dispatchEvents(accountId: string): Promise<void> {
   for (;;) {
     more = false;
     await activities.dispatchEvents(accountId);
-    // A signal that arrives after this check makes the server reject the completion; the workflow task is then repeated.
+    // A signal that arrives after this check makes the server reject the completion; the workflow task is then
+    // repeated.
     if (!more) return;
     if (workflowInfo().historyLength > MAX_HISTORY_EVENTS)
       return continueAsNew<typeof dispatchEvents>(accountId);

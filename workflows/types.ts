@@ -23,7 +23,10 @@ export interface CallPolicy extends Pick<Reservation, 'tool' | 'pool' | 'price' 
   actsOnWorld: boolean;
 }
 
-/** Where a worker fetches the secret fields of a call until it is settled: URL of an API process, and the call's token. */
+/**
+ * Where a worker fetches the secret fields of a call until it is settled: URL of an API process, and the call's
+ * token.
+ */
 export interface VaultReference {
   url: string;
   token: string;

@@ -36,8 +36,12 @@ export interface EndpointWorkflow {
    * cannot read its outcome. @throws ServiceError pool_busy, rate_limited
    */
   requestEnable(endpointId: string): Promise<void>;
-  /** @returns the number of queued deliveries @throws ServiceError not_found, endpoint_disabled, pool_busy, rate_limited */
-  resend(endpointId: string, wanted: Resend): Promise<number>;
+  /**
+   * @returns the number of queued deliveries
+   *
+   * @throws ServiceError not_found, endpoint_disabled, pool_busy, rate_limited
+   */
+  resend(endpointId: string, selection: Resend): Promise<number>;
   /** @returns the id of the attempt @throws ServiceError not_found, endpoint_disabled, pool_busy, rate_limited */
   test(endpointId: string, testId: string): Promise<string>;
 }
@@ -146,9 +150,9 @@ export function createEndpointWorkflow(client: Client): EndpointWorkflow {
         client.workflow.startUpdateWithStart(enable, { ...options, waitForStage: 'ACCEPTED' }),
       );
     },
-    resend: (endpointId, wanted) =>
+    resend: (endpointId, selection) =>
       retryUpdate(endpointId, (options) =>
-        client.workflow.executeUpdateWithStart(resend, { ...options, args: [wanted] }),
+        client.workflow.executeUpdateWithStart(resend, { ...options, args: [selection] }),
       ),
     test(endpointId, testId) {
       const beginUntil = Date.now() + TEST_START_MS;

@@ -3,7 +3,10 @@ import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import { moreEvents, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import type { dispatchEvents } from '../../workflows/dispatchEvents.ts';
 
-/** Requests the dispatch of an account's new events and returns at once. The sweeper dispatches events of failed requests. */
+/**
+ * Requests the dispatch of an account's new events and returns at once. The sweeper dispatches events of failed
+ * requests.
+ */
 export type DispatchEvents = (accountId: string) => void;
 
 const TIMEOUT_MS = 5000;

@@ -27,7 +27,10 @@ export const drain = (server: Server): Promise<void> =>
     server.keepAliveTimeout = 1;
   });
 
-/** Finds a free loopback port, for servers that cannot report which port they chose. Another process may take it first. */
+/**
+ * Finds a free loopback port, for servers that cannot report which port they chose. Another process may take it
+ * first.
+ */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const { port } = new URL(await listen(server, '127.0.0.1', 0));

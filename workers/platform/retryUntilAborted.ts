@@ -12,7 +12,10 @@ const INVALID_ARGUMENT = 3;
 const statusOf = (error: unknown): number | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null;
 
-/** Whether Temporal or the connection to it failed temporarily. An overloaded server reports its namespaces as not found. */
+/**
+ * Whether Temporal or the connection to it failed temporarily. An overloaded server reports its namespaces as not
+ * found.
+ */
 function isTransientInTemporal(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
   const status = statusOf(error) ?? (error instanceof GrpcError ? statusOf(error.cause) : null);
