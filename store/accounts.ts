@@ -94,8 +94,7 @@ export function createAccounts(store: Store): Accounts {
       throw new RangeError('credits must be a whole number other than 0');
     const id = grantId(grant);
     // Writes before it reads: calls now wait for this transaction. On a busy account they would otherwise change what
-    // it
-    // read, and it would be restarted again and again.
+    // it read and restart it again and again.
     const before = await accounts.findOneAndUpdate(
       { _id: accountId },
       { $set: { grantedAt: new Date() } },

@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { loadWorkflowBundle } from '../workers/bundle.ts';
+import { WORKFLOWS } from '../workflows/contract.ts';
+import * as workflows from '../workflows/index.ts';
 
 const ROOMS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
 type Room = (typeof ROOMS)[number];
@@ -170,6 +172,12 @@ test('other folders import types and the contract of workflows; workflows import
   );
   t.deepEqual(outOf.map(show), []);
   t.deepEqual(imports.filter(({ file }) => file === CONSTANTS).map(show), []);
+});
+
+test('the contract names exactly the workflows that the bundle exports', (t) => {
+  const names = Object.keys(workflows).sort();
+  t.deepEqual(Object.keys(WORKFLOWS).sort(), names);
+  t.deepEqual(Object.values<string>(WORKFLOWS).sort(), names);
 });
 
 test('the schemas need nothing outside their folder but Node and types', (t) => {
