@@ -27,6 +27,7 @@ import { mongodbCheck, pollerChecks, queuesOf, temporalCheck } from '../workers/
 import { createInternalServer } from '../workers/platform/internalServer.ts';
 import { drain, listen } from '../workers/platform/listen.ts';
 import { createLog } from '../workers/platform/log.ts';
+import { createRegistry } from '../workers/platform/metricsRegistry.ts';
 import { createReadiness } from '../workers/platform/readiness.ts';
 import { addReservedPorts } from '../workers/platform/reservedPorts.ts';
 import { runMain } from '../workers/platform/runMain.ts';
@@ -36,7 +37,7 @@ import { createAuth } from './auth/auth.ts';
 import { openStripe } from './billing/openStripe.ts';
 import { createCallRunner } from './calls/callRunner.ts';
 import { watchOutages } from './calls/outages.ts';
-import { createApiMetrics, createRegistry } from './http/metrics.ts';
+import { createApiMetrics } from './http/metrics.ts';
 import { createPublicServer } from './http/publicServer.ts';
 import { createMailer } from './mail/mailer.ts';
 import { createMails } from './mail/messages.ts';

@@ -31,7 +31,9 @@ export function startClock({ signal: outer, deadline }: Limits): Clock {
   const { signal } = controller;
   const stop = (): void => controller.abort(outer.reason);
   const countdown = startCountdown(deadline - Date.now(), (end) =>
-    controller.abort(new ServiceError(end === 'elapsed' ? 'target_timeout' : 'deadline_exceeded')),
+    controller.abort(
+      end === 'elapsed' ? new ServiceError('target_timeout') : new ServiceError('deadline_exceeded'),
+    ),
   );
   const dispose = (): void => {
     countdown[Symbol.dispose]();

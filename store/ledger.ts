@@ -271,8 +271,7 @@ export function createLedger(
       const { balance, reserved, journal, entry } = account;
       const available = balance - reserved;
       // A charge without events is recorded in the account, so its copy can wait. Refunds are copied now because they
-      // may
-      // release an Idempotency-Key, and events because they are dispatched next.
+      // may release an Idempotency-Key, and events because they are dispatched next.
       if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
       else if (entry !== undefined) await projection.copy([{ accountId, entry }]);
       await copyLeftovers(accountId, journal);

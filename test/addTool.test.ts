@@ -6,9 +6,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { makeAccount, withStore } from './helpers/account.ts';
-import { until } from './helpers/books.ts';
 import { recordAt, recordsAt } from './helpers/json.ts';
 import { startDatabase, startNamespace } from './helpers/stack.ts';
+import { until } from './helpers/until.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = [
@@ -27,7 +27,7 @@ const SOURCES = [
   'tsconfig.json',
 ];
 
-/** All there is to a new tool. */
+/** All files of a new tool. */
 const NEW_FILES = {
   'schemas/tools/reverse-text.ts': `import { defineTool } from '../tool.ts';
 
@@ -75,7 +75,7 @@ type StackModule = typeof import('../dev/stack.ts');
 const isStackModule = (module: object): module is StackModule =>
   'startService' in module && 'defaultPools' in module;
 
-/** The source tree with the new files in it, and nothing else changed. */
+/** Copies the source tree with the new files; everything else is unchanged. */
 async function copyWithTool(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-21-'));
   for (const name of SOURCES) await cp(join(root, name), join(folder, name), { recursive: true });
@@ -87,7 +87,7 @@ async function copyWithTool(): Promise<string> {
   return folder;
 }
 
-test('a new tool is three new files and no changed one', async (t) => {
+test('a new tool is three new files and no changed file', async (t) => {
   await using owned = new AsyncDisposableStack();
   const folder = owned.adopt(await copyWithTool(), (it) => rm(it, { recursive: true, force: true }));
   const { mongodbUri } = owned.adopt(await startDatabase(), (it) => it.stop());
@@ -122,7 +122,7 @@ test('a new tool is three new files and no changed one', async (t) => {
   t.deepEqual(await response.json(), { text: 'desserts' });
   t.is(response.headers.get('X-Credits-Charged'), '4');
   t.is(response.headers.get('X-Credits-Remaining'), '1');
-  const entry = await until('the line of the statement', () =>
+  const entry = await until('the ledger entry exists', () =>
     withStore({ mongodbUri }, (store) =>
       store.entries.findOne({ accountId: account.accountId, type: 'charge' }),
     ),
@@ -133,7 +133,7 @@ test('a new tool is three new files and no changed one', async (t) => {
   const catalogue = await (await fetch(`${baseUrl}/api/v1/tools`)).json();
   const listed = recordsAt(recordAt(catalogue).items).find(({ name }) => name === 'reverse-text');
   t.like(listed, { title: 'Reverse text', price: 4, pool: 'cpu' });
-  // The reference for people is drawn from this document.
+  // The human-readable reference is generated from this document.
   const spec = await (await fetch(`${baseUrl}/openapi.json`)).json();
   const described = recordAt(spec, 'paths', '/api/v1/tools/reverse-text', 'post');
   t.like(described, { summary: 'Reverse text (4 credits)', 'x-price': 4 });
@@ -142,7 +142,7 @@ test('a new tool is three new files and no changed one', async (t) => {
   const ava = join(folder, 'node_modules/.bin/ava');
   const { stdout } = await promisify(execFile)(process.execPath, [ava, 'test/tools/reverse-text.test.ts'], {
     cwd: folder,
-    // This test's own runner must not be taken for its.
+    // Hides this test's own runner from it.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR },
     timeout: 60_000,
   });

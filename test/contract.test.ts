@@ -6,13 +6,14 @@ import { loadRegistry } from '../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
 import { openStore, type Store } from '../store/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
-import { closeBooks, until } from './helpers/books.ts';
 import { isRecord, type Json, recordAt, recordsAt } from './helpers/json.ts';
+import { auditWhenIdle } from './helpers/ledgerCheck.ts';
 import { PRICES } from './helpers/prices.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
+import { until } from './helpers/until.ts';
 import { startWorld, type World } from './helpers/world.ts';
 
-/** Tools that answer the same input differently each time, so that their example only shows the shape. */
+/** Tools whose output for the same input varies, so that their example only shows the format. */
 const NOT_REPEATABLE = new Set([
   'bcrypt-hash',
   'broken-links',
@@ -28,7 +29,7 @@ const NOT_REPEATABLE = new Set([
   'website-screenshot',
   'html-to-image',
 ]);
-/** 1 MB, in powers of two, where a tool sets no limit. */
+/** 1 MiB, where a tool sets no limit. */
 const BODY_BYTES = 1_048_576;
 const CREDITS = 10_000;
 
@@ -52,7 +53,7 @@ test.after.always(async () => {
   await world?.close();
 });
 
-/** Neither defaults nor conversions: what is asked here is whether a value fits as it is. */
+/** Without defaults and conversions, because values are checked as they are. */
 const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false });
 addFormats.default(ajv);
 const fits = (schema: object, value: unknown): string | null =>
@@ -69,11 +70,11 @@ async function refusalOf(response: Response): Promise<Json> {
 }
 const pointers = (refusal: Json): unknown[] => recordsAt(refusal.errors).map(({ pointer }) => pointer);
 
-/** Values that a lenient parser would turn into the type that is wanted. */
+/** Values that a lenient parser would convert to the expected type. */
 const LOOKALIKES = ['4', 'true', '', 4, 1, true, null, ['a'], { a: 1 }];
 const wrongValues = (schema: object): unknown[] => LOOKALIKES.filter((value) => fits(schema, value) !== null);
 
-/** Every object schema within a schema, itself included. */
+/** Returns every object schema within a schema, including itself. */
 function objectSchemas(schema: unknown): Json[] {
   if (Array.isArray(schema)) return schema.flatMap(objectSchemas);
   if (!isRecord(schema)) return [];
@@ -101,7 +102,7 @@ for (const tool of tools) {
     }
   });
 
-  test.serial(`${name}: each example gives what it says, for its price`, async (t) => {
+  test.serial(`${name}: each example returns the documented output for the price`, async (t) => {
     for (const { input, output } of tool.examples) {
       const before = await store.accounts.findOne({ _id: account.accountId });
       const response = await account.call(name, world.localise(tool.pool, input));
@@ -117,7 +118,7 @@ for (const tool of tools) {
     }
   });
 
-  test.serial(`${name}: the price is the same wherever it stands`, async (t) => {
+  test.serial(`${name}: the price is the same in all places`, async (t) => {
     const own = await makeAccount(stack, price);
     const response = await own.call(name, world.localise(tool.pool, exampleOf(tool).input));
     t.is(response.headers.get('X-Credits-Charged'), String(price));
@@ -126,11 +127,11 @@ for (const tool of tools) {
     t.is(listed?.price, price);
     const spec = await (await fetch(`${stack.baseUrl}/openapi.json`)).json();
     t.is(recordAt(spec, 'paths', `/api/v1/tools/${name}`, 'post')['x-price'], price);
-    const entry = await until('the line of the statement', () =>
+    const entry = await until('the ledger entry exists', () =>
       store.entries.findOne({ accountId: own.accountId, type: 'charge' }),
     );
     t.like(entry, { amount: -price, tool: name, balanceAfter: 0 });
-    const call = await until('the row of the call', () =>
+    const call = await until('the call document exists', () =>
       store.calls.findOne({ accountId: own.accountId, state: 'charged' }),
     );
     t.like(call, { cost: price, charged: price, tool: name });
@@ -138,7 +139,7 @@ for (const tool of tools) {
     t.like(refused, { status: 402, code: 'insufficient_credits', available: 0, cost: price });
   });
 
-  test(`${name}: unknown, missing and mistyped fields are all named at once`, async (t) => {
+  test(`${name}: unknown, missing and mistyped fields are all reported at once`, async (t) => {
     const { input } = exampleOf(tool);
     const unknown = await refusalOf(await account.call(name, { ...input, 'no/such~field': 1 }));
     t.like(unknown, { status: 422, code: 'invalid_input' });
@@ -168,7 +169,7 @@ for (const tool of tools) {
     t.deepEqual(named.sort(), ['/extra', ...wrong.map(({ field }) => `/${field}`)].sort());
   });
 
-  test(`${name}: half a surrogate pair is a fault in every text`, async (t) => {
+  test(`${name}: a lone surrogate is a fault in every text`, async (t) => {
     const { input } = exampleOf(tool);
     const message = 'holds a lone surrogate, which UTF-8 cannot carry';
     for (const field of Object.keys(tool.input.properties))
@@ -182,7 +183,7 @@ for (const tool of tools) {
 
   const optional = Object.entries(tool.input.properties).filter(([, schema]) => 'default' in schema);
   if (optional.length > 0 && secretFields(tool).length === 0)
-    test(`${name}: what is left out is the default`, async (t) => {
+    test(`${name}: omitted fields have their defaults`, async (t) => {
       const defaults = Object.fromEntries(optional.map(([field, schema]) => [field, schema.default]));
       const rest = Object.entries(world.localise(tool.pool, exampleOf(tool).input)).filter(
         ([field]) => !(field in defaults),
@@ -191,12 +192,12 @@ for (const tool of tools) {
       const key = { 'Idempotency-Key': `defaults-${name}` };
       const first = await account.call(name, bare, key);
       const second = await account.call(name, { ...bare, ...defaults }, key);
-      // A key knows its request by the input after the defaults: another one would be a mismatch.
+      // The idempotency fingerprint covers the input after the defaults: other values would be a mismatch.
       t.is(second.headers.get('Idempotent-Replayed'), 'true');
       t.is(await second.text(), await first.text());
     });
 
-  test(`${name}: takes one JSON object by POST, and only with a key`, async (t) => {
+  test(`${name}: accepts one JSON object by POST, and only with a key`, async (t) => {
     const url = `${stack.baseUrl}/api/v1/tools/${name}`;
     for (const body of ['', '[]', 'null', '"text"', '1', '{', '{"a":1}x', '\u{feff}{']) {
       const refused = await refusalOf(await account.call(name, body));
@@ -220,9 +221,9 @@ for (const tool of tools) {
     t.like(await refusalOf(anonymous), { status: 401, code: 'missing_api_key' });
   });
 
-  test(`${name}: the body limit is to the byte`, async (t) => {
+  test(`${name}: the body limit is exact to the byte`, async (t) => {
     const limit = tool.limits.bodyBytes ?? BODY_BYTES;
-    // White space before a body that is refused for what it says, not for its size.
+    // White space before a body that is refused for its content, not for its size.
     const body = (bytes: number) => `${' '.repeat(bytes - 1)}[`;
     t.like(await refusalOf(await account.call(name, body(limit))), { code: 'malformed_json' });
     t.like(await refusalOf(await account.call(name, body(limit + 1))), {
@@ -232,15 +233,15 @@ for (const tool of tools) {
   });
 }
 
-test('a tool that does not exist is not found', async (t) => {
+test('an unknown tool is not found', async (t) => {
   const refused = await refusalOf(await account.call('no-such-tool', {}));
   t.like(refused, { status: 404, code: 'unknown_tool' });
 });
 
-test.serial('what the calls have fired fits the reference, and the books are right', async (t) => {
+test.serial('the fired events match the reference, and the audit finds no drift', async (t) => {
   const own = await makeAccount(stack, 25);
   for (let left = 25; left > 0; left--) t.is((await own.call('hash-text', { text: `${left}` })).status, 200);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   const events = await store.events.find().toArray();
   for (const { event, data } of events) t.is(fits(EVENTS[event].data, data), null, event);
   const fired = events.filter(({ accountId }) => accountId === own.accountId).map(({ event }) => event);

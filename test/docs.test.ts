@@ -13,14 +13,14 @@ const DOCUMENTS = [
   ...readdirSync(projectFile('docs')).map((name) => `docs/${name}`),
 ];
 
-/** GitHub's anchor of a heading. */
+/** Returns GitHub's anchor of a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
-/** The text without its code blocks: a comment in a shell script looks like a heading. */
+/** Removes code blocks: a comment in a shell script looks like a heading. */
 const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '');
 
 const anchorsOf = (file: string): string[] =>
@@ -30,7 +30,7 @@ test('the generated tables are up to date: npm run docs', async (t) => {
   for (const { file, is, should } of await generatedFiles()) t.is(is, should, file);
 });
 
-test('the configuration guide shows the defaults that are in use', (t) => {
+test('the configuration guide shows the actual defaults', (t) => {
   const rows = new Map(
     [...read('docs/configuration.md').matchAll(/^\| `(\w+)` +\|.*\| (?:`(.*)`)? *\|$/gm)].map(
       ([, name = '', text = '']) => [name, text],
@@ -48,7 +48,7 @@ test('the configuration guide shows the defaults that are in use', (t) => {
   }
 });
 
-test('the README has every tool of the specification with its price', (t) => {
+test('the README lists every tool of the specification with its price', (t) => {
   const rows = [...read('README.md').matchAll(/^\| `([\w-]+)` +\| +(\d+) \|/gm)];
   const prices = new Map(rows.map(([, tool = '', price]) => [tool, Number(price)]));
   for (const [tool, price] of Object.entries(PRICES)) t.is(prices.get(tool), price, tool);
@@ -70,7 +70,7 @@ test('every file that the documents name exists', (t) => {
   }
 });
 
-test('every link between the documents leads to a file and a heading', (t) => {
+test('every link between the documents leads to an existing file and heading', (t) => {
   for (const document of DOCUMENTS)
     for (const [, target = ''] of withoutCode(read(document)).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
       const [path = '', anchor] = target.split('#');

@@ -2,12 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
 import { openStore, type Store } from '../store/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
-import { closeBooks, until } from './helpers/books.ts';
+import { auditWhenIdle } from './helpers/ledgerCheck.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
+import { until } from './helpers/until.ts';
 
 type Line = Record<string, unknown>;
 
@@ -25,7 +26,7 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** The log of a process, line by line. */
+/** Reads the log of a process, line by line. */
 async function logOf(name: string): Promise<Line[]> {
   const text = await readFile(join(stack.dataDir, 'logs', `${name}.log`), 'utf8');
   return stripVTControlCharacters(text)
@@ -34,14 +35,14 @@ async function logOf(name: string): Promise<Line[]> {
     .map((line): Line => JSON.parse(line));
 }
 
-/** The internal port of a worker is in its log. */
+/** Reads the internal port of a worker from its log. */
 async function internalUrlOf(worker: string): Promise<string> {
   const url = (await logOf(worker)).find((line) => line.msg === 'worker is ready')?.internalUrl;
-  if (typeof url !== 'string') throw new Error(`${worker} did not say where it listens`);
+  if (typeof url !== 'string') throw new Error(`${worker} did not log its internal port`);
   return url;
 }
 
-/** Samples of an exposition, read by Prometheus's own parser for Python: `name{labels}` to value. */
+/** Reads the samples of an exposition with Prometheus's own parser for Python: `name{labels}` to value. */
 async function scrape(internalUrl: string): Promise<Map<string, number>> {
   const response = await fetch(`${internalUrl}/metrics`);
   const text = await response.text();
@@ -67,7 +68,7 @@ print(json.dumps([[s.name, s.labels, s.value] for f in text_string_to_metric_fam
   );
 }
 
-test.serial('the metrics of every process count what a caller saw', async (t) => {
+test.serial('the metrics of all processes match the requests of a caller', async (t) => {
   const before = await scrape(stack.internalUrl);
   for (const algorithm of ['sha256', 'sha512']) {
     const response = await account.call('hash-text', { text: 'count me', algorithm });
@@ -93,7 +94,7 @@ test.serial('the metrics of every process count what a caller saw', async (t) =>
   t.is(cpu.get('utility_tools_pool_busy{}'), 0);
   t.true(
     [...cpu.keys()].some((name) => name.startsWith('temporal_')),
-    'the SDK has metrics of its own',
+    "the SDK's metrics are included",
   );
 
   const orchestrator = await scrape(await internalUrlOf('orchestrator'));
@@ -101,7 +102,7 @@ test.serial('the metrics of every process count what a caller saw', async (t) =>
   t.is(orchestrator.get('utility_tools_queue_length{queue=tools-cpu}'), 0);
 });
 
-test.serial('the metrics of the browsers count what they have drawn', async (t) => {
+test.serial('the metrics of the browsers count their captures', async (t) => {
   const artist = await makeAccount(stack, 25);
   t.is((await artist.call('html-to-image', { html: 'x', fullPage: true })).status, 200);
   const samples = await scrape(await internalUrlOf('browser'));
@@ -117,7 +118,7 @@ test.serial('the metrics of the browsers count what they have drawn', async (t) 
     t.is(get(`browsers_total{event=${event}}`), 0, event);
 });
 
-test.serial('a pool that is behind, and a hold that is old, show', async (t) => {
+test.serial('a backlog of a pool and the age of a hold are visible in the metrics', async (t) => {
   const orchestrator = await internalUrlOf('orchestrator');
   const poor = await makeAccount(stack, 3);
   await stack.kill('cpu', 'SIGKILL');
@@ -133,10 +134,10 @@ test.serial('a pool that is behind, and a hold that is old, show', async (t) => 
   await stack.restart('cpu');
   t.is((await waiting).status, 200);
   t.is((await scrape(orchestrator)).get('utility_tools_old_holds{}'), 0);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('one request id leads through the logs of API, workflow and tool', async (t) => {
+test.serial('one request id appears in the logs of API, workflow and tool', async (t) => {
   const response = await account.call('hash-text', { text: 'follow me' });
   const requestId = response.headers.get('X-Request-Id');
   for (const [name, message] of [
@@ -144,33 +145,32 @@ test.serial('one request id leads through the logs of API, workflow and tool', a
     ['cpu', 'tool'],
     ['orchestrator', 'call ended'],
   ] as const)
-    await until(`${name} has written it`, async () =>
+    await until(`${name} has written the file`, async () =>
       (await logOf(name)).some((line) => line.msg === message && line.requestId === requestId),
     );
   const lines = (await Promise.all(['api', 'cpu', 'orchestrator'].map(logOf))).flat();
   t.false(JSON.stringify(lines).includes('follow me'), 'inputs are not logged');
 });
 
-test.serial('operators find a call by tool and account, and a refused one by its code', async (t) => {
-  const poor = await makeAccount(stack, 1);
-  await Promise.all([poor.call('hash-text', { text: 'a' }), poor.call('hash-text', { text: 'b' })]);
+test.serial('operators find a call by tool and account, and a failed call by its error code', async (t) => {
+  const account = await makeAccount(stack, 10);
+  await account.call('hash-text', { text: 'a' });
+  await account.call('watermark-image', { fileUrl: 'http://127.0.0.1/a.png', text: 'a' });
   const connection = await Connection.connect({ address: stack.temporalAddress });
   const client = new Client({ connection, namespace: stack.namespace });
-  try {
-    const query = `Tool = "hash-text" AND AccountId = "${poor.accountId}"`;
-    const found = await until('both are listed as closed', async () => {
-      const list: WorkflowExecutionInfo[] = [];
-      for await (const execution of client.workflow.list({
-        query: `${query} AND ExecutionStatus != "Running"`,
-      }))
-        list.push(execution);
-      return list.length === 2 && list;
+  const closed = (tool: string) =>
+    until(`the call of ${tool} is listed as closed`, async () => {
+      const query = `Tool = "${tool}" AND AccountId = "${account.accountId}" AND ExecutionStatus != "Running"`;
+      for await (const execution of client.workflow.list({ query })) return execution;
+      return false;
     });
-    t.deepEqual(found.map(({ status }) => status.name).sort(), ['COMPLETED', 'FAILED']);
-    const failed = found.find(({ status }) => status.name === 'FAILED');
-    const history = await client.workflow.getHandle(failed?.workflowId ?? '').fetchHistory();
+  try {
+    t.is((await closed('hash-text')).status.name, 'COMPLETED');
+    const { status, workflowId } = await closed('watermark-image');
+    t.is(status.name, 'FAILED');
+    const history = await client.workflow.getHandle(workflowId).fetchHistory();
     const end = history.events?.at(-1)?.workflowExecutionFailedEventAttributes?.failure;
-    t.is(end?.applicationFailureInfo?.type, 'insufficient_credits');
+    t.is(end?.applicationFailureInfo?.type, 'target_refused');
   } finally {
     await connection.close();
   }

@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { ownerMark } from '../activities/runtime/orphanedProcesses.ts';
 import { openSandbox } from '../activities/runtime/sandbox.ts';
-import { until } from './helpers/books.ts';
 import { isAlive, processesWith, remaining } from './helpers/processes.ts';
 import { seededRandom } from './helpers/random.ts';
+import { until } from './helpers/until.ts';
 
 const GONE_MS = 30_000;
 const ROUNDS = 3;
-/** Without its pid at the end. */
+/** Without the pid at its end. */
 const MARK = ownerMark('sandbox').replace(/\d+$/, '');
 
 const module = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, '..', path)).href);
@@ -23,19 +23,19 @@ const ended = async (child: ChildProcess) => {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 };
 
-/** A shell that starts a process which is marked as its own. */
+/** Starts a shell that starts a process with this marker. */
 async function startMarked(then: string) {
   const script = `(exec -a "$0$$" sleep 600) > /dev/null & echo $!; ${then}`;
   const shell = spawn('bash', ['-c', script, MARK], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [line] = await once(shell.stdout, 'data');
   const pid = Number(line);
-  await until('it bears its mark', async () =>
+  await until('the process has its marker', async () =>
     processesWith(`${MARK}${shell.pid}`).some((found) => found.startsWith(`${pid} `)) ? true : null,
   );
   return { shell, pid };
 }
 
-test.serial('what has lost its owner is ended at the next start, and nothing else is', async (t) => {
+test.serial('orphaned processes are ended at the next start, and no others', async (t) => {
   const living = await startMarked('wait');
   const lost = await startMarked('exit');
   try {
@@ -50,7 +50,7 @@ test.serial('what has lost its owner is ended at the next start, and nothing els
 });
 
 test.serial(
-  'a worker that is killed in the middle of starting sandboxes leaves nothing to the next',
+  'a worker that is killed while it starts sandboxes leaves no process to the next one',
   async (t) => {
     const random = seededRandom(t.log);
     const script = `
@@ -72,7 +72,7 @@ test.serial(
   },
 );
 
-test('where the system allows no sandbox, LibreOffice is not run outside of one', async (t) => {
+test('without permission for a sandbox, LibreOffice does not run', async (t) => {
   const script = `
     import { office } from ${module('activities/office/office.ts')};
     import { readEnv } from ${module('schemas/env.ts')};
@@ -81,7 +81,7 @@ test('where the system allows no sandbox, LibreOffice is not run outside of one'
         () => console.log('opened'),
         ({ code, detail, cause }) => console.log(JSON.stringify({ code, detail, cause: cause?.message })),
       );`;
-  // As in a container that gives no such right: no capability, and no namespace in which to have one.
+  // As in a container without that permission: no capability, and no user namespace.
   const { stdout } = await promisify(execFile)('unshare', [
     '--user',
     '--map-root-user',

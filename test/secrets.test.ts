@@ -15,8 +15,8 @@ import { askVault } from '../store/vault.ts';
 import { createCodec } from '../workers/platform/codec.ts';
 import { connectClient } from '../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until } from './helpers/books.ts';
 import { recordAt } from './helpers/json.ts';
+import { accountOf, auditWhenIdle, callsOf } from './helpers/ledgerCheck.ts';
 import { type Peer, type ScriptedSmtp, startSmtp } from './helpers/smtp.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
 import {
@@ -27,8 +27,9 @@ import {
   searchMongodb,
   searchTemporal,
 } from './helpers/traces.ts';
+import { until } from './helpers/until.ts';
 
-/** Short, so that calls for which there is no worker end soon. */
+/** Short, so that calls without a worker end soon. */
 const POOL_WAIT = '15s';
 const CREDITS = 10_000;
 
@@ -45,12 +46,12 @@ interface Scene {
 }
 
 const secret: Marker = createMarker();
-/** Sent where it may be kept, to show that the search would find the other. */
+/** Sent where it may be stored, to show that the search would find the secret. */
 const control: Marker = createMarker();
 const open = new AsyncDisposableStack();
 let scene: Scene;
 
-/** A mail server that puts the secret, and whatever it is told, into all that it says. */
+/** A mail server that repeats the secret and everything it receives in all its replies. */
 async function repeat(peer: Peer): Promise<void> {
   const base64 = Buffer.from(`The password is ${secret.text}.`).toString('base64');
   const echo = `${secret.text} ${base64}`;
@@ -84,7 +85,7 @@ test.before(async (t) => {
 });
 test.after.always(() => open.disposeAsync());
 
-/** The tool's first example with the marker for a secret. */
+/** The tool's first example with the marker as its secret. */
 function inputOf(tool: ToolDefinition, text = secret.text): Record<string, unknown> {
   const secrets = Object.fromEntries(secretFields(tool).map((field) => [field, text]));
   const host = 'host' in tool.input.properties ? { host: scene.mail.address } : {};
@@ -97,10 +98,10 @@ const find = (name: string): ToolDefinition => {
   return tool;
 };
 
-/** A call long enough to do something to it. */
+/** A call that runs long enough for the test to act. */
 const slow = () => ({ tool: 'bcrypt-hash', input: { ...inputOf(find('bcrypt-hash')), workFactor: 14 } });
 
-/** The id of the account's newest call, once it has been accepted. */
+/** Returns the id of the account's newest call, once it has been accepted. */
 async function newest(account: TestAccount, count: number): Promise<string> {
   const rows = await until('the call is accepted', async () => {
     const found = await callsOf(scene.store, account.accountId);
@@ -109,10 +110,10 @@ async function newest(account: TestAccount, count: number): Promise<string> {
   return rows.at(-1)?._id ?? '';
 }
 
-/** The vault reference that the call's workflow carries. */
+/** Returns the vault reference in the call's workflow. */
 async function vaultOf(callId: string): Promise<{ url: string; token: string }> {
   const { client, keyring } = scene;
-  const history = await until('the workflow has begun', () =>
+  const history = await until('the workflow has started', () =>
     client.workflow
       .getHandle(callId)
       .fetchHistory()
@@ -125,26 +126,30 @@ async function vaultOf(callId: string): Promise<{ url: string; token: string }> 
   return { url: String(url), token: String(token) };
 }
 
-/** Waits until a worker has begun on the call. */
+/** Waits until a worker has started the call. */
 const taken = (callId: string) =>
   until('a worker has it', async () => {
-    const { raw } = await scene.client.workflow.getHandle(callId).describe();
-    return (raw.pendingActivities ?? []).some(({ lastStartedTime }) => lastStartedTime != null);
+    // The call is recorded before its workflow is started.
+    const workflow = await scene.client.workflow
+      .getHandle(callId)
+      .describe()
+      .catch(() => null);
+    return (workflow?.raw.pendingActivities ?? []).some(({ lastStartedTime }) => lastStartedTime != null);
   });
 
-/** What the vault answers to who has the token and the master key; null when it has nothing. */
+/** Asks the vault with the token and the master key; null when it has no secrets. */
 async function ask(callId: string, { url, token }: { url: string; token: string }) {
   const exchange = askVault(scene.keyring, callId, token);
   const response = await fetch(`${url}/vault`, { method: 'POST', body: new Uint8Array(exchange.request) });
   return response.ok ? exchange.open(new Uint8Array(await response.arrayBuffer())) : null;
 }
 
-test.serial('there are tools with secrets', (t) => {
+test.serial('some tools have secrets', (t) => {
   t.log(scene.tools.map(({ name }) => name).join(', '));
   t.true(scene.tools.length >= 3);
 });
 
-test.serial('secrets are sent in every way that works or is refused', async (t) => {
+test.serial('secrets are sent in every accepted and refused way', async (t) => {
   t.timeout(180_000);
   const { account, tools } = scene;
   const poor = await makeAccount(scene.stack, 0);
@@ -177,16 +182,16 @@ test.serial('secrets are sent in every way that works or is refused', async (t) 
   t.true(scene.mail.heard.filter((line) => line.startsWith('AUTH PLAIN ')).length === 2);
 });
 
-test.serial('a key that was used with secrets is not used again', async (t) => {
+test.serial('a key that was used with secrets cannot be used again', async (t) => {
   const { account, tools } = scene;
   for (const tool of tools) {
     const again = await account.call(tool.name, inputOf(tool), { 'Idempotency-Key': `${tool.name}` });
-    // A refused call may have set its key free.
+    // A refused call may have freed its key.
     t.true([409, 502, 504].includes(again.status), `${tool.name}: ${again.status}`);
   }
 });
 
-test.serial('while a call runs its token opens its secrets, afterwards nothing does', async (t) => {
+test.serial('the token of a call opens its secrets while the call runs, and not afterwards', async (t) => {
   t.timeout(120_000);
   const { account } = scene;
   const before = (await callsOf(scene.store, account.accountId)).length;
@@ -194,19 +199,19 @@ test.serial('while a call runs its token opens its secrets, afterwards nothing d
   const answer = account.call(tool, input);
   const callId = await newest(account, before + 1);
   const vault = await vaultOf(callId);
-  t.deepEqual(await ask(callId, vault), { password: secret.text }, 'the proof that it can be asked');
+  t.deepEqual(await ask(callId, vault), { password: secret.text }, 'the vault can be asked');
   t.is(await ask(callId, { ...vault, token: `${vault.token}x` }), null);
   t.is((await answer).status, 200);
   t.is(await ask(callId, vault), null);
 });
 
 test.serial(
-  'a caller who hangs up, soon or late, with and without a key, leaves nothing in the vault',
+  'a caller who hangs up, early or late, with or without a key, leaves nothing in the vault',
   async (t) => {
     t.timeout(180_000);
     const { account, store, stack } = scene;
     const moments: [headers: Record<string, string>, isLate: boolean, states: CallState[]][] = [
-      // Whether there is a hold to give back depends on how far the workflow has come.
+      // Whether there is a hold to refund depends on the progress of the workflow.
       [{}, false, ['refused', 'refunded', 'charged']],
       [{ 'Idempotency-Key': 'hung-up-soon' }, false, ['refused', 'refunded', 'charged']],
       [{}, true, ['refunded', 'charged']],
@@ -241,30 +246,33 @@ test.serial(
   },
 );
 
-test.serial('a call that no worker takes, and one whose worker is killed half way', async (t) => {
-  t.timeout(180_000);
-  const { account, stack, store } = scene;
-  const { tool, input } = slow();
+test.serial(
+  'calls without a worker, and calls whose worker is killed, leave nothing in the vault',
+  async (t) => {
+    t.timeout(180_000);
+    const { account, stack, store } = scene;
+    const { tool, input } = slow();
 
-  await stack.kill('cpu');
-  const refused = await account.call(tool, input);
-  t.is(recordAt({ body: await refused.json() }, 'body').code, 'pool_busy');
-  await stack.restart('cpu');
+    await stack.kill('cpu');
+    const refused = await account.call(tool, input);
+    t.is(recordAt({ body: await refused.json() }, 'body').code, 'pool_busy');
+    await stack.restart('cpu');
 
-  const before = (await callsOf(store, account.accountId)).length;
-  const answer = account.call(tool, input);
-  const callId = await newest(account, before + 1);
-  await taken(callId);
-  await stack.kill('cpu');
-  await stack.restart('cpu');
-  const { status } = await answer;
-  t.is(status, 200, 'another attempt fetched the secrets again');
-});
+    const before = (await callsOf(store, account.accountId)).length;
+    const answer = account.call(tool, input);
+    const callId = await newest(account, before + 1);
+    await taken(callId);
+    await stack.kill('cpu');
+    await stack.restart('cpu');
+    const { status } = await answer;
+    t.is(status, 200, 'another attempt fetched the secrets again');
+  },
+);
 
 test.serial('when the API that holds the secrets is gone, the call fails and is refunded', async (t) => {
   t.timeout(180_000);
   const { account, stack, store } = scene;
-  await closeBooks(store);
+  await auditWhenIdle(store);
   const { balance } = await accountOf(store, account.accountId);
   const before = (await callsOf(store, account.accountId)).length;
   const { tool, input } = slow();
@@ -281,12 +289,12 @@ test.serial('when the API that holds the secrets is gone, the call fails and is 
   });
   t.like(row, { state: 'refunded', code: 'internal', charged: 0 });
   await stack.restart('api');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   t.is((await accountOf(store, account.accountId)).balance, balance);
-  t.is((await account.call(tool, input)).status, 200, 'the same call to the API that came back');
+  t.is((await account.call(tool, input)).status, 200, 'the same call after the API is back');
 });
 
-test.serial('the secrets are in no document of MongoDB, the oplog included', async (t) => {
+test.serial('no document of MongoDB contains the secrets, including the oplog', async (t) => {
   t.timeout(120_000);
   const { store } = scene;
   await store.db.collection('control').insertOne({ text: control.text });
@@ -294,17 +302,17 @@ test.serial('the secrets are in no document of MongoDB, the oplog included', asy
   await store.db.collection('control').insertOne(base64);
   const { found, collections } = await searchMongodb(store.client, control);
   t.log(`${collections.length} collections`);
-  t.is(found[`${store.db.databaseName}.control`], 2, 'the search finds what is there, also in base64');
+  t.is(found[`${store.db.databaseName}.control`], 2, 'the search finds existing text, also in base64');
   t.is(found['local.oplog.rs'], 2);
   t.deepEqual((await searchMongodb(store.client, secret)).found, {});
 });
 
-test.serial('the secrets are in nothing that Temporal keeps, decoded or not', async (t) => {
+test.serial('Temporal stores no secrets, neither encoded nor decoded', async (t) => {
   t.timeout(120_000);
   const { account, client, keyring } = scene;
   t.is((await account.call('hash-text', { text: control.text })).status, 200);
   const codec = createCodec(keyring);
-  const sent = await until('the visibility store knows it', async () => {
+  const sent = await until('the visibility store contains it', async () => {
     const traces = await searchTemporal(client, codec, control);
     return traces.decoded.length > 0 && traces;
   });
@@ -316,7 +324,7 @@ test.serial('the secrets are in nothing that Temporal keeps, decoded or not', as
   t.true(traces.workflows >= rows - 1, `${traces.workflows} workflows for ${rows} calls`);
 });
 
-test.serial('the secrets are in no file: databases, logs, data folders', async (t) => {
+test.serial('no file contains the secrets: databases, logs, data folders', async (t) => {
   t.timeout(180_000);
   const { folder, stack, store } = scene;
   t.deepEqual((await audit(store)).drift, []);

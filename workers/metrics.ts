@@ -2,9 +2,9 @@ import type { Client } from '@temporalio/client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type BrowserMetrics, PHASES, type Phase } from '../activities/browser/metrics.ts';
 import type { Observe } from '../activities/runtime/toolActivities.ts';
-import { PREFIX, SECONDS } from '../api/http/metrics.ts';
 import type { Sweep } from '../store/sweeper.ts';
 import { queueLength } from './platform/healthChecks.ts';
+import { PREFIX, SECONDS } from './platform/metricsRegistry.ts';
 
 /** Registers metrics of a tool worker's slots and attempts. */
 export function observeTools(registry: Registry, slots: number): Observe {

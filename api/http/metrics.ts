@@ -1,19 +1,6 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { PREFIX, SECONDS } from '../../workers/platform/metricsRegistry.ts';
 import type { Context } from './context.ts';
-
-/** Every name of ours begins so; the SDK's begin with `temporal_`, the runtime's with `nodejs_` and `process_`. */
-export const PREFIX = 'utility_tools_';
-
-/** Seconds: from a hash to the longest call. */
-export const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 100];
-
-/** The metrics of one process, with those of its runtime. */
-export function createRegistry(process: string): Registry {
-  const registry = new Registry();
-  registry.setDefaultLabels({ process });
-  collectDefaultMetrics({ register: registry });
-  return registry;
-}
 
 /** What the API counts. */
 export interface ApiMetrics {

@@ -33,7 +33,7 @@ async function list(account: TestAccount, path: string): Promise<List> {
   return JSON.parse(await response.text());
 }
 
-/** All rows of a list, page by page, and how many pages there were. */
+/** Reads all pages of a list. Returns the rows and the number of pages. */
 async function walk(account: TestAccount, path: string, limit: number) {
   const items: Row[] = [];
   let pages = 0;
@@ -74,7 +74,7 @@ function callRow(accountId: string, row: Partial<CallDoc>): CallDoc {
   };
 }
 
-test('the account, field by field', async (t) => {
+test('the account has all documented fields', async (t) => {
   const account = await makeAccount(stack, 40);
   const response = await account.manage('/api/v1/account');
   t.is(response.status, 200);
@@ -91,7 +91,7 @@ test('the account, field by field', async (t) => {
   });
 });
 
-test('a call that was charged: its row, its line, its event', async (t) => {
+test('a charged call has its row, its ledger entry and its event', async (t) => {
   const account = await makeAccount(stack, 25);
   t.is((await account.call('hash-text', { text: 'a' })).status, 200);
 
@@ -147,7 +147,7 @@ test('a call that was charged: its row, its line, its event', async (t) => {
   );
 });
 
-test('a call that failed, one that was refused and one that runs', async (t) => {
+test('a failed call, a refused call and a running call have their rows', async (t) => {
   const account = await makeAccount(stack, 0);
   const { accountId } = account;
   const startedAt = new Date('2026-01-02T03:04:05.678Z');
@@ -172,7 +172,7 @@ test('a call that failed, one that was refused and one that runs', async (t) => 
   await store.calls.deleteOne({ _id: id });
 });
 
-test('pages hold every call exactly once, newest first, also where times are equal and rows are added', async (t) => {
+test('pages contain every call exactly once, newest first, also with equal times and while rows are added', async (t) => {
   const account = await makeAccount(stack, 0);
   const at = (i: number) => new Date(Date.UTC(2026, 0, 1) + Math.floor(i / 7) * 1000);
   const rows = Array.from({ length: 45 }, (_, i) => callRow(account.accountId, { startedAt: at(i) }));
@@ -200,7 +200,7 @@ test('pages hold every call exactly once, newest first, also where times are equ
   t.is((await list(account, 'calls')).items.length, 20);
 });
 
-test('ledger, keys and events have pages too', async (t) => {
+test('ledger, keys and events are paged too', async (t) => {
   const account = await makeAccount(stack, 0);
   const accounts = createAccounts(store);
   for (let i = 1; i <= 5; i++)
@@ -241,7 +241,7 @@ test('ledger, keys and events have pages too', async (t) => {
   t.is(keys.pages, 2);
 });
 
-test('filters of the usage list', async (t) => {
+test('the usage list is filtered', async (t) => {
   const account = await makeAccount(stack, 0);
   const rows = [
     { tool: 'ping', startedAt: new Date('2026-03-01T00:00:00Z') },
@@ -264,7 +264,7 @@ test('filters of the usage list', async (t) => {
   t.deepEqual(await shown(`tool=hash-text&limit=1&cursor=${nextCursor}`), [1]);
 });
 
-test('a bad query is refused by name, every fault at once', async (t) => {
+test('an invalid query is refused with every fault by name', async (t) => {
   const account = await makeAccount(stack, 0);
   await account.addKey({});
   const { nextCursor } = await list(account, 'keys?limit=1');
@@ -294,7 +294,7 @@ test('a bad query is refused by name, every fault at once', async (t) => {
   await refused('?__proto__=1&constructor=1', '/__proto__', '/constructor');
 });
 
-test('another account sees none of it', async (t) => {
+test('another account sees none of the rows', async (t) => {
   const [owner, other] = [await makeAccount(stack, 5), await makeAccount(stack, 7)];
   t.is((await owner.call('hash-text', { text: 'a' })).status, 200);
   const seen = async (path: string) => new Set((await list(owner, path)).items.map(({ id }) => id));
@@ -305,7 +305,7 @@ test('another account sees none of it', async (t) => {
   }
 });
 
-/** What Python's csv module makes of a text: rows of cells. */
+/** Reads a text with Python's csv module: rows of cells. */
 const parseCsv = (text: string): string[][] =>
   JSON.parse(
     execFileSync(
@@ -332,7 +332,7 @@ const NASTY = [
   'ü€😀',
 ];
 
-test('the statement as CSV: all of it, the same columns, and no cell a spreadsheet would run', async (t) => {
+test('the statement as CSV is complete, has the same columns, and no cell that a spreadsheet would execute', async (t) => {
   const account = await makeAccount(stack, 2000);
   const accounts = createAccounts(store);
   for (const [i, reference] of NASTY.entries())
@@ -399,7 +399,7 @@ test('the statement as CSV: all of it, the same columns, and no cell a spreadshe
   await store.entries.deleteMany({ accountId: account.accountId, seq: { $gte: 100 } });
 });
 
-test('JSON unless CSV is ranked above it', async (t) => {
+test('JSON is returned unless Accept ranks CSV above it', async (t) => {
   const account = await makeAccount(stack, 1);
   for (const Accept of [
     '*/*',
@@ -457,7 +457,7 @@ test('a shortfall suspends the account from the next call on until it is settled
   t.is(events.length, 2);
 });
 
-test('methods and addresses that do not exist', async (t) => {
+test('unknown paths and methods are refused', async (t) => {
   const account = await makeAccount(stack, 0);
   const put = await account.manage('/api/v1/account/keys', undefined, { method: 'PUT' });
   t.deepEqual(put.headers.get('allow')?.split(', ').sort(), ['GET', 'HEAD', 'POST']);

@@ -36,7 +36,7 @@ const hash = (key: string) =>
     body: '{"text":"a"}',
   });
 
-test('a new key is shown once, works at once, and has its row and event', async (t) => {
+test('a new key is shown once, is valid at once, and has its row and event', async (t) => {
   const account = await makeAccount(stack, 10);
   const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
   const body = { name: 'site "é" 😀', scopes: ['tools'], tools: ['hash-text', 'qr-generate'], expiresAt };
@@ -62,7 +62,7 @@ test('a new key is shown once, works at once, and has its row and event', async 
   }
 });
 
-test('left out, tools and expiresAt are null: all tools, for ever', async (t) => {
+test('tools and expiresAt default to null: all tools, no expiry', async (t) => {
   const account = await makeAccount(stack, 10);
   const response = await create(account, { name: 'n', scopes: ['account'] });
   t.is(response.status, 201);
@@ -71,7 +71,7 @@ test('left out, tools and expiresAt are null: all tools, for ever', async (t) =>
   t.is((await get('/api/v1/account', row.key)).status, 200);
 });
 
-test('a key that was revoked is refused on the next call', async (t) => {
+test('a revoked key is refused on the next call', async (t) => {
   const account = await makeAccount(stack, 10);
   const { id, key } = await json(await create(account, { name: 'gone soon', scopes: ['tools'] }));
   t.is((await hash(key)).status, 200);
@@ -98,7 +98,7 @@ test('a key may revoke itself', async (t) => {
   t.like(await problem(await account.manage(KEYS)), { status: 401, code: 'invalid_api_key' });
 });
 
-test("another account's key is not found, and stays", async (t) => {
+test("another account's key is not found, and stays valid", async (t) => {
   const [owner, other] = [await makeAccount(stack, 10), await makeAccount(stack, 10)];
   const { id, key } = await json(await create(owner, { name: 'mine', scopes: ['tools'] }));
   const refusal = await problem(await revoke(other, id));
@@ -108,7 +108,7 @@ test("another account's key is not found, and stays", async (t) => {
   t.is((await hash(key)).status, 200);
 });
 
-test('each scope opens its own half', async (t) => {
+test('each scope permits only its own half of the API', async (t) => {
   const account = await makeAccount(stack, 10);
   const refused = { status: 403, code: 'insufficient_scope' };
   for (const path of ['', '/calls', '/ledger', '/keys', '/events'])
@@ -120,7 +120,7 @@ test('each scope opens its own half', async (t) => {
   t.is((await rows(account)).length, 2);
 });
 
-test('without a key, with a wrong one, with an expired one', async (t) => {
+test('missing, unknown and expired keys are refused', async (t) => {
   const account = await makeAccount(stack, 10);
   const none = await fetch(`${stack.baseUrl}/api/v1/account`);
   t.regex(none.headers.get('www-authenticate') ?? '', /^Bearer/);
@@ -130,7 +130,7 @@ test('without a key, with a wrong one, with an expired one', async (t) => {
   t.like(await problem(await get('/api/v1/account', expired.key)), { status: 401, code: 'invalid_api_key' });
 });
 
-test('a key for some tools calls no other', async (t) => {
+test('a key for some tools cannot call the others', async (t) => {
   const account = await makeAccount(stack, 10);
   const { key } = await json(
     await create(account, { name: 'qr', scopes: ['tools'], tools: ['qr-generate'] }),
@@ -138,7 +138,7 @@ test('a key for some tools calls no other', async (t) => {
   t.like(await problem(await hash(key)), { status: 403, code: 'tool_not_allowed' });
 });
 
-test('bodies that are refused, every fault by its place', async (t) => {
+test('invalid bodies are refused, with every fault by its pointer', async (t) => {
   const account = await makeAccount(stack, 0);
   const good = { name: 'x', scopes: ['tools'] };
   const cases: [Row, ...string[]][] = [
@@ -175,7 +175,7 @@ test('bodies that are refused, every fault by its place', async (t) => {
   t.is((await rows(account)).length, 3);
 });
 
-test('a body must be a JSON object, of a sane size, said to be JSON', async (t) => {
+test('a body must be a JSON object of limited size, with a JSON content type', async (t) => {
   const account = await makeAccount(stack, 0);
   const post = async (body: string, type = 'application/json') =>
     problem(
@@ -187,7 +187,7 @@ test('a body must be a JSON object, of a sane size, said to be JSON', async (t) 
   t.like(await post(JSON.stringify({ name: 'x'.repeat(200_000) })), { status: 413, code: 'body_too_large' });
 });
 
-test('50 live keys and no more, also when they are asked for at once; a revoked one makes room', async (t) => {
+test('the 51st valid key is refused, also under concurrency; revoking one makes room', async (t) => {
   const account = await makeAccount(stack, 0);
   const answers = await Promise.all(
     Array.from({ length: 52 }, async (_, i) => {
@@ -209,7 +209,7 @@ test('50 live keys and no more, also when they are asked for at once; a revoked 
   t.is((await create(account, { name: 'one too many', scopes: ['tools'] })).status, 409);
 });
 
-test('the rate limit counts these calls with those of the tools', async (t) => {
+test('the rate limit counts these requests together with tool calls', async (t) => {
   const limited = await startStack({ pools: [], env: { RATE_LIMIT: '1:4' } });
   try {
     const account = await makeAccount(limited, 0);

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
-import { accountOf } from '../helpers/books.ts';
+import { accountOf } from '../helpers/ledgerCheck.ts';
 import {
   type Credentials,
   cookieOf,
@@ -17,7 +17,7 @@ const PUBLIC_URL = 'https://api.example.com';
 
 let stack: Stack;
 let store: Store;
-/** With limits, and known to its users under another address. */
+/** With rate limits, and with another public URL. */
 let limited: Stack;
 
 test.before(async () => {
@@ -39,7 +39,7 @@ async function fields(response: Response): Promise<Fields> {
   return isFields(body) ? body : {};
 }
 
-/** Who the server says this session belongs to; null when it knows no such session. */
+/** Returns the account of a session, or null when the session is invalid. */
 async function userOf(cookie: string): Promise<Fields | null> {
   const response = await fetch(`${stack.baseUrl}/api/auth/get-session`, { headers: { Cookie: cookie } });
   const { user } = await fields(response);
@@ -52,11 +52,11 @@ async function accountIdOf(cookie: string): Promise<string> {
   return user.accountId;
 }
 
-test('who signs up has an account with the free credits, and no event was fired', async (t) => {
-  const who = freshCredentials();
-  const accountId = await accountIdOf(await signUp(stack.baseUrl, who));
+test('a sign-up creates an account with the free credits and fires no event', async (t) => {
+  const credentials = freshCredentials();
+  const accountId = await accountIdOf(await signUp(stack.baseUrl, credentials));
   const { balance, reserved, email } = await accountOf(store, accountId);
-  t.deepEqual({ balance, reserved, email }, { balance: FREE_CREDITS, reserved: 0, email: who.email });
+  t.deepEqual({ balance, reserved, email }, { balance: FREE_CREDITS, reserved: 0, email: credentials.email });
   const lines = await store.entries.find({ accountId }).toArray();
   t.deepEqual(
     lines.map(({ type, amount }) => ({ type, amount })),
@@ -65,7 +65,7 @@ test('who signs up has an account with the free credits, and no event was fired'
   t.is(await store.events.countDocuments({ accountId }), 0);
 });
 
-test.serial('ten who sign up at once on a new installation all succeed', async (t) => {
+test.serial('ten concurrent sign-ups on a new installation all succeed', async (t) => {
   const cookies = await Promise.all(
     Array.from({ length: 10 }, () => signUp(stack.baseUrl, freshCredentials())),
   );
@@ -73,34 +73,34 @@ test.serial('ten who sign up at once on a new installation all succeed', async (
   t.is(new Set(ids).size, 10);
 });
 
-test('ten sign-ups with one e-mail at once make one user and one account', async (t) => {
-  const who = freshCredentials();
-  const upper = { ...who, email: who.email.toUpperCase() };
+test('ten concurrent sign-ups with one email create one user and one account', async (t) => {
+  const credentials = freshCredentials();
+  const upper = { ...credentials, email: credentials.email.toUpperCase() };
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, i) =>
-      postAuth(stack.baseUrl, 'sign-up/email', { name: 'Test', ...(i % 2 ? who : upper) }),
+      postAuth(stack.baseUrl, 'sign-up/email', { name: 'Test', ...(i % 2 ? credentials : upper) }),
     ),
   );
   const statuses = answers.map(({ status }) => status);
   t.is(statuses.filter((status) => status === 200).length, 1);
   t.is(statuses.filter((status) => status === 422).length, 9);
-  t.is(await store.accounts.countDocuments({ email: who.email }), 1);
-  t.is(await store.db.collection('users').countDocuments({ email: who.email }), 1);
+  t.is(await store.accounts.countDocuments({ email: credentials.email }), 1);
+  t.is(await store.db.collection('users').countDocuments({ email: credentials.email }), 1);
   await signIn(stack.baseUrl, upper);
 });
 
-test('an account that was not opened when the process died is opened at the next sign-in, once', async (t) => {
-  const who = freshCredentials();
-  const accountId = await accountIdOf(await signUp(stack.baseUrl, who));
+test('an account that was not created because the process died is created at the next sign-in, once', async (t) => {
+  const credentials = freshCredentials();
+  const accountId = await accountIdOf(await signUp(stack.baseUrl, credentials));
   await store.entries.deleteMany({ accountId });
   await store.accounts.deleteOne({ _id: accountId });
-  await Promise.all(Array.from({ length: 5 }, () => signIn(stack.baseUrl, who)));
+  await Promise.all(Array.from({ length: 5 }, () => signIn(stack.baseUrl, credentials)));
   const { balance, email } = await accountOf(store, accountId);
-  t.deepEqual({ balance, email }, { balance: FREE_CREDITS, email: who.email });
+  t.deepEqual({ balance, email }, { balance: FREE_CREDITS, email: credentials.email });
   t.is(await store.entries.countDocuments({ accountId }), 1);
 });
 
-test('who signs up with the e-mail of an account that an operator made does not get it', async (t) => {
+test('a sign-up with the email of an account that an operator created does not get that account', async (t) => {
   const { email } = await makeUser(stack, 'owner');
   await store.db.collection('users').deleteOne({ email });
   const response = await postAuth(stack.baseUrl, 'sign-up/email', { ...freshCredentials(), email, name: '' });
@@ -108,22 +108,22 @@ test('who signs up with the e-mail of an account that an operator made does not 
   t.is(await store.db.collection('users').countDocuments({ email }), 0);
 });
 
-test('a session begins with sign-in and ends with sign-out', async (t) => {
-  const who = freshCredentials();
-  await signUp(stack.baseUrl, who);
-  const cookie = await signIn(stack.baseUrl, who);
-  t.is((await userOf(cookie))?.email, who.email);
+test('a session starts with the sign-in and ends with the sign-out', async (t) => {
+  const credentials = freshCredentials();
+  await signUp(stack.baseUrl, credentials);
+  const cookie = await signIn(stack.baseUrl, credentials);
+  t.is((await userOf(cookie))?.email, credentials.email);
   const out = await postAuth(stack.baseUrl, 'sign-out', {}, { Cookie: cookie, Origin: stack.baseUrl });
   t.is(out.status, 200);
   t.is(await userOf(cookie), null);
 });
 
-test('a session is no session when a character of it was changed', async (t) => {
+test('a session cookie with a modified character is rejected', async (t) => {
   const cookie = await signUp(stack.baseUrl, freshCredentials());
   t.is(await userOf(cookie.replace(/=(.)/, (_, first) => (first === 'a' ? '=b' : '=a'))), null);
 });
 
-test('the cookie is out of reach for scripts and other sites', async (t) => {
+test('the cookie is not accessible to scripts and other sites', async (t) => {
   const response = await postAuth(stack.baseUrl, 'sign-up/email', { name: 'Test', ...freshCredentials() });
   const [cookie = ''] = response.headers.getSetCookie();
   t.regex(cookie, /; HttpOnly(;|$)/);
@@ -132,9 +132,9 @@ test('the cookie is out of reach for scripts and other sites', async (t) => {
   t.is(response.headers.get('cache-control'), 'no-store');
 });
 
-test('the cookie is sent by https alone where that is the public address', async (t) => {
-  const who = { name: 'Test', ...freshCredentials() };
-  const response = await postAuth(limited.baseUrl, 'sign-up/email', who, { Origin: PUBLIC_URL });
+test('the cookie is sent over https only when the public URL is https', async (t) => {
+  const credentials = { name: 'Test', ...freshCredentials() };
+  const response = await postAuth(limited.baseUrl, 'sign-up/email', credentials, { Origin: PUBLIC_URL });
   t.is(response.status, 200);
   t.regex(response.headers.getSetCookie()[0] ?? '', /; Secure(;|$)/);
 });
@@ -143,11 +143,11 @@ for (const [field, value] of [
   ['accountId', 'acc_of_another'],
   ['role', 'operator'],
 ] as const) {
-  test(`${field} is not what a sign-up says`, async (t) => {
-    const who = freshCredentials();
-    const body = { name: 'Test', ...who, [field]: value };
+  test(`${field} is refused in a sign-up`, async (t) => {
+    const credentials = freshCredentials();
+    const body = { name: 'Test', ...credentials, [field]: value };
     const response = await postAuth(stack.baseUrl, 'sign-up/email', body);
-    const row = await store.db.collection('users').findOne({ email: who.email });
+    const row = await store.db.collection('users').findOne({ email: credentials.email });
     t.true(response.status === 400 ? row === null : row !== null && row[field] !== value);
   });
 
@@ -166,25 +166,25 @@ for (const [field, value] of [
   });
 }
 
-test('what a page of another origin sends is refused', async (t) => {
-  const who = freshCredentials();
-  const cookie = await signUp(stack.baseUrl, who);
+test('requests from pages of other origins are refused', async (t) => {
+  const credentials = freshCredentials();
+  const cookie = await signUp(stack.baseUrl, credentials);
   const refused = async (
     path: string,
     headers: Record<string, string>,
     body: unknown = { name: 'Changed' },
   ) => t.is((await postAuth(stack.baseUrl, path, body, headers)).status, 403);
   await refused('update-user', { Cookie: cookie, Origin: 'https://evil.example' });
-  // Another port is the same site, so SameSite=Lax lets the cookie go there.
+  // Another port is the same site, so SameSite=Lax sends the cookie there.
   await refused('update-user', { Cookie: cookie, Origin: 'http://127.0.0.1:1' });
   await refused('update-user', { Cookie: cookie, Origin: 'null' });
   await refused('sign-out', { Cookie: cookie, Origin: 'https://evil.example' }, {});
-  await refused('sign-in/email', { Origin: 'https://evil.example' }, who);
+  await refused('sign-in/email', { Origin: 'https://evil.example' }, credentials);
   const user = await userOf(cookie);
   t.is(user?.name, 'Test');
 });
 
-test('the session opens the Account API to its owner, and changes nothing for a page of another origin', async (t) => {
+test('the session gives its owner access to the Account API, but refuses changes from other origins', async (t) => {
   const cookie = await signUp(stack.baseUrl, freshCredentials());
   const ask = (headers: Record<string, string>, body?: Fields, path = 'account/keys') =>
     fetch(`${stack.baseUrl}/api/v1/${path}`, {
@@ -205,19 +205,19 @@ test('the session opens the Account API to its owner, and changes nothing for a 
   t.is((await ask({ Cookie: cookie, Authorization: 'Bearer ut_no' }, newKey)).status, 401);
 });
 
-test('localhost is as good as 127.0.0.1', async (t) => {
-  const who = freshCredentials();
-  await signUp(stack.baseUrl, who);
+test('localhost is accepted in place of 127.0.0.1', async (t) => {
+  const credentials = freshCredentials();
+  await signUp(stack.baseUrl, credentials);
   const local = stack.baseUrl.replace('127.0.0.1', 'localhost');
-  const response = await postAuth(local, 'sign-in/email', who, { Origin: local });
+  const response = await postAuth(local, 'sign-in/email', credentials, { Origin: local });
   t.is(response.status, 200);
   cookieOf(response);
 });
 
-async function wrongPasswords(t: ExecutionContext, who: Credentials): Promise<Response> {
+async function wrongPasswords(t: ExecutionContext, credentials: Credentials): Promise<Response> {
   for (let attempt = 1; attempt <= 30; attempt++) {
     const response = await postAuth(limited.baseUrl, 'sign-in/email', {
-      ...who,
+      ...credentials,
       password: `wrong${attempt}`,
     });
     if (response.status === 429) {
@@ -226,10 +226,10 @@ async function wrongPasswords(t: ExecutionContext, who: Credentials): Promise<Re
     }
     t.is(response.status, 401);
   }
-  throw new Error('nobody stopped it');
+  throw new Error('no attempt was refused');
 }
 
-test('who guesses a password is stopped, and nobody else with them', async (t) => {
+test('password guessing is limited without affecting other users', async (t) => {
   const [guessed, other] = [freshCredentials(), freshCredentials()];
   await signUp(limited.baseUrl, guessed);
   await signUp(limited.baseUrl, other);
@@ -240,8 +240,8 @@ test('who guesses a password is stopped, and nobody else with them', async (t) =
   for (let i = 0; i < 12; i++) await signIn(limited.baseUrl, other);
 });
 
-const signInFrom = (address: string, who: Credentials, headers: Record<string, string> = {}) =>
-  postAuth(limited.baseUrl, 'sign-in/email', who, { 'X-Forwarded-For': address, ...headers });
+const signInFrom = (address: string, credentials: Credentials, headers: Record<string, string> = {}) =>
+  postAuth(limited.baseUrl, 'sign-in/email', credentials, { 'X-Forwarded-For': address, ...headers });
 
 /** The cookie by which a browser is known later; without the session. */
 const deviceCookie = (response: Response): string =>
@@ -302,7 +302,7 @@ test('guesses at one account from many addresses slow its sign-in down, but do n
   t.true((await timed({ Cookie: cookie })) < 5000);
 });
 
-test('who tries many e-mails from one network is stopped, and nobody else with them', async (t) => {
+test('trying many emails from one network is limited without affecting other users', async (t) => {
   const guess = (address: string) =>
     postAuth(limited.baseUrl, 'sign-in/email', freshCredentials(), { 'X-Forwarded-For': address });
   const statuses: number[] = [];
@@ -315,7 +315,7 @@ test('who tries many e-mails from one network is stopped, and nobody else with t
   t.is((await guess('192.0.2.1')).status, 401);
 });
 
-test('what is no sign-up, or too long for one, is refused', async (t) => {
+test('malformed and oversized sign-ups are refused', async (t) => {
   const status = async (path: string, body: unknown, headers = {}) =>
     (await postAuth(stack.baseUrl, path, body, headers)).status;
   t.is(await status('sign-in/email', '{'), 400);

@@ -28,7 +28,7 @@ test.after.always(async () => {
   await proxy?.stop();
 });
 
-/** A payload as the Temporal UI gets it from its server, and sends it on. */
+/** A payload as the Temporal UI receives it from its server and sends it to the codec. */
 interface JsonPayload {
   metadata: Record<string, string>;
   data: string;
@@ -36,7 +36,7 @@ interface JsonPayload {
 
 const base64 = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('base64');
 
-/** The input of the account's newest call, from Temporal itself, by a client that knows no codec. */
+/** Reads the input of the account's newest call from Temporal, through a client without codec. */
 async function storedInput(): Promise<JsonPayload[]> {
   const callId = await withStore(stack, async ({ calls }) => {
     const row = await calls.findOne({ accountId: account.accountId }, { sort: { startedAt: -1 } });
@@ -81,7 +81,7 @@ async function callOnce(): Promise<JsonPayload[]> {
   return storedInput();
 }
 
-test('an operator reads what lies encrypted in a history', async (t) => {
+test('an operator can decrypt the payloads of a history', async (t) => {
   const payloads = await callOnce();
   t.is(payloads.length, 1);
   t.is(Buffer.from(payloads[0]?.metadata.encoding ?? '', 'base64').toString(), 'binary/encrypted');
@@ -96,14 +96,14 @@ test('an operator reads what lies encrypted in a history', async (t) => {
   t.is(JSON.parse(plain(decoded[0])).input.text, SECRET_TEXT);
 });
 
-test('the page of the local Temporal UI reads it with the cookie alone', async (t) => {
+test('the page of the local Temporal UI decrypts them with the cookie alone', async (t) => {
   const payloads = await callOnce();
   const response = await decode({ payloads }, { Cookie: operator, Origin: proxy.url }, proxy.url);
   t.is(response.status, 200);
   t.true(plain((await answered(response))[0]).includes(SECRET_TEXT));
 });
 
-test('nobody else reads it', async (t) => {
+test("payloads are not decrypted without an operator's session", async (t) => {
   const payloads = await callOnce();
   const owner = await signUp(stack.baseUrl, freshCredentials());
   const refused = async (status: number, headers: Record<string, string>) => {
@@ -117,7 +117,7 @@ test('nobody else reads it', async (t) => {
   await refused(403, { Cookie: owner });
 });
 
-test('payloads that are not encrypted come back as they were', async (t) => {
+test('payloads that are not encrypted are returned unchanged', async (t) => {
   const payloads = [
     { metadata: { encoding: base64(Buffer.from('json/plain')) }, data: base64(Buffer.from('"a"')) },
     { metadata: { encoding: base64(Buffer.from('binary/null')) }, data: '' },
@@ -129,7 +129,7 @@ test('payloads that are not encrypted come back as they were', async (t) => {
   );
 });
 
-test('what is no encrypted payload of ours is refused, and is not our fault', async (t) => {
+test('malformed payloads are refused, and not as an internal error', async (t) => {
   const [payload] = await callOnce();
   const bytes = Buffer.from(payload?.data ?? '', 'base64');
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
@@ -156,7 +156,7 @@ test('what is no encrypted payload of ours is refused, and is not our fault', as
   }
 });
 
-test('only pages of the Temporal UI may ask from another origin', async (t) => {
+test('among other origins only that of the Temporal UI is allowed', async (t) => {
   const ask = async (origin: string, method: string) => {
     const { status, headers } = await fetch(`${stack.baseUrl}/codec/decode`, {
       method,
@@ -178,7 +178,7 @@ test('only pages of the Temporal UI may ask from another origin', async (t) => {
     'access-control-allow-headers': 'Content-Type, X-Namespace',
     'access-control-max-age': '600',
   });
-  // The page has to read why it was refused.
+  // The page must be able to read the refusal.
   t.deepEqual(await ask(proxy.url, 'POST'), { ...allowed, status: 401, vary: 'Origin' });
   for (const origin of ['https://evil.example', 'null', `${proxy.url}0`, 'http://127.0.0.1']) {
     t.deepEqual(await ask(origin, 'OPTIONS'), { status: 204, vary: 'Origin' });
@@ -186,7 +186,7 @@ test('only pages of the Temporal UI may ask from another origin', async (t) => {
   }
 });
 
-test('a payload opens for the workflow that it was sealed for, and for no other', async (t) => {
+test('a payload is decrypted only for the workflow that it was encrypted for', async (t) => {
   const codec = createCodec(loadKeyring(readEnv(stack.env)));
   const of = (workflowId: string) => ({ type: 'workflow', namespace: stack.namespace, workflowId }) as const;
   const payload = defaultPayloadConverter.toPayload(SECRET_TEXT);
@@ -197,7 +197,7 @@ test('a payload opens for the workflow that it was sealed for, and for no other'
   t.is(await opened('call-a', 'call-a'), SECRET_TEXT);
   await t.throwsAsync(opened('call-a', 'call-b'), { message: 'payload belongs to another workflow' });
   await t.throwsAsync(opened('call-a', ''), { message: 'payload belongs to another workflow' });
-  // The runs of a schedule hand on to each other.
+  // The runs of a schedule pass values on to each other.
   t.is(await opened('sweep', 'sweep-2026-01-01T00:00:00Z'), SECRET_TEXT);
   await t.throwsAsync(opened('sweep', 'allowance-2026-01-01T00:00:00Z'));
 });

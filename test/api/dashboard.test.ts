@@ -36,7 +36,7 @@ type Headers = Record<string, string>;
 const get = (path: string, headers: Headers = {}) =>
   fetch(`${stack.baseUrl}${path}`, { headers, redirect: 'manual' });
 
-/** What a browser sends when a form of ours is submitted. */
+/** The headers that a browser sends with a form of the dashboard. */
 const fromOurPage = (): Headers => ({
   Origin: stack.baseUrl,
   'Sec-Fetch-Site': 'same-origin',
@@ -60,7 +60,7 @@ function shownEmail(elements: Element[]): string | undefined {
   return field && attribute(field, 'value');
 }
 
-test('who is not signed in is sent to the form', async (t) => {
+test('visitors who are not signed in are redirected to the sign-in form', async (t) => {
   for (const Cookie of ['', 'utility-tools.session_token=made.up']) {
     const response = await get('/dashboard', { Cookie });
     t.is(response.status, 303);
@@ -108,7 +108,7 @@ test('an owner signs in, sees the account, and signs out', async (t) => {
   t.is((await post('sign-out', {})).status, 303);
 });
 
-test('an operator sees the Temporal UI, and reads payloads with the cookie from the form', async (t) => {
+test('an operator sees the Temporal UI, and decrypts payloads with the cookie from the form', async (t) => {
   const Cookie = cookieOf(await submit(operator));
   t.true(linksOf(await pageOf(t, await get('/dashboard/operator', { Cookie }))).includes(UI_URL));
   const payload = { metadata: { encoding: btoa('json/plain') }, data: btoa('"a"') };
@@ -125,7 +125,7 @@ test('an operator sees the Temporal UI, and reads payloads with the cookie from 
   t.is((await decode({ Cookie: cookieOf(await submit(owner)) })).status, 403);
 });
 
-test('every link and style of the pages is there', async (t) => {
+test('every link and style sheet of the pages exists', async (t) => {
   const Cookie = cookieOf(await submit(owner));
   const own = linksOf(await pageOf(t, await get('/dashboard', { Cookie }))).filter((it) =>
     it.startsWith('/'),
@@ -136,39 +136,39 @@ test('every link and style of the pages is there', async (t) => {
   t.is((await get('/dashboard/times.js')).headers.get('content-type'), 'text/javascript; charset=utf-8');
 });
 
-test('a wrong e-mail and a wrong password are told alike, and open nothing', async (t) => {
+test('a wrong email and a wrong password give the same response, and no session', async (t) => {
   const alerts = new Set<string>();
-  for (const who of [
+  for (const credentials of [
     { ...owner, password: 'wrong' },
     freshCredentials(),
     { email: '', password: '' },
     { email: 'no e-mail', password: 'x' },
   ]) {
-    const response = await submit(who, { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.1' });
+    const response = await submit(credentials, { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.1' });
     t.is(response.status, 401);
     t.deepEqual(response.headers.getSetCookie(), []);
     const elements = await pageOf(t, response);
     const alert = elements.find((element) => attribute(element, 'role') === 'alert');
     alerts.add(alert === undefined ? '' : textOf(alert).trim());
-    t.is(shownEmail(elements), who.email);
+    t.is(shownEmail(elements), credentials.email);
   }
   t.deepEqual([...alerts], ['The e-mail or the password is wrong.']);
 });
 
-test('who guesses is stopped, on the page as on /api/auth', async (t) => {
-  const who = await makeUser(stack, 'owner');
+test('guessing is limited on the page as on /api/auth', async (t) => {
+  const credentials = await makeUser(stack, 'owner');
   const headers = { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.2' };
-  let response = await submit({ ...who, password: 'wrong' }, headers);
+  let response = await submit({ ...credentials, password: 'wrong' }, headers);
   for (let i = 0; i < 30 && response.status === 401; i++)
-    response = await submit({ ...who, password: 'wrong' }, headers);
+    response = await submit({ ...credentials, password: 'wrong' }, headers);
   t.is(response.status, 429);
   t.true(Number(response.headers.get('retry-after')) > 0);
   t.regex((await pageOf(t, response)).map(textOf).join(), /Too many attempts\. Try again in/);
-  t.is((await submit(who, headers)).status, 429);
-  t.is((await postAuth(stack.baseUrl, 'sign-in/email', who)).status, 429);
+  t.is((await submit(credentials, headers)).status, 429);
+  t.is((await postAuth(stack.baseUrl, 'sign-in/email', credentials)).status, 429);
 });
 
-test('what a page of another origin sends is refused', async (t) => {
+test('requests from pages of other origins are refused', async (t) => {
   const Cookie = cookieOf(await submit(owner));
   const foreign: Headers[] = [
     { Origin: 'https://evil.example' },
@@ -187,7 +187,7 @@ test('what a page of another origin sends is refused', async (t) => {
   t.is((await get('/dashboard', { Cookie })).status, 200);
 });
 
-test('our own pages are known by whatever the browser says, and programs need say nothing', async (t) => {
+test("forms of the dashboard's own pages are accepted with any of the browsers' origin headers, and without them", async (t) => {
   const own: Headers[] = [
     {},
     { Origin: stack.baseUrl },
@@ -204,11 +204,11 @@ test('our own pages are known by whatever the browser says, and programs need sa
   }
 });
 
-test('browsers are told to name the origin with our forms, and to other sites nothing', async (t) => {
+test('the referrer policy is same-origin: forms carry their origin, and other sites get no referrer', async (t) => {
   t.is((await get('/dashboard/sign-in')).headers.get('referrer-policy'), 'same-origin');
 });
 
-test('nothing in the request says where a sign-in leads', async (t) => {
+test('no part of the request controls where a sign-in redirects', async (t) => {
   const evil = 'https://evil.example/';
   const query = `?${new URLSearchParams({ callbackURL: evil, next: evil, redirect: evil })}`;
   const fields = { ...owner, callbackURL: evil, next: evil };
@@ -220,7 +220,7 @@ test('nothing in the request says where a sign-in leads', async (t) => {
   t.is(response.headers.get('location'), '/dashboard/sign-in');
 });
 
-test('markup in the e-mail stays text in the form', async (t) => {
+test('markup in the email is escaped in the form', async (t) => {
   const headers = { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.3' };
   const plain = await pageOf(t, await submit({ email: 'plain', password: 'x' }, headers));
   for (const email of HOSTILE) {
@@ -230,11 +230,11 @@ test('markup in the e-mail stays text in the form', async (t) => {
   }
 });
 
-test('markup in the e-mail stays text in the overview', async (t) => {
-  const who = await makeUser(stack, 'owner');
-  const Cookie = cookieOf(await submit(who));
+test('markup in the email is escaped in the overview', async (t) => {
+  const credentials = await makeUser(stack, 'owner');
+  const Cookie = cookieOf(await submit(credentials));
   const plain = await pageOf(t, await get('/dashboard', { Cookie }));
-  let { email } = who;
+  let { email } = credentials;
   for (const hostile of HOSTILE) {
     await withStore(stack, ({ db }) =>
       db.collection('users').updateOne({ email }, { $set: { email: hostile } }),
@@ -246,7 +246,9 @@ test('markup in the e-mail stays text in the overview', async (t) => {
   }
 });
 
-/** The answer to a form that is said to be so long, before any of it is sent: a refusal ends the connection. */
+/**
+ * Sends the head of a form with this content-length, and returns the response. A refusal ends the connection.
+ */
 async function announce(bytes: number): Promise<Response> {
   const outgoing = request(`${stack.baseUrl}/dashboard/sign-in`, {
     method: 'POST',
@@ -271,7 +273,7 @@ async function announce(bytes: number): Promise<Response> {
   }
 }
 
-test('what is no form of ours, or too long for one, is refused with a page', async (t) => {
+test('malformed and oversized forms are refused with a page', async (t) => {
   const long = await announce(17_000);
   t.is(long.status, 413);
   await pageOf(t, long);
@@ -285,5 +287,9 @@ test('what is no form of ours, or too long for one, is refused with a page', asy
   const unknown = await get('/dashboard/nothing');
   t.is(unknown.status, 404);
   await pageOf(t, unknown);
-  t.is((await get('/dashboard/sign-out')).status, 303, 'the address of a form leads to a page that has it');
+  t.is(
+    (await get('/dashboard/sign-out')).status,
+    303,
+    "a GET of the form's URL redirects to the page with the form",
+  );
 });

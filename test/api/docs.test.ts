@@ -24,7 +24,7 @@ test.before(async () => {
 });
 test.after.always(() => stack?.stop());
 
-/** Follows `$ref` within the document. */
+/** Resolves `$ref` within the document. */
 function resolve(value: unknown): unknown {
   if (!isRecord(value) || typeof value.$ref !== 'string') return value;
   return resolve(
@@ -35,7 +35,7 @@ function resolve(value: unknown): unknown {
   );
 }
 
-/** Every operation of the document, webhooks included, with its place. */
+/** Every operation of the document, including webhooks, with its location. */
 const operations = (): { place: string; operation: Json }[] =>
   ['paths', 'webhooks'].flatMap((section) =>
     Object.entries(recordAt(spec, section)).flatMap(([path, item]) =>
@@ -52,7 +52,7 @@ test('openapi.json is a valid OpenAPI 3.1 document', async (t) => {
   t.deepEqual(spec.servers, [{ url: '/' }]);
 });
 
-test('every reference in it leads somewhere', (t) => {
+test('every reference in openapi.json resolves', (t) => {
   const dangling: string[] = [];
   const walk = (value: unknown) => {
     if (Array.isArray(value)) value.forEach(walk);
@@ -64,8 +64,8 @@ test('every reference in it leads somewhere', (t) => {
   t.deepEqual(dangling, []);
 });
 
-test('every example fits its schema', (t) => {
-  // `x-` keywords and such are none of ajv's business; the tools' schemas are compiled strictly elsewhere.
+test('every example matches its schema', (t) => {
+  // Keywords such as `x-` are unknown to ajv; other tests compile the tools' schemas strictly.
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'spec', components: recordAt(spec, 'components') });
@@ -101,14 +101,14 @@ test('every example fits its schema', (t) => {
   t.true(checked > registry.size * 12, `${checked} examples`);
 });
 
-test('operation ids are unique, and everything is described', (t) => {
+test('operation ids are unique, and every operation is described', (t) => {
   const all = operations().map(({ operation }) => operation);
   const ids = all.map(({ operationId }) => operationId);
   t.is(new Set(ids).size, ids.length);
   for (const operation of all) t.is(typeof operation.summary, 'string');
 });
 
-test('a tool says its price, its headers, its errors by status and its raw types', (t) => {
+test('a tool lists its price, headers, errors by status and raw types', (t) => {
   for (const [name, tool] of registry) {
     const post = recordAt(spec, 'paths', `/api/v1/tools/${name}`, 'post');
     t.is(post['x-price'], tool.price);
@@ -148,7 +148,7 @@ test('PUBLIC_URL is the server of the document', (t) => {
   t.deepEqual(document.servers, [{ url: 'https://tools.example.com' }]);
 });
 
-test('every operation of the document answers over HTTP, and asks for a key where it says so', async (t) => {
+test('every documented operation answers over HTTP, and requires a key where documented', async (t) => {
   for (const [path, item] of Object.entries(recordAt(spec, 'paths')))
     for (const [method, operation] of Object.entries(recordAt(item))) {
       const url = stack.baseUrl + path.replaceAll(/\{\w+\}/g, 'none');
@@ -169,7 +169,7 @@ test('the catalogue lists every tool with its schemas, without a key', async (t)
 });
 
 for (const path of ['/api/v1/tools', '/openapi.json', '/docs', '/docs/errors'])
-  test(`${path} takes HEAD, and 304 to who has it`, async (t) => {
+  test(`${path} answers HEAD, and 304 to a matching If-None-Match`, async (t) => {
     const url = `${stack.baseUrl}${path}`;
     const head = await fetch(url, { method: 'HEAD', headers: { 'Accept-Encoding': 'identity' } });
     t.is(head.status, 200);
@@ -178,12 +178,12 @@ for (const path of ['/api/v1/tools', '/openapi.json', '/docs', '/docs/errors'])
     t.is(head.headers.get('Content-Length'), String((await get.arrayBuffer()).byteLength));
     const etag = head.headers.get('ETag') ?? '';
     t.is(get.headers.get('ETag'), etag);
-    // As browsers ask; fetch would add the no-cache of a reload.
+    // As browsers revalidate; fetch would add the no-cache of a reload.
     const again = await fetch(url, { headers: { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' } });
     t.is(again.status, 304);
   });
 
-test('the pages load nothing from elsewhere, and their policy would not let them', async (t) => {
+test('the pages load nothing from other origins, and their policy forbids it', async (t) => {
   for (const path of ['/docs', '/docs/errors']) {
     const page = await fetch(`${stack.baseUrl}${path}`);
     t.is(page.headers.get('Content-Type'), 'text/html; charset=utf-8');
@@ -204,7 +204,7 @@ test('the pages load nothing from elsewhere, and their policy would not let them
   }
 });
 
-test('the error page has every code, with its status and what to do', async (t) => {
+test('the error page lists every code with its status and advice', async (t) => {
   const html = await (await fetch(`${stack.baseUrl}/docs/errors`)).text();
   const rows = [
     ...html.matchAll(/<tr id="(\w+)">\s*<td class="status">(\d+)<\/td>.*?class="remedy">([^<]+)</gs),

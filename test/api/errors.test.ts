@@ -11,12 +11,12 @@ import { createAccounts } from '../../store/accounts.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { type Response as DnsResponse, type Received, reply, soa, startDns } from '../helpers/dns.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
-/** In the table before anything raises them: what they are for is still to come. */
+/** Codes in the table that no code raises yet, and their purpose. */
 const RESERVED: Record<string, string> = {
   source_too_large: 'tools that download files',
   unsupported_source: 'tools that download files',
@@ -24,12 +24,12 @@ const RESERVED: Record<string, string> = {
   tool_unavailable: 'tools that run programs',
   feed_unavailable: 'gold-price',
 };
-/** Written to the log of calls and never sent: who hung up reads no answer. */
+/** Only logged with calls: after a hang-up no response can be read. */
 const NEVER_SENT = ['cancelled'];
 const NOT_OF_AN_OPERATION = ['unknown_tool', 'not_found', 'method_not_allowed'];
 
 const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'store', 'egress', 'schemas'];
-/** The table itself, and what is derived from it. */
+/** The table itself and the lists derived from it. */
 const LISTS = [
   'schemas/errors.ts',
   'api/openapi/codes.ts',
@@ -44,11 +44,11 @@ const sources = FOLDERS.flatMap((folder) =>
     .filter((path) => path.endsWith('.ts') && !LISTS.includes(path)),
 ).map((path) => readFileSync(new URL(path, root), 'utf8'));
 
-/** The codes a file names: each string that is one. */
+/** The error codes among a file's strings. */
 const named = new Set(
   sources.flatMap((text) => [...text.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)].map(([, code]) => code)),
 );
-/** What is given to the constructors of errors, whether or not the table knows it. */
+/** The arguments of error constructors, whether or not they are in the table. */
 const raised = new Set(
   sources.flatMap((text) =>
     [...text.matchAll(/\b(?:ServiceError|refusal)\(\s*([^,)]*)/g)].flatMap(([, argument = '']) =>
@@ -57,7 +57,7 @@ const raised = new Set(
   ),
 );
 
-test('what the source raises is in the table', (t) => {
+test('every code that the source raises is in the table', (t) => {
   t.true(raised.size > 20);
   t.deepEqual(
     [...raised].filter((code) => !isErrorCode(code) && !NEVER_SENT.includes(code)),
@@ -65,7 +65,7 @@ test('what the source raises is in the table', (t) => {
   );
 });
 
-test('what is in the table is raised somewhere, or reserved for what is to come', (t) => {
+test('every code in the table is raised or reserved', (t) => {
   const idle = Object.keys(ERRORS).filter((code) => !named.has(code));
   t.deepEqual(
     idle.filter((code) => !Object.hasOwn(RESERVED, code)),
@@ -77,7 +77,7 @@ test('what is in the table is raised somewhere, or reserved for what is to come'
   );
 });
 
-test('every code is among those of an operation, so in the reference', async (t) => {
+test('every code is documented for at least one operation', async (t) => {
   const registry = await loadRegistry();
   const listed = new Set<string>([
     ...[...registry.values()].flatMap(codesOfTool),
@@ -85,7 +85,7 @@ test('every code is among those of an operation, so in the reference', async (t)
     ...NOT_OF_AN_OPERATION,
     ...Object.keys(RESERVED),
   ]);
-  // Raised for whatever tool has so much to say; none has yet.
+  // Raised for any tool with a large output; no tool has one yet.
   listed.add('output_too_large');
   t.deepEqual(
     Object.keys(ERRORS).filter((code) => !listed.has(code)),
@@ -106,7 +106,7 @@ interface Closable {
 
 let dns: Awaited<ReturnType<typeof startDns>>;
 let stack: Stack;
-/** Without a pool to run a tool, and with limits. */
+/** Without a pool for tools, and with rate limits. */
 let poor: Stack;
 let account: TestAccount;
 const open: Closable[] = [];
@@ -128,7 +128,7 @@ test.after.always(async () => {
   await dns?.close();
 });
 
-/** Holds an answer against its row of the table, and gives its body. */
+/** Checks a response against its row of the table, and returns its body. */
 async function isProblem(t: ExecutionContext, response: Response, code: keyof typeof ERRORS): Promise<Json> {
   const body = recordAt(await response.json());
   const { status, title } = ERRORS[code];
@@ -160,7 +160,7 @@ test('400 malformed_json, invalid_header', async (t) => {
     await isProblem(t, await account.call('hash-text', TEXT, headers), 'invalid_header');
 });
 
-/** What comes back for lines of our own, which no client would send. */
+/** Sends these lines, which no client would send, and returns the response. */
 async function sendRaw(lines: readonly string[]): Promise<{ status: number; head: string; body: string }> {
   const { hostname, port } = new URL(stack.baseUrl);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -169,7 +169,7 @@ async function sendRaw(lines: readonly string[]): Promise<{ status: number; head
   return { status: Number(head.split(' ')[1]), head, body };
 }
 
-test('what HTTP does not allow, or nobody asks, is answered in the same form', async (t) => {
+test('malformed HTTP and unsupported methods are answered with a problem', async (t) => {
   const get = 'GET /livez HTTP/1.1';
   for (const [status, code, ...lines] of [
     [400, 'invalid_header', get],
@@ -194,7 +194,7 @@ test('what HTTP does not allow, or nobody asks, is answered in the same form', a
     t.is((await sendRaw(lines)).status, 200, lines.join('|'));
 });
 
-test('a JSON body is known by its type, whatever parameters follow it', async (t) => {
+test('a JSON body is recognised by its media type, with any parameters', async (t) => {
   for (const [type, status] of [
     ['application/json', 200],
     ['Application/JSON; Charset="UTF-8"', 200],
@@ -210,7 +210,7 @@ test('a JSON body is known by its type, whatever parameters follow it', async (t
   t.is((await account.call('hash-text', TEXT, { 'Content-Encoding': 'Identity' })).status, 200);
 });
 
-test('401 missing_api_key, invalid_api_key: one answer for unknown, revoked and expired', async (t) => {
+test('401 missing_api_key, invalid_api_key: unknown, revoked and expired keys look alike', async (t) => {
   const url = `${stack.baseUrl}/api/v1/tools/hash-text`;
   await isProblem(t, await fetch(url, { method: 'POST' }), 'missing_api_key');
   const expired = await account.addKey({ expiresAt: new Date(Date.now() - 1000) });
@@ -276,12 +276,12 @@ test('409 idempotency_key_used, limit_reached', async (t) => {
 
   const owner = await makeAccount(stack, 0);
   const create = () => owner.manage('/api/v1/account/keys', { name: 'one more', scopes: ['tools'] });
-  // The account has two already.
+  // The account already has two.
   for (let count = 3; count <= 50; count++) t.is((await create()).status, 201);
   await isProblem(t, await create(), 'limit_reached');
 });
 
-test('a fault says in words what is wanted', async (t) => {
+test('a fault describes the expected value in words', async (t) => {
   const faultsOf = async (response: Response) =>
     Object.fromEntries(
       recordsAt((await isProblem(t, response, 'invalid_input')).errors).map(({ pointer, message }) => [
@@ -290,7 +290,7 @@ test('a fault says in words what is wanted', async (t) => {
       ]),
     );
   const manage = (path: string, body: Json) => account.manage(`/api/v1/account/${path}`, body);
-  const NAME = 'What to call it: up to 100 characters, not spaces alone, no control characters.';
+  const NAME = 'Name of the key: up to 100 characters, not only spaces, no control characters.';
   t.deepEqual(
     await faultsOf(
       await manage('keys', { name: ' ', scopes: [], tools: ['hash-text', 'hash-text'], expiresAt: 'soon' }),
@@ -365,9 +365,9 @@ for (const [hostname, code] of [
     await isProblem(t, await account.call('dns-lookup', { hostname }), code);
   });
 
-test('429 rate_limited, with what is left and how long to wait', async (t) => {
+test('429 rate_limited, with the remaining quota and the time to wait', async (t) => {
   const caller = await makeAccount(poor, 100);
-  // Refused for their body, after the bucket was asked: fast enough to empty it.
+  // Refused for their body, after taking a token: fast enough to empty the bucket.
   const responses = await Promise.all(Array.from({ length: 8 }, () => caller.call('hash-text', '')));
   const limited = responses.filter(({ status }) => status === 429);
   t.true(limited.length > 0);
@@ -382,7 +382,7 @@ test('429 rate_limited, with what is left and how long to wait', async (t) => {
   }
 });
 
-test.serial('503 pool_busy, when no worker takes the job', async (t) => {
+test.serial('503 pool_busy, when no worker starts the call', async (t) => {
   const caller = await makeAccount(poor, 1);
   const response = await caller.call('hash-text', TEXT);
   t.is(response.headers.get('Retry-After'), '5');
@@ -390,7 +390,7 @@ test.serial('503 pool_busy, when no worker takes the job', async (t) => {
 });
 
 test.serial(
-  '500 internal, when somebody ends the workflow by hand; 504 deadline_exceeded, when nobody does',
+  '500 internal, when an operator terminates the workflow; 504 deadline_exceeded otherwise',
   async (t) => {
     await poor.kill('orchestrator');
     const env = readEnv(poor.env);
@@ -398,10 +398,10 @@ test.serial(
     open.push(client.connection);
     const [ended, waiting] = await Promise.all([makeAccount(poor, 1), makeAccount(poor, 1)]);
     const calls = [ended.call('hash-text', TEXT), waiting.call('hash-text', TEXT)] as const;
-    const row = await until('the call is there', () =>
+    const row = await until('the call exists', () =>
       withStore(poor, (store) => store.calls.findOne({ accountId: ended.accountId })),
     );
-    await until('its workflow is there', async () => {
+    await until('its workflow exists', async () => {
       try {
         await client.workflow.getHandle(row._id).terminate('by hand');
         return true;

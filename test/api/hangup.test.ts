@@ -15,9 +15,10 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import type { CallRequest } from '../../workflows/types.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until, untilHeld } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const RACES = 30;
 
@@ -39,12 +40,12 @@ test.after.always(async () => {
 
 interface Call {
   hangUp(): void;
-  /** Status, or null when the connection ended before there was one. */
+  /** The status, or null when the connection ended before one arrived. */
   status: Promise<number | null>;
   sent: Promise<void>;
 }
 
-/** A call on a connection of its own. */
+/** Calls a tool on a connection of its own. */
 function call(account: TestAccount, tool: string, body: unknown, more: Record<string, string> = {}): Call {
   const text = JSON.stringify(body);
   const headers = {
@@ -68,18 +69,18 @@ function call(account: TestAccount, tool: string, body: unknown, more: Record<st
   };
 }
 
-/** A hang-up is the caller's right and nothing to alarm an operator with. */
+/** Returns logged errors; hang-ups are normal and must not be among them. */
 async function loggedFaults(): Promise<string[]> {
   const log = await readFile(join(stack.dataDir, 'logs', 'api.log'), 'utf8');
   return log.split('\n').filter((line) => line.includes('"level":50'));
 }
 
 const endOf = async (accountId: string) => {
-  await closeBooks(store);
+  await auditWhenIdle(store);
   return (await callsOf(store, accountId)).map(({ state, code, charged }) => ({ state, code, charged }));
 };
 
-test.serial('hanging up without a key cancels the call and refunds it', async (t) => {
+test.serial('hanging up without an Idempotency-Key cancels the call and refunds it', async (t) => {
   const account = await makeAccount(stack, 5);
   await stack.kill('cpu');
   const waiting = call(account, 'hash-text', { text: 'gone' });
@@ -94,12 +95,12 @@ test.serial('hanging up without a key cancels the call and refunds it', async (t
   });
   t.like(ended.cause, { type: 'cancelled' });
 
-  // Gone as soon as the request was out: none of these may be left to run for nobody.
+  // Hung up as soon as the request was sent: none of these may keep running.
   const hasty = Array.from({ length: 20 }, () => call(account, 'hash-text', { text: 'hasty' }));
   await Promise.all(hasty.map(({ sent }) => sent));
   for (const { hangUp } of hasty) hangUp();
   await Promise.all(hasty.map(({ status }) => status));
-  await until('the last of them was accepted', async () => {
+  await until('the last call was accepted', async () => {
     const seen = (await callsOf(store, account.accountId)).length;
     await sleep(1000);
     return (await callsOf(store, account.accountId)).length === seen;
@@ -109,10 +110,10 @@ test.serial('hanging up without a key cancels the call and refunds it', async (t
   t.true(ends.every(({ state }) => state === 'refunded' || state === 'refused'));
   t.is((await accountOf(store, account.accountId)).balance, 5);
   await stack.restart('cpu');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('with a key the call goes on and its result waits', async (t) => {
+test.serial('with an Idempotency-Key the call continues and its result is kept', async (t) => {
   const account = await makeAccount(stack, 5);
   await stack.kill('cpu');
   const waiting = call(account, 'hash-text', { text: 'later' }, { 'Idempotency-Key': 'k' });
@@ -124,10 +125,10 @@ test.serial('with a key the call goes on and its result waits', async (t) => {
   const replay = await account.call('hash-text', { text: 'later' }, { 'Idempotency-Key': 'k' });
   t.is(replay.status, 200);
   t.is(replay.headers.get('Idempotent-Replayed'), 'true');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a key does not keep a call with secrets going', async (t) => {
+test.serial('with secrets, hanging up cancels the call in spite of an Idempotency-Key', async (t) => {
   const account = await makeAccount(stack, 5);
   await stack.kill('cpu');
   const body = { password: 'correct horse', workFactor: 4 };
@@ -139,34 +140,37 @@ test.serial('a key does not keep a call with secrets going', async (t) => {
   await stack.restart('cpu');
   const again = await account.call('bcrypt-hash', body, { 'Idempotency-Key': 'k' });
   t.is(again.status, 200);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a hang-up that races the end of the tool is charged or refunded, never both', async (t) => {
-  const random = seededRandom(t.log);
-  const account = await makeAccount(stack, 1000);
-  const began = performance.now();
-  t.is((await account.call('hash-text', { text: 'alone' })).status, 200);
-  // Some then hang up before the end of their call and some too late.
-  const longest = Math.ceil(2 * (performance.now() - began));
-  for (let race = 0; race < RACES; race++) {
-    const running = call(account, 'hash-text', { text: `race ${race}` });
-    await sleep(random.integer(0, longest));
-    running.hangUp();
-    await running.status;
-  }
-  t.deepEqual(await closeBooks(store), []);
-  const rows = await callsOf(store, account.accountId);
-  const charged = rows.filter(({ state }) => state === 'charged').length;
-  t.log(`${rows.length} accepted, ${charged} charged`);
-  t.true(rows.every(({ state, code }) => (state === 'charged') === (code === null)));
-  t.true(rows.every(({ code }) => code === null || code === 'cancelled'));
-  const { balance, running } = await accountOf(store, account.accountId);
-  t.is(balance, 1000 - charged);
-  t.is(running.cpu, 0);
-  const lines = await store.entries.countDocuments({ accountId: account.accountId, type: 'charge' });
-  t.is(lines, charged);
-});
+test.serial(
+  'a hang-up that races the end of the tool leads to a charge or a refund, never both',
+  async (t) => {
+    const random = seededRandom(t.log);
+    const account = await makeAccount(stack, 1000);
+    const began = performance.now();
+    t.is((await account.call('hash-text', { text: 'alone' })).status, 200);
+    // Some hang up before the end of their call and some after it.
+    const longest = Math.ceil(2 * (performance.now() - began));
+    for (let race = 0; race < RACES; race++) {
+      const running = call(account, 'hash-text', { text: `race ${race}` });
+      await sleep(random.integer(0, longest));
+      running.hangUp();
+      await running.status;
+    }
+    t.deepEqual(await auditWhenIdle(store), []);
+    const rows = await callsOf(store, account.accountId);
+    const charged = rows.filter(({ state }) => state === 'charged').length;
+    t.log(`${rows.length} accepted, ${charged} charged`);
+    t.true(rows.every(({ state, code }) => (state === 'charged') === (code === null)));
+    t.true(rows.every(({ code }) => code === null || code === 'cancelled'));
+    const { balance, running } = await accountOf(store, account.accountId);
+    t.is(balance, 1000 - charged);
+    t.is(running.cpu, 0);
+    const lines = await store.entries.countDocuments({ accountId: account.accountId, type: 'charge' });
+    t.is(lines, charged);
+  },
+);
 
 test.serial('a hang-up before the body is complete leaves no trace', async (t) => {
   const account = await makeAccount(stack, 5);
@@ -188,78 +192,81 @@ test.serial('a hang-up before the body is complete leaves no trace', async (t) =
   }
   t.is((await account.call('hash-text', { text: 'alive' })).status, 200);
   t.is((await callsOf(store, account.accountId)).length, 1);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('none of these hang-ups is logged as a fault', async (t) => {
+test.serial('hang-ups are not logged as errors', async (t) => {
   t.deepEqual(await loggedFaults(), []);
 });
 
-test.serial('a body that turns out too long is refused with an answer', async (t) => {
+test.serial('a body that exceeds its limit while it arrives is refused with a response', async (t) => {
   const account = await makeAccount(stack, 5);
   const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const headers = { Authorization: `Bearer ${account.toolsKey}`, 'Content-Type': 'application/json' };
   const sent = request(`${stack.baseUrl}/api/v1/tools/hash-text`, { method: 'POST', headers }, resolve);
   sent.on('error', reject);
-  // In chunks that say nothing of the whole, and with no end.
+  // Chunked, so without a declared length, and never finished.
   for (let i = 0; i < 11; i++) sent.write(Buffer.alloc(100_000, 'x'));
   const response = await answered;
   t.is(response.statusCode, 413);
   t.like(JSON.parse(Buffer.concat(await response.toArray()).toString()), { code: 'body_too_large' });
   sent.destroy();
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('what acts on the world runs to its end and is charged, whoever hangs up', async (t) => {
-  const account = await makeAccount(stack, 5);
-  const tool = (await loadRegistry()).get('hash-text');
-  if (tool === undefined) throw new Error('no hash-text');
-  await stack.kill('cpu');
-  const { call: row } = await createCalls(store).claim({
-    _id: randomUUID(),
-    accountId: account.accountId,
-    keyId: null,
-    keyPrefix: null,
-    tool: tool.name,
-    cost: tool.price,
-    requestId: `req_${randomUUID()}`,
-    actsOnWorld: true,
-  });
-  const order: CallRequest = {
-    callId: row._id,
-    accountId: account.accountId,
-    requestId: row.requestId,
-    policy: policyOf(tool, true, readEnv(stack.env)),
-    input: { text: 'sent', algorithm: 'sha256', encoding: 'hex' },
-    vault: null,
-    resultExpiresAt: new Date(Date.now() + 60_000).toISOString(),
-  };
-  t.is(order.policy.attempts, 1);
-  const handle = await client.workflow.start('callTool', {
-    workflowId: row._id,
-    taskQueue: 'orchestrator',
-    args: [order],
-  });
-  await untilHeld(store, account.accountId, 1);
-  await handle.cancel();
-  await until('the cancel is seen', async () => {
-    const { events } = await handle.fetchHistory();
-    return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) ?? false;
-  });
-  await stack.restart('cpu');
-  t.like(await handle.result(), { available: 4 });
-  t.deepEqual(await endOf(account.accountId), [{ state: 'charged', code: null, charged: 1 }]);
-  t.deepEqual(await closeBooks(store), []);
-});
+test.serial(
+  'a tool that acts on the world runs to its end and is charged, in spite of a hang-up',
+  async (t) => {
+    const account = await makeAccount(stack, 5);
+    const tool = (await loadRegistry()).get('hash-text');
+    if (tool === undefined) throw new Error('no hash-text');
+    await stack.kill('cpu');
+    const { call: row } = await createCalls(store).claim({
+      _id: randomUUID(),
+      accountId: account.accountId,
+      keyId: null,
+      keyPrefix: null,
+      tool: tool.name,
+      cost: tool.price,
+      requestId: `req_${randomUUID()}`,
+      actsOnWorld: true,
+    });
+    const order: CallRequest = {
+      callId: row._id,
+      accountId: account.accountId,
+      requestId: row.requestId,
+      policy: policyOf(tool, true, readEnv(stack.env)),
+      input: { text: 'sent', algorithm: 'sha256', encoding: 'hex' },
+      vault: null,
+      resultExpiresAt: new Date(Date.now() + 60_000).toISOString(),
+    };
+    t.is(order.policy.attempts, 1);
+    const handle = await client.workflow.start('callTool', {
+      workflowId: row._id,
+      taskQueue: 'orchestrator',
+      args: [order],
+    });
+    await untilHeld(store, account.accountId, 1);
+    await handle.cancel();
+    await until('the cancel is received', async () => {
+      const { events } = await handle.fetchHistory();
+      return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) ?? false;
+    });
+    await stack.restart('cpu');
+    t.like(await handle.result(), { available: 4 });
+    t.deepEqual(await endOf(account.accountId), [{ state: 'charged', code: null, charged: 1 }]);
+    t.deepEqual(await auditWhenIdle(store), []);
+  },
+);
 
-test.serial('an API that is told to stop still answers what runs', async (t) => {
+test.serial('an API that is stopped still answers running calls', async (t) => {
   const account = await makeAccount(stack, 5);
   const other = account.at(stack.baseUrls[1] ?? '');
   await stack.kill('cpu');
   const answer = other.call('hash-text', { text: 'last' });
   await untilHeld(store, account.accountId, 1);
   const ended = stack.kill('api-2', 'SIGTERM');
-  await until('it takes no new connection', () =>
+  await until('it accepts no new connection', () =>
     other.call('hash-text', { text: 'refused' }).then(
       () => false,
       () => true,
@@ -270,7 +277,7 @@ test.serial('an API that is told to stop still answers what runs', async (t) => 
   await ended;
   await stack.restart('api-2');
   t.is((await callsOf(store, account.accountId))[0]?.state, 'charged');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('a workflow that an operator terminates is an internal error and refunded', async (t) => {
@@ -287,5 +294,5 @@ test.serial('a workflow that an operator terminates is an internal error and ref
   t.is(response.headers.get('X-Credits-Remaining'), '5');
   t.deepEqual(await endOf(account.accountId), [{ state: 'refunded', code: 'internal', charged: 0 }]);
   await stack.restart('cpu');
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

@@ -10,13 +10,14 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { createResults } from '../../store/results.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until, untilHeld } from '../helpers/books.ts';
 import { reply, type ScriptedDns, soa, startDns } from '../helpers/dns.ts';
+import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
-/** In a TXT record, so that it can be looked for where the result lies. */
+/** Part of a TXT record, so that the stored result can be searched for it. */
 const MARKER = 'find-me-in-the-clear';
-/** A TXT answer of this many bytes is a result above 64 KB: each string stands in it twice. */
+/** A TXT answer of this many bytes makes a result above 64 KB: the result contains each string twice. */
 const TXT_STRINGS = 170;
 
 let stack: Stack;
@@ -82,7 +83,7 @@ const keyed = (key: string) => ({ 'Idempotency-Key': key });
 const send = (account: Pick<TestAccount, 'call'>, tool: string, body: unknown, key: string) =>
   read(account.call(tool, body, keyed(key)));
 
-/** `count` equal calls at once, spread over the API processes. */
+/** Sends `count` equal calls concurrently, spread over the API processes. */
 const burst = (account: TestAccount, count: number, body: unknown, key: string): Promise<Answer>[] =>
   Array.from({ length: count }, (_, i) =>
     send(account.at(stack.baseUrls[i % stack.baseUrls.length] ?? ''), 'hash-text', body, key),
@@ -91,7 +92,7 @@ const burst = (account: TestAccount, count: number, body: unknown, key: string):
 const workflowsOf = async (accountId: string): Promise<number> =>
   (await client.workflow.count(`AccountId = '${accountId}'`)).count;
 
-test.serial('fifty equal calls at once are one execution, one charge and one body', async (t) => {
+test.serial('fifty equal concurrent calls are one execution, one charge and one body', async (t) => {
   const account = await makeAccount(stack, 10);
   const answers = await Promise.all(burst(account, 50, { text: 'once' }, 'k'));
 
@@ -119,10 +120,10 @@ test.serial('fifty equal calls at once are one execution, one charge and one bod
     remaining: '9',
     body: answers[0]?.body ?? '',
   });
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('an API that is killed half way loses nothing of a call with a key', async (t) => {
+test.serial('a call with a key survives the kill of its API', async (t) => {
   const account = await makeAccount(stack, 10);
   await stack.kill('cpu');
   const outcomes = Promise.allSettled(burst(account, 20, { text: 'killed' }, 'k'));
@@ -142,10 +143,10 @@ test.serial('an API that is killed half way loses nothing of a call with a key',
   t.is((await callsOf(store, account.accountId)).length, 1);
   t.is(await workflowsOf(account.accountId), 1);
   t.is((await accountOf(store, account.accountId)).balance, 9);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('another body or another tool is a mismatch, while the first runs and afterwards', async (t) => {
+test.serial('another body or another tool is a mismatch, during the first call and afterwards', async (t) => {
   const account = await makeAccount(stack, 10);
   await stack.kill('cpu');
   const first = send(account, 'hash-text', { text: 'a', algorithm: 'sha256' }, 'k');
@@ -163,7 +164,7 @@ test.serial('another body or another tool is a mismatch, while the first runs an
     }
   };
   await mismatches();
-  // Order of the members and white space are not part of a body's meaning.
+  // Member order and white space do not change the meaning of a body.
   const joined = send(account, 'hash-text', ' { "algorithm" : "sha256",\n"text":"a" } ', 'k');
   await stack.restart('cpu');
   const [answer, same] = await Promise.all([first, joined]);
@@ -171,10 +172,10 @@ test.serial('another body or another tool is a mismatch, while the first runs an
   t.like(same, { status: 200, replayed: 'true', charged: '0', body: answer.body });
   await mismatches();
   t.is((await accountOf(store, account.accountId)).balance, 9);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a key whose call was not affordable is free again', async (t) => {
+test.serial('the key of a call without sufficient credits is free again', async (t) => {
   const account = await makeAccount(stack, 0);
   const refused = await send(account, 'hash-text', { text: 'poor' }, 'k');
   t.is(refused.status, 402);
@@ -192,7 +193,7 @@ test.serial('a key whose call was not affordable is free again', async (t) => {
     charged: '1',
   });
 
-  // Many at once with credits for one: whichever of them got it, all others with its key share that.
+  // Concurrent calls with credits for one: all others with the successful call's key share its result.
   const poor = await makeAccount(stack, 1);
   const [one, other] = await Promise.all([
     send(poor, 'hash-text', { text: '1' }, 'k1'),
@@ -202,10 +203,10 @@ test.serial('a key whose call was not affordable is free again', async (t) => {
   const [wonKey, lostKey] = one.status === 200 ? (['k1', 'k2'] as const) : (['k2', 'k1'] as const);
   t.is((await send(poor, 'hash-text', { text: wonKey.slice(1) }, wonKey)).replayed, 'true');
   t.is((await send(poor, 'hash-text', { text: 'changed' }, lostKey)).status, 402);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a refusal that the request would always get stays bound to its key', async (t) => {
+test.serial('a permanent refusal stays bound to its key', async (t) => {
   const account = await makeAccount(stack, 5);
   const first = await send(account, 'dns-lookup', { hostname: 'missing.example.com' }, 'k');
   t.like(first, { status: 422, replayed: null, charged: '0', remaining: '5' });
@@ -217,7 +218,7 @@ test.serial('a refusal that the request would always get stays bound to its key'
     t.not(replay.requestId, first.requestId);
   }
   t.is((await callsOf(store, account.accountId)).length, 1);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial('a tool with secrets never shares its key', async (t) => {
@@ -243,12 +244,12 @@ test.serial('a tool with secrets never shares its key', async (t) => {
   t.is((await open).status, 200);
   await again();
   t.is((await accountOf(store, account.accountId)).balance, 47);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-/** The row of a call whose claimer died before it could start the workflow. */
+/** Inserts the row of a call whose API died before it could start the workflow. */
 async function claimOnly(accountId: string, key: string, input: Record<string, unknown>): Promise<string> {
-  // RFC 8785 of what the API fingerprints; the members are in order already.
+  // RFC 8785 form of the fingerprinted value; the members are already in order.
   const text = JSON.stringify({ input, tool: 'hash-text' });
   const { call } = await createCalls(store).claim({
     _id: randomUUID(),
@@ -268,30 +269,33 @@ async function claimOnly(accountId: string, key: string, input: Record<string, u
   return call._id;
 }
 
-test.serial('a call whose claimer died is run by the next caller, or closed by the sweeper', async (t) => {
-  const account = await makeAccount(stack, 5);
-  const input = { algorithm: 'sha256', text: 'orphan' };
-  const [taken, left] = await Promise.all([
-    claimOnly(account.accountId, 'taken', input),
-    claimOnly(account.accountId, 'left', input),
-  ]);
-  const answer = await send(account, 'hash-text', input, 'taken');
-  t.is(answer.status, 200);
-  const rows = await callsOf(store, account.accountId);
-  t.is(rows.length, 2);
-  t.like(
-    rows.find(({ _id }) => _id === taken),
-    { state: 'charged', charged: 1 },
-  );
+test.serial(
+  'a call whose API died before the start is run by the next caller, or ended by the sweeper',
+  async (t) => {
+    const account = await makeAccount(stack, 5);
+    const input = { algorithm: 'sha256', text: 'orphan' };
+    const [taken, left] = await Promise.all([
+      claimOnly(account.accountId, 'taken', input),
+      claimOnly(account.accountId, 'left', input),
+    ]);
+    const answer = await send(account, 'hash-text', input, 'taken');
+    t.is(answer.status, 200);
+    const rows = await callsOf(store, account.accountId);
+    t.is(rows.length, 2);
+    t.like(
+      rows.find(({ _id }) => _id === taken),
+      { state: 'charged', charged: 1 },
+    );
 
-  const closed = await until('the sweeper closes it', async () =>
-    store.calls.findOne({ _id: left, state: { $ne: 'running' } }),
-  );
-  t.like(closed, { state: 'refused', charged: 0, code: 'internal' });
-  t.is(closed.idempotency, undefined);
-  t.like(await send(account, 'hash-text', input, 'left'), { status: 200, replayed: null, charged: '1' });
-  t.deepEqual(await closeBooks(store), []);
-});
+    const closed = await until('the sweeper ends it', async () =>
+      store.calls.findOne({ _id: left, state: { $ne: 'running' } }),
+    );
+    t.like(closed, { state: 'refused', charged: 0, code: 'internal' });
+    t.is(closed.idempotency, undefined);
+    t.like(await send(account, 'hash-text', input, 'left'), { status: 200, replayed: null, charged: '1' });
+    t.deepEqual(await auditWhenIdle(store), []);
+  },
+);
 
 test.serial('a key belongs to its account and lasts a day', async (t) => {
   const [one, other] = await Promise.all([makeAccount(stack, 5), makeAccount(stack, 5)]);
@@ -308,10 +312,10 @@ test.serial('a key belongs to its account and lasts a day', async (t) => {
   t.like(await send(one, 'hash-text', { text: 'anew' }, 'k'), { status: 200, replayed: null, charged: '1' });
   t.like(await send(one, 'hash-text', { text: 'anew' }, 'k'), { status: 200, replayed: 'true' });
   t.is((await callsOf(store, one.accountId)).length, 2);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-/** Status of a call with these raw bytes as its key; fetch would refuse to send some of them. */
+/** Returns the status of a call with these raw bytes as its key; fetch would refuse to send some of them. */
 function statusForKey(account: TestAccount, key: string): Promise<[number | undefined, unknown]> {
   return new Promise((resolve, reject) => {
     const headers = {
@@ -331,7 +335,7 @@ function statusForKey(account: TestAccount, key: string): Promise<[number | unde
   });
 }
 
-test.serial('a key is 1 to 255 visible ASCII characters', async (t) => {
+test.serial('a key has 1 to 255 visible ASCII characters', async (t) => {
   const account = await makeAccount(stack, 5);
   const visible = Array.from({ length: 0x7e - 0x20 }, (_, i) => String.fromCodePoint(0x21 + i)).join('');
   for (const key of ['a', 'k'.repeat(255), visible])
@@ -339,10 +343,10 @@ test.serial('a key is 1 to 255 visible ASCII characters', async (t) => {
   for (const key of ['', 'k'.repeat(256), 'a b', 'a\tb', 'caf\u00e9', '\u00ff'])
     t.deepEqual(await statusForKey(account, key), [400, 'invalid_header'], key);
   t.is((await accountOf(store, account.accountId)).balance, 2);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a big result is replayed to the byte and lies encrypted', async (t) => {
+test.serial('a big result is replayed byte for byte and is stored encrypted', async (t) => {
   const account = await makeAccount(stack, 5);
   const lookup = { hostname: 'big.example.com', recordType: 'TXT' };
   const first = await send(account, 'dns-lookup', lookup, 'k');
@@ -361,23 +365,20 @@ test.serial('a big result is replayed to the byte and lies encrypted', async (t)
   const [row] = await callsOf(store, account.accountId);
   const kept = pieces[0]?.expiresAt.getTime() ?? 0;
   t.is(kept - (row?.idempotency?.expiresAt.getTime() ?? 0), 3_600_000);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial(
-  'a result of several pieces is read back whole, by its own call and with its own key',
-  async (t) => {
-    const results = createResults(store, keyring);
-    const data = Buffer.alloc(40_000_000, `${MARKER} `);
-    data.writeUInt32BE(0xdeadbeef, data.length - 4);
-    const reference = await results.write('call-1', data, new Date(Date.now() + 60_000));
-    t.true(reference.pieces > 1);
-    t.true(data.equals(await results.read('call-1', reference)));
-    await t.throwsAsync(results.read('call-2', reference));
-    await t.throwsAsync(results.read('call-1', { ...reference, pieces: reference.pieces - 1 }));
-    const stranger = createKeyring([{ id: keyring.currentId, bytes: Buffer.alloc(32, 1) }]);
-    await t.throwsAsync(createResults(store, stranger).read('call-1', reference));
-    const rows = store.results.find({ _id: { $regex: `^${reference.id}:` } }, { promoteBuffers: true });
-    for await (const { data: sealed } of rows) t.false(Buffer.from(sealed).includes(MARKER));
-  },
-);
+test.serial('a result of several pieces is read back complete, only by its own call and key', async (t) => {
+  const results = createResults(store, keyring);
+  const data = Buffer.alloc(40_000_000, `${MARKER} `);
+  data.writeUInt32BE(0xdeadbeef, data.length - 4);
+  const reference = await results.write('call-1', data, new Date(Date.now() + 60_000));
+  t.true(reference.pieces > 1);
+  t.true(data.equals(await results.read('call-1', reference)));
+  await t.throwsAsync(results.read('call-2', reference));
+  await t.throwsAsync(results.read('call-1', { ...reference, pieces: reference.pieces - 1 }));
+  const stranger = createKeyring([{ id: keyring.currentId, bytes: Buffer.alloc(32, 1) }]);
+  await t.throwsAsync(createResults(store, stranger).read('call-1', reference));
+  const rows = store.results.find({ _id: { $regex: `^${reference.id}:` } }, { promoteBuffers: true });
+  for await (const { data: sealed } of rows) t.false(Buffer.from(sealed).includes(MARKER));
+});

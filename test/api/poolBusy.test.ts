@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 let stack: Stack;
@@ -16,7 +16,7 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-test('no worker in time is pool_busy, costs nothing, and frees the key', async (t) => {
+test('a call without a worker in time is pool_busy, costs nothing, and frees its key', async (t) => {
   const account = await makeAccount(stack, 3);
   const call = () => account.call('hash-text', { text: 'busy' }, { 'Idempotency-Key': 'k' });
   await stack.kill('cpu');
@@ -41,5 +41,5 @@ test('no worker in time is pool_busy, costs nothing, and frees the key', async (
     ],
   );
   t.is((await accountOf(store, account.accountId)).balance, 2);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

@@ -1,15 +1,15 @@
 import test, { type ExecutionContext } from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, untilHeld } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 const RATE = 5;
 const BURST = 10;
-/** Of one account in one pool. */
-const MOST_RUNNING = 64;
-/** 401 answers an address gets in a minute. */
-const MOST_FAILURES = 60;
+/** Limit per account and pool. */
+const MAX_RUNNING = 64;
+/** Number of 401 responses per address and minute. */
+const MAX_FAILURES = 60;
 
 let stack: Stack;
 let store: Store;
@@ -27,13 +27,13 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Limited like every call, but refused before anything runs. */
+/** Requests that are rate limited like calls, but refused before a tool runs. */
 const ask = (account: Pick<TestAccount, 'call'>, headers?: Record<string, string>) =>
   account.call('hash-text', {}, headers);
 
 /**
- * Fills a bucket to so many tokens. It gains nothing until its next use: time before a bucket's last use does not count,
- * and this one's lies ahead.
+ * Sets the number of tokens in a bucket. It does not refill until its next use: its last use lies in the
+ * future, and time before the last use does not count.
  */
 const fill = (id: string, tokens: number) =>
   store.buckets.updateOne(
@@ -48,7 +48,7 @@ function isLimited(t: ExecutionContext, response: Response, retryAfter: string):
   t.is(response.headers.get('X-Credits-Charged'), '0');
 }
 
-test.serial('a burst passes once, over all API processes together, and then fills up again', async (t) => {
+test.serial('a burst is admitted once over all API processes together, and then refills', async (t) => {
   const account = await makeAccount(stack, 100);
   const began = performance.now();
   const responses = await Promise.all(
@@ -64,7 +64,7 @@ test.serial('a burst passes once, over all API processes together, and then fill
   for (const response of refused) {
     isLimited(t, response, '1');
     t.like(await response.json(), { code: 'rate_limited' });
-    // Not always r=0: the bucket of the key may have been the empty one.
+    // Not always r=0: the key's bucket may have been the empty one.
     t.regex(response.headers.get('RateLimit') ?? '', /^"account";r=\d;t=[0-2]$/);
   }
   await store.buckets.updateMany({}, [{ $set: { at: { $subtract: ['$$NOW', 1000] } } }]);
@@ -74,7 +74,7 @@ test.serial('a burst passes once, over all API processes together, and then fill
 });
 
 test.serial(
-  'what is refused for its scope says what is left as well, and that outranks the limit',
+  'requests that are refused for their scope take a token and report the quota; the scope error takes precedence',
   async (t) => {
     const account = await makeAccount(stack, 100);
     const { key } = await account.addKey({ tools: ['ping'] });
@@ -85,11 +85,13 @@ test.serial(
       t.is(status, 403);
       t.regex(headers.get('RateLimit') ?? '', /^"account";r=\d;t=[0-2]$/);
     }
-    t.is((await ask(account)).status, 429, 'they cost a token each');
+    await fill(`account:${account.accountId}`, 5.5);
+    const { headers } = await ask(account, { Authorization: `Bearer ${key}` });
+    t.is(headers.get('RateLimit'), '"account";r=4;t=2', 'a refusal costs a token');
   },
 );
 
-test.serial('the headers say what is left and when it is full again', async (t) => {
+test.serial('the headers report the remaining quota and the time until it is full', async (t) => {
   const account = await makeAccount(stack, 100);
   const first = await account.call('hash-text', { text: 'first' });
   t.is(first.status, 200);
@@ -110,15 +112,15 @@ test.serial('the headers say what is left and when it is full again', async (t) 
     t.is(response.headers.get('RateLimit'), limit, String(tokens));
     t.is(response.headers.get('Retry-After'), status === 429 ? '1' : null);
   }
-  // Nobody is told anything about an account before it is known whose it is.
+  // Unauthenticated requests reveal nothing about accounts.
   const stranger = await fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, { method: 'POST' });
   t.is(stranger.status, 401);
   t.is(stranger.headers.get('RateLimit'), null);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
 test.serial(
-  'a key has a bucket of its own, and who is refused by one takes nothing from the other',
+  'a key has a bucket of its own, and a refusal by one bucket takes no token from the other',
   async (t) => {
     const account = await makeAccount(stack, 100);
     const other = await account.addKey({});
@@ -141,16 +143,16 @@ test.serial(
   },
 );
 
-test.serial('an address that keeps presenting bad keys is held up, a good key from it is not', async (t) => {
+test.serial('an address with many bad keys is limited, but valid keys from it are not', async (t) => {
   const account = await makeAccount(stack, 100);
   const bad = () => ask(account, { Authorization: 'Bearer ut_nonsense' });
   const statuses: number[] = [];
   let last = await bad();
-  for (let i = 0; last.status === 401 && i <= MOST_FAILURES; i++) {
+  for (let i = 0; last.status === 401 && i <= MAX_FAILURES; i++) {
     statuses.push(last.status);
     last = await bad();
   }
-  t.true(statuses.length > 0 && statuses.length <= MOST_FAILURES);
+  t.true(statuses.length > 0 && statuses.length <= MAX_FAILURES);
   t.is(last.status, 429);
   t.true(Number(last.headers.get('Retry-After')) >= 1);
   t.is(
@@ -159,10 +161,10 @@ test.serial('an address that keeps presenting bad keys is held up, a good key fr
   );
   const good = await account.call('hash-text', { text: 'good' });
   t.is(good.status, 200);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('by default twenty calls a second and forty at once', async (t) => {
+test.serial('the default is twenty calls a second and forty at once', async (t) => {
   const plain = await startStack({ pools: ['orchestrator', 'cpu'], env: { RATE_LIMIT: '' } });
   try {
     const response = await ask(await makeAccount(plain, 1));
@@ -174,41 +176,41 @@ test.serial('by default twenty calls a second and forty at once', async (t) => {
 });
 
 test.serial(
-  'an account runs so many calls in a pool, whatever its rate, and keeps nobody else out',
+  'the number of running calls per account and pool is limited, without affecting other accounts',
   async (t) => {
     const wide = await startStack({
       apis: 2,
       pools: ['orchestrator', 'cpu', 'network'],
       env: { RATE_LIMIT: '1000:1000', POOL_WAIT: '80s' },
     });
-    const books = await openStore(wide.mongodbUri);
+    const wideStore = await openStore(wide.mongodbUri);
     try {
       const [busy, other] = await Promise.all([makeAccount(wide, 200), makeAccount(wide, 5)]);
       await wide.kill('cpu');
-      const fills = Array.from({ length: MOST_RUNNING + 6 }, (_, i) =>
+      const fills = Array.from({ length: MAX_RUNNING + 6 }, (_, i) =>
         busy.at(wide.baseUrls[i % 2] ?? '').call('hash-text', { text: `${i}` }),
       );
-      await untilHeld(books, busy.accountId, MOST_RUNNING);
+      await untilHeld(wideStore, busy.accountId, MAX_RUNNING);
       const beyond = await busy.call('hash-text', { text: 'beyond' }, { 'Idempotency-Key': 'k' });
       isLimited(t, beyond, '1');
       t.like(await beyond.json(), { code: 'rate_limited' });
       const elsewhere = other.call('hash-text', { text: 'mine' });
       const inOtherPool = await busy.call('dns-lookup', { hostname: 'internal.local' });
       t.is(inOtherPool.status, 422);
-      await untilHeld(books, other.accountId, 1);
+      await untilHeld(wideStore, other.accountId, 1);
       await wide.restart('cpu');
 
       const statuses = (await Promise.all(fills)).map(({ status }) => status);
-      t.is(statuses.filter((status) => status === 200).length, MOST_RUNNING);
+      t.is(statuses.filter((status) => status === 200).length, MAX_RUNNING);
       t.is(statuses.filter((status) => status === 429).length, 6);
       t.is((await elsewhere).status, 200);
       const retried = await busy.call('hash-text', { text: 'beyond' }, { 'Idempotency-Key': 'k' });
       t.is(retried.status, 200);
       t.is(retried.headers.get('Idempotent-Replayed'), null);
-      t.deepEqual(await closeBooks(books), []);
-      t.is((await accountOf(books, busy.accountId)).balance, 200 - MOST_RUNNING - 1);
+      t.deepEqual(await auditWhenIdle(wideStore), []);
+      t.is((await accountOf(wideStore, busy.accountId)).balance, 200 - MAX_RUNNING - 1);
     } finally {
-      await books.close();
+      await wideStore.close();
       await wide.stop();
     }
   },

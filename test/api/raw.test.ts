@@ -3,8 +3,8 @@ import test from 'ava';
 import { PNG } from 'pngjs';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
 const SIZE = 97;
@@ -14,7 +14,7 @@ const CREDITS = 100;
 let stack: Stack;
 let store: Store;
 let account: TestAccount;
-/** A place for pictures, which answers every name with the same. */
+/** A web server that returns the same image for every path. */
 const pictures = createServer((_, response) =>
   response.end(PNG.sync.write(new PNG({ width: 64, height: 64 }))),
 );
@@ -33,7 +33,7 @@ test.after.always(async () => {
 });
 
 async function draw(accept: string | null, headers: Record<string, string> = {}) {
-  // fetch sends */* where nothing else is said.
+  // fetch sends */* by default.
   const response = await account.call('qr-generate', BODY, {
     ...(accept === null ? {} : { Accept: accept }),
     ...headers,
@@ -80,7 +80,7 @@ const JSON_IS_MEANT = [
   '/',
 ];
 
-test.serial('Accept that ranks the image first gets its bytes', async (t) => {
+test.serial('an Accept that ranks the image first returns its bytes', async (t) => {
   const { bytes } = await draw('application/json');
   const output = JSON.parse(bytes.toString());
   const image = Buffer.from(output.imageBase64, 'base64');
@@ -100,7 +100,7 @@ test.serial('Accept that ranks the image first gets its bytes', async (t) => {
   t.is(PNG.sync.read(image).width, SIZE);
 });
 
-test.serial('anything else gets JSON, and never 406', async (t) => {
+test.serial('every other Accept returns JSON, never 406', async (t) => {
   for (const accept of JSON_IS_MEANT) {
     const { status, type, bytes, headers } = await draw(accept);
     t.is(status, 200, accept ?? 'none');
@@ -121,7 +121,7 @@ test.serial('one stored result is replayed in either form', async (t) => {
   t.true(again.bytes.equals(raw.bytes));
 });
 
-/** RFC 6266, 5 and appendix D; RFC 8187, 3.2: what is no attr-char is UTF-8, percent-encoded. */
+/** RFC 6266, 5 and appendix D; RFC 8187, 3.2: characters other than attr-char are UTF-8, percent-encoded. */
 const NAMES = [
   ['plain (1)', 'filename="plain (1).png"'],
   ['Müller Vertrag', `filename="M_ller Vertrag.png"; filename*=UTF-8''M%C3%BCller%20Vertrag.png`],
@@ -132,11 +132,11 @@ const NAMES = [
   ['5% “off”', `filename="5% _off_.png"; filename*=UTF-8''5%25%20%E2%80%9Coff%E2%80%9D.png`],
 ] as const;
 
-test.serial('the name of a file arrives whatever it is written in', async (t) => {
+test.serial('a file name in any script is returned intact', async (t) => {
   const owner = await makeAccount(stack, CREDITS);
   for (const [name, expected] of NAMES) {
     const fileUrl = `http://${place}/${encodeURIComponent(name)}.png`;
-    // fetch gives each byte of a header as a character.
+    // fetch returns each byte of a header as a character.
     const raw = await owner.call('watermark-image', { fileUrl, text: 'x' }, { Accept: 'image/png' });
     t.is(raw.status, 200, name);
     t.is(raw.headers.get('Content-Disposition'), `inline; ${expected}`);
@@ -144,11 +144,11 @@ test.serial('the name of a file arrives whatever it is written in', async (t) =>
   }
 });
 
-test.serial('a refusal is a problem whatever was accepted', async (t) => {
+test.serial('a refusal is a problem, whatever the Accept header', async (t) => {
   const response = await account.call('qr-generate', { text: '' }, { Accept: 'image/png' });
   t.is(response.status, 422);
   t.regex(response.headers.get('Content-Type') ?? '', /^application\/problem\+json\b/);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   const calls = 1 + RAW.length + JSON_IS_MEANT.length + 1;
   t.is((await accountOf(store, account.accountId)).balance, CREDITS - calls);
 });

@@ -12,21 +12,22 @@ import { openStore } from '../../store/mongo.ts';
 import { createPendingAnswers } from '../../store/pendingAnswers.ts';
 import { createResults } from '../../store/results.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
-import { accountOf, callsOf, until } from '../helpers/books.ts';
+import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { startDatabase } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
+import { until } from '../helpers/until.ts';
 import { openCall } from '../store/ledgerFixtures.ts';
 
 const CREDITS = 100;
 const PRICE = 10;
-/** The caller's patience where MongoDB is away for longer, and where it is not. */
+/** The caller's deadline, shorter and longer than the outage of MongoDB. */
 const [SHORT_MS, LONG_MS] = [1500, 60_000];
 const AWAY_MS = 3000;
 
-const LEASE = { processId: 'this one', isHeld: () => true };
+const LEASE = { processId: 'this-process', isHeld: () => true };
 
-/** The API's own way to MongoDB, which can be cut while the workers go on. */
-async function startBooks(t: ExecutionContext) {
+/** The API's own connection to MongoDB, which can be cut while the workers keep theirs. */
+async function startFixture(t: ExecutionContext) {
   await using open = new AsyncDisposableStack();
   const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
   const direct = new URL(mongodbUri);
@@ -44,7 +45,7 @@ async function startBooks(t: ExecutionContext) {
     open.adopt(createLedger(it, onError), (ledger) => ledger.flush().catch(onError));
   const ledger = ledgerOf(store);
   const settling = createSettling({
-    workflow: { result: () => Promise.reject(new Error('Temporal has forgotten it')) },
+    workflow: { result: () => Promise.reject(new Error('Temporal no longer has the workflow')) },
     ledger: ledgerOf(away),
     results: createResults(away, keyring),
     answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
@@ -53,7 +54,7 @@ async function startBooks(t: ExecutionContext) {
     log: pino({ level: 'silent' }),
   });
 
-  /** A call without an Idempotency-Key that was charged by its workflow. */
+  /** A call without an Idempotency-Key that its workflow charged. */
   async function chargedCall() {
     const call = await openCall(store, { credits: CREDITS, price: PRICE });
     const { callId, accountId } = call;
@@ -85,76 +86,79 @@ const waiting = (ms: number) => ({ hangup: new AbortController().signal, until: 
 const outputOf = ({ ending }: Ended): string | null => ('output' in ending ? ending.output.toString() : null);
 const codeOf = ({ ending }: Ended): string | null => ('error' in ending ? ending.error.code : null);
 
-test('a charged call is answered when MongoDB, where its result lies, comes back in time', async (t) => {
-  await using books = await startBooks(t);
-  const { callId, accountId, row, charge } = await books.chargedCall();
+test('a charged call returns its result when MongoDB is back in time', async (t) => {
+  await using fixture = await startFixture(t);
+  const { callId, accountId, row, charge } = await fixture.chargedCall();
   const { available } = await charge();
-  const stored = await books.results.write(callId, Buffer.from('{"a":1}'), new Date(Date.now() + LONG_MS));
-  await books.link.cut();
-  const answer = books.settling.payOut(
+  const stored = await fixture.results.write(callId, Buffer.from('{"a":1}'), new Date(Date.now() + LONG_MS));
+  await fixture.link.cut();
+  const answer = fixture.settling.payOut(
     row,
     async () => ({ result: { stored }, available }),
     waiting(LONG_MS),
   );
   await sleep(AWAY_MS);
-  await books.link.heal();
+  await fixture.link.heal();
   t.is(outputOf(await answer), '{"a":1}');
-  t.is((await accountOf(books.store, accountId)).balance, CREDITS - PRICE);
+  t.is((await accountOf(fixture.store, accountId)).balance, CREDITS - PRICE);
 });
 
-test('a charged call whose result is gone gets its price back, at once or when MongoDB comes back', async (t) => {
-  await using books = await startBooks(t);
+test('a charged call whose result is lost is refunded, at once or when MongoDB is back', async (t) => {
+  await using fixture = await startFixture(t);
   for (const isAway of [false, true]) {
-    const { accountId, row, charge } = await books.chargedCall();
+    const { accountId, row, charge } = await fixture.chargedCall();
     const { available } = await charge();
     const result = { stored: { id: 'expired', pieces: 1 } };
-    if (isAway) await books.link.cut();
-    const ended = await books.settling.payOut(row, async () => ({ result, available }), waiting(SHORT_MS));
+    if (isAway) await fixture.link.cut();
+    const ended = await fixture.settling.payOut(row, async () => ({ result, available }), waiting(SHORT_MS));
     t.is(codeOf(ended), 'internal');
-    const balance = async () => (await accountOf(books.store, accountId)).balance;
+    const balance = async () => (await accountOf(fixture.store, accountId)).balance;
     if (isAway) {
       t.is(await balance(), CREDITS - PRICE);
-      await books.link.heal();
-      await until('the price is back', async () => (await balance()) === CREDITS);
+      await fixture.link.heal();
+      await until('the price is refunded', async () => (await balance()) === CREDITS);
     }
     t.is(await balance(), CREDITS);
   }
-  t.deepEqual((await audit(books.store)).drift, []);
+  t.deepEqual((await audit(fixture.store)).drift, []);
 });
 
-test('a result that can be asked for again is not given back', async (t) => {
-  await using books = await startBooks(t);
-  const { accountId, row, charge } = await books.chargedCall();
+test('a result that can be requested again is not refunded', async (t) => {
+  await using fixture = await startFixture(t);
+  const { accountId, row, charge } = await fixture.chargedCall();
   const { available } = await charge();
   const { pendingAnswer: _pending, ...replayable } = row;
   const idempotency = { key: 'k', fingerprint: 'a:b', expiresAt: new Date(Date.now() + LONG_MS) };
   const result = { stored: { id: 'expired', pieces: 1 } };
-  const answer = books.settling.payOut(
+  const answer = fixture.settling.payOut(
     { ...replayable, idempotency },
     async () => ({ result, available }),
     waiting(SHORT_MS),
   );
   await t.throwsAsync(answer, { message: /is gone/ });
-  t.is((await accountOf(books.store, accountId)).balance, CREDITS - PRICE);
+  t.is((await accountOf(fixture.store, accountId)).balance, CREDITS - PRICE);
 });
 
-test('a call that was given up while MongoDB was away is not charged after its answer', async (t) => {
-  await using books = await startBooks(t);
+test('a call that was given up while MongoDB was unavailable is not charged after its response', async (t) => {
+  await using fixture = await startFixture(t);
   for (const ending of ['charged', 'refunded']) {
-    const { accountId, row, charge } = await books.chargedCall();
-    await books.link.cut();
+    const { accountId, row, charge } = await fixture.chargedCall();
+    await fixture.link.cut();
     const began = performance.now();
     const error = new ServiceError('deadline_exceeded');
-    t.is(codeOf(await books.settling.giveUp(row, error, waiting(SHORT_MS))), 'deadline_exceeded');
-    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the answer does not wait for it');
+    t.is(codeOf(await fixture.settling.giveUp(row, error, waiting(SHORT_MS))), 'deadline_exceeded');
+    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the response does not wait for it');
     // Its workflow reaches MongoDB first.
     if (ending === 'charged') t.is((await charge()).state, 'charged');
-    await books.link.heal();
+    await fixture.link.heal();
     await until(`it is ${ending}`, async () => {
-      const [call] = await callsOf(books.store, accountId);
+      const [call] = await callsOf(fixture.store, accountId);
       return call?.state !== 'running';
     });
-    await until('nothing is owed', async () => (await accountOf(books.store, accountId)).balance === CREDITS);
+    await until(
+      'the shortfall is settled',
+      async () => (await accountOf(fixture.store, accountId)).balance === CREDITS,
+    );
   }
-  t.deepEqual((await audit(books.store)).drift, []);
+  t.deepEqual((await audit(fixture.store)).drift, []);
 });

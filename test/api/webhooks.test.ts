@@ -33,7 +33,7 @@ const method = (name: string, body?: Json): RequestInit => ({
 const create = async (account: TestAccount, body: Json = { url: LOCAL }) =>
   json(await account.manage(PATH, body));
 
-test('made, listed, read, changed, deleted', async (t) => {
+test('an endpoint is created, listed, read, changed and deleted', async (t) => {
   const account = await makeAccount(stack, 0);
   const response = await account.manage(PATH, { url: LOCAL, events: ['credits.low'] });
   t.is(response.status, 201);
@@ -59,7 +59,7 @@ test('made, listed, read, changed, deleted', async (t) => {
   t.deepEqual(await json(await account.manage(PATH)), { items: [], nextCursor: null });
 });
 
-test('another account sees none of it', async (t) => {
+test('another account sees none of the endpoints', async (t) => {
   const [owner, other] = [await makeAccount(stack, 0), await makeAccount(stack, 0)];
   const { id } = await create(owner);
   for (const [path, init] of [
@@ -79,7 +79,7 @@ test('another account sees none of it', async (t) => {
   t.is((await owner.manage(`${PATH}/${id}`)).status, 200);
 });
 
-test('addresses: https in public, localhost by exactly that name, never a port of ours', async (t) => {
+test("URLs must be https; http is allowed for exactly localhost, and never for the service's own ports", async (t) => {
   const account = await makeAccount(stack, 0);
   for (const url of [
     'http://hooks.example.com/',
@@ -120,7 +120,7 @@ test('addresses: https in public, localhost by exactly that name, never a port o
     t.is((await account.manage(PATH, { url })).status, 201, url);
 });
 
-test('nothing is asked of the network but the name', async (t) => {
+test('creating an endpoint only looks up its name', async (t) => {
   const { createServer } = await import('node:net');
   let connections = 0;
   const server = createServer(() => {
@@ -132,7 +132,7 @@ test('nothing is asked of the network but the name', async (t) => {
   t.is(connections, 0);
 });
 
-test('ten endpoints and no more, also when they are asked for at once', async (t) => {
+test('the 11th endpoint is refused, also under concurrency', async (t) => {
   const account = await makeAccount(stack, 0);
   const answers = await Promise.all(
     Array.from({ length: 13 }, (_, i) => account.manage(PATH, { url: `http://localhost:${4000 + i}/` })),
@@ -142,7 +142,7 @@ test('ten endpoints and no more, also when they are asked for at once', async (t
     t.deepEqual(await problem(refused), { status: 409, code: 'limit_reached', pointers: [] });
 });
 
-test('bodies that are wrong', async (t) => {
+test('invalid bodies are refused', async (t) => {
   const account = await makeAccount(stack, 0);
   const { id } = await create(account);
   const wrong: [string, RequestInit, string[]][] = [
@@ -166,14 +166,14 @@ test('bodies that are wrong', async (t) => {
     );
 });
 
-test('a key for tools may do none of it', async (t) => {
+test('a tools key has no access to endpoints', async (t) => {
   const account = await makeAccount(stack, 0);
   const headers = { Authorization: `Bearer ${account.toolsKey}` };
   const response = await account.manage(PATH, undefined, { headers });
   t.is((await problem(response)).code, 'insufficient_scope');
 });
 
-test('a new secret waits for its activation; another one only when forced', async (t) => {
+test('a new secret waits for its activation; another one requires force', async (t) => {
   const account = await makeAccount(stack, 0);
   const { id, secret } = await create(account);
   const rotate = (body?: Json) =>

@@ -11,10 +11,10 @@ test.before(async () => {
 });
 test.after.always(() => stack?.stop());
 
-/** Less than the server's own 20 s. */
+/** Below the server's own 20 s. */
 const FIRST_POLLS_MS = 8000;
 
-test('the end of a workflow is asked for again, should the server forget to tell of it, but seldom', async (t) => {
+test('the API polls for the end of a workflow in case the server loses the notification, but rarely', async (t) => {
   const connection = await Connection.connect({ address: stack.temporalAddress });
   const { workflowService } = connection;
   const poll = workflowService.getWorkflowExecutionHistory.bind(workflowService);
@@ -26,7 +26,10 @@ test('the end of a workflow is asked for again, should the server forget to tell
   try {
     const client = new Client({ connection, namespace: stack.namespace });
     const start = () =>
-      client.workflow.start('nothing', { taskQueue: 'nobody', workflowId: `nothing-${randomUUID()}` });
+      client.workflow.start('unknown', {
+        taskQueue: 'without-worker',
+        workflowId: `unknown-${randomUUID()}`,
+      });
 
     const handle = await start();
     const ended = t.throwsAsync(resultOf(client, handle, AbortSignal.timeout(60_000)), {
@@ -39,7 +42,7 @@ test('the end of a workflow is asked for again, should the server forget to tell
 
     const started = performance.now();
     await t.throwsAsync(resultOf(client, await start(), AbortSignal.timeout(500)));
-    t.true(performance.now() - started < 2500, 'when it is called off, it ends');
+    t.true(performance.now() - started < 2500, 'it ends when aborted');
   } finally {
     await connection.close();
   }

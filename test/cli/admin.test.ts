@@ -222,7 +222,7 @@ const MISUSED: [string, string[], RegExp][] = [
   ['an empty value', ['create-account', '--email', ''], /--email is empty/],
   ['an option given twice', ['create-account', '--email', 'a@b', '--email', 'c@d'], /--email is given twice/],
   ['a word too many', ['create-account', 'now', '--email', 'a@b'], /now/],
-  ['no e-mail address', ['create-account', '--email', 'nobody'], /"nobody" is no e-mail address/],
+  ['an invalid email', ['create-account', '--email', 'nobody'], /"nobody" is no e-mail address/],
   [
     'credits that are no number',
     ['create-account', '--email', 'a@b', '--credits', '1e3'],
@@ -230,7 +230,7 @@ const MISUSED: [string, string[], RegExp][] = [
   ],
   ['credits below zero', ['create-account', '--email', 'a@b', '--credits', '-1'], /--credits.*"-1"/],
   ['a half credit', ['adjust', '--account', 'x', '--reason', 'r', '--credits', '0.5'], /--credits.*"0.5"/],
-  ['a change of nothing', ['adjust', '--account', 'x', '--reason', 'r', '--credits', '0'], /--credits/],
+  ['a change of 0', ['adjust', '--account', 'x', '--reason', 'r', '--credits', '0'], /--credits/],
   [
     'more than there can be',
     ['adjust', '--account', 'x', '--reason', 'r', '--credits', '9'.repeat(12)],
@@ -360,9 +360,9 @@ test.serial('finds the stack that runs in DATA_DIR, and reports when there is no
 test.serial(
   'audit: exit status 0 without drift, 1 with the drift, and 0 again once it is corrected',
   async (t) => {
-    const books = await startStack({ pools: [] });
+    const auditStack = await startStack({ pools: [] });
     try {
-      const env = books.env;
+      const env = auditStack.env;
       const made = await run(
         'admin',
         ['create-account', '--json', '--email', email(), '--credits', '9'],
@@ -375,7 +375,9 @@ test.serial(
       t.deepEqual([right.code, JSON.parse(right.stdout)], [0, { accounts: 2, drift: [] }]);
 
       const change = (by: number) =>
-        withStore(books, (store) => store.accounts.updateOne({ _id: accountId }, { $inc: { balance: by } }));
+        withStore(auditStack, (store) =>
+          store.accounts.updateOne({ _id: accountId }, { $inc: { balance: by } }),
+        );
       await change(1);
       const wrong = await run('audit', ['--json'], env);
       const drift = [{ accountId, what: 'balance', expected: 9, found: 10 }];
@@ -389,7 +391,7 @@ test.serial(
       const misused = await run('audit', ['--fix'], env);
       t.deepEqual([misused.code, misused.stdout], [2, '']);
     } finally {
-      await books.stop();
+      await auditStack.stop();
     }
   },
 );

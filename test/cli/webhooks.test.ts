@@ -8,9 +8,9 @@ import { createKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { signingSecrets } from '../../store/webhookEndpoints.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const ADMIN = fileURLToPath(new URL('../../api/cli/admin.ts', import.meta.url));
 const masterKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;

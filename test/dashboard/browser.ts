@@ -6,13 +6,13 @@ import { keepPicture } from '../helpers/artefacts.ts';
 import { launchChromium } from '../helpers/browser.ts';
 import { isRecord, recordsAt } from '../helpers/json.ts';
 
-/** A tab of a real Chromium, which reaches nothing but this machine. */
+/** A tab of a real Chromium that reaches only this machine. */
 export interface Tab {
   page: Page;
-  /** What the console and the content security policy complained about. */
+  /** Console errors and violations of the content security policy. */
   complaints: string[];
   open(path: string): Promise<void>;
-  /** Presses a button and waits for the page that comes. */
+  /** Presses a button and waits for the next page. */
   press(name: string): Promise<void>;
   type(label: string, text: string): Promise<void>;
   text(): Promise<string>;
@@ -55,7 +55,7 @@ export async function startTab(baseUrl: string): Promise<Tab> {
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SERIOUS = ['serious', 'critical'];
 
-/** What axe-core finds that keeps people out, each with the elements it is about. */
+/** Returns the serious accessibility findings of axe-core, each with its elements. */
 export async function findings(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const result: unknown = await page.evaluate('axe.run()');
@@ -70,7 +70,9 @@ export async function findings(page: Page): Promise<string[]> {
     );
 }
 
-/** Words that are broken in the middle, beside what somebody typed and code, which may be of any length. */
+/**
+ * Returns words that are broken in the middle, apart from user input and code, which may be of any length.
+ */
 const brokenWords = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -87,16 +89,16 @@ const brokenWords = (page: Page): Promise<string[]> =>
     return broken;
   });
 
-/** Beside the ends: a telephone, and windows in which the widest tables are still tables. */
+/** Between the extremes: a telephone, and widths at which the widest tables still fit. */
 const WIDTHS = [360, 768, 1000];
 
-/** Ids and the like: the same page has the same name whoever looks. */
+/** Replaces ids, so that each page has a stable name. */
 const pictureName = (where: string): string =>
   where.replace(/^\/dashboard/, '').replaceAll(/[a-z]+_[\w-]+/g, 'id');
 
 let pictures = 0;
 
-/** The page that is shown, at both ends of the widths and in both schemes; its pictures are kept. */
+/** Checks the current page at all widths and in both colour schemes, and keeps screenshots. */
 export async function inspect(t: ExecutionContext, { page }: Tab): Promise<void> {
   const where = new URL(page.url()).pathname;
   pictures += 1;

@@ -1,9 +1,9 @@
 import test from 'ava';
 import { withStore } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { freshCredentials, makeUser } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import { findings, inspect, startTab, type Tab } from './browser.ts';
 
 let stack: Stack;
@@ -28,7 +28,7 @@ const callWith = (key: string) =>
     body: '{"text":"abc"}',
   });
 
-test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a revoked key', async (t) => {
+test.serial('a new owner completes sign-up, key, call, webhook and key revocation', async (t) => {
   const { email, password } = freshCredentials();
   const { page, open, press, type, text } = tab;
   const look = () => inspect(t, tab);
@@ -57,7 +57,7 @@ test.serial('a new owner gets from sign-up to a key, a call, a webhook, and a re
     stack,
     async ({ calls }) => (await calls.findOne()) ?? t.fail('no call'),
   );
-  // Tokyo is nine hours ahead of UTC, always.
+  // Tokyo is always nine hours ahead of UTC.
   const tokyo = new Date(startedAt.getTime() + 9 * 3_600_000).toISOString();
   t.is(moment, tokyo.slice(0, 16).replace('T', ' '));
   t.is(await page.$eval('#zone', (zone) => zone.textContent), 'Times are in Asia/Tokyo.');
@@ -176,33 +176,30 @@ test.serial('an operator sees the pools and an account', async (t) => {
   await press('Adjust');
   t.regex(await text(), /Balance 98,99/);
   await inspect(t, tab);
-  // The account that was opened last is the operator's own.
+  // The newest account is the operator's own.
   await open('/dashboard/ledger');
   t.regex(await text(), /adjustment/);
   await inspect(t, tab);
   t.deepEqual(tab.complaints, []);
 });
 
-test.serial(
-  'the reference can be read by everybody, with what is open in it and without scripts',
-  async (t) => {
-    const { page, open } = tab;
-    await page.setViewport({ width: 1440, height: 900 });
-    await open('/docs');
-    await page.waitForSelector('.opblock');
-    await page.click('#operations-Tools-hashText .opblock-summary-control');
-    await page.waitForSelector('.responses-inner .examples-select-element');
-    t.deepEqual(await findings(page), []);
-    t.is(new URL(page.url()).hash, '#/Tools/hashText');
+test.serial('the reference is accessible, with its sections open and without scripts', async (t) => {
+  const { page, open } = tab;
+  await page.setViewport({ width: 1440, height: 900 });
+  await open('/docs');
+  await page.waitForSelector('.opblock');
+  await page.click('#operations-Tools-hashText .opblock-summary-control');
+  await page.waitForSelector('.responses-inner .examples-select-element');
+  t.deepEqual(await findings(page), []);
+  t.is(new URL(page.url()).hash, '#/Tools/hashText');
 
-    await page.setJavaScriptEnabled(false);
-    await open('/docs?without');
-    const left = await page.$eval(
-      'noscript p',
-      (it) => it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft),
-    );
-    await page.setJavaScriptEnabled(true);
-    t.true(left >= 16, `${left}`);
-    t.deepEqual(tab.complaints, []);
-  },
-);
+  await page.setJavaScriptEnabled(false);
+  await open('/docs?without');
+  const left = await page.$eval(
+    'noscript p',
+    (it) => it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft),
+  );
+  await page.setJavaScriptEnabled(true);
+  t.true(left >= 16, `${left}`);
+  t.deepEqual(tab.complaints, []);
+});

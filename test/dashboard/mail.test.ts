@@ -13,13 +13,13 @@ import { loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import type { NoticeDoc } from '../../store/webhookDocs.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { type Visitor, visitor } from '../helpers/dashboard.ts';
 import { type Mailbox, type Received, startMailbox } from '../helpers/mailbox.ts';
 import { attribute, type Element, mainText, pageOf } from '../helpers/markup.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import { inspect, startTab } from './browser.ts';
 
 const FROM = 'tools@example.org';
@@ -52,22 +52,23 @@ test.before(async () => {
 });
 test.after.always(() => open.disposeAsync());
 
-/** Limits count by address, so each test comes from elsewhere. */
+/** Limits count by address, so each test uses another address. */
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${randomInt(256)}.${randomInt(256)}` });
 
-const nobody = (who: Credentials = { email: '', password: '' }): Visitor => visitor(stack, '', who);
+const anonymous = (credentials: Credentials = { email: '', password: '' }): Visitor =>
+  visitor(stack, '', credentials);
 
 const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
-  nobody().postRaw(path, fields, { ...elsewhere(), ...headers });
+  anonymous().postRaw(path, fields, { ...elsewhere(), ...headers });
 
-/** What a program of somebody else's can say of where it sends a form to. */
+/** Headers with which a hostile program could influence the links. */
 const EVIL_HOST = { 'X-Forwarded-Host': 'evil.example', Origin: 'http://evil.example' };
 
-/** The path under /dashboard that a mail leads to. */
+/** Returns the path under /dashboard of the link in a mail. */
 function pathIn({ links }: Received): string {
   const prefix = `${stack.baseUrl}/dashboard`;
   const link = links.find((it) => it.startsWith(`${prefix}/`));
-  if (link === undefined) throw new Error(`the mail leads to ${links}`);
+  if (link === undefined) throw new Error(`the mail links to ${links}`);
   return link.slice(prefix.length);
 }
 
@@ -95,60 +96,65 @@ const creditsOf = async (email: string) => {
   );
 };
 
-const signIn = (who: Credentials) => post('/sign-in', { email: who.email, password: who.password });
+const signIn = (credentials: Credentials) =>
+  post('/sign-in', { email: credentials.email, password: credentials.password });
 
 /** Signs up and follows the link. */
 async function newOwner(t: ExecutionContext): Promise<Visitor> {
-  const who = freshCredentials();
-  t.is((await post('/sign-up', { ...who })).status, 200);
-  const [mail] = await mailbox.until(who.email);
+  const credentials = freshCredentials();
+  t.is((await post('/sign-up', { ...credentials })).status, 200);
+  const [mail] = await mailbox.until(credentials.email);
   if (mail === undefined) throw new Error('no mail');
-  t.is((await nobody().get(pathIn(mail))).status, 303);
-  return visitor(stack, cookieOf(await signIn(who)), who);
+  t.is((await anonymous().get(pathIn(mail))).status, 303);
+  return visitor(stack, cookieOf(await signIn(credentials)), credentials);
 }
 
-test('who signs up has an account and its credits once the address is verified, and once only', async (t) => {
-  const who = freshCredentials();
-  const signedUp = await post('/sign-up', { ...who }, EVIL_HOST);
+test('a sign-up creates the account and its credits once the email is verified, and only once', async (t) => {
+  const credentials = freshCredentials();
+  const signedUp = await post('/sign-up', { ...credentials }, EVIL_HOST);
   t.is(signedUp.status, 200);
   t.deepEqual(signedUp.headers.getSetCookie(), []);
-  t.regex(await wordsOf(t, signedUp), new RegExp(`A mail is on its way to ${who.email}`));
+  t.regex(await wordsOf(t, signedUp), new RegExp(`A mail is on its way to ${credentials.email}`));
 
-  const early = await signIn(who);
+  const early = await signIn(credentials);
   t.is(early.status, 403);
   t.deepEqual(early.headers.getSetCookie(), []);
   const elements = await pageOf(t, early);
   t.regex(mainText(elements), /not verified yet/);
-  t.is(fieldOf(elements, 'email'), who.email);
-  t.is(await creditsOf(who.email), null);
+  t.is(fieldOf(elements, 'email'), credentials.email);
+  t.is(await creditsOf(credentials.email), null);
 
-  const [mail] = await mailbox.until(who.email);
+  const [mail] = await mailbox.until(credentials.email);
   if (mail === undefined) return t.fail();
-  t.deepEqual({ from: mail.from, to: mail.to }, { from: FROM, to: [who.email] });
+  t.deepEqual({ from: mail.from, to: mail.to }, { from: FROM, to: [credentials.email] });
   const headers = Object.fromEntries(mail.headers);
-  t.like(headers, { From: `Utility Tools <${FROM}>`, To: who.email, 'Auto-Submitted': 'auto-generated' });
+  t.like(headers, {
+    From: `Utility Tools <${FROM}>`,
+    To: credentials.email,
+    'Auto-Submitted': 'auto-generated',
+  });
   t.regex(headers['Content-Type'] ?? '', /^text\/plain/);
   t.is(mail.links.length, 1);
-  // As a browser comes from a mail program on the web.
-  const come = () =>
-    nobody().get(pathIn(mail), { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' });
-  const followed = await come();
+  // Navigates like a browser that comes from webmail.
+  const navigate = () =>
+    anonymous().get(pathIn(mail), { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' });
+  const followed = await navigate();
   t.is(followed.status, 303);
   const location = followed.headers.get('location') ?? '';
   t.is(location, '/dashboard/sign-in?done=verified');
   t.deepEqual(followed.headers.getSetCookie(), []);
-  t.regex(await wordsOf(t, await nobody().get('/sign-in?done=verified')), /address is verified\. Sign in/);
-  t.is((await come()).headers.get('location'), location, 'a scanner may have been there before');
+  t.regex(await wordsOf(t, await anonymous().get('/sign-in?done=verified')), /address is verified\. Sign in/);
+  t.is((await navigate()).headers.get('location'), location, 'a link scanner may have followed it before');
 
-  const sessions = await Promise.all(Array.from({ length: 3 }, () => signIn(who)));
+  const sessions = await Promise.all(Array.from({ length: 3 }, () => signIn(credentials)));
   t.deepEqual(
     sessions.map(({ status }) => status),
     [303, 303, 303],
   );
-  t.deepEqual(await creditsOf(who.email), { balance: FREE_CREDITS, lines: 1 });
+  t.deepEqual(await creditsOf(credentials.email), { balance: FREE_CREDITS, lines: 1 });
 });
 
-test('a sign-up answers the same whether the address is taken or not', async (t) => {
+test('a sign-up gives the same response whether or not the email is taken', async (t) => {
   const [owner, fresh] = [await newOwner(t), freshCredentials()];
   const ofOperator = await makeAccount(stack, 5);
   const seen = new Set<string>();
@@ -173,47 +179,47 @@ test('a sign-up answers the same whether the address is taken or not', async (t)
   t.is((await signIn(owner)).status, 303);
 });
 
-test('a link that is too old, of somebody else or made up verifies nothing, and another one can be had', async (t) => {
-  const who = freshCredentials();
-  await post('/sign-up', { ...who });
-  await mailbox.until(who.email);
-  const user = await store.db.collection('users').findOne({ email: who.email });
-  const other = await store.db.collection('users').findOne({ email: { $ne: who.email } });
+test('an expired, foreign or forged link verifies nothing, and a new link can be requested', async (t) => {
+  const credentials = freshCredentials();
+  await post('/sign-up', { ...credentials });
+  await mailbox.until(credentials.email);
+  const user = await store.db.collection('users').findOne({ email: credentials.email });
+  const other = await store.db.collection('users').findOne({ email: { $ne: credentials.email } });
   const secret = loadKeyring(readEnv(stack.env)).derive('session').toString('base64url');
   const tokenOf = (id: unknown, seconds: number, key = secret) =>
-    createEmailVerificationToken(key, who.email, undefined, seconds, { userId: String(id) });
+    createEmailVerificationToken(key, credentials.email, undefined, seconds, { userId: String(id) });
   for (const token of [
     await tokenOf(user?._id, -1),
     await tokenOf(other?._id ?? 'none', 3600),
     await tokenOf(user?._id, 3600, 'another secret of another service'),
     'made up',
   ]) {
-    const dead = await nobody().get(`/verify?${new URLSearchParams({ token })}`);
+    const dead = await anonymous().get(`/verify?${new URLSearchParams({ token })}`);
     t.is(dead.status, 410);
     t.regex(await wordsOf(t, dead), /This link has expired/);
   }
-  t.is((await signIn(who)).status, 403);
+  t.is((await signIn(credentials)).status, 403);
 
-  const again = await post('/verify', { email: who.email });
+  const again = await post('/verify', { email: credentials.email });
   t.is(again.status, 200);
   const stranger = freshCredentials();
   const unknown = await post('/verify', { email: stranger.email });
   t.is(
     (await wordsOf(t, unknown)).replaceAll(stranger.email, 'E'),
-    (await wordsOf(t, again)).replaceAll(who.email, 'E'),
+    (await wordsOf(t, again)).replaceAll(credentials.email, 'E'),
   );
-  const [, second] = await mailbox.until(who.email, 2);
+  const [, second] = await mailbox.until(credentials.email, 2);
   if (second === undefined) return t.fail();
-  t.is((await nobody().get(pathIn(second))).status, 303);
-  t.is((await signIn(who)).status, 303);
+  t.is((await anonymous().get(pathIn(second))).status, 303);
+  t.is((await signIn(credentials)).status, 303);
   t.deepEqual(mailbox.to(stranger.email), []);
-  // Verified already: nothing is sent.
-  await post('/verify', { email: who.email });
+  // Already verified: no mail is sent.
+  await post('/verify', { email: credentials.email });
   t.is((await post('/verify', { email: 'no e-mail' })).status, 422);
-  t.is(subjectsTo(who.email).length, 2);
+  t.is(subjectsTo(credentials.email).length, 2);
 });
 
-test('nobody can be sent mail without end, and who is not known is told the same', async (t) => {
+test('the number of mails per address is limited, and unknown emails give the same responses', async (t) => {
   const known = await makeUser(stack, 'owner');
   for (const [path, { email }] of [
     ['/forgot-password', known],
@@ -234,8 +240,8 @@ test('nobody can be sent mail without end, and who is not known is told the same
   t.true(mailbox.to(known.email).length <= 6);
 });
 
-/** Asks for a new password; answers the path that the mail leads to. */
-async function forget(email: string): Promise<string> {
+/** Requests a password reset. Returns the path of the link in the mail. */
+async function requestPasswordReset(email: string): Promise<string> {
   const before = mailbox.to(email).length;
   const response = await post('/forgot-password', { email });
   if (response.status !== 200) throw new Error(`${response.status}`);
@@ -247,7 +253,7 @@ async function forget(email: string): Promise<string> {
 
 const tokenOf = (path: string): string => new URLSearchParams(path.split('?')[1]).get('token') ?? '';
 
-test('a forgotten password is set anew, by a link that works once, and every session ends', async (t) => {
+test('a password reset works once by its link, and ends every session', async (t) => {
   const owner = await newOwner(t);
   const other = visitor(stack, cookieOf(await signIn(owner)), owner);
   const stranger = freshCredentials();
@@ -263,9 +269,9 @@ test('a forgotten password is set anew, by a link that works once, and every ses
   const path = pathIn(mail);
   const token = tokenOf(path);
   const rows = JSON.stringify(await store.db.collection('verifications').find().toArray());
-  t.false(rows.includes(token), 'who reads the database cannot use it');
+  t.false(rows.includes(token), 'a reader of the database cannot use it');
 
-  const form = await pageOf(t, await nobody().get(path));
+  const form = await pageOf(t, await anonymous().get(path));
   t.is(fieldOf(form, 'token'), token);
   const short = await post('/reset-password', { token, newPassword: 'short' });
   t.is(short.status, 422);
@@ -286,21 +292,21 @@ test('a forgotten password is set anew, by a link that works once, and every ses
   for (const [index, password] of passwords.entries())
     t.is((await signIn({ email: owner.email, password })).status, index === won ? 303 : 401);
 
-  const dead = await nobody().get(path);
+  const dead = await anonymous().get(path);
   t.is(dead.status, 410);
   t.regex(await wordsOf(t, dead), /works once, and for an hour/);
   t.deepEqual(mailbox.to(stranger.email), []);
 });
 
-test('a link to a new password is worth nothing after an hour, and none is guessed', async (t) => {
+test('a reset link expires after an hour and cannot be guessed', async (t) => {
   const owner = await newOwner(t);
-  const path = await forget(owner.email);
+  const path = await requestPasswordReset(owner.email);
   const user = await store.db.collection('users').findOne({ email: owner.email });
   const { modifiedCount } = await store.db
     .collection('verifications')
     .updateMany({ value: String(user?._id) }, { $set: { expiresAt: new Date(Date.now() - 1000) } });
   t.is(modifiedCount, 1);
-  t.is((await nobody().get(path)).status, 410);
+  t.is((await anonymous().get(path)).status, 410);
   const fields = { token: tokenOf(path), newPassword: 'another password' };
   t.is((await post('/reset-password', fields)).status, 410);
   t.is((await signIn(owner)).status, 303);
@@ -312,23 +318,23 @@ test('a link to a new password is worth nothing after an hour, and none is guess
   t.is(guess.status, 429);
 });
 
-test('who sets a new password by mail has verified the address', async (t) => {
-  const who = freshCredentials();
-  await post('/sign-up', { ...who });
-  await mailbox.until(who.email);
-  const token = tokenOf(await forget(who.email));
+test('a password reset by mail verifies the email', async (t) => {
+  const credentials = freshCredentials();
+  await post('/sign-up', { ...credentials });
+  await mailbox.until(credentials.email);
+  const token = tokenOf(await requestPasswordReset(credentials.email));
   t.is((await post('/reset-password', { token, newPassword: 'of the owner' })).status, 303);
-  t.is((await signIn(who)).status, 401, 'not with what was said before');
-  t.is((await signIn({ ...who, password: 'of the owner' })).status, 303);
-  t.deepEqual(await creditsOf(who.email), { balance: FREE_CREDITS, lines: 1 });
+  t.is((await signIn(credentials)).status, 401, 'not with the password from the sign-up');
+  t.is((await signIn({ ...credentials, password: 'of the owner' })).status, 303);
+  t.deepEqual(await creditsOf(credentials.email), { balance: FREE_CREDITS, lines: 1 });
 });
 
-test('whom an operator made can sign in as ever', async (t) => {
-  const who = await makeUser(stack, 'owner');
-  t.is((await signIn(who)).status, 303);
+test('users that an operator created can sign in as before', async (t) => {
+  const credentials = await makeUser(stack, 'owner');
+  t.is((await signIn(credentials)).status, 303);
 });
 
-test('forms of other origins send nothing, and no address in a form or query leads elsewhere', async (t) => {
+test('forms of other origins send no mail, and no URL in a form or query changes the links', async (t) => {
   const owner = await newOwner(t);
   const sent = mailbox.to(owner.email).length;
   const evil = 'https://evil.example/';
@@ -341,27 +347,30 @@ test('forms of other origins send nothing, and no address in a form or query lea
 
   const lure = { callbackURL: evil, redirectTo: evil, next: evil };
   const query = new URLSearchParams(lure);
-  const who = freshCredentials();
-  await post(`/sign-up?${query}`, { ...who, ...lure });
-  await post(`/verify?${query}`, { ...who, ...lure });
-  const mails = await mailbox.until(who.email, 2);
+  const credentials = freshCredentials();
+  await post(`/sign-up?${query}`, { ...credentials, ...lure });
+  await post(`/verify?${query}`, { ...credentials, ...lure });
+  const mails = await mailbox.until(credentials.email, 2);
   for (const mail of mails) {
     t.false(mail.body.includes('evil'));
-    const followed = await nobody().get(`${pathIn(mail)}&${query}`);
+    const followed = await anonymous().get(`${pathIn(mail)}&${query}`);
     t.is(followed.headers.get('location'), '/dashboard/sign-in?done=verified');
   }
-  t.is((await post(`/forgot-password?${query}`, { email: who.email, ...lure })).status, 200);
-  const reset = (await mailbox.until(who.email, 3)).at(-1);
+  t.is((await post(`/forgot-password?${query}`, { email: credentials.email, ...lure })).status, 200);
+  const reset = (await mailbox.until(credentials.email, 3)).at(-1);
   t.false(reset?.body.includes('evil'));
   const fields = { token: tokenOf(reset ? pathIn(reset) : ''), newPassword: 'long enough', ...lure };
   const done = await post(`/reset-password?${query}`, fields);
   t.is(done.headers.get('location'), '/dashboard/sign-in?done=reset');
-  // And by /api/auth, which would take such addresses, nothing of this can be asked.
+  // Nor can /api/auth, which would accept such URLs, be used for this.
   for (const path of ['request-password-reset', 'reset-password', 'send-verification-email', 'verify-email'])
-    t.is((await postAuth(stack.baseUrl, path, { email: who.email, ...lure }, elsewhere())).status, 404);
+    t.is(
+      (await postAuth(stack.baseUrl, path, { email: credentials.email, ...lure }, elsewhere())).status,
+      404,
+    );
 });
 
-test('a mail server that hangs or refuses holds nobody up, and no log has a link in it', async (t) => {
+test('a mail server that hangs or refuses delays no request, and no log contains a link', async (t) => {
   const [waiting, refused] = [freshCredentials(), freshCredentials()];
   const held = mailbox.hold();
   try {
@@ -386,43 +395,43 @@ test('a mail server that hangs or refuses holds nobody up, and no log has a link
   await post('/verify', { email: refused.email });
   const [mail] = await mailbox.until(refused.email);
   const path = mail === undefined ? '' : pathIn(mail);
-  t.is((await nobody().get(path)).status, 303);
+  t.is((await anonymous().get(path)).status, 303);
   const log = await read();
   t.true(log.includes('/dashboard/verify'), 'requests are logged');
   for (const word of [tokenOf(path), waiting.email, refused.email, waiting.password])
     t.false(log.includes(word));
 });
 
-/** Once a first try to send this notice has failed, repairs what it failed for and has it sent now. */
-async function sendAgain(which: Partial<NoticeDoc>, repair: () => unknown): Promise<void> {
-  await until('the first try has failed', async () => {
+/** Once a first attempt to send this notice has failed, repairs the cause and makes the notice due. */
+async function retryNotice(which: Partial<NoticeDoc>, repair: () => unknown): Promise<void> {
+  await until('the first attempt has failed', async () => {
     const notice = await store.notices.findOne(which);
     if (notice === null || notice.tries === 0) return false;
     if (notice.dueAt === null) throw new Error('it was sent');
-    // While it is being sent it is nobody else's for two minutes.
+    // A notice is reserved for two minutes while it is being sent.
     return notice.dueAt.getTime() - Date.now() <= 60_000;
   });
   await repair();
   await store.notices.updateOne(which, { $set: { dueAt: new Date() } });
 }
 
-/** An endpoint that the next failure disables. */
-async function weakEndpoint(owner: Visitor): Promise<string> {
+/** Creates an endpoint that the next failure disables. */
+async function createFailingEndpoint(owner: Visitor): Promise<string> {
   const made = await owner.post('/webhooks', { url: receiver.url, events: 'credits.low' });
   const [, id = ''] = /webhooks\/(whe_[\w-]+)\/test/.exec(await made.text()) ?? [];
   await store.webhookEndpoints.updateOne({ _id: id }, { $set: { failures: 19 } });
   return id;
 }
 
-test('the owner of an endpoint is told when it is disabled: once, also when the first try fails', async (t) => {
+test('the owner of a disabled endpoint gets one mail, also when the first attempt fails', async (t) => {
   receiver.answer(() => ({ status: 500 }));
   const owner = await newOwner(t);
-  const id = await weakEndpoint(owner);
+  const id = await createFailingEndpoint(owner);
   await store.webhookEndpoints.updateOne({ _id: id }, { $set: { url: `${receiver.url}?key=secret` } });
   mailbox.refuse(owner.email, true);
   t.is((await owner.post(`/webhooks/${id}/test`)).status, 303);
   t.regex(await wordsOf(t, await owner.get(`/webhooks/${id}`)), /State disabled/);
-  await sendAgain({ endpointId: id }, () => mailbox.refuse(owner.email, false));
+  await retryNotice({ endpointId: id }, () => mailbox.refuse(owner.email, false));
   const [, mail] = await mailbox.until(owner.email, 2);
   if (mail === undefined) return t.fail();
   t.regex(mail.body, /was disabled on \d{4}-\d\d-\d\d \d\d:\d\d UTC: 20 attempts in a row failed/);
@@ -430,14 +439,14 @@ test('the owner of an endpoint is told when it is disabled: once, also when the 
   t.false(mail.body.includes('secret'));
   t.is(pathIn(mail), `/webhooks/${id}`);
 
-  // Another one's mail comes after whatever else there was to say of the first.
+  // A mail for another owner follows all mails for the first.
   const next = await newOwner(t);
-  await next.post(`/webhooks/${await weakEndpoint(next)}/test`);
+  await next.post(`/webhooks/${await createFailingEndpoint(next)}/test`);
   await mailbox.until(next.email, 2);
   t.is(mailbox.to(owner.email).length, 2);
 });
 
-test('an endpoint is told of once for each time that it is disabled, whatever is repeated', async (t) => {
+test('each disabling of an endpoint sends one mail, whatever is repeated', async (t) => {
   const { accountId } = await makeAccount(stack, 0);
   const endpointId = `whe_${randomUUID()}`;
   await store.webhookEndpoints.insertOne({
@@ -478,19 +487,19 @@ test('an endpoint is told of once for each time that it is disabled, whatever is
   await turn(2, 1, 0, 'active');
   t.is(await count(), 1);
   await turn(3, 1, 7, 'disabled');
-  t.is(await count(), 1, 'by somebody, not by failures');
+  t.is(await count(), 1, 'disabled by a user, not by failures');
   await turn(4, 2, 0, 'active');
   await turn(5, 2, 20, 'disabled');
   t.is(await count(), 2);
 });
 
-test('texts with line ends stay out of the headers of a mail', async (t) => {
+test('line breaks in texts cannot inject mail headers', async (t) => {
   const victim = `${randomUUID()}@example.com`;
   for (const email of [`a@example.com\r\nBcc: ${victim}`, `${victim}, b@example.com`, `"a" <${victim}>`]) {
     t.is((await post('/sign-up', { email, password: 'long enough' })).status, 422);
     t.is((await post('/forgot-password', { email })).status, 422);
   }
-  // Also where one came in that today's checks would not let through.
+  // Also for values that were stored before today's validation.
   const { accountId, email } = await makeAccount(stack, 0);
   const url = `http://localhost/\r\nBcc: ${victim}\r\n\r\n<b>`;
   await store.accounts.updateOne(
@@ -506,7 +515,7 @@ test('texts with line ends stay out of the headers of a mail', async (t) => {
     tries: 0,
     dueAt: new Date(),
   });
-  await sendAgain({ accountId }, () => store.accounts.updateOne({ _id: accountId }, { $set: { email } }));
+  await retryNotice({ accountId }, () => store.accounts.updateOne({ _id: accountId }, { $set: { email } }));
   const [mail] = await mailbox.until(email);
   const names = mail?.headers.map(([name]) => name.toLowerCase()).toSorted() ?? [];
   t.deepEqual(names, [
@@ -523,7 +532,7 @@ test('texts with line ends stay out of the headers of a mail', async (t) => {
   t.deepEqual(mailbox.to(victim), []);
 });
 
-/** A mailer of its own, and what it logs. */
+/** Creates a mailer and collects its log. */
 function mailerOf(env: { SMTP_URL?: string; NODE_ENV?: string }) {
   const lines: string[] = [];
   const sink = new Writable({
@@ -544,7 +553,7 @@ const LETTER = {
   link: 'http://127.0.0.1/x?token=abc',
 } as const;
 
-test('without a mail server the link is printed, but not in production', async (t) => {
+test('without a mail server the link is logged, but not in production', async (t) => {
   const local = mailerOf({});
   t.deepEqual([local.mailer.delivers, local.mailer.reaches], [false, true]);
   await local.mailer.send(LETTER);
@@ -555,7 +564,7 @@ test('without a mail server the link is printed, but not in production', async (
   t.deepEqual(production.lines, []);
 });
 
-test('a password for the mail server is not sent in the clear, nor logged', async (t) => {
+test('the password of the mail server is neither sent in plaintext nor logged', async (t) => {
   const asked: string[] = [];
   const server = new SMTPServer({
     allowInsecureAuth: true,
@@ -583,7 +592,7 @@ test('a password for the mail server is not sent in the clear, nor logged', asyn
   }
 });
 
-test('the pages that wait for a mail, and those that mails lead to, in a browser', async (t) => {
+test('the pages that wait for a mail, and those that mails link to, pass the checks in a browser', async (t) => {
   const { email, password } = freshCredentials();
   await using own = new AsyncDisposableStack();
   const tab = own.adopt(await startTab(stack.baseUrl), (it) => it.close());

@@ -38,8 +38,8 @@ const rowsOf = (elements: readonly Element[]): string[] =>
     .slice(1)
     .map((row) => textOf(row).replaceAll(/\s+/g, ' ').trim());
 
-/** Links within the page that lead nowhere. */
-const deadEnds = (elements: readonly Element[]): string[] =>
+/** Returns the links within the page that have no target. */
+const brokenAnchors = (elements: readonly Element[]): string[] =>
   linksOf(elements).filter(
     (href) => href.startsWith('#') && find(elements, 'id', href.slice(1)) === undefined,
   );
@@ -56,12 +56,12 @@ async function madeKey(owner: Visitor, name = 'website'): Promise<string> {
   return /ut_[0-9A-Za-z]{36}/.exec(await made.text())?.[0] ?? '';
 }
 
-test('who signs up has the free credits, and is told what to do next', async (t) => {
+test('a sign-up shows the free credits and the next steps', async (t) => {
   const { email, password } = freshCredentials();
-  const nobody = visitor(stack, '', { email, password });
-  const form = await pageOf(t, await nobody.get('/sign-up'));
+  const anonymous = visitor(stack, '', { email, password });
+  const form = await pageOf(t, await anonymous.get('/sign-up'));
   t.regex(mainText(form), /30 free credits/);
-  const response = await nobody.postRaw('/sign-up', { email, password });
+  const response = await anonymous.postRaw('/sign-up', { email, password });
   t.is(response.status, 303);
   t.is(response.headers.get('location'), '/dashboard');
   const owner = visitor(stack, await signIn(stack.baseUrl, { email, password }), { email, password });
@@ -71,15 +71,15 @@ test('who signs up has the free credits, and is told what to do next', async (t)
     t.true(linksOf(overview).includes(path));
 });
 
-test('what a sign-up cannot be is said on its form', async (t) => {
+test('invalid sign-ups are explained on the form', async (t) => {
   const taken = await newOwner(stack);
-  const nobody = visitor(stack, '', taken);
+  const anonymous = visitor(stack, '', taken);
   for (const [fields, words] of [
     [{ email: taken.email, password: 'long enough' }, /There is an account for this e-mail/],
     [{ email: `${randomUUID()}@example.com`, password: 'short' }, /The password is too short/],
     [{ email: 'no e-mail', password: 'long enough' }, /not an e-mail address/],
   ] as const) {
-    const response = await nobody.postRaw('/sign-up', fields);
+    const response = await anonymous.postRaw('/sign-up', fields);
     t.is(response.status, 422);
     t.deepEqual(response.headers.getSetCookie(), []);
     const elements = await pageOf(t, response);
@@ -89,7 +89,7 @@ test('what a sign-up cannot be is said on its form', async (t) => {
   }
 });
 
-test('a changed password opens the next session, and ends every other one', async (t) => {
+test('a changed password is valid for the next session, and ends all others', async (t) => {
   const owner = await newOwner(stack);
   const elsewhere = visitor(stack, await signIn(stack.baseUrl, owner), owner);
   const change = { currentPassword: owner.password, newPassword: 'another password' };
@@ -111,7 +111,7 @@ test('a changed password opens the next session, and ends every other one', asyn
   await signIn(stack.baseUrl, { ...owner, password: change.newPassword });
 });
 
-test('an owner sees where they are signed in, and ends one session or all others', async (t) => {
+test('an owner sees the active sessions, and ends one or all others', async (t) => {
   const owner = await newOwner(stack);
   const from = async (userAgent: string) => {
     const headers = { 'User-Agent': userAgent };
@@ -131,7 +131,7 @@ test('an owner sees where they are signed in, and ends one session or all others
   ];
   const [firefox, edge, safari, script] = sessions;
   if (!firefox || !edge || !safari || !script) return t.fail();
-  const list = async (who: Visitor) => rowsOf(await pageOf(t, await who.get('/settings')));
+  const list = async (session: Visitor) => rowsOf(await pageOf(t, await session.get('/settings')));
   const rows = await list(firefox);
   t.is(rows.length, 5);
   for (const device of ['Edge on Windows', 'Safari on iPhone', 'my own <b>script</b>'])
@@ -145,9 +145,9 @@ test('an owner sees where they are signed in, and ends one session or all others
     ['Firefox on Linux'],
   );
 
-  const ids = (who: Visitor) =>
+  const ids = (session: Visitor) =>
     withStore(stack, async ({ db }) => {
-      const user = await db.collection('users').findOne({ email: who.email });
+      const user = await db.collection('users').findOne({ email: session.email });
       const found = await db.collection('sessions').find({ userId: user?._id }).toArray();
       return new Map(found.map(({ _id, userAgent }) => [String(userAgent), String(_id)]));
     });
@@ -162,7 +162,7 @@ test('an owner sees where they are signed in, and ends one session or all others
   t.deepEqual((await list(firefox)).length, 1);
 });
 
-test('a key is shown once, works within what it may, and not after it was revoked', async (t) => {
+test('a key is shown once, works within its permissions, and not after it was revoked', async (t) => {
   const owner = await newOwner(stack);
   const made = await owner.post('/keys', [
     ['name', 'website'],
@@ -188,7 +188,7 @@ test('a key is shown once, works within what it may, and not after it was revoke
   t.regex(rowsOf(await pageOf(t, await owner.get('/keys')))[0] ?? '', /revoked/);
 });
 
-test('what a key cannot be is said beside its field, and what was entered stays', async (t) => {
+test('invalid keys are explained beside their fields, and the input is kept', async (t) => {
   const owner = await newOwner(stack);
   const refused = await owner.post('/keys', [
     ['name', 'yesterday'],
@@ -204,13 +204,13 @@ test('what a key cannot be is said beside its field, and what was entered stays'
   const tools = find(elements, 'id', 'tools') ?? t.fail('no group');
   t.is(attribute(tools, 'aria-describedby'), 'tools-fault');
   t.regex(textOf(tools), /goes with the scope "tools" only/);
-  t.deepEqual(deadEnds(elements), []);
+  t.deepEqual(brokenAnchors(elements), []);
   t.is(fieldValue(elements, 'name'), 'yesterday');
   t.is((await owner.post('/keys', { name: '' })).status, 422);
   t.is(rowsOf(await pageOf(t, await owner.get('/keys'))).length, 0);
 });
 
-test('the address of a form leads to the page that has it', async (t) => {
+test("a GET of the form's URL redirects to the page with the form", async (t) => {
   const owner = await newOwner(stack);
   const id = randomUUID();
   await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low', reference: id });
@@ -237,7 +237,7 @@ test('the address of a form leads to the page that has it', async (t) => {
   t.is((await owner.get('/keys/key_1')).status, 404);
 });
 
-test('what somebody typed does not turn the text around it', async (t) => {
+test('right-to-left input does not change the direction of the surrounding text', async (t) => {
   const owner = await newOwner(stack);
   const name = 'right\u202eleft';
   const made = await owner.post('/keys', { name, scope: 'tools' });
@@ -249,7 +249,7 @@ test('what somebody typed does not turn the text around it', async (t) => {
   }
 });
 
-test('a list in a result is named once', (t) => {
+test('a list in a result has one caption', (t) => {
   const tool = registry.get('seo-meta') ?? t.fail('no tool');
   const headings = [{ level: 1, text: 'a' }];
   const elements = elementsOf(parseFragment(resultView(tool, { headings }).markup));
@@ -260,7 +260,7 @@ test('a list in a result is named once', (t) => {
   );
 });
 
-test('a group in which nothing was chosen says so itself', async (t) => {
+test('a group without a choice shows its own error', async (t) => {
   const owner = await newOwner(stack);
   for (const [path, fields, group, label] of [
     ['/keys', { name: 'website' }, 'scopes', 'What it may do'],
@@ -273,13 +273,13 @@ test('a group in which nothing was chosen says so itself', async (t) => {
     const fieldset = find(elements, 'id', group) ?? t.fail('no group');
     t.is(attribute(fieldset, 'aria-describedby'), `${group}-fault`);
     t.is(textOf(find(elements, 'id', `${group}-fault`) ?? t.fail('no fault')), 'must have at least 1 item');
-    t.deepEqual(deadEnds(elements), []);
+    t.deepEqual(brokenAnchors(elements), []);
   }
 });
 
-test('an address that a list cannot have is answered with what is wrong with it', async (t) => {
-  const who = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+test('an invalid list query shows its errors', async (t) => {
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const id = randomUUID();
   await operator.post('/webhooks', {
     url: 'http://localhost:3999/hook',
@@ -301,11 +301,11 @@ test('an address that a list cannot have is answered with what is wrong with it'
     t.is(refused.status, 422, path);
     const elements = await pageOf(t, refused);
     t.regex(mainText(elements), words, path);
-    t.deepEqual(deadEnds(elements), [], path);
+    t.deepEqual(brokenAnchors(elements), [], path);
   }
 });
 
-test('a form for a key or an endpoint that is sent twice makes one, and says why it is not shown again', async (t) => {
+test('a key or endpoint form that is submitted twice creates one, and explains why it is not shown again', async (t) => {
   const owner = await newOwner(stack);
   for (const [path, fields, secret] of [
     ['/keys', { name: 'website', scope: 'tools' }, /ut_[0-9A-Za-z]{36}/],
@@ -326,13 +326,13 @@ test('a form for a key or an endpoint that is sent twice makes one, and says why
       t.is(rowsOf(list).length, 1);
       t.not(fieldValue(list, 'reference'), reference);
     }
-    // Another page is another form.
+    // A reloaded page is another form.
     t.is((await owner.post(path, { ...fields, reference: randomUUID() })).status, 201);
     t.is(rowsOf(await pageOf(t, await owner.get(path))).length, 2);
   }
 });
 
-test('a try is charged like any call, once for a form that is sent twice', async (t) => {
+test('a trial call is charged like any call, and once when its form is submitted twice', async (t) => {
   const owner = await newOwner(stack);
   const form = await pageOf(t, await owner.get('/tools/hash-text'));
   t.regex(mainText(form), /1 credit a call; 30 credits available/);
@@ -356,10 +356,11 @@ test('a try is charged like any call, once for a form that is sent twice', async
   );
 });
 
-test('several lines reach a tool with the line ends that were typed', async (t) => {
+test('multi-line input reaches a tool with the line breaks as typed', async (t) => {
   const owner = await newOwner(stack);
   const result = await owner.post('/tools/hash-text', { text: 'a\r\nb', algorithm: 'sha256' });
-  // printf 'a\nb' | sha256sum
+  // printf 'a
+  // b' | sha256sum
   t.true(
     mainText(await pageOf(t, result)).includes(
       '7e18f737311b2dc3b2f269dd78396b0351f14fb66efa879f768cb23181883c78',
@@ -367,7 +368,7 @@ test('several lines reach a tool with the line ends that were typed', async (t) 
   );
 });
 
-test('a picture is shown, and what a tool refuses is said on its form', async (t) => {
+test("an image is shown, and a tool's refusal is explained on its form", async (t) => {
   const owner = await newOwner(stack);
   const picture = await pageOf(
     t,
@@ -385,7 +386,7 @@ test('a picture is shown, and what a tool refuses is said on its form', async (t
   t.regex(mainText(elements), /29 credits available/);
 });
 
-test('a number may be written in every way that a browser takes', async (t) => {
+test('numbers are accepted in every notation that browsers accept', async (t) => {
   const owner = await newOwner(stack);
   const make = (size: string) => owner.post('/tools/qr-generate', { text: 'a', size, errorCorrection: 'M' });
   for (const size of ['2e2', '2E+2', '20000e-2', '200.0']) {
@@ -397,7 +398,7 @@ test('a number may be written in every way that a browser takes', async (t) => {
     t.is((await make(wrong)).status, 422, wrong);
 });
 
-test('a password that is tried is not in the page that answers', async (t) => {
+test('a password in a trial call is not repeated in the response', async (t) => {
   const owner = await newOwner(stack);
   for (const workFactor of ['4', '99']) {
     const password = randomUUID();
@@ -412,7 +413,7 @@ for (const [title, program, ...options] of [
   ['Node.js', process.execPath, '--input-type=module', '-e'],
   ['Python', 'python3', '-c'],
 ] as const)
-  test(`the snippet for ${title} makes the call of the form, whatever is in it`, async (t) => {
+  test(`the snippet for ${title} makes the same call as the form, whatever the input`, async (t) => {
     const owner = await newOwner(stack);
     const key = await madeKey(owner);
     const text = `it's "$HOME" \\ {url} \`id\` <b>&amp;\n\u{1f600}`;
@@ -423,7 +424,7 @@ for (const [title, program, ...options] of [
     t.true(stdout.includes(createHash('sha256').update(text).digest('hex')), stdout);
   });
 
-test('every tool has its form, with a field for each part of its input', async (t) => {
+test('every tool has a form with a field for each input property', async (t) => {
   const owner = await newOwner(stack);
   const { items } = await (await fetch(`${stack.baseUrl}/api/v1/tools`)).json();
   t.true(items.length >= 19);
@@ -435,7 +436,7 @@ test('every tool has its form, with a field for each part of its input', async (
   }
 });
 
-test('calls are found by tool, outcome and day, page by page', async (t) => {
+test('calls are filtered by tool, outcome and day, and paged', async (t) => {
   const owner = await newOwner(stack);
   const key = await madeKey(owner);
   await callWith(key, 'qr-generate', { text: 'a' });
@@ -447,7 +448,7 @@ test('calls are found by tool, outcome and day, page by page', async (t) => {
   const today = new Date().toISOString().slice(0, 10);
   t.is((await rows(`?from=${today}&to=${today}&tool=qr-generate`)).length > 0, true);
   t.is((await rows('?to=2001-01-01')).length, 0);
-  // The last day that has a date of four digits has no next one.
+  // The last four-digit date has no next day.
   t.is((await rows('?tool=qr-generate&from=0001-01-01&to=9999-12-31')).length, 2);
 
   const first = await pageOf(t, await owner.get('/calls?tool=hash-text'));
@@ -464,7 +465,7 @@ test('calls are found by tool, outcome and day, page by page', async (t) => {
   }
 });
 
-test('the ledger adds up, as pages, as CSV and when it is recomputed', async (t) => {
+test('the ledger adds up as pages, as CSV and when recomputed', async (t) => {
   const owner = await newOwner(stack);
   const key = await madeKey(owner);
   for (let i = 0; i < 3; i++) await callWith(key);
@@ -486,7 +487,7 @@ test('the ledger adds up, as pages, as CSV and when it is recomputed', async (t)
   t.regex(await recompute(), /does not agree.*balance: 27 expected, 28 found/);
 });
 
-test('the overview shows what the days and the tools took', async (t) => {
+test('the overview shows the usage by day and by tool', async (t) => {
   const owner = await newOwner(stack);
   const key = await madeKey(owner);
   await callWith(key);
@@ -495,7 +496,7 @@ test('the overview shows what the days and the tools took', async (t) => {
     const account = await accounts.findOne({ email: owner.email });
     if (account === null) return t.fail('no account');
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
-    // 11 more six days ago, and one so long ago that it is not shown.
+    // 11 more credits six days ago, and one so long ago that it is not shown.
     const line = (seq: number, amount: number, at: Date): EntryDoc => ({
       _id: `ent_${randomUUID()}`,
       accountId: account._id,
@@ -522,7 +523,7 @@ test('the overview shows what the days and the tools took', async (t) => {
   t.regex(text, /By tool ping 11 bcrypt-hash 2 hash-text 1/);
 });
 
-test('credits are bought with the test checkout, once however often its form is sent', async (t) => {
+test('credits are bought with the test checkout, once when the form is submitted twice', async (t) => {
   const owner = await newOwner(stack);
   const shop = await pageOf(t, await owner.get('/credits'));
   t.regex(mainText(shop), /Test checkout: no money moves/);
@@ -564,7 +565,7 @@ test('credits are bought with the test checkout, once however often its form is 
   t.regex(mainText(await pageOf(t, await other.get('/credits'))), /Available 30 .* Nothing was bought yet/);
 });
 
-test('who owes credits is told so where they are bought and used, and what became of new ones', async (t) => {
+test('a shortfall is shown where credits are bought and used, and so is its settlement', async (t) => {
   const owner = await newOwner(stack);
   const owe = (shortfall: number) =>
     withStore(stack, ({ accounts }) => accounts.updateOne({ email: owner.email }, { $set: { shortfall } }));
@@ -596,8 +597,8 @@ test('who owes credits is told so where they are bought and used, and what becam
 });
 
 test('operators set a monthly allowance', async (t) => {
-  const who = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const owner = await newOwner(stack);
   const list = await pageOf(t, await operator.get(`/operator?email=${encodeURIComponent(owner.email)}`));
   const path = (linksOf(list).find((href) => href.includes('/accounts/')) ?? '').replace('/dashboard', '');
@@ -624,7 +625,7 @@ test('operators set a monthly allowance', async (t) => {
   t.regex(mainText(await pageOf(t, news)), /There is no monthly allowance any more\./);
 });
 
-test('events are found by kind and by what became of their deliveries, page by page', async (t) => {
+test('events are filtered by type and delivery state, and paged', async (t) => {
   const owner = await newOwner(stack);
   t.regex(mainText(await pageOf(t, await owner.get('/events'))), /Nothing has happened yet/);
   await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
@@ -658,7 +659,7 @@ test('events are found by kind and by what became of their deliveries, page by p
     low,
     /credits\.low Only 24 credits are left\. http:\/\/localhost:3999\/hook failed 8 attempts Resend credits\.low deleted endpoint pending 2 attempts, next 2999-12-31 01:02 UTC$/,
   );
-  // Neither what is too old nor a test can be resent.
+  // Deliveries that are too old and test deliveries cannot be resent.
   const [old = '', ...rest] = rowsOf(await page('?state=held'));
   t.regex(old, /credits\.granted amount: 5, source: purchase http:\/\/localhost:3999\/hook held 0 attempts$/);
   t.deepEqual(rest, []);
@@ -687,7 +688,7 @@ test('events are found by kind and by what became of their deliveries, page by p
   }
 });
 
-test('a new secret that waits is shown with its endpoint, until it is activated', async (t) => {
+test('a pending secret is shown with its endpoint until it is activated', async (t) => {
   const owner = await newOwner(stack);
   const made = await pageOf(
     t,
@@ -705,7 +706,7 @@ test('a new secret that waits is shown with its endpoint, until it is activated'
   t.regex(await shown(), / current /);
 });
 
-test('an endpoint that is disabled says by whom', async (t) => {
+test('a disabled endpoint shows what disabled it', async (t) => {
   const owner = await newOwner(stack);
   const id = randomUUID();
   await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low', reference: id });
@@ -726,9 +727,9 @@ test('an endpoint that is disabled says by whom', async (t) => {
   }
 });
 
-test('operators find an account and adjust it once, however often the form is sent', async (t) => {
-  const who = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+test('operators find an account and adjust it once, also when the form is submitted twice', async (t) => {
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const owner = await newOwner(stack);
   const list = await pageOf(t, await operator.get(`/operator?email=${encodeURIComponent(owner.email)}`));
   t.is(rowsOf(list).length, 1);

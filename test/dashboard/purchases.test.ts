@@ -10,11 +10,12 @@ import { loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, closeBooks, until } from '../helpers/books.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';
+import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { attribute, CSP, elementsOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { type StripeMock, startStripeMock } from '../helpers/stripeMock.ts';
+import { until } from '../helpers/until.ts';
 
 const KEY = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
 const SECRET = 'whsec_Ukm9N6tPFGOwFzSBlQTvvgnHO7d0CpFz';
@@ -24,7 +25,7 @@ let stack: Stack;
 /** Without Stripe, in production. */
 let bare: Stack;
 let store: Store;
-/** Stripe's own examples of what its events hold. */
+/** Stripe's own examples of the objects in its events. */
 let examples: { session: object; charge: object; dispute: object };
 
 test.before(async (t) => {
@@ -68,7 +69,7 @@ const eventOf = (type: string, object: object): string =>
     data: { object },
   });
 
-/** A signature as Stripe makes it. */
+/** Signs like Stripe. */
 const sign = (payload: string, secret = SECRET, timestamp = Math.floor(Date.now() / 1000)): string =>
   Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp });
 
@@ -82,7 +83,7 @@ const deliver = (body: string, signature: string | null = sign(body)) =>
     body,
   });
 
-/** A checkout that was paid, as its event tells. */
+/** A paid checkout, as in Stripe's event. */
 const sessionOf = (accountId: string, paymentId: string, over: Fields = {}): object => ({
   ...examples.session,
   id: `cs_${paymentId}`,
@@ -129,10 +130,10 @@ async function shopOf(owner: Visitor) {
   return { policy, elements, reference: (field && attribute(field, 'value')) ?? '' };
 }
 
-test.serial('a pack is bought on a page of Stripe: once for a form that is sent twice', async (t) => {
+test.serial('a pack is bought on a Stripe page, once when the form is submitted twice', async (t) => {
   const owner = await newOwner(stack);
   const { policy, elements, reference } = await shopOf(owner);
-  // Chromium holds the way to which a form leads against the policy of its page.
+  // Chromium checks the redirects of a form against the policy of its page.
   t.is(policy, CSP.replace("form-action 'self'", "form-action 'self' https://checkout.stripe.com"));
   t.notRegex(mainText(elements), /test checkout/i);
   const packs = elements.filter((element) => attribute(element, 'name') === 'pack');
@@ -180,7 +181,7 @@ test.serial('a pack is bought on a page of Stripe: once for a form that is sent 
   }
 });
 
-test.serial('Stripe is asked again when it stumbles, and the buyer is told when it refuses', async (t) => {
+test.serial('failed requests to Stripe are retried, and a refusal is shown to the buyer', async (t) => {
   const owner = await newOwner(stack);
   const { reference } = await shopOf(owner);
   mock.requests.length = 0;
@@ -195,7 +196,7 @@ test.serial('Stripe is asked again when it stumbles, and the buyer is told when 
   t.regex(await refused.text(), /Nothing was charged; please try again/);
 });
 
-test('where Stripe sells there is no test checkout', async (t) => {
+test('with Stripe configured there is no test checkout', async (t) => {
   const owner = await newOwner(stack);
   const { reference } = await shopOf(owner);
   t.is((await owner.post('/credits/test-checkout', { pack: '1000', reference })).status, 404);
@@ -203,7 +204,7 @@ test('where Stripe sells there is no test checkout', async (t) => {
   t.deepEqual(await store.payments.find({ _id: `test_${reference}` }).toArray(), []);
 });
 
-test('in production nothing is sold without Stripe, and nobody tells us of payments', async (t) => {
+test('in production without Stripe nothing is sold, and payment reports are refused', async (t) => {
   const owner = await newOwner(bare);
   const shop = await pageOf(t, await owner.get('/credits'));
   t.regex(mainText(shop), /Credits are not sold here/);
@@ -213,11 +214,11 @@ test('in production nothing is sold without Stripe, and nobody tells us of payme
   t.is((await owner.post('/credits/test-checkout', fields)).status, 404);
   t.is((await owner.get(`/credits/test-checkout?${new URLSearchParams(fields)}`)).status, 404);
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 250 .* Nothing was bought yet/);
-  const told = await fetch(`${bare.baseUrl}/stripe/webhook`, { method: 'POST', body: '{}' });
-  t.is(told.status, 404);
+  const reported = await fetch(`${bare.baseUrl}/stripe/webhook`, { method: 'POST', body: '{}' });
+  t.is(reported.status, 404);
 });
 
-test('an event that is not signed by Stripe, or not now, changes nothing', async (t) => {
+test('an event with an invalid or expired signature changes nothing', async (t) => {
   const { accountId } = await makeAccount(stack, 5);
   const body = eventOf('checkout.session.completed', sessionOf(accountId, newPayment()));
   const now = Math.floor(Date.now() / 1000);
@@ -239,7 +240,7 @@ test('an event that is not signed by Stripe, or not now, changes nothing', async
   t.deepEqual(await balanceOf(accountId), { balance: 5, shortfall: 0 });
 });
 
-test('a payment is booked once, however often and at once it is told', async (t) => {
+test('a payment is booked once, however often and concurrently it is reported', async (t) => {
   const { accountId } = await makeAccount(stack, 5);
   const paymentId = newPayment();
   const body = eventOf('checkout.session.completed', sessionOf(accountId, paymentId));
@@ -254,12 +255,12 @@ test('a payment is booked once, however often and at once it is told', async (t)
     events.map(({ data }) => data),
     [{ balance: 1005, amount: 1000, source: 'purchase', reference: paymentId }],
   );
-  await until('the event was handed over', async () =>
+  await until('the event was dispatched', async () =>
     store.events.findOne({ accountId, event: 'credits.granted', pending: { $exists: false } }),
   );
 });
 
-test('a payment that takes days is booked when it succeeds', async (t) => {
+test('a delayed payment is booked when it succeeds', async (t) => {
   const { accountId } = await makeAccount(stack, 5);
   const paymentId = newPayment();
   const waiting = sessionOf(accountId, paymentId, { payment_status: 'unpaid' });
@@ -270,7 +271,7 @@ test('a payment that takes days is booked when it succeeds', async (t) => {
   t.deepEqual(await balanceOf(accountId), { balance: 1005, shortfall: 0 });
 });
 
-test('refunds and disputes take credits back, and a dispute that is won gives them', async (t) => {
+test('refunds and disputes deduct credits, and a won dispute restores them', async (t) => {
   const { accountId, call } = await makeAccount(stack, 5);
   const [one, two] = [newPayment(), newPayment()];
   const tell = async (type: string, object: object, balance: number, shortfall = 0) => {
@@ -281,12 +282,12 @@ test('refunds and disputes take credits back, and a dispute that is won gives th
   await tell('charge.refunded', chargeOf(one, 90), 905);
   await tell('charge.refunded', chargeOf(one, 450), 505);
   await tell('charge.refunded', chargeOf(one, 90), 505);
-  // The dispute comes before the payment that it is about.
+  // The dispute arrives before its payment.
   await tell('charge.dispute.created', disputeOf(two, 'needs_response'), 505);
   await tell('checkout.session.completed', sessionOf(accountId, two), 505);
   await tell('charge.dispute.closed', disputeOf(two, 'won'), 1505);
   await tell('charge.dispute.created', disputeOf(two, 'needs_response'), 1505);
-  // What is spent cannot be taken.
+  // Spent credits cannot be deducted.
   const spent = { accountId, type: 'adjustment', amount: -1500, reference: 'spent', reason: null } as const;
   await createAccounts(store).grant(spent);
   await tell('charge.refunded', chargeOf(one, 900), 0, 495);
@@ -295,7 +296,7 @@ test('refunds and disputes take credits back, and a dispute that is won gives th
   t.is(await store.events.countDocuments({ accountId, event: 'credits.granted' }), 4);
 });
 
-test('what is not ours, or cannot be booked, is not told again and changes nothing', async (t) => {
+test('unrelated or invalid reports are acknowledged and change nothing', async (t) => {
   const [{ accountId }, other] = [await makeAccount(stack, 5), await makeAccount(stack, 5)];
   const metadata = { accountId, credits: '1000', amount: '900', currency: 'EUR' };
   const booked = newPayment();
@@ -306,7 +307,7 @@ test('what is not ours, or cannot be booked, is not told again and changes nothi
     ['another amount', completed({ amount_total: 901 })],
     ['another currency', completed({ currency: 'usd' })],
     ['another account', completed({ client_reference_id: other.accountId })],
-    ['an order nobody can read', completed({ metadata: { ...metadata, credits: '1e9' } })],
+    ['an unreadable order', completed({ metadata: { ...metadata, credits: '1e9' } })],
     ['no credits', completed({ metadata: { ...metadata, credits: '0' } })],
     [
       'an account that is not there',
@@ -315,9 +316,9 @@ test('what is not ours, or cannot be booked, is not told again and changes nothi
         metadata: { ...metadata, accountId: 'acc_none' },
       }),
     ],
-    ['what somebody else sold', completed({ metadata: {}, client_reference_id: null })],
+    ['a sale of another seller', completed({ metadata: {}, client_reference_id: null })],
     ['a payment of another account', completed({}, booked)],
-    ['a refund of nothing', eventOf('charge.refunded', chargeOf(newPayment(), 900))],
+    ['a refund of an unknown payment', eventOf('charge.refunded', chargeOf(newPayment(), 900))],
     ['a refund without a payment', eventOf('charge.refunded', chargeOf('', 900, { payment_intent: null }))],
     ['a refund in another currency', eventOf('charge.refunded', chargeOf(booked, 900, { currency: 'usd' }))],
     ['an inquiry', eventOf('charge.dispute.created', disputeOf(booked, 'warning_needs_response'))],
@@ -337,7 +338,7 @@ test('the schedule grants allowances, once a month however often it runs', async
   const env = readEnv(stack.env);
   const client = await connectClient(env, loadKeyring(env));
   try {
-    // Also where a run that began before there was an allowance is under way.
+    // Also while a run that started before the allowance was set is still active.
     await client.schedule.getHandle('allowance').trigger(ScheduleOverlapPolicy.BUFFER_ONE);
     await until('it is granted', async () => (await balanceOf(accountId)).balance === 305);
     const again = { workflowId: `allowance-${randomUUID()}`, taskQueue: 'orchestrator' };
@@ -354,12 +355,12 @@ test('the schedule grants allowances, once a month however often it runs', async
     source: 'allowance',
     reference: monthOf(event?.createdAt ?? new Date()),
   });
-  await until('the event was handed over', async () =>
+  await until('the event was dispatched', async () =>
     store.events.findOne({ _id: event?._id ?? '', pending: { $exists: false } }),
   );
 });
 
-test('what cannot be configured is said at the start, with the name of the variable', (t) => {
+test('an invalid configuration is reported at the start, with the name of the variable', (t) => {
   for (const CREDIT_PACKS of [
     '1000',
     '1000:9 USD',
@@ -380,6 +381,6 @@ test('what cannot be configured is said at the start, with the name of the varia
     t.throws(() => readEnv(alone), { instanceOf: EnvError, message: /^STRIPE_SECRET_KEY: .*set both/ });
 });
 
-test.after('the books are right', async (t) => {
-  t.deepEqual(await closeBooks(store), []);
+test.after('the audit finds no drift', async (t) => {
+  t.deepEqual(await auditWhenIdle(store), []);
 });

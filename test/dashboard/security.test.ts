@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withStore } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { attribute, HOSTILE, linksOf, mainText, pageOf, shape, textOf } from '../helpers/markup.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { cookieOf, makeUser, postAuth, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 let stack: Stack;
 let receiver: Receiver;
@@ -30,7 +30,7 @@ const ALL_EVENTS = [
   'api_key.revoked',
 ];
 
-/** A new endpoint; answers its path under /dashboard. */
+/** Creates an endpoint. Returns its path under /dashboard. */
 async function addWebhook(t: ExecutionContext, owner: Visitor, url: string): Promise<string> {
   const made = await owner.post('/webhooks', [
     ['url', url],
@@ -41,7 +41,7 @@ async function addWebhook(t: ExecutionContext, owner: Visitor, url: string): Pro
   return ((form && attribute(form, 'action')) ?? '').replace('/dashboard', '').replace(/\/test$/, '');
 }
 
-/** The id of a session that the owner's settings offer to end. */
+/** Returns the id of a session that the owner's settings offer to end. */
 async function otherSession(t: ExecutionContext, owner: Visitor): Promise<string> {
   const elements = await pageOf(t, await owner.get('/settings'));
   const actions = elements.flatMap((element) => attribute(element, 'action') ?? []);
@@ -53,7 +53,7 @@ async function addKey(owner: Visitor, name: string): Promise<string> {
   return withStore(stack, async ({ apiKeys }) => (await apiKeys.findOne({ name }))?._id ?? '');
 }
 
-test('every form of a session needs its token, and no other session has it', async (t) => {
+test("every form requires the token of its session, and another session's token is refused", async (t) => {
   const [owner, other] = [await newOwner(stack), await newOwner(stack)];
   const webhook = await addWebhook(t, owner, receiver.url);
   const id = await addKey(owner, randomUUID());
@@ -97,7 +97,7 @@ test('every form of a session needs its token, and no other session has it', asy
   t.is(await withStore(stack, ({ payments }) => payments.countDocuments()), 0);
 });
 
-test('what a page of another origin sends is refused, the right token or not', async (t) => {
+test('requests from pages of other origins are refused, with or without the right token', async (t) => {
   const owner = await newOwner(stack);
   for (const headers of [
     { Origin: 'https://evil.example' },
@@ -113,7 +113,7 @@ test('what a page of another origin sends is refused, the right token or not', a
   t.false(mainText(await pageOf(t, await owner.get('/keys'))).includes('forged'));
 });
 
-test("another account's ids are not there", async (t) => {
+test("another account's ids are not found", async (t) => {
   const [owner, other] = [await newOwner(stack), await newOwner(stack)];
   const webhook = await addWebhook(t, owner, receiver.url);
   const id = await addKey(owner, randomUUID());
@@ -146,7 +146,7 @@ test("another account's ids are not there", async (t) => {
   t.true(mainText(await pageOf(t, await owner.get(webhook))).includes(receiver.url));
 });
 
-test("the operators' pages are there for operators alone", async (t) => {
+test('the operator pages are accessible to operators only', async (t) => {
   const owner = await newOwner(stack);
   const accountId = await withStore(
     stack,
@@ -162,16 +162,16 @@ test("the operators' pages are there for operators alone", async (t) => {
   ])
     t.is(response.status, 404);
   t.regex(mainText(await pageOf(t, await owner.get(''))), /Available 250 /);
-  const who = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, who), who);
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   t.is((await operator.get(path)).status, 200);
   t.is((await operator.postRaw(path, fields)).status, 403);
   t.is((await operator.postRaw(`${path}/allowance`, { monthlyAllowance: '1' })).status, 403);
   t.is((await operator.get('/operator/accounts/acc_none')).status, 404);
 });
 
-test('who is not signed in is sent to sign in from every page, and changes nothing', async (t) => {
-  const nobody = visitor(stack, '', { email: '', password: '' });
+test('visitors who are not signed in are redirected to the sign-in from every page, and change nothing', async (t) => {
+  const anonymous = visitor(stack, '', { email: '', password: '' });
   for (const path of [
     '',
     '/tools',
@@ -189,7 +189,7 @@ test('who is not signed in is sent to sign in from every page, and changes nothi
     '/operator',
     '/operator/accounts/x',
   ]) {
-    const response = await nobody.get(path);
+    const response = await anonymous.get(path);
     t.is(response.status, 303, path);
     t.is(response.headers.get('location'), '/dashboard/sign-in');
   }
@@ -208,12 +208,12 @@ test('who is not signed in is sent to sign in from every page, and changes nothi
     '/operator/accounts/x',
   ])
     t.is(
-      (await nobody.postRaw(path, { name: 'forged', scope: 'tools' })).headers.get('location'),
+      (await anonymous.postRaw(path, { name: 'forged', scope: 'tools' })).headers.get('location'),
       '/dashboard/sign-in',
     );
 });
 
-test('markup in stored texts stays text: names of keys, addresses, tools tried', async (t) => {
+test('markup in stored texts is escaped: key names, URLs, trial inputs', async (t) => {
   const plainOwner = await newOwner(stack);
   await plainOwner.post('/keys', { name: 'plain', scope: 'tools' });
   const plainPath = await addWebhook(t, plainOwner, 'http://localhost:3999/plain');
@@ -233,7 +233,7 @@ test('markup in stored texts stays text: names of keys, addresses, tools tried',
     t.deepEqual(shape(events), plain.events);
     t.true(events.some((element) => element.tagName === 'td' && textOf(element).includes(text)));
 
-    // Also where an address came in that today's checks would not let through.
+    // Also for a URL that was stored before today's validation.
     const path = await addWebhook(t, owner, 'http://localhost:3999/plain');
     await withStore(stack, ({ webhookEndpoints }) =>
       webhookEndpoints.updateOne({ _id: path.replace('/webhooks/', '') }, { $set: { url: text } }),
@@ -253,7 +253,7 @@ test('markup in stored texts stays text: names of keys, addresses, tools tried',
   }
 });
 
-test('markup that a receiver answers stays text, and its failure is told at once', async (t) => {
+test("markup in a receiver's response is escaped, and its failure is shown at once", async (t) => {
   const owner = await newOwner(stack);
   const path = await addWebhook(t, owner, receiver.url);
   const body = HOSTILE.join('\n');
@@ -272,7 +272,7 @@ test('markup that a receiver answers stays text, and its failure is told at once
   t.false(page.some(({ tagName }) => tagName === 'img'));
 });
 
-test('a fault of ours and a page that is not there are pages too, which say nothing of what is inside', async (t) => {
+test('internal errors and unknown pages are pages without internal details', async (t) => {
   const owner = await newOwner(stack);
   for (const response of [
     await owner.get('/nothing'),
@@ -291,11 +291,11 @@ test('a fault of ours and a page that is not there are pages too, which say noth
   t.false(words.includes('has no account'));
 });
 
-test('without a mail server the link to a new password stands in the log', async (t) => {
+test('without a mail server the password reset link is logged', async (t) => {
   const owner = await newOwner(stack);
-  const nobody = visitor(stack, '', owner);
-  t.true(linksOf(await pageOf(t, await nobody.get('/sign-in'))).includes('/dashboard/forgot-password'));
-  const asked = await nobody.postRaw('/forgot-password', { email: owner.email });
+  const anonymous = visitor(stack, '', owner);
+  t.true(linksOf(await pageOf(t, await anonymous.get('/sign-in'))).includes('/dashboard/forgot-password'));
+  const asked = await anonymous.postRaw('/forgot-password', { email: owner.email });
   t.regex(mainText(await pageOf(t, asked)), /This installation sends no mail/);
   const link = await until('it is printed', async () => {
     const log = await readFile(join(stack.dataDir, 'logs', 'api.log'), 'utf8');
@@ -304,14 +304,14 @@ test('without a mail server the link to a new password stands in the log', async
   const { pathname, searchParams } = new URL(link);
   t.is(pathname, '/dashboard/reset-password');
   const fields = { token: searchParams.get('token') ?? '', newPassword: 'another password' };
-  t.is((await nobody.postRaw('/reset-password', fields)).status, 303);
+  t.is((await anonymous.postRaw('/reset-password', fields)).status, 303);
   t.is((await owner.get('')).status, 303);
   await signIn(stack.baseUrl, { ...owner, password: fields.newPassword });
   // There is nothing to verify here.
-  t.is((await nobody.get('/verify?token=x')).status, 404);
+  t.is((await anonymous.get('/verify?token=x')).status, 404);
 });
 
-test('every answer has the headers that keep a page to itself', async (t) => {
+test('every response has the security headers', async (t) => {
   const owner = await newOwner(stack);
   const responses = [
     await owner.get(''),
@@ -333,7 +333,7 @@ test('every answer has the headers that keep a page to itself', async (t) => {
       t.is(headers.get(name), value, `${url} ${name}`);
 });
 
-test('a session id from before the sign-in is worth nothing after it', async (t) => {
+test('a session id from before the sign-in is invalid after it', async (t) => {
   const owner = await newOwner(stack);
   const planted = 'utility-tools.session_token=planted.by.somebody';
   const response = await postAuth(stack.baseUrl, 'sign-in/email', owner, {
@@ -344,7 +344,7 @@ test('a session id from before the sign-in is worth nothing after it', async (t)
   t.is((await visitor(stack, planted, owner).get('')).status, 303);
 });
 
-test('no address of ours leads elsewhere', async (t) => {
+test('no URL redirects to another site', async (t) => {
   const owner = await newOwner(stack);
   const evil = 'https://evil.example/';
   const query = new URLSearchParams({
@@ -354,11 +354,15 @@ test('no address of ours leads elsewhere', async (t) => {
     cursor: evil,
     done: evil,
   });
-  const nobody = visitor(stack, '', owner);
+  const anonymous = visitor(stack, '', owner);
   const locations = [
-    await nobody.postRaw(`/sign-in?${query}`, { email: owner.email, password: owner.password, next: evil }),
-    await nobody.get(`/keys?${query}`, { 'X-Forwarded-Host': 'evil.example' }),
-    await nobody.get('//evil.example/'),
+    await anonymous.postRaw(`/sign-in?${query}`, {
+      email: owner.email,
+      password: owner.password,
+      next: evil,
+    }),
+    await anonymous.get(`/keys?${query}`, { 'X-Forwarded-Host': 'evil.example' }),
+    await anonymous.get('//evil.example/'),
     await owner.get(`/sign-in?${query}`),
     await owner.post(`/sign-out?${query}`, { next: evil, callbackURL: evil }),
   ].map(({ headers }) => headers.get('location'));

@@ -33,7 +33,7 @@ test.after.always(async () => {
 
 const env = () => readEnv({ DATA_DIR: dataDir, LOG_LEVEL: 'warn', FREE_CREDITS: '33' });
 
-/** What a start does, the file included. */
+/** Runs the steps of a start, including the file. */
 async function start({ mongodbUri }: Database): Promise<Demo> {
   const demo = await ensureDemo({ env: env(), mongodbUri });
   const addresses = { baseUrl: '', dashboardUrl: '', temporalUiUrl: null, temporalAddress: '', codecUrl: '' };
@@ -41,8 +41,8 @@ async function start({ mongodbUri }: Database): Promise<Demo> {
   return demo;
 }
 
-/** What the demo's password and keys are good for. */
-const look = (database: Database, demo: Demo) =>
+/** Returns what the demo's password and keys give access to. */
+const readAccess = (database: Database, demo: Demo) =>
   withStore(database, async (store) => {
     const accounts = createAccounts(store);
     const log = createLog(env(), 'test', await loadRegistry());
@@ -63,17 +63,17 @@ const look = (database: Database, demo: Demo) =>
 
 const WORKING = { role: 'operator', signsIn: true, balance: 33, scopes: ['tools', 'account'], keys: 2 };
 
-test.serial('the first start makes an operator, an account and two keys', async (t) => {
-  t.deepEqual(await look(first, await start(first)), WORKING);
+test.serial('the first start creates an operator, an account and two keys', async (t) => {
+  t.deepEqual(await readAccess(first, await start(first)), WORKING);
 });
 
 test.serial('a restart changes nothing', async (t) => {
   const before = await start(first);
   t.deepEqual(await start(first), before);
-  t.deepEqual(await look(first, before), WORKING);
+  t.deepEqual(await readAccess(first, before), WORKING);
 });
 
-test.serial('what no longer works is made anew', async (t) => {
+test.serial('credentials that are no longer valid are replaced', async (t) => {
   const before = await start(first);
   await withStore(first, async (store) => {
     const apiKeys = createApiKeys(store, () => undefined);
@@ -85,15 +85,15 @@ test.serial('what no longer works is made anew', async (t) => {
   const after = await start(first);
   t.not(after.apiKey, before.apiKey);
   t.is(after.accountKey, before.accountKey);
-  t.deepEqual(await look(first, after), { ...WORKING, keys: 3 });
+  t.deepEqual(await readAccess(first, after), { ...WORKING, keys: 3 });
 });
 
-test.serial('on another database all of it is made anew', async (t) => {
+test.serial('another database gets new demo data', async (t) => {
   const before = await start(first);
   const after = await start(second);
   t.not(after.apiKey, before.apiKey);
   t.not(after.accountId, before.accountId);
-  t.deepEqual(await look(second, after), WORKING);
+  t.deepEqual(await readAccess(second, after), WORKING);
 });
 
 test.serial('a damaged demo.json is one line that names it, and nothing is replaced', async (t) => {

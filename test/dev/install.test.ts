@@ -23,7 +23,7 @@ const cases: [string, Record<string, unknown> | null, boolean][] = [
 ];
 
 for (const [title, packages, expected] of cases)
-  test(`${title}: ${expected ? 'installed' : 'to be installed'}`, async (t) => {
+  test(`${title}: ${expected ? 'installed' : 'not installed'}`, async (t) => {
     const root = await mkdtemp(join(tmpdir(), 'install-test-'));
     t.teardown(() => rm(root, { recursive: true }));
     await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: wanted }));
@@ -34,7 +34,7 @@ for (const [title, packages, expected] of cases)
     t.is(isInstalled(root), expected);
   });
 
-test('no GPU libraries are fetched', async (t) => {
+test('no GPU libraries are downloaded', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'install-test-'));
   t.teardown(() => rm(root, { recursive: true }));
   await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: wanted }));
@@ -46,7 +46,8 @@ test('no GPU libraries are fetched', async (t) => {
   });
   const flag = 'ONNXRUNTIME_NODE_INSTALL';
   t.is(given[flag], 'skip');
-  // What that means is the package's to say: its script ends at once, where another word is a fault or a download.
+  // The package decides what the setting means: its install script exits at once, whereas another value fails
+  // or downloads.
   const script = 'node_modules/onnxruntime-node/script/install.js';
   const run = (value: string) => spawnSync(process.execPath, [script], { env: { [flag]: value } });
   t.is(run('skip').status, 0);

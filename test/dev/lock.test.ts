@@ -8,7 +8,7 @@ import { takeLock } from '../../dev/lock.mjs';
 
 const module = new URL('../../dev/lock.mjs', import.meta.url).href;
 
-/** A process that takes the lock, says whether it got it, and holds it until it is killed. */
+/** Starts a process that takes the lock, reports whether it succeeded, and holds it until it is killed. */
 async function contender(file: string) {
   const script = `const { takeLock } = await import(${JSON.stringify(module)});
     console.log((await takeLock(${JSON.stringify(file)})) !== null);
@@ -26,7 +26,7 @@ async function contender(file: string) {
   };
 }
 
-test('one of many gets it; a killed holder leaves it to exactly one other', async (t) => {
+test('one of many processes gets the lock; after its holder is killed, exactly one other gets it', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'lock-test-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = join(folder, 'lock');
@@ -42,6 +42,6 @@ test('one of many gets it; a killed holder leaves it to exactly one other', asyn
   const lock = await takeLock(file);
   t.true(lock?.abandoned);
   await lock?.release();
-  t.deepEqual(await readdir(folder), [], 'nothing is left beside it');
+  t.deepEqual(await readdir(folder), [], 'no other files are left');
   t.false((await takeLock(file))?.abandoned);
 });

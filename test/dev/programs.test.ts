@@ -18,7 +18,7 @@ const script =
     return path;
   };
 
-test('the first way that gives a program that runs; then the cache', async (t) => {
+test('the first source that yields a working program is used, and then the cache', async (t) => {
   const lines: string[] = [];
   const program = {
     name: 'no-such-program-a',
@@ -27,17 +27,17 @@ test('the first way that gives a program that runs; then the cache', async (t) =
       { title: 'a way that fails', fetch: () => Promise.reject(new Error('no network')) },
       { title: 'a program that does not run here', fetch: script('exit 1') },
       { title: 'a good way', fetch: script('echo 1.0') },
-      { title: 'one too many', fetch: () => Promise.reject(new Error('not to be asked')) },
+      { title: 'one too many', fetch: () => Promise.reject(new Error('must not be called')) },
     ],
   };
   const path = await findOrFetch(program, (line) => lines.push(line));
   t.is(await run(path, ['--version'], { env: {}, idleMs: 5_000, totalMs: 5_000 }), '1.0\n');
   t.true(lines.some((line) => line.includes('no network')));
   t.false(lines.some((line) => line.includes('one too many')));
-  t.is(await findOrFetch({ ...program, ways: [] }, () => t.fail('nothing is fetched twice')), path);
+  t.is(await findOrFetch({ ...program, ways: [] }, () => t.fail('nothing is downloaded twice')), path);
 });
 
-test('two who want the same program fetch it once', async (t) => {
+test('concurrent requests for the same program download it once', async (t) => {
   let fetched = 0;
   const fetch: Way['fetch'] = async (into, log, signal) => {
     fetched += 1;
@@ -49,7 +49,7 @@ test('two who want the same program fetch it once', async (t) => {
   t.is(fetched, 1);
 });
 
-test('no way: one line that says what to install, and nothing is left behind', async (t) => {
+test('without a source the error is one line that says what to install, and no files are left', async (t) => {
   const program = {
     name: 'no-such-program-c',
     help: 'it, or set X.',
@@ -64,7 +64,7 @@ test('no way: one line that says what to install, and nothing is left behind', a
   );
 });
 
-test('a download that stands still is given up with all its processes; one that grows is not', async (t) => {
+test('a stalled download is ended with all its processes; a progressing one is not', async (t) => {
   const work = await mkdtemp(join(folder, 'work-'));
   const limits = { env: { PATH: process.env.PATH, MARK: work }, totalMs: 60_000, folder: work };
   const hang = run('sh', ['-c', 'sleep 300 & sleep 300'], { ...limits, idleMs: 1_500 });
@@ -75,7 +75,7 @@ test('a download that stands still is given up with all its processes; one that 
   await t.notThrowsAsync(access(join(work, 'whole')));
 });
 
-test('an error is told by the last line of the program', async (t) => {
+test('an error reports the last line of the program', async (t) => {
   const failing = run('sh', ['-c', 'echo one; echo the reason >&2; exit 4'], {
     env: {},
     idleMs: 5_000,
@@ -84,7 +84,7 @@ test('an error is told by the last line of the program', async (t) => {
   await t.throwsAsync(failing, { message: 'the reason' });
 });
 
-test('one on PATH that is too old does not count; of a folder the program in it is answered', async (t) => {
+test('a program on PATH that is too old is ignored; for a folder the program in it is returned', async (t) => {
   const old = await mkdtemp(join(folder, 'old-'));
   await writeFile(join(old, 'no-such-program-d'), '#!/bin/sh\necho version 1.9\n', { mode: 0o755 });
   const { PATH } = process.env;

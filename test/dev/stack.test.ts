@@ -11,14 +11,14 @@ import { readEnv } from '../../schemas/env.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { createWebhookEndpoints } from '../../store/webhookEndpoints.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
 import { npmStart } from '../helpers/npm-start.ts';
 import { pidOf, portsOf, processesWith, remaining } from '../helpers/processes.ts';
 import { startDatabase, startNamespace, startOwnServers, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const exec = promisify(execFile);
-/** Long enough for every graceful end, far below what a forgotten process would live. */
+/** Long enough for every graceful shutdown, far below the lifetime of a leaked process. */
 const END_MS = 30_000;
 
 async function folder(t: { teardown(fn: () => Promise<void>): void }): Promise<string> {
@@ -33,7 +33,7 @@ async function folder(t: { teardown(fn: () => Promise<void>): void }): Promise<s
 
 const isUp = async (url: string): Promise<boolean> => (await fetch(`${url}/livez`)).ok;
 
-/** Calls a tool that costs 1 credit, and answers how many are left. */
+/** Calls a tool that costs 1 credit and returns the remaining credits. */
 async function creditsAfterCall({ baseUrl, apiKey }: DemoFile): Promise<number> {
   const response = await fetch(`${baseUrl}/api/v1/tools/hash-text`, {
     method: 'POST',
@@ -45,7 +45,7 @@ async function creditsAfterCall({ baseUrl, apiKey }: DemoFile): Promise<number> 
 }
 
 test.serial(
-  'two copies side by side; kill -9 leaves nothing; the second start keeps what there was',
+  'two copies run side by side; kill -9 leaves no process; the second start keeps the data',
   async (t) => {
     const [dataDir, otherDir] = [await folder(t), await folder(t)];
     const [first, other] = [
@@ -78,7 +78,7 @@ test.serial(
 
     other.kill('SIGTERM');
     t.is((await other.exited).code, 0);
-    t.deepEqual(await remaining(otherDir, 0), [], 'SIGTERM to npm alone stops everything before npm ends');
+    t.deepEqual(await remaining(otherDir, 0), [], 'SIGTERM to npm alone stops everything before npm exits');
 
     process.kill(pidOf(dataDir, /dev\/main\.ts/), 'SIGKILL');
     t.deepEqual(await remaining(dataDir, END_MS), [], 'kill -9 of main.ts');
@@ -87,11 +87,7 @@ test.serial(
     const secondDemo = await second.ready();
     t.like(secondDemo, { apiKey: demo.apiKey, accountKey: demo.accountKey, accountId: demo.accountId });
     t.is(secondDemo.mongodbUri, demo.mongodbUri, 'the same port as before');
-    t.is(
-      await creditsAfterCall(secondDemo),
-      credits - 1,
-      'the key is good, the balance is the one of before',
-    );
+    t.is(await creditsAfterCall(secondDemo), credits - 1, 'the key is valid and the balance is unchanged');
 
     second.kill('SIGKILL');
     t.deepEqual(await remaining(dataDir, END_MS), [], 'kill -9 of npm');
@@ -99,7 +95,7 @@ test.serial(
 );
 
 test.serial(
-  'given addresses replace the local servers; kill -9 of the launcher leaves nothing',
+  'configured addresses replace the local servers; kill -9 of the launcher leaves no process',
   async (t) => {
     const dataDir = await folder(t);
     const { mongodbUri, stop } = await startDatabase();
@@ -127,7 +123,7 @@ test.serial(
   },
 );
 
-test.serial('what cannot start says so in one line and leaves nothing', async (t) => {
+test.serial('a failed start reports one line and leaves no process', async (t) => {
   const closed = await closedPort();
   const cases: [Record<string, string>, RegExp][] = [
     [{ PORT: 'abc' }, /^PORT: want an integer.*\n$/],
@@ -148,7 +144,7 @@ test.serial('what cannot start says so in one line and leaves nothing', async (t
   }
 });
 
-test.serial('the stack of a test: processes are killed and come back on their ports', async (t) => {
+test.serial('the processes of a test stack can be killed and restart on the same ports', async (t) => {
   const stack = await startStack({ apis: 2, pools: ['orchestrator'] });
   t.teardown(stack.stop);
   t.deepEqual(stack.names, ['api', 'api-2', 'orchestrator']);
@@ -164,66 +160,63 @@ test.serial('the stack of a test: processes are killed and come back on their po
   t.deepEqual(await remaining(stack.dataDir, 0), []);
 });
 
-test.serial(
-  'whatever listens for a stack stays closed to callers and owners, whatever is allowed',
-  async (t) => {
-    const servers = await startOwnServers();
-    t.teardown(servers.stop);
-    const pools = ['orchestrator', 'delivery', 'network'];
-    const stack = await startStack({ servers, pools, apis: 2, env: { EGRESS_ALLOW: '127.0.0.0/8' } });
-    t.teardown(stack.stop);
-    const ports = portsOf(process.pid);
-    // mongod, the six ports and the proxy of Temporal and its UI, two an API, two a worker.
-    t.true(ports.length >= 1 + 7 + 2 * 2 + 2 * pools.length, `${ports}`);
+test.serial('all ports of a stack are refused to callers and owners, whatever is allowed', async (t) => {
+  const servers = await startOwnServers();
+  t.teardown(servers.stop);
+  const pools = ['orchestrator', 'delivery', 'network'];
+  const stack = await startStack({ servers, pools, apis: 2, env: { EGRESS_ALLOW: '127.0.0.0/8' } });
+  t.teardown(stack.stop);
+  const ports = portsOf(process.pid);
+  // mongod, the six ports and the proxy of Temporal and its UI, two per API, two per worker.
+  t.true(ports.length >= 1 + 7 + 2 * 2 + 2 * pools.length, `${ports}`);
 
-    const control = createHttpServer((_request, response) => response.end('reached'));
-    const open = await listen(control);
-    t.teardown(() => control.close());
-    const account = await makeAccount(stack, 1000);
-    const webhooks = '/api/v1/account/webhooks';
-    const field = async (response: Response, name: string) => {
-      const body: unknown = await response.json();
-      return typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+  const control = createHttpServer((_request, response) => response.end('reached'));
+  const open = await listen(control);
+  t.teardown(() => control.close());
+  const account = await makeAccount(stack, 1000);
+  const webhooks = '/api/v1/account/webhooks';
+  const field = async (response: Response, name: string) => {
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+  };
+  /** Returns the refusals of a port for a caller, and for an owner at the other API. */
+  const refusals = async (port: number) => {
+    const called = await account.call('http-request', { url: `http://127.0.0.1:${port}/` });
+    const url = `http://localhost:${port}/`;
+    const registered = await account.at(stack.baseUrls[1] ?? '').manage(webhooks, { url });
+    return [await field(called, 'code'), await field(registered, 'code')];
+  };
+  t.deepEqual(
+    await Promise.all(ports.map(refusals)),
+    ports.map(() => ['target_refused', 'target_refused']),
+    `${ports}`,
+  );
+  t.deepEqual(await refusals(open), [undefined, undefined], 'other ports are allowed');
+
+  await withStore(stack, async (store) => {
+    // An endpoint that was registered before the port belonged to the stack.
+    const endpoints = createWebhookEndpoints(store, loadKeyring(readEnv(stack.env)));
+    const { accountId } = account;
+    const { row } = await endpoints.create({ accountId, url: `http://localhost:${open}/`, events: null });
+    const posted = async (port: number) => {
+      await endpoints.change(accountId, row._id, { url: `http://localhost:${port}/` });
+      return field(await account.manage(`${webhooks}/${row._id}/test`, {}), 'error');
     };
-    /** What a caller, and an owner at the other API, hear of a port. */
-    const refusals = async (port: number) => {
-      const called = await account.call('http-request', { url: `http://127.0.0.1:${port}/` });
-      const url = `http://localhost:${port}/`;
-      const registered = await account.at(stack.baseUrls[1] ?? '').manage(webhooks, { url });
-      return [await field(called, 'code'), await field(registered, 'code')];
-    };
-    t.deepEqual(
-      await Promise.all(ports.map(refusals)),
-      ports.map(() => ['target_refused', 'target_refused']),
-      `${ports}`,
-    );
-    t.deepEqual(await refusals(open), [undefined, undefined], 'others can be reached');
+    for (const port of ports) t.regex(await posted(port), /^target_refused: /, `${port}`);
+    t.is(await posted(open), null);
 
-    await withStore(stack, async (store) => {
-      // An endpoint that was registered before the port was ours.
-      const endpoints = createWebhookEndpoints(store, loadKeyring(readEnv(stack.env)));
-      const { accountId } = account;
-      const { row } = await endpoints.create({ accountId, url: `http://localhost:${open}/`, events: null });
-      const posted = async (port: number) => {
-        await endpoints.change(accountId, row._id, { url: `http://localhost:${port}/` });
-        return field(await account.manage(`${webhooks}/${row._id}/test`, {}), 'error');
-      };
-      for (const port of ports) t.regex(await posted(port), /^target_refused: /, `${port}`);
-      t.is(await posted(open), null);
-
-      await servers.temporal.kill();
-      await servers.temporal.start();
-      const others = portsOf(servers.temporal.pid ?? 0).filter((port) => !ports.includes(port));
-      t.true(others.length > 0, 'Temporal is back on other ports');
-      const url = `http://127.0.0.1:${open}/`;
-      await until('calls go through', async () => (await account.call('http-request', { url })).ok);
-      for (const port of others) {
-        t.deepEqual(await refusals(port), ['target_refused', 'target_refused'], `${port}`);
-        t.regex(await posted(port), /^target_refused: /, `${port}`);
-      }
-    });
-  },
-);
+    await servers.temporal.kill();
+    await servers.temporal.start();
+    const others = portsOf(servers.temporal.pid ?? 0).filter((port) => !ports.includes(port));
+    t.true(others.length > 0, 'Temporal restarts on other ports');
+    const url = `http://127.0.0.1:${open}/`;
+    await until('calls succeed', async () => (await account.call('http-request', { url })).ok);
+    for (const port of others) {
+      t.deepEqual(await refusals(port), ['target_refused', 'target_refused'], `${port}`);
+      t.regex(await posted(port), /^target_refused: /, `${port}`);
+    }
+  });
+});
 
 async function closedPort(): Promise<number> {
   const server = createServer();

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { startUiProxy } from '../../dev/ui.ts';
 
-/** Answers with what it was asked. */
+/** Starts a server that returns the requests it receives. */
 async function echo(t: ExecutionContext, name: string): Promise<number> {
   const server: Server = createServer(async (request, response) => {
     const { cookie, origin } = request.headers;
@@ -23,10 +23,10 @@ async function echo(t: ExecutionContext, name: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('one origin for the UI and the codec, cookies included', async (t) => {
+test('the UI and the codec share one origin, including cookies', async (t) => {
   const proxy = await startUiProxy();
   t.teardown(proxy.stop);
-  t.is((await fetch(`${proxy.url}/namespaces`)).status, 503, 'there is no UI yet');
+  t.is((await fetch(`${proxy.url}/namespaces`)).status, 503, 'the UI is not running yet');
   const ui = await echo(t, 'ui');
   proxy.showUi(ui);
   proxy.serveCodec(`http://127.0.0.1:${await echo(t, 'api')}`);
@@ -53,7 +53,7 @@ test('one origin for the UI and the codec, cookies included', async (t) => {
   t.like(await (await fetch(`${proxy.url}/codecs`)).json(), { name: 'ui' });
 });
 
-test('a server that is gone is a 502', async (t) => {
+test('a server that is unavailable is a 502', async (t) => {
   const proxy = await startUiProxy();
   t.teardown(proxy.stop);
   const closed = await startUiProxy();

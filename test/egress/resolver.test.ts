@@ -120,7 +120,7 @@ const FORGERIES: [what: string, message: (query: Received) => Buffer][] = [
   ['two questions', (query) => reply(query, forged(query), { questions: [query.question, query.question] })],
   ['the query itself', (query) => query.bytes],
   ['less than a header', (query) => query.bytes.subarray(0, 7)],
-  ['no byte at all', () => Buffer.alloc(0)],
+  ['no bytes', () => Buffer.alloc(0)],
 ];
 for (const [what, message] of FORGERIES)
   test.serial(`a datagram with ${what} is ignored, and the next answer accepted`, async (t) => {
@@ -249,17 +249,17 @@ const MALFORMED: [what: string, count: number, records: Buffer][] = [
   ['data of an unknown type that runs past the message', 1, record(99, [1, 2, 3, 4], 400)],
   ['a pointer to itself', 1, record(5, pointer(DATA))],
   // Points to the owner name of the next record, which is valid.
-  ['a pointer forwards', 2, Buffer.concat([record(5, pointer(DATA + 2)), record(1, [1, 2, 3, 4])])],
-  ['pointers in a circle', 1, record(5, [1, 97, ...pointer(DATA)])],
+  ['a forward pointer', 2, Buffer.concat([record(5, pointer(DATA + 2)), record(1, [1, 2, 3, 4])])],
+  ['circular pointers', 1, record(5, [1, 97, ...pointer(DATA)])],
   ['a label of 64 bytes', 1, record(5, [64, ...Array<number>(64).fill(97), 0])],
   ['a label of the extended kind', 1, record(5, [0x80, 1, 0])],
   ['a name of 256 bytes', 1, record(5, [...Array<number[]>(127).fill([1, 97]).flat(), 1, 97, 0])],
   ['a name that ends early', 1, record(5, [1, 97, 0, 0])],
   ['a name that never ends', 1, record(5, [1, 97])],
   ['a text string longer than its record', 1, record(16, [5, 97])],
-  ['a text of no string', 1, record(16, [])],
+  ['a text without a string', 1, record(16, [])],
   ['an MX without a name', 1, record(15, [0, 5])],
-  ['an SOA cut short', 1, record(6, [0, 0, 0, 0, 0, 1])],
+  ['a truncated SOA', 1, record(6, [0, 0, 0, 0, 0, 1])],
   ['an SOA too long', 1, record(6, Array<number>(23).fill(0))],
 ];
 for (const [what, count, records] of MALFORMED)

@@ -13,23 +13,23 @@ import { loadTool } from '../helpers/tool.ts';
 interface TargetField {
   tool: ToolDefinition;
   field: string;
-  takes: 'url' | 'host';
+  accepts: 'url' | 'host';
 }
 
 const registry = [...(await loadRegistry()).values()];
 const FIELDS: readonly TargetField[] = registry.flatMap((tool) =>
   Object.keys(tool.input.properties).flatMap((field): TargetField[] => {
-    if (/url$/i.test(field)) return [{ tool, field, takes: 'url' }];
-    return /^host(name)?$/i.test(field) ? [{ tool, field, takes: 'host' }] : [];
+    if (/url$/i.test(field)) return [{ tool, field, accepts: 'url' }];
+    return /^host(name)?$/i.test(field) ? [{ tool, field, accepts: 'host' }] : [];
   }),
 );
 
 /** Accepts a URL in place of a host, and uses only its host. */
-const TAKES_BOTH = 'ping';
+const ACCEPTS_URL = 'ping';
 /** Accepts any port after its host. */
-const TAKES_PORT = 'ssl-check';
+const ACCEPTS_PORT = 'ssl-check';
 /** Connects to the resolvers only, and may return any answer. */
-const ONLY_ASKS_DNS = 'dns-lookup';
+const DNS_ONLY = 'dns-lookup';
 /** Returns redirects instead of following them. */
 const FOLLOWS_NO_REDIRECT = 'http-request';
 
@@ -59,7 +59,7 @@ const unasked = async () => {
 };
 
 /** Calls a tool with its example input and this value in the field. @returns the resulting code */
-async function caller({ tool, field }: TargetField, context: { resource?: Browsers } = {}) {
+async function callTool({ tool, field }: TargetField, context: { resource?: Browsers } = {}) {
   const { call } = await loadTool(tool.name);
   const example = tool.examples[0]?.input ?? {};
   return (value: string, { guard: egress }: StubNetwork): Promise<string> =>
@@ -77,7 +77,7 @@ async function refusesAll(
   target: TargetField,
   rows: readonly SsrfCase[],
 ): Promise<void> {
-  const call = await caller(target);
+  const call = await callTool(target);
   using network = await stubNetwork({});
   const sockets = await countSockets(async () => {
     for (const { input, why } of rows) {
@@ -97,10 +97,10 @@ test('every tool that refuses targets has its target in a known field', (t) => {
 });
 
 for (const target of FIELDS) {
-  const { tool, field, takes } = target;
+  const { tool, field, accepts } = target;
   const label = `${tool.name}, ${field}`;
 
-  if (takes === 'url') {
+  if (accepts === 'url') {
     test.serial(`${label}: refuses the URLs of the case file`, (t) => refusesAll(t, target, refused('url')));
     test.serial(`${label}: rejects a bare host in place of a URL`, (t) =>
       refusesAll(
@@ -110,8 +110,8 @@ for (const target of FIELDS) {
       ),
     );
   } else {
-    const both = tool.name === TAKES_BOTH;
-    const withPort = tool.name === TAKES_PORT;
+    const both = tool.name === ACCEPTS_URL;
+    const withPort = tool.name === ACCEPTS_PORT;
     test.serial(`${label}: refuses the hosts of the case file`, (t) =>
       refusesAll(
         t,
@@ -130,33 +130,33 @@ for (const target of FIELDS) {
     );
   }
 
-  if (tool.name !== ONLY_ASKS_DNS)
+  if (tool.name !== DNS_ONLY)
     test.serial(`${label}: refuses names that resolve to private addresses`, async (t) => {
-      const call = await caller(target);
+      const call = await callTool(target);
       for (const { input, why } of refused('dns')) {
         const { host, answers } = readDnsCase(input);
         using network = await stubNetwork({ resolve: () => answers[0] ?? { addresses: [], chain: [] } });
-        const code = await call(takes === 'url' ? `http://${host}/` : host, network);
+        const code = await call(accepts === 'url' ? `http://${host}/` : host, network);
         t.true(['target_refused', 'host_not_found'].includes(code), `${input}: ${why}: ${code}`);
         t.deepEqual([network.lookups, network.dialled], [[host], []], input);
       }
     });
 
-  if (takes === 'url' && tool.pool !== 'browser')
+  if (accepts === 'url' && tool.pool !== 'browser')
     test.serial(
       `${label}: connects to public targets, which shows that the refusals are not accidental`,
       async (t) => {
         using network = await stubNetwork({});
-        await (await caller(target))('http://example.com/', network);
+        await (await callTool(target))('http://example.com/', network);
         t.deepEqual([network.lookups[0], network.dialled[0]], ['example.com', EXAMPLE]);
       },
     );
 
-  if (takes === 'url')
+  if (accepts === 'url')
     test.serial(`${label}: refuses redirects to private targets`, async (t) => {
       await using open = new AsyncDisposableStack();
       const browser = tool.pool === 'browser';
-      const call = await caller(target, browser ? { resource: open.use(await openBrowsers()) } : {});
+      const call = await callTool(target, browser ? { resource: open.use(await openBrowsers()) } : {});
       const certificate = await makeCertificate(['DNS:example.com']);
       for (const { input, why } of refused('redirect')) {
         const [first = '', ...locations] = input.split(' -> ');
@@ -169,22 +169,22 @@ for (const target of FIELDS) {
           },
         });
         const code = await call(first, network);
-        const told = `${input}: ${why}: ${code}`;
+        const message = `${input}: ${why}: ${code}`;
         if (browser) {
           // Chromium tries https first, opens connections ahead, and handles broken redirects differently.
-          t.true(['target_refused', 'target_failed'].includes(code), told);
-          t.true(network.dialled.includes(EXAMPLE), told);
+          t.true(['target_refused', 'target_failed'].includes(code), message);
+          t.true(network.dialled.includes(EXAMPLE), message);
           t.deepEqual(
             network.dialled.filter((place) => !/^93\.184\.215\.14:(80|443)$/.test(place)),
             [],
-            told,
+            message,
           );
         } else if (tool.name === FOLLOWS_NO_REDIRECT) {
-          t.is(code, 'ok', told);
-          t.deepEqual(network.dialled, [EXAMPLE], told);
+          t.is(code, 'ok', message);
+          t.deepEqual(network.dialled, [EXAMPLE], message);
         } else {
-          t.is(code, hops === 1 ? 'target_refused' : 'target_failed', told);
-          t.deepEqual(network.dialled, Array(hops).fill(EXAMPLE), told);
+          t.is(code, hops === 1 ? 'target_refused' : 'target_failed', message);
+          t.deepEqual(network.dialled, Array(hops).fill(EXAMPLE), message);
         }
       }
     });

@@ -20,7 +20,11 @@ export interface Visitor extends Credentials {
 /** The headers that a browser sends with a form of the dashboard. */
 const fromOurPage = (baseUrl: string): Headers => ({ Origin: baseUrl, 'Sec-Fetch-Site': 'same-origin' });
 
-export function visitor({ baseUrl }: Pick<Stack, 'baseUrl'>, cookie: string, who: Credentials): Visitor {
+export function visitor(
+  { baseUrl }: Pick<Stack, 'baseUrl'>,
+  cookie: string,
+  credentials: Credentials,
+): Visitor {
   const url = (path: string) => `${baseUrl}/dashboard${path}`;
   const get: Visitor['get'] = (path, headers = {}) =>
     fetch(url(path), { headers: { Cookie: cookie, ...headers }, redirect: 'manual' });
@@ -37,7 +41,7 @@ export function visitor({ baseUrl }: Pick<Stack, 'baseUrl'>, cookie: string, who
     return (field && attribute(field, 'value')) ?? '';
   }
   return {
-    ...who,
+    ...credentials,
     cookie,
     get,
     postRaw,
@@ -53,6 +57,6 @@ export function visitor({ baseUrl }: Pick<Stack, 'baseUrl'>, cookie: string, who
 
 /** Signs up a new owner. */
 export async function newOwner(stack: Pick<Stack, 'baseUrl'>): Promise<Visitor> {
-  const who = freshCredentials();
-  return visitor(stack, await signUp(stack.baseUrl, who), who);
+  const credentials = freshCredentials();
+  return visitor(stack, await signUp(stack.baseUrl, credentials), credentials);
 }

@@ -12,15 +12,15 @@ export interface Feed {
   /** Environment for the service. */
   env: { GOLD_FEED_URL: string; FX_FEED_URL: string };
   /** Requested paths, in order. */
-  asked: string[];
+  requested: string[];
   /** The largest number of requests that one path had open at the same time. */
   mostAtOnce(): number;
   /** Sets the response of a path. */
   answer(path: string, answer: Answer): void;
   /** Stops listening and breaks open connections. */
-  leave(): Promise<void>;
+  stop(): Promise<void>;
   /** Listens again on the same port. */
-  comeBack(): Promise<void>;
+  restart(): Promise<void>;
   close(): void;
 }
 
@@ -57,12 +57,12 @@ export async function startFeed(): Promise<Feed> {
     [SILVER, metalAnswer('XAG', 31.25)],
     [FX, ratesAnswer(() => 0.96)],
   ]);
-  const asked: string[] = [];
+  const requested: string[] = [];
   const open = new Map<string, number>();
   let most = 0;
   const server = createServer((request, response) => {
     const path = request.url ?? '';
-    asked.push(path);
+    requested.push(path);
     const now = (open.get(path) ?? 0) + 1;
     open.set(path, now);
     most = Math.max(most, now);
@@ -76,17 +76,17 @@ export async function startFeed(): Promise<Feed> {
   return {
     port,
     env: { GOLD_FEED_URL: `http://127.0.0.1:${port}`, FX_FEED_URL: `http://127.0.0.1:${port}${FX}` },
-    asked,
+    requested,
     mostAtOnce: () => most,
     answer(path, answer) {
       answers.set(path, answer);
     },
-    async leave() {
+    async stop() {
       server.close();
       server.closeAllConnections();
       await once(server, 'close');
     },
-    async comeBack() {
+    async restart() {
       await once(server.listen(port, '127.0.0.1'), 'listening');
     },
     close() {

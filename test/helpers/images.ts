@@ -47,10 +47,7 @@ export async function startFiles(): Promise<Files> {
   };
 }
 
-/**
- * Calls a tool that turns an image, served for it, into another image. @returns the new image; its other
- * fields are checked
- */
+/** Serves an image, calls a tool with its URL and checks the output. @returns the image that the tool made */
 export async function makeImage(
   tool: LoadedTool,
   files: Files,
@@ -97,7 +94,7 @@ export async function costsOf(
   try {
     const paths = pictures.map((_, at) => join(folder, String(at)));
     for (const [at, bytes] of pictures.entries()) await writeFile(paths[at] ?? '', bytes);
-    const child = fileURLToPath(new URL('./picture-child.ts', import.meta.url));
+    const child = fileURLToPath(new URL('./image-child.ts', import.meta.url));
     const args = [child, tool, JSON.stringify(body), ...paths];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     return JSON.parse(stdout);

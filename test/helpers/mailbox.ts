@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
-import { until } from './books.ts';
+import { until } from './until.ts';
 
 /** A mail as parsed by Python. */
 export interface Received {

@@ -7,7 +7,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 const run = promisify(execFile);
 
 /** Converts files with the installed LibreOffice in one run. @returns the paths of the results */
-export async function convertPlainly(
+export async function convertWithLibreOffice(
   folder: string,
   to: string,
   files: readonly string[],

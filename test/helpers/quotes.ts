@@ -18,7 +18,7 @@ export interface QuotesRig {
 }
 
 /** Moves all stored quotes into the past, because the clock cannot be moved. */
-export async function age({ quotes }: Pick<Store, 'quotes'>, ms: number): Promise<void> {
+export async function backdateQuotes({ quotes }: Pick<Store, 'quotes'>, ms: number): Promise<void> {
   const earlier = (date: Date): Date => new Date(date.getTime() - ms);
   for (const feed of await quotes.find().toArray()) {
     const aged = Object.entries(feed.quotes).map(([symbol, quote]) => [

@@ -38,7 +38,7 @@ export interface Receiver {
   close(): void;
 }
 
-const LOOK_EVERY_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
 export async function startReceiver(): Promise<Receiver> {
   const received: Delivery[] = [];
@@ -77,7 +77,7 @@ export async function startReceiver(): Promise<Receiver> {
       watchers.push(tell);
     },
     async until(count, withinMs = 30_000) {
-      for (const end = Date.now() + withinMs; received.length < count; await sleep(LOOK_EVERY_MS))
+      for (const end = Date.now() + withinMs; received.length < count; await sleep(POLL_INTERVAL_MS))
         if (Date.now() > end) throw new Error(`${received.length} of ${count} deliveries came`);
       return received;
     },

@@ -41,23 +41,23 @@ export function cookieOf(response: Response): string {
 }
 
 /** Signs up. Returns the Cookie header of the session. */
-export const signUp = async (baseUrl: string, who: Credentials): Promise<string> =>
-  cookieOf(await postAuth(baseUrl, 'sign-up/email', { name: 'Test', ...who }));
+export const signUp = async (baseUrl: string, credentials: Credentials): Promise<string> =>
+  cookieOf(await postAuth(baseUrl, 'sign-up/email', { name: 'Test', ...credentials }));
 
 /** Signs in. Returns the Cookie header of the session. */
-export const signIn = async (baseUrl: string, who: Credentials): Promise<string> =>
-  cookieOf(await postAuth(baseUrl, 'sign-in/email', who));
+export const signIn = async (baseUrl: string, credentials: Credentials): Promise<string> =>
+  cookieOf(await postAuth(baseUrl, 'sign-in/email', credentials));
 
 /** Creates a user who can sign in, with the operator's command. */
 export async function makeUser(stack: Pick<Stack, 'mongodbUri' | 'env'>, role: Role): Promise<Credentials> {
   const env = readEnv(stack.env);
   const log = createLog(env, 'test', await loadRegistry());
-  const who = freshCredentials();
+  const credentials = freshCredentials();
   await withStore(stack, async (store) => {
     const accounts = createAccounts(store);
-    const { _id: accountId } = await accounts.create({ email: who.email, credits: 100 });
+    const { _id: accountId } = await accounts.create({ email: credentials.email, credits: 100 });
     const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), mails: null, log });
-    await auth.createUser({ ...who, name: 'Test', accountId, role });
+    await auth.createUser({ ...credentials, name: 'Test', accountId, role });
   });
-  return who;
+  return credentials;
 }

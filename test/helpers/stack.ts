@@ -47,7 +47,7 @@ export async function startOwnServers(
   const dataDir = owned.adopt(await makeFolder(parent), removeFolder);
   const servers = owned.adopt(await startServers({ dataDir, log }), (it) => it.stop());
   const { mongod, temporal } = servers;
-  if (mongod === null || temporal === null) throw new Error('startServers returned no address');
+  if (mongod === null || temporal === null) throw new Error('startServers did not start both servers');
   const running = owned.move();
   return { ...servers, mongod, temporal, stop: () => running.disposeAsync() };
 }

@@ -16,7 +16,7 @@ import(workerData.module).then(({ run }) => {
  * @param input validated, and expensive enough to run for more than 300 ms
  * @returns milliseconds from the request to the end of the thread
  */
-export async function killHalfWay(tool: string, input: Record<string, unknown>): Promise<number> {
+export async function killDuringWork(tool: string, input: Record<string, unknown>): Promise<number> {
   const module = new URL(`../../activities/tools/${tool}.ts`, import.meta.url).href;
   const worker = new Worker(RUN, { eval: true, workerData: { module, input } });
   try {

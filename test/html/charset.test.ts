@@ -48,11 +48,11 @@ add(
   "<META CONTENT='text/html;charset=x-sjis' HTTP-EQUIV=content-type>",
 );
 add(
-  'content without http-equiv says nothing, a later meta does',
+  'content without http-equiv is ignored, a later meta is not',
   'text/html',
   '<meta content="text/html; charset=koi8-r"><meta charset=gbk>',
 );
-add('a comment says nothing', 'text/html', '<!-- <meta charset=koi8-r> --><meta charset=big5>');
+add('a meta within a comment is ignored', 'text/html', '<!-- <meta charset=koi8-r> --><meta charset=big5>');
 add('utf-16 in a meta is utf-8', 'text/html', '<meta charset=utf-16>');
 add('x-user-defined in a meta is windows-1252', 'text/html', '<meta charset=x-user-defined>');
 add('latin1 is windows-1252', 'text/html', '<meta charset=iso-8859-1>');
@@ -64,7 +64,7 @@ add(
 add('a mark outranks the header', 'text/html; charset=koi8-r', [0xef, 0xbb, 0xbf], '<meta charset=gbk>');
 add('an XML declaration', 'text/html', '<?xml version="1.0" encoding="windows-1251"?><html>');
 add(
-  'a meta within an attribute says nothing',
+  'a meta within an attribute is ignored',
   'text/html',
   '<a title="<meta charset=gbk>"></a><meta charset=big5>',
 );

@@ -11,7 +11,7 @@ import type { CallDoc, EntryDoc, EventDoc, Store } from '../../store/mongo.ts';
 import type { Page } from '../../store/pages.ts';
 import { createPayments } from '../../store/payments.ts';
 import { firstDay, USAGE_INTERVAL, usageOf } from '../../store/usage.ts';
-import { until } from '../helpers/books.ts';
+import { until } from '../helpers/until.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
 const LIMIT = 25;
@@ -285,7 +285,10 @@ test.serial(
     await store.usage.deleteOne({ _id: accountId });
     await store.accounts.updateOne({ _id: accountId }, { $set: { seq: USAGE_INTERVAL - 1 } });
     await call('ping', 2, 1);
-    await until('it is added up', async () => (await store.usage.countDocuments({ _id: accountId })) === 1);
+    await until(
+      'the usage is summed',
+      async () => (await store.usage.countDocuments({ _id: accountId })) === 1,
+    );
     t.deepEqual(await sums(), { ...expected, ping: 66 });
     await Promise.all([ledger.flush(), other.flush()]);
   },

@@ -2,7 +2,7 @@ import argon2 from 'argon2';
 import test from 'ava';
 import { secretFields } from '../../schemas/tool.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
-import { killHalfWay } from '../helpers/thread.ts';
+import { killDuringWork } from '../helpers/thread.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 import phc from '../vectors/argon2-phc.json' with { type: 'json' };
 
@@ -210,5 +210,5 @@ for (const version of [16, 19])
   test(`is aborted by ending its thread, and leaves the process alone, version ${version}`, async (t) => {
     const hash = withCosts('m=262144,t=4,p=1').replace('v=19', `v=${version}`);
     // OpenSSL finishes its hash first.
-    t.true((await killHalfWay('argon2-verify', { password: 'x', hash })) < 30_000);
+    t.true((await killDuringWork('argon2-verify', { password: 'x', hash })) < 30_000);
   });

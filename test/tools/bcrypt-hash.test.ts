@@ -3,7 +3,7 @@ import test from 'ava';
 import { bcryptHash } from '../../activities/passwords/bcrypt.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import { seededRandom } from '../helpers/random.ts';
-import { killHalfWay } from '../helpers/thread.ts';
+import { killDuringWork } from '../helpers/thread.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('bcrypt-hash');
@@ -54,7 +54,7 @@ for (const [name, password] of Object.entries({
   });
 
 for (const [name, password] of Object.entries({
-  'no character': '',
+  'the empty password': '',
   '73 ASCII characters': 'hunter2-'.repeat(9).concat('x'),
   '37 characters of two bytes': 'é'.repeat(37),
   'a NUL character': 'hunter2-\0',
@@ -88,5 +88,5 @@ test('marks the password as a secret', (t) => {
 });
 
 test('is aborted by ending its thread', async (t) => {
-  t.true((await killHalfWay('bcrypt-hash', { password: 'secret', workFactor: 14 })) < 2_000);
+  t.true((await killDuringWork('bcrypt-hash', { password: 'secret', workFactor: 14 })) < 2_000);
 });

@@ -4,7 +4,7 @@ import test from 'ava';
 import { bcryptMatches } from '../../activities/passwords/bcrypt.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import { seededRandom } from '../helpers/random.ts';
-import { killHalfWay } from '../helpers/thread.ts';
+import { killDuringWork } from '../helpers/thread.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 import libxcrypt from '../vectors/bcrypt-libxcrypt.json' with { type: 'json' };
 import openwall from '../vectors/bcrypt-openwall.json' with { type: 'json' };
@@ -128,5 +128,5 @@ test('marks only the password as a secret', (t) => {
 
 test('is aborted by ending its thread', async (t) => {
   const hash = U_U.replace('$05', '$16');
-  t.true((await killHalfWay('bcrypt-verify', { password: 'U*U', hash })) < 2_000);
+  t.true((await killDuringWork('bcrypt-verify', { password: 'U*U', hash })) < 2_000);
 });

@@ -4,11 +4,12 @@ import test from 'ava';
 import { startService } from '../../dev/stack.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { closeBooks, until } from '../helpers/books.ts';
 import { FX, GOLD, startFeed } from '../helpers/feed.ts';
 import { recordAt } from '../helpers/json.ts';
-import { age } from '../helpers/quotes.ts';
+import { auditWhenIdle } from '../helpers/ledgerCheck.ts';
+import { backdateQuotes } from '../helpers/quotes.ts';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const MINUTE = 60_000;
 
@@ -45,8 +46,8 @@ test('two workers return the last good quote through a feed outage and restarts 
   for (const round of [1, 2]) {
     for (const answer of await many()) t.like(answer, { ...good, stale: answer.stale });
     await untilFresh();
-    t.deepEqual([...feed.asked].sort(), [...Array(round).fill(GOLD), ...Array(round).fill(FX)]);
-    await age(store, MINUTE);
+    t.deepEqual([...feed.requested].sort(), [...Array(round).fill(GOLD), ...Array(round).fill(FX)]);
+    await backdateQuotes(store, MINUTE);
   }
   t.is(feed.mostAtOnce(), 1);
   await second.kill('network');
@@ -62,8 +63,8 @@ test('two workers return the last good quote through a feed outage and restarts 
     for (; !over; await sleep(20)) seen.push(await rupees());
     return seen;
   })();
-  await feed.leave();
-  await age(store, MINUTE);
+  await feed.stop();
+  await backdateQuotes(store, MINUTE);
   await sleep(1_000);
   over = true;
   for (const answer of await answers) t.like(answer, { ...good, stale: answer.stale });
@@ -75,8 +76,8 @@ test('two workers return the last good quote through a feed outage and restarts 
   await servers.mongod.start();
   await stack.restart('network');
   t.deepEqual(await rupees(), stale, 'the last good quote survives a restart of the processes');
-  await feed.comeBack();
-  await age(store, MINUTE);
+  await feed.restart();
+  await backdateQuotes(store, MINUTE);
   await untilFresh();
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
 });

@@ -35,13 +35,17 @@ test('headers that callers may not set are reported at their names, all at once'
     ':authority': 'example.org',
     '': 'b',
   };
-  const headers = { ...bad, 'X-Good': 'tab\tand ümlaut', Accept: '*/*' };
-  const expected = Object.keys(bad).map((name) => `/headers/${name.replaceAll('/', '~1')}`);
-  t.deepEqual(pointersOf(await faultsOf(tool, { url, headers })), expected);
-  const inText = await faultsOf(tool, { url, headers: JSON.stringify(headers) });
-  t.deepEqual(new Set(pointersOf(inText)), new Set(['/headers']));
-  t.is(inText.length, expected.length);
-  for (const { message } of inText) t.notRegex(message, /example\.org|Basic/);
+  // An error names at most 20 faults.
+  const entries = Object.entries(bad);
+  for (const some of [entries.slice(0, 12), entries.slice(12)]) {
+    const headers = { ...Object.fromEntries(some), 'X-Good': 'tab\tand ümlaut', Accept: '*/*' };
+    const expected = some.map(([name]) => `/headers/${name.replaceAll('/', '~1')}`);
+    t.deepEqual(pointersOf(await faultsOf(tool, { url, headers })), expected);
+    const inText = await faultsOf(tool, { url, headers: JSON.stringify(headers) });
+    t.deepEqual(new Set(pointersOf(inText)), new Set(['/headers']));
+    t.is(inText.length, expected.length);
+    for (const { message } of inText) t.notRegex(message, /example\.org|Basic/);
+  }
 });
 
 test('a lone surrogate is one fault, wherever it occurs', async (t) => {
@@ -71,8 +75,8 @@ test('a lone surrogate is one fault, wherever it occurs', async (t) => {
     { pointer: '/\ud800', message: 'is not a known field' },
     { pointer: '/\ud800', message },
   ]);
-  const nested = JSON.parse(`${'['.repeat(1_000)}"\\ud800"${']'.repeat(1_000)}`);
-  t.is((await faults({ headers: nested })).at(-1)?.pointer, `/headers${'/0'.repeat(1_000)}`);
+  const nested = JSON.parse(`${'['.repeat(30)}"\\ud800"${']'.repeat(30)}`);
+  t.is((await faults({ headers: nested })).at(-1)?.pointer, `/headers${'/0'.repeat(30)}`);
 });
 
 test('Host may repeat the host of the URL', async (t) => {

@@ -2,9 +2,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import test from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { callsOf, closeBooks, until } from '../helpers/books.ts';
 import { listen } from '../helpers/egress.ts';
+import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 /** The requests that the target received, by path, each waiting for its response. */
 const asked = new Map<string, ServerResponse[]>();
@@ -45,9 +46,9 @@ async function begin(method: string, path: string) {
     body: JSON.stringify({ method, url: `http://127.0.0.1:${port}${path}` }),
     signal: phone.signal,
   });
-  await until('the target is asked', async () => timesAsked(`${method} ${path}`) === 1);
+  await until('the target is requested', async () => timesAsked(`${method} ${path}`) === 1);
   const end = async () => ({
-    drift: await closeBooks(store),
+    drift: await auditWhenIdle(store),
     calls: (await callsOf(store, account.accountId)).map(({ state, charged }) => ({ state, charged })),
   });
   return { response, hangUp: () => phone.abort(), end };
@@ -60,7 +61,7 @@ test.serial('hanging up cancels requests with safe methods and leaves the others
     await t.throwsAsync(() => response, { name: 'AbortError' });
   }
   const socket = asked.get('GET /hang-up')?.[0]?.socket;
-  await until('the reading request is called off', async () => socket?.destroyed ?? true);
+  await until('the GET request is cancelled', async () => socket?.destroyed ?? true);
   answerAll('POST /hang-up');
   t.deepEqual(await read.end(), { drift: [], calls: [{ state: 'refunded', charged: 0 }] });
   t.deepEqual(await write.end(), { drift: [], calls: [{ state: 'charged', charged: 2 }] });
@@ -72,7 +73,7 @@ test.serial(
     const [read, write] = [await begin('GET', '/die'), await begin('POST', '/die')];
     await stack.kill('network');
     await stack.restart('network');
-    await until('the reading request comes again', async () => timesAsked('GET /die') === 2);
+    await until('the GET request is repeated', async () => timesAsked('GET /die') === 2);
     answerAll('GET /die');
     t.like(await (await read.response).json(), { statusCode: 200, body: 'done' });
     t.true((await write.response).status >= 500);

@@ -64,8 +64,10 @@ const bytesOf = ({ body, bodyEncoding }: Fields): Buffer =>
 
 /** Runs curl. Returns the status, the fields by lower-case name, and the bytes of the body. */
 async function curl(port: number, options: readonly string[] = [], input = '') {
-  const told = ['-sS', '--compressed', '-w', '%{stderr}%{http_code} %{header_json}'];
-  const program = run('curl', [...told, ...options, `http://127.0.0.1:${port}/`], { encoding: 'buffer' });
+  const baseOptions = ['-sS', '--compressed', '-w', '%{stderr}%{http_code} %{header_json}'];
+  const program = run('curl', [...baseOptions, ...options, `http://127.0.0.1:${port}/`], {
+    encoding: 'buffer',
+  });
   program.child.stdin?.end(input);
   const { stdout: body, stderr } = await program;
   const [, status, json = ''] = /^(\d+) (.*)$/s.exec(stderr.toString()) ?? [];
@@ -239,14 +241,14 @@ const BODIES: [what: string, header: string, bytes: Buffer, text: string | null]
   ['a wrong charset', type('text/html; charset=utf-8'), Buffer.from('61ff62', 'hex'), 'a\ufffdb'],
   ['the last of two types', head('Content-Type: image/png', 'Content-Type: text/a'), Buffer.from('a'), 'a'],
   ['no readable type', type('text'), Buffer.from('grüße'), 'grüße'],
-  ['text of a general type', type('application/octet-stream'), Buffer.from('grüße\n'), 'grüße\n'],
+  ['text with a generic type', type('application/octet-stream'), Buffer.from('grüße\n'), 'grüße\n'],
   ['SVG', type('image/svg+xml'), Buffer.from('<svg/>'), '<svg/>'],
   ['NUL in text', type('text/plain'), Buffer.from('a\0b'), 'a\0b'],
-  ['gzip called text', type('text/plain; charset=utf-8'), gzipSync('a'), null],
-  ['bytes of a general type', type('application/octet-stream'), Buffer.from([1, 2, 3]), null],
+  ['gzip declared as text', type('text/plain; charset=utf-8'), gzipSync('a'), null],
+  ['bytes with a generic type', type('application/octet-stream'), Buffer.from([1, 2, 3]), null],
   ['bytes that look like a BOM', type('application/octet-stream'), Buffer.from('fffe0041', 'hex'), null],
-  ['an image of letters', type('image/gif'), Buffer.from('GIF89a'), null],
-  ['a coding unknown to us', head('Content-Encoding: compress'), Buffer.from('as it is'), null],
+  ['an image of ASCII bytes', type('image/gif'), Buffer.from('GIF89a'), null],
+  ['an unknown coding', head('Content-Encoding: compress'), Buffer.from('as it is'), null],
 ];
 for (const [what, header, bytes, text] of BODIES)
   test(`a body is returned as text where it is text, else as base64: ${what}`, async (t) => {

@@ -119,9 +119,9 @@ test('a colour index outside the palette is black, the others are unaffected', (
 });
 
 for (const [what, offset] of [
-  ['no place', 0],
-  ['a place in the headers', 20],
-  ['a place behind the end', 0xfffffff0],
+  ['zero', 0],
+  ['an offset within the headers', 20],
+  ['an offset beyond the end', 0xfffffff0],
 ] as const)
   test(`with ${what} as the pixel offset, the pixels follow the palette`, (t) => {
     const bytes = vector('good/pal8.bmp');

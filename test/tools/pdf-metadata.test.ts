@@ -137,8 +137,8 @@ const TITLES: Readonly<Record<string, [source: string, title: string | null]>> =
   'UTF-16BE': ['<FEFF65E5672C8A9E D83DDE00>', '日本語😀'],
   'odd UTF-16BE': ['<FEFF65E5672C00>', '日本'],
   empty: ['()', null],
-  'nothing but a mark': ['<FEFF>', null],
-  'no string': ['/Hello', null],
+  'only a byte order mark': ['<FEFF>', null],
+  'not a string': ['/Hello', null],
 };
 for (const [what, [source, title]] of Object.entries(TITLES))
   test.serial(`a title is read as by pdfinfo: ${what}`, async (t) => {
@@ -264,7 +264,7 @@ const xrefStream = (dictionary: string, more = Buffer.alloc(0)): Buffer =>
 const GOOD = { code: 'ok', title: 'Hello', pageCount: 1, encrypted: false };
 /** Hostile files and their outcomes. */
 const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<string, unknown>]>> = {
-  'a page tree that leads back to its root': [
+  'a cyclic page tree': [
     () =>
       withPages('<< /Type /Pages /Kids [4 0 R] /Count 5 >>', {
         4: '<< /Type /Pages /Parent 2 0 R /Kids [2 0 R 3 0 R] /Count 5 >>',
@@ -272,29 +272,29 @@ const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<stri
     GOOD,
   ],
   'a billion pages': [() => withPages('<< /Type /Pages /Kids [3 0 R] /Count 1000000000 >>'), GOOD],
-  'less than no pages': [() => withPages('<< /Type /Pages /Kids [3 0 R] /Count -5 >>'), GOOD],
-  'a page and a half': [() => withPages('<< /Type /Pages /Kids [3 0 R] /Count 1.5 >>'), GOOD],
+  'a negative page count': [() => withPages('<< /Type /Pages /Kids [3 0 R] /Count -5 >>'), GOOD],
+  'a fractional page count': [() => withPages('<< /Type /Pages /Kids [3 0 R] /Count 1.5 >>'), GOOD],
   'a number of 23 digits': [
     () => withPages('<< /Type /Pages /Kids [3 0 R] /Count 99999999999999999999999 >>'),
     GOOD,
   ],
-  'metadata that unpacks to 96 MB': [
+  'metadata that expands to 96 MB': [
     () => withMetadata(streamOf('/Type /Metadata /Subtype /XML /Filter /FlateDecode', BOMB)),
     GOOD,
   ],
-  'metadata packed twice': [
+  'metadata compressed twice': [
     () =>
       withMetadata(
         streamOf('/Type /Metadata /Subtype /XML /Filter [/FlateDecode /FlateDecode]', deflateSync(BOMB)),
       ),
     GOOD,
   ],
-  'a stream whose length is itself': [
+  'a stream whose length refers to itself': [
     () =>
       withMetadata(Buffer.from('<< /Type /Metadata /Subtype /XML /Length 5 0 R >>\nstream\nabc\nendstream')),
     GOOD,
   ],
-  'objects that unpack to 96 MB': [
+  'objects that expand to 96 MB': [
     () => objectStream(Buffer.alloc(96 * 1024 * 1024), 3),
     { code: 'source_too_large' },
   ],
@@ -310,14 +310,14 @@ const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<stri
     },
     GOOD,
   ],
-  'a million arrays in one another': [
+  'a million nested arrays': [
     () =>
       makePdf({
         objects: { ...ONE_PAGE, 9: `<< /Title (Hello) /X ${'['.repeat(1e6)}${']'.repeat(1e6)} >>` },
       }),
     { code: 'ok', pageCount: 1 },
   ],
-  'an information dictionary that is itself': [
+  'an information dictionary that refers to itself': [
     () => makePdf({ objects: { ...ONE_PAGE, 9: '9 0 R' } }),
     { ...GOOD, title: null },
   ],
@@ -337,7 +337,7 @@ const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<stri
       ]),
     GOOD,
   ],
-  'nothing but the header': [() => Buffer.from('%PDF-1.7\n'), { code: 'corrupt_source' }],
+  'only the header': [() => Buffer.from('%PDF-1.7\n'), { code: 'corrupt_source' }],
   'a catalog without pages': [
     () => makePdf({ objects: { 1: '<< /Type /Catalog >>', 9: '<< >>' } }),
     { code: 'corrupt_source' },
@@ -373,7 +373,7 @@ test.serial('truncated files are read or refused', async (t) => {
 
 test.serial('the type of a file is determined by its bytes', async (t) => {
   const others = {
-    nothing: '',
+    'an empty file': '',
     text: 'Hello',
     HTML: '<!doctype html><title>report.pdf</title>',
     PostScript: '%!PS-Adobe-3.0\n%%EOF',

@@ -136,8 +136,10 @@ test('a ping program that hangs is ended, at its timeout or by a cancel', async 
       return t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
     };
     const input = { host: 'example.com', count: 1, port: 443, timeoutMs: 100 };
-    const output = await run(input, { egress, ...soon() }, createEcho(program));
-    t.like(output, { method: 'icmp', received: 0, attempts: [{ status: 'timeout' }] });
+    // A program that does not exit after its own wait says nothing about the target.
+    await t.throwsAsync(run(input, { egress, ...soon() }, createEcho(program)), {
+      code: 'deadline_exceeded',
+    });
     await gone();
 
     const cancel = new AbortController();

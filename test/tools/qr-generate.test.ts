@@ -20,7 +20,7 @@ const bytesText = (length: number): string =>
   ).join('');
 
 /** Draws a code and checks its text, its size and, where known, its version. */
-async function drawsAndReads(
+async function drawAndVerify(
   t: ExecutionContext,
   body: { text: string; size?: number; errorCorrection?: string },
   version?: number,
@@ -49,10 +49,10 @@ for (const errorCorrection of LEVELS) {
     for (let version = 1; version <= 40; version++) {
       const text = bytesText(bytesOf(errorCorrection, version));
       const least = leastOf(version);
-      await drawsAndReads(t, { text, size: Math.max(64, least), errorCorrection }, version);
+      await drawAndVerify(t, { text, size: Math.max(64, least), errorCorrection }, version);
       // Two and three pixels per module, with a remainder for the margin.
       if (version % 4 === LEVELS.indexOf(errorCorrection))
-        await drawsAndReads(t, { text, size: 2 * least + 65 + version, errorCorrection }, version);
+        await drawAndVerify(t, { text, size: 2 * least + 65 + version, errorCorrection }, version);
       if (least <= 64) continue;
       t.deepEqual(await faultsOf(tool, { text, size: least - 1, errorCorrection }), [
         { pointer: '/size', message: `is too small for this text: its code takes at least ${least} pixels` },
@@ -73,7 +73,7 @@ for (const errorCorrection of LEVELS) {
     test(`draws at ${size} pixels and ${errorCorrection}`, async (t) => {
       const text = 'https://example.com/a?b=c#d';
       const version = capacity.bytes[errorCorrection].findIndex((bytes) => bytes >= text.length) + 1;
-      await drawsAndReads(t, { text, size, errorCorrection }, version);
+      await drawAndVerify(t, { text, size, errorCorrection }, version);
     });
 
   for (const [kind, text] of [
@@ -83,7 +83,7 @@ for (const errorCorrection of LEVELS) {
     ['capitals', 'A'.repeat(capacity.alphanumeric[errorCorrection])],
   ] as const)
     test(`accepts ${text.length} ${kind} like ${text[0]} at ${errorCorrection}, and refuses more with the limit`, async (t) => {
-      await drawsAndReads(t, { text, size: 400, errorCorrection });
+      await drawAndVerify(t, { text, size: 400, errorCorrection });
       const limit = capacity.bytes[errorCorrection].at(-1);
       t.deepEqual(await faultsOf(tool, { text: text + text[0], size: 400, errorCorrection }), [
         {
@@ -131,12 +131,12 @@ for (const text of [
   'WIFI:T:WPA;S:Café;P:pass\\;word;;',
 ])
   test(`decodes to ${JSON.stringify(text)}`, async (t) => {
-    for (const errorCorrection of LEVELS) await drawsAndReads(t, { text, errorCorrection });
+    for (const errorCorrection of LEVELS) await drawAndVerify(t, { text, errorCorrection });
   });
 
 test('defaults to 300 pixels and level M', async (t) => {
   const text = bytesText(bytesOf('M', 10));
-  await drawsAndReads(t, { text }, 10);
+  await drawAndVerify(t, { text }, 10);
 });
 
 test('is black on white and starts with a dark corner', async (t) => {

@@ -14,7 +14,7 @@ const escapeBytes = (text: string, mark: string): string =>
 
 /** Encodings in which a server may repeat a text. */
 const SPELLINGS: Record<string, (text: string) => string | Buffer> = {
-  'as it is': (text) => text,
+  unchanged: (text) => text,
   'in capitals': (text) => text.toUpperCase(),
   'within a word': (text) => `x${text}y`,
   'in base64': base64,

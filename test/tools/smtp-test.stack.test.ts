@@ -1,11 +1,12 @@
 import test from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { callsOf, closeBooks, until } from '../helpers/books.ts';
 import { recordAt } from '../helpers/json.ts';
+import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { stepsOf } from '../helpers/mail.ts';
 import { type ScriptedSmtp, serve, startSmtp } from '../helpers/smtp.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 /** Releases the responses that the servers hold back. */
 let release: () => void = () => undefined;
@@ -53,9 +54,9 @@ async function begin(server: ScriptedSmtp, word: string, body: Record<string, un
     signal: phone.signal,
   });
   const heard = () => server.heard.filter((line) => line.startsWith(word)).length;
-  await until('the server is asked', async () => heard() === 1);
+  await until('the server is queried', async () => heard() === 1);
   const end = async () => ({
-    drift: await closeBooks(store),
+    drift: await auditWhenIdle(store),
     calls: (await callsOf(store, account.accountId)).map(({ state, charged }) => ({ state, charged })),
   });
   return { response, hangUp: () => phone.abort(), heard, end };
@@ -70,7 +71,7 @@ test.serial(
     const look = await begin(servers[1], 'EHLO', {});
     await stack.kill('network');
     await stack.restart('network');
-    await until('the other server is asked again', async () => look.heard() === 2);
+    await until('the other server is queried again', async () => look.heard() === 2);
     release();
     t.is((await look.response).status, 200);
     t.true((await login.response).status >= 500);
@@ -110,7 +111,7 @@ test.serial('failed and refused calls are not charged', async (t) => {
   const refusing = await ask({ host: server.address, port: server.port });
   t.is(refusing.status, 200, 'a server that refuses has been tested');
   t.deepEqual(stepsOf(refusing.body), ['connect -', 'banner 554 !', 'quit - !']);
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   const charged = (await callsOf(store, account.accountId)).map((row) => row.charged);
   t.deepEqual(charged.sort(), [0, 0, 3]);
 });

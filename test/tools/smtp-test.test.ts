@@ -49,7 +49,7 @@ const HELLO = ['connect -', 'banner 220', 'ehlo 250'];
 const UPGRADED = [...HELLO, 'starttls 220', 'tls -', 'ehlo 250'];
 
 /** Holds the same conversation with swaks and compares the findings. @returns the tool's output */
-async function agreesWithSwaks(
+async function compareWithSwaks(
   t: ExecutionContext,
   where: { address: string; port: number },
   body: Record<string, unknown>,
@@ -65,7 +65,7 @@ async function agreesWithSwaks(
 }
 
 test('Postfix: STARTTLS is reported as by swaks', async (t) => {
-  const output = await agreesWithSwaks(t, postfix, {}, ['-tls', '--quit-after', 'EHLO']);
+  const output = await compareWithSwaks(t, postfix, {}, ['-tls', '--quit-after', 'EHLO']);
   t.deepEqual(stepsOf(output), [...UPGRADED, 'quit 221']);
   t.like(output, {
     encryption: 'starttls',
@@ -89,7 +89,7 @@ test('Postfix: port 465 uses implicit TLS, whatever is requested', async (t) => 
   const where = { ...postfix, port: 465 };
   for (const encryption of ['starttls', 'ssl', 'none']) {
     const options = ['-tlsc', '--quit-after', 'EHLO'];
-    const output = await agreesWithSwaks(t, where, { encryption }, options);
+    const output = await compareWithSwaks(t, where, { encryption }, options);
     t.like(output, { encryption: 'implicit-tls', certificateValid: true });
     t.deepEqual(stepsOf(output), ['connect -', 'tls -', 'banner 220', 'ehlo 250', 'quit 221']);
   }
@@ -100,7 +100,7 @@ test('Postfix: each AUTH mechanism works with a correct and a wrong password', a
     for (const given of [password, wrong]) {
       const options = ['-tls', '-a', mechanism, '--auth-user', username, '--auth-password', given];
       const body = { username, password: given, authMechanism: mechanism };
-      const output = await agreesWithSwaks(t, postfix, body, options);
+      const output = await compareWithSwaks(t, postfix, body, options);
       t.like(output, { authAttempted: true, authSucceeded: given === password });
       t.is(stepsOf(output).at(-2), given === password ? 'auth 235' : 'auth 535 !');
       t.is(stepsOf(output).at(-1), 'quit 221');
@@ -117,7 +117,7 @@ test('Postfix: without STARTTLS no credentials are sent, unless the caller reque
   t.like(auth, { command: null, reply: 'Not sent: the connection is not encrypted.' });
 
   const options = ['-a', 'CRAM-MD5', '--auth-user', username, '--auth-password', password];
-  const clear = await agreesWithSwaks(t, where, { username, password, encryption: 'none' }, options);
+  const clear = await compareWithSwaks(t, where, { username, password, encryption: 'none' }, options);
   t.deepEqual(stepsOf(clear), [...HELLO, 'auth 334', 'auth 235', 'quit 221']);
   t.is(recordsAt(clear.steps)[3]?.command, 'AUTH CRAM-MD5', 'a mechanism that does not expose the password');
 });
@@ -235,7 +235,7 @@ const CODES: Readonly<Record<string, string | null>> = {
 };
 
 /** Returns the verdict of `openssl s_client` on the server after STARTTLS. */
-async function askOpenssl({ address, port }: { address: string; port: number }) {
+async function opensslVerdict({ address, port }: { address: string; port: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'roots-'));
   try {
     const roots = join(folder, 'roots');
@@ -264,7 +264,7 @@ for (const [name, [certificate, error]] of Object.entries(CERTIFICATES))
       const output = await probe(where, { username, password });
       t.like(output, { encryption: 'starttls', certificateValid: error === null, certificateError: error });
       t.true(output.authSucceeded === true);
-      t.like(output, await askOpenssl(where));
+      t.like(output, await opensslVerdict(where));
       const { validTo } = new X509Certificate(certificate.cert);
       t.is(output.certificateExpiresUtc, new Date(validTo).toISOString());
     });

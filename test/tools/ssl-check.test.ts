@@ -73,7 +73,7 @@ const CODES: Readonly<Record<string, string | null>> = {
 };
 
 /** Returns the verdict of `openssl s_client` on the server at its default security level. */
-async function askOpenssl(port: number, name: string) {
+async function opensslVerdict(port: number, name: string) {
   const folder = await mkdtemp(join(tmpdir(), 'roots-'));
   try {
     const roots = join(folder, 'roots');
@@ -178,7 +178,7 @@ const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null;
     error: null,
     issuers: 3,
   },
-  'in another order, with a stranger': {
+  'in another order, with an unrelated certificate': {
     own: withChain(underSecond, unknownRoot, between, second),
     error: null,
     issuers: 3,
@@ -193,14 +193,18 @@ const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null;
     error: 'CA_MD_TOO_WEAK',
     issuers: 3,
   },
-  'a root that another has signed': { own: withChain(chained, between, cross), error: null, issuers: 2 },
-  'a root that another has signed, and that one': {
+  'a cross-signed root': { own: withChain(chained, between, cross), error: null, issuers: 2 },
+  'a cross-signed root and its signer': {
     own: withChain(chained, between, cross, oldRoot),
     error: null,
     issuers: 3,
   },
-  'names that its issuer may not certify': { own: elsewhere, error: 'PERMITTED_VIOLATION', issuers: 2 },
-  'a name that is excluded': {
+  'names that the constraints of its issuer do not permit': {
+    own: elsewhere,
+    error: 'PERMITTED_VIOLATION',
+    issuers: 2,
+  },
+  'a name that the constraints of its issuer exclude': {
     own: await constrain('excluded;DNS:example.com'),
     error: 'EXCLUDED_VIOLATION',
     issuers: 2,
@@ -218,7 +222,7 @@ for (const [name, { own, error, issuers }] of Object.entries(SERVERS))
       const output = await check(`example.com:${port}`);
       t.like(output, { chainError: error, chainValid: error === null, hostnameMatches: true });
       t.is(recordsAt(output.chain).length, issuers);
-      const openssl = await askOpenssl(port, 'example.com');
+      const openssl = await opensslVerdict(port, 'example.com');
       t.is(openssl.code, error);
       t.is(output.protocol, openssl.protocol);
     });

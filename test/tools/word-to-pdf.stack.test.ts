@@ -1,8 +1,8 @@
 import test from 'ava';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { callsOf, closeBooks } from '../helpers/books.ts';
 import { recordAt } from '../helpers/json.ts';
+import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { processesWith } from '../helpers/processes.ts';
 import { startStack } from '../helpers/stack.ts';
 
@@ -22,7 +22,7 @@ test('without LibreOffice the call is refunded with the reason, and the worker k
     t.like(problem, { code: 'tool_unavailable', detail: 'LibreOffice is not installed here.' });
     t.false(JSON.stringify(problem).includes('/nonexistent'));
     t.true(processesWith(stack.dataDir).some((line) => line.includes('heavy')));
-    t.deepEqual(await closeBooks(store), []);
+    t.deepEqual(await auditWhenIdle(store), []);
     const calls = await callsOf(store, account.accountId);
     t.like(calls[0], { tool: 'word-to-pdf', charged: 0, code: 'tool_unavailable' });
   } finally {

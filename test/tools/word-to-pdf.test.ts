@@ -10,7 +10,7 @@ import test from 'ava';
 import { office } from '../../activities/office/office.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { startFiles } from '../helpers/images.ts';
-import { convertPlainly, drawPdf, readPdf } from '../helpers/office.ts';
+import { convertWithLibreOffice, drawPdf, readPdf } from '../helpers/office.ts';
 import { childrenOf, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 
@@ -99,14 +99,14 @@ async function makeDocuments(): Promise<string[]> {
     }),
   );
   const made: string[] = [];
-  for (const to of ['doc', 'docx', 'odt']) made.push(...(await convertPlainly(folder, to, sources)));
+  for (const to of ['doc', 'docx', 'odt']) made.push(...(await convertWithLibreOffice(folder, to, sources)));
   const byWord = [...WORD.map((name) => join(REAL, `${name}.docx`)), WORD_97];
   return [...byWord, ...(await written()), ...sources, ...made];
 }
 
 test.serial('a spare LibreOffice has already laid out a Word page', async (t) => {
   const warm = fileURLToPath(new URL('../../activities/office/warm.docx', import.meta.url));
-  const [plain = ''] = await convertPlainly(folder, 'pdf', [warm]);
+  const [plain = ''] = await convertWithLibreOffice(folder, 'pdf', [warm]);
   const { text } = await readPdf(plain);
   t.regex(text, /\w/);
   const bytes = Buffer.from(SOURCES.letter);
@@ -150,7 +150,7 @@ test.serial('documents are converted as by a plain LibreOffice, and no files rem
     await writeFile(copy, readFileSync(document));
     expected.set(copy, { pages: 0, text: '' });
   }
-  for (const pdf of await convertPlainly(folder, 'pdf', [...expected.keys()])) {
+  for (const pdf of await convertWithLibreOffice(folder, 'pdf', [...expected.keys()])) {
     const source = [...expected.keys()].find((path) => basename(path).startsWith(basename(pdf, 'pdf'))) ?? '';
     expected.set(source, await readPdf(pdf));
   }

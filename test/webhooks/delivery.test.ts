@@ -2,13 +2,13 @@ import test from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import { LANGUAGES, verdicts } from '../helpers/verifiers.ts';
 
-/** Four attempts in all. */
+/** Four attempts in total. */
 const SCHEDULE = [300, 400, 500];
 const PATH = '/api/v1/account/webhooks';
 
@@ -23,7 +23,7 @@ test.before(async (t) => {
   });
   store = await openStore(stack.mongodbUri);
 });
-test.after('independent code in three languages takes every delivery of these tests', async (t) => {
+test.after('independent code in three languages verifies every delivery of these tests', async (t) => {
   const claims = signed.flatMap(({ delivery: { body, headers }, secrets }) =>
     secrets.map((secret) => ({
       secret,
@@ -46,7 +46,7 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Every delivery of the tests below with the secrets that may have signed it. */
+/** Every delivery of the following tests with the secrets that may have signed it. */
 const signed: { delivery: Delivery; secrets: string[] }[] = [];
 
 interface Scene {
@@ -54,7 +54,7 @@ interface Scene {
   receiver: Receiver;
   id: string;
   secret: string;
-  /** Secrets that are or were in use; add those that come. */
+  /** Secrets that are or were in use; tests add new ones. */
   secrets: string[];
 }
 
@@ -92,7 +92,7 @@ const states = (scene: Scene, ...wanted: string[]) =>
 const post = (scene: Scene, action: string, body: Json = {}) =>
   scene.account.manage(`${PATH}/${scene.id}/${action}`, body);
 
-/** As the reference library checks it, from the bytes and headers alone. */
+/** Verifies a delivery with the reference library, from the bytes and headers alone. */
 function verify({ body, headers }: Delivery, secret: string): unknown {
   return new Webhook(secret).verify(body, {
     'webhook-id': String(headers['webhook-id']),
@@ -101,11 +101,11 @@ function verify({ body, headers }: Delivery, secret: string): unknown {
   });
 }
 
-test('a call that takes the balance below 25 is told, and its answer did not wait for that', async (t) => {
+test('a call that takes the balance below 25 is reported, and its response does not wait for that', async (t) => {
   const account = await makeAccount(stack, 25);
   const receiver = await startReceiver();
   t.teardown(() => receiver.close());
-  receiver.answer(() => null); // hangs
+  receiver.answer(() => null); // never responds
   await account.manage(PATH, { url: receiver.url });
   t.is((await account.call('hash-text', { text: 'a' })).status, 200);
   const [delivery] = await receiver.until(1);
@@ -117,7 +117,7 @@ test('a call that takes the balance below 25 is told, and its answer did not wai
   t.deepEqual(envelope.data, { balance: 24, threshold: 25, message: 'Only 24 credits are left.' });
 });
 
-test('a delivery: its headers, its signatures, its rows', async (t) => {
+test('a delivery has its headers, signatures and rows', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 202, body: 'thank you' }));
   const key = await fire(it);
@@ -145,7 +145,7 @@ test('a delivery: its headers, its signatures, its rows', async (t) => {
   });
 });
 
-test('a failed delivery is tried on the schedule with the same bytes, then has failed, and can be resent', async (t) => {
+test('a failed delivery is retried on the schedule with the same bytes, then marked failed, and can be resent', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 500 }));
   await fire(it);
@@ -171,7 +171,7 @@ test('a failed delivery is tried on the schedule with the same bytes, then has f
   t.deepEqual(await json(await post(it, 'resend', { since })), { queued: 0 });
 });
 
-test('what an endpoint did not ask for does not come', async (t) => {
+test('an endpoint receives only the events that it subscribed to', async (t) => {
   const it = await scene(t, ['api_key.revoked']);
   const { id } = await fire(it);
   await it.account.manage(`/api/v1/account/keys/${id}`, undefined, { method: 'DELETE' });
@@ -182,7 +182,7 @@ test('what an endpoint did not ask for does not come', async (t) => {
   );
 });
 
-test('Retry-After is followed within twice the step', async (t) => {
+test('Retry-After is followed up to twice the scheduled delay', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 429, headers: { 'Retry-After': '3600' } }));
   await fire(it);
@@ -190,7 +190,7 @@ test('Retry-After is followed within twice the step', async (t) => {
   t.true((second?.at ?? 0) - (first?.at ?? 0) >= 2 * (SCHEDULE[0] ?? 0));
 });
 
-test('a redirect is a failure and is not followed; of an answer 16 KiB are kept', async (t) => {
+test('a redirect is a failure and is not followed; 16 KiB of a response are kept', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 302, headers: { Location: '/other' }, body: 'x'.repeat(20_000) }));
   const row = await json(await post(it, 'test'));
@@ -203,7 +203,7 @@ test('a redirect is a failure and is not followed; of an answer 16 KiB are kept'
   t.is((await endpoint(it)).consecutiveFailures, 1);
 });
 
-test('a receiver that does not answer in 10 seconds has failed; one that refuses the connection too', async (t) => {
+test('a receiver that does not respond within 10 seconds, or refuses the connection, is a failure', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => null);
   const row = await json(await post(it, 'test'));
@@ -214,7 +214,7 @@ test('a receiver that does not answer in 10 seconds has failed; one that refuses
   t.regex(String((await json(await post(it, 'test'))).error), /^target_failed/);
 });
 
-test('the 20th failure in a row disables, what comes then is held, and enabling starts from 0', async (t) => {
+test('the 20th consecutive failure disables the endpoint and holds later events; enabling restarts the count', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 500 }));
   for (let failure = 1; failure <= 20; failure++) {
@@ -246,22 +246,22 @@ test('the 20th failure in a row disables, what comes then is held, and enabling 
   const [held] = (await deliveries(it)).filter(({ state }) => state === 'held');
   t.deepEqual(await json(await post(it, 'resend', { deliveryIds: [held?.id] })), { queued: 1 });
   await it.receiver.until(21);
-  await until('it came', async () => (await deliveries(it)).every(({ state }) => state !== 'held'));
+  await until('it arrived', async () => (await deliveries(it)).every(({ state }) => state !== 'held'));
 });
 
-test('a failing endpoint gets one attempt at a time, and what waited comes when it is back', async (t) => {
+test('a failing endpoint gets one attempt at a time, and pending deliveries follow once it recovers', async (t) => {
   const it = await scene(t);
   let broken = true;
   it.receiver.answer(() => ({ status: broken ? 503 : 200, afterMs: 50 }));
   for (let event = 0; event < 12; event++) await fire(it);
-  await until('it fails', async () => Number((await endpoint(it)).consecutiveFailures) > 0);
+  await until('the request fails', async () => Number((await endpoint(it)).consecutiveFailures) > 0);
   t.true(it.receiver.mostAtOnce() <= 5);
   broken = false;
   await states(it, ...Array.from({ length: 12 }, () => 'delivered'));
   t.is((await endpoint(it)).state, 'active');
 });
 
-test('while a secret is rotated both verify, then the new one alone', async (t) => {
+test('during a secret rotation both secrets verify, afterwards only the new one', async (t) => {
   const it = await scene(t);
   const { secret } = await json(await post(it, 'rotate-secret'));
   it.secrets.push(String(secret));
@@ -282,7 +282,7 @@ test('while a secret is rotated both verify, then the new one alone', async (t) 
   t.not(again.secret, forced.secret);
 });
 
-test('a rotation under load: who takes the old and the new secret until activation refuses nothing', async (t) => {
+test('a receiver that accepts both secrets rejects nothing during a rotation under load', async (t) => {
   const it = await scene(t);
   let trusted = it.secrets;
   const refused: string[] = [];
@@ -315,7 +315,7 @@ test('a rotation under load: who takes the old and the new secret until activati
   t.is((await endpoint(it)).consecutiveFailures, 0);
 });
 
-test('an endpoint that hangs keeps no other waiting', async (t) => {
+test('an endpoint that never responds does not delay the others', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => null);
   const other = await startReceiver();
@@ -324,10 +324,14 @@ test('an endpoint that hangs keeps no other waiting', async (t) => {
   for (let event = 0; event < 8; event++) await fire(it);
   await it.receiver.until(1);
   await other.until(8);
-  t.deepEqual(await attempts(it), [], 'the other had all of it before the first attempt here ended');
+  t.deepEqual(
+    await attempts(it),
+    [],
+    'the other endpoint received everything before the first attempt here ended',
+  );
 });
 
-test('what is still to be delivered to a deleted endpoint has failed', async (t) => {
+test('pending deliveries of a deleted endpoint are marked failed', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 500 }));
   await fire(it);
@@ -338,7 +342,7 @@ test('what is still to be delivered to a deleted endpoint has failed', async (t)
   t.is((await post(it, 'test')).status, 404);
 });
 
-test('the secret is in the database only sealed', async (t) => {
+test('the secret is stored encrypted only', async (t) => {
   const it = await scene(t);
   const row = await store.webhookEndpoints.findOne({ _id: it.id });
   t.false(JSON.stringify(row).includes(it.secret.slice(6, 30)));

@@ -6,9 +6,9 @@ import { Webhook } from 'standardwebhooks';
 import { newEvent } from '../../store/events.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { until } from '../helpers/books.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const LISTEN = fileURLToPath(new URL('../../api/cli/listen.ts', import.meta.url));
 
@@ -31,7 +31,7 @@ function startListener(t: { teardown(end: () => void): void }, args: string[]): 
   return { child, output: () => text };
 }
 
-test('in production an endpoint on localhost is never posted to; listening brings its events', async (t) => {
+test('in production an endpoint on localhost gets no requests; the listen command forwards its events', async (t) => {
   t.timeout(120_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(
@@ -51,7 +51,7 @@ test('in production an endpoint on localhost is never posted to; listening bring
   const made = await account.manage('/api/v1/account/webhooks', { url: registered.url });
   t.is(made.status, 201);
   const { id, secret }: { id: string; secret: string } = await made.json();
-  /** As if each had happened that long ago and were written down only now. */
+  /** Inserts events that happened this long ago. */
   const happen = async (agesMs: readonly number[]) => {
     const now = Date.now();
     const events = agesMs.map((age) =>
@@ -60,7 +60,7 @@ test('in production an endpoint on localhost is never posted to; listening bring
     await store.events.insertMany(events);
     return events.map(({ _id }) => _id);
   };
-  // More than a page of them.
+  // More than one page.
   await happen(Array.from({ length: 150 }, (_, i) => 1000 + i * 100));
 
   const { child, output } = startListener(t, [
@@ -78,8 +78,10 @@ test('in production an endpoint on localhost is never posted to; listening bring
     'webhook-timestamp': String(delivery.headers['webhook-timestamp']),
     'webhook-signature': String(delivery.headers['webhook-signature']),
   });
-  await until('it says so', async () => output().includes(`api_key.created  ${delivery.id}  200`));
-  t.is(program.received.length, 1, 'what was there before does not come');
+  await until('the delivery is printed', async () =>
+    output().includes(`api_key.created  ${delivery.id}  200`),
+  );
+  t.is(program.received.length, 1, 'earlier events are not forwarded');
 
   const held = () => store.deliveries.findOne({ endpointId: id, state: 'held' });
   await until('its delivery is held', async () => (await held()) !== null);
@@ -90,9 +92,9 @@ test('in production an endpoint on localhost is never posted to; listening bring
 
   const burst = Array.from({ length: 20 }, (_, i) => happen(Array(10).fill(i % 5 === 0 ? 5000 : 0)));
   const ids = [...(await Promise.all(burst)).flat(), ...(await happen([120_000]))];
-  await until('the burst came', async () => ids.every((it) => output().includes(`${it}  200`)));
-  const told = program.received.map((it) => it.id).filter((it) => ids.includes(it));
-  t.deepEqual(told.toSorted(), ids.toSorted(), 'each once');
+  await until('the burst arrived', async () => ids.every((it) => output().includes(`${it}  200`)));
+  const printed = program.received.map((it) => it.id).filter((it) => ids.includes(it));
+  t.deepEqual(printed.toSorted(), ids.toSorted(), 'each once');
   t.deepEqual(
     program.received.map((it) => it.id).filter((it) => !ids.includes(it)),
     [delivery.id, attempt.eventId],
@@ -103,7 +105,7 @@ test('in production an endpoint on localhost is never posted to; listening bring
   t.is(status, 0);
 });
 
-test('what is wrong with the command is one line', async (t) => {
+test('the command reports an error in one line', async (t) => {
   for (const [args, line] of [
     [[], /^--forward URL is missing\n$/],
     [['--forward', 'here'], /^--forward: "here" is no http or https URL\n$/],

@@ -17,13 +17,13 @@ const vectors: Vector[] = JSON.parse(
   readFileSync(new URL('../vectors/webhook-signatures.json', import.meta.url), 'utf8'),
 );
 
-/** What openssl makes of it: a key of raw bytes in hexadecimal, so that no shell reads it. */
+/** Signs with openssl; the raw key is passed in hexadecimal, so that no shell interprets it. */
 function openssl(key: Buffer, text: string): Buffer {
   const options = ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'];
   return execFileSync('openssl', options, { input: text, timeout: 10_000 });
 }
 
-test('the golden vectors, which openssl agrees with', (t) => {
+test('signatures match the golden vectors and openssl', (t) => {
   t.true(vectors.length >= 3);
   for (const { secret, headers, ...message } of vectors) {
     t.deepEqual(Object.fromEntries(signatureHeaders(message, { own: secret, all: [secret] })), headers);
@@ -37,12 +37,12 @@ test('the golden vectors, which openssl agrees with', (t) => {
   }
 });
 
-test('the reference library signs the same', (t) => {
+test('signatures match the reference library', (t) => {
   for (const { secret, id, timestamp, body, headers } of vectors)
     t.is(new Webhook(secret).sign(id, new Date(timestamp * 1000), body), headers['webhook-signature'] ?? '');
 });
 
-test('while a secret is rotated: the old one for our own signature, both for Standard Webhooks', (t) => {
+test('during a rotation the old secret signs our own header, and both sign Standard Webhooks', (t) => {
   const old = generateSigningSecret();
   const fresh = generateSigningSecret();
   const message = { id: 'evt_1', event: 'credits.low', timestamp: 1_795_278_465, body: '{}' };

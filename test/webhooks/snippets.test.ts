@@ -8,7 +8,7 @@ const BODIES = [
   '',
 ];
 
-/** A claim that was signed so many seconds from now. */
+/** A claim that was signed this many seconds from now. */
 function claim(body: string, seconds = 0): Required<Claim> {
   const secret = generateSigningSecret();
   const timestamp = Math.floor(Date.now() / 1000) + seconds;
@@ -30,7 +30,7 @@ const FORGED: Claim[] = [
   { ...whole, timestamp: '' },
   { ...whole, timestamp: 'now' },
   { ...whole, timestamp: '9'.repeat(30) },
-  // Python's default is to make no number of more than 4300 digits.
+  // By default Python refuses to parse numbers of more than 4300 digits.
   { ...whole, timestamp: '9'.repeat(400) },
   { ...whole, timestamp: '9'.repeat(5000) },
   { ...whole, timestamp: whole.timestamp.replaceAll(/\d/g, (digit) => '٠١٢٣٤٥٦٧٨٩'.charAt(Number(digit))) },
@@ -42,7 +42,7 @@ const FORGED: Claim[] = [
   { ...whole, signature: whole.signature.replace('sha256=', '') },
   { ...whole, signature: 'sha256=ü' },
   { ...whole, signature: 'ü'.repeat(whole.signature.length) },
-  // What a server in Python makes of a byte that is not UTF-8.
+  // A Python server's representation of a byte that is not UTF-8.
   { ...whole, signature: 'sha256=\udcff' },
 ];
 

@@ -15,13 +15,15 @@ const FIRST_STEP = 5000;
 const SCHEDULE = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
 const LIMIT = 20;
 
-/** `begin` sends an attempt off; the two after it end the oldest that is under way, or one that begins with it. */
+/**
+ * `begin` starts an attempt; the next two end the oldest running attempt, or one that starts with the action.
+ */
 const ACTIONS = ['begin', 'fails', 'succeeds', 'test fails', 'test succeeds', 'disable', 'enable'] as const;
 type Action = (typeof ACTIONS)[number];
 
 interface Place {
   health: Health;
-  /** Epochs of the attempts under way, oldest first. */
+  /** Epochs of the running attempts, oldest first. */
   running: readonly number[];
   now: number;
 }
@@ -48,12 +50,12 @@ function step({ health, running, now }: Place, action: Action): Place {
   }
 }
 
-/** What the contract says of the same story, told from its text: count, and when it was disabled. */
+/** The expected state according to the text of the contract: count, and when the endpoint was disabled. */
 interface Story {
   count: number;
   active: boolean;
   times: number;
-  /** For each attempt under way, whether it began since the last time the endpoint was enabled. */
+  /** For each running attempt, whether it started after the endpoint was last enabled. */
   fresh: readonly boolean[];
 }
 
@@ -81,7 +83,7 @@ function tell(story: Story, action: Action): Story {
   }
 }
 
-test('every order of up to 6 actions, from any count, ends as the contract says', (t) => {
+test('every sequence of up to 6 actions, from any count, ends as the contract says', (t) => {
   let seen = 0;
   const faults: string[] = [];
   const walk = (place: Place, story: Story, path: readonly Action[]): void => {
@@ -105,7 +107,7 @@ test('every order of up to 6 actions, from any count, ends as the contract says'
   t.is(seen, 3 * ((7 ** 7 - 1) / 6));
 });
 
-test('disabled exactly at the 20th failure in a row, and once', (t) => {
+test('the endpoint is disabled exactly at the 20th consecutive failure, and once', (t) => {
   const random = seededRandom((line) => t.log(line));
   for (let run = 0; run < 300; run++) {
     let health: Health = HEALTHY;
@@ -124,7 +126,7 @@ test('disabled exactly at the 20th failure in a row, and once', (t) => {
   }
 });
 
-test('after each failure it is left alone twice as long, up to an hour', (t) => {
+test('the pause doubles after each failure, up to an hour', (t) => {
   let health: Health = HEALTHY;
   const holds: number[] = [];
   for (let failure = 1; failure < LIMIT; failure++) {
@@ -139,7 +141,7 @@ test('after each failure it is left alone twice as long, up to an hour', (t) => 
   t.is(freeAttempts(HEALTHY, 2, 0), MAX_CONCURRENT_ATTEMPTS - 2);
 });
 
-test('a blip of 30 s with 50 events pending does not disable', (t) => {
+test('an outage of 30 s with 50 pending events does not disable the endpoint', (t) => {
   const BLIP = 30_000;
   const pending = Array.from({ length: 50 }, () => ({ dueAt: 0, tries: 0 }));
   let health: Health = HEALTHY;
@@ -171,7 +173,7 @@ test('a blip of 30 s with 50 events pending does not disable', (t) => {
   t.true(worst < 10, `${worst} failures in a row`);
 });
 
-test('the schedule: each step with up to 20 % more, then it has failed', (t) => {
+test('each delay of the schedule is extended by up to 20 %, and then the delivery has failed', (t) => {
   for (const [index, step] of SCHEDULE.entries())
     for (const spread of [0, 0.5, 1]) {
       const tries = index + 1;

@@ -114,7 +114,7 @@ test('a refusal by the tool is refunded; only a final refusal keeps its key', as
 test('a failing tool is retried, and ends as an internal error', async (t) => {
   const call = await harness.call({
     async tool() {
-      throw new Error('a bug, with details that are nobody’s business');
+      throw new Error('a bug, with internal details');
     },
   });
   const { code, message } = await refusalOf(call);

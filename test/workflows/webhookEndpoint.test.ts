@@ -19,9 +19,9 @@ import { createWebhookEndpoints, type WebhookEndpoints } from '../../store/webho
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { connectClient, dataConverter } from '../../workers/platform/temporal.ts';
 import type { DeliveryResult, DeliveryTask } from '../../workflows/types.ts';
-import { until } from '../helpers/books.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { startDatabase, startNamespace } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 import { KEYRING, record } from './workflowHarness.ts';
 
 const LIMIT = 20;
@@ -42,7 +42,7 @@ const posts: Post[] = [];
 /** Outcomes of test deliveries by endpoint; these do not wait. */
 const tests = new Map<string, boolean>();
 /** Endpoints whose receivers accept everything, with the number of deliveries. */
-const obliging = new Map<string, number>();
+const accepting = new Map<string, number>();
 const open = new AsyncDisposableStack();
 
 async function deliver(order: DeliveryTask): Promise<DeliveryResult> {
@@ -52,9 +52,9 @@ async function deliver(order: DeliveryTask): Promise<DeliveryResult> {
     attemptId: `att_${order.attempt}`,
     retryAfterMs: null,
   });
-  const taken = obliging.get(order.endpointId);
-  if (taken !== undefined) {
-    obliging.set(order.endpointId, taken + 1);
+  const accepted = accepting.get(order.endpointId);
+  if (accepted !== undefined) {
+    accepting.set(order.endpointId, accepted + 1);
     return posted(true);
   }
   const delivery = await store.deliveries.findOne({ _id: order.deliveryId });
@@ -87,13 +87,17 @@ test.before(async (t) => {
     it.close(),
   );
   const common = { connection, namespace, dataConverter: dataConverter(KEYRING), shutdownGraceTime: '1s' };
-  const books = createEndpointActivities(store, createEndpointNotifier(client, true), Array(30).fill(0));
+  const endpointActivities = createEndpointActivities(
+    store,
+    createEndpointNotifier(client, true),
+    Array(30).fill(0),
+  );
   const workers = [
     await Worker.create({
       ...common,
       taskQueue: 'orchestrator',
       workflowBundle: await loadWorkflowBundle((error) => t.log(error)),
-      activities: { ...books },
+      activities: { ...endpointActivities },
     }),
     await Worker.create({ ...common, taskQueue: 'delivery', activities: { deliver } }),
   ];
@@ -124,7 +128,7 @@ async function fire({ accountId }: Endpoint): Promise<void> {
 }
 
 /** Saves the history of its workflow for the replay test, up to where it is idle. */
-async function keep(name: string, endpoint: Endpoint): Promise<void> {
+async function saveHistory(name: string, endpoint: Endpoint): Promise<void> {
   const callId = `webhook-${endpoint.id}`;
   const handle = client.workflow.getHandle(callId);
   await until('it is idle', async () => {
@@ -195,7 +199,7 @@ async function act(
         await until('it is posted', async () => postsOf(endpoint).length > 0);
       }
       const [post] = postsOf(endpoint);
-      if (post === undefined) return 'nothing was posted';
+      if (post === undefined) return 'no delivery was posted';
       if (!stale.has(post) && !story.gone) count(story, ok);
       end(post, ok);
       return null;
@@ -207,7 +211,7 @@ async function act(
       const code = await codeOf(workflow.test(id, randomUUID()));
       if (refusal === 'ok') count(story, ok);
       // Its workflow may not have noticed yet, and returns the previous state.
-      if (story.gone) return code === 'ok' ? 'a test was sent to what is gone' : null;
+      if (story.gone) return code === 'ok' ? 'a test was sent to a deleted endpoint' : null;
       return code === refusal ? null : `test: ${code}, not ${refusal}`;
     }
     case 'disable':
@@ -261,8 +265,8 @@ async function play(random: Random): Promise<string[]> {
       faults.push(String(error)),
     );
   }
-  const told = await store.notices.countDocuments({ endpointId: endpoint.id });
-  if (!story.gone && told !== story.disabledTimes) faults.push(`${actions}: ${told} notices`);
+  const sentNotices = await store.notices.countDocuments({ endpointId: endpoint.id });
+  if (!story.gone && sentNotices !== story.disabledTimes) faults.push(`${actions}: ${sentNotices} notices`);
   for (const post of postsOf(endpoint)) end(post, true);
   return faults;
 }
@@ -280,7 +284,7 @@ test('random stories of up to six actions end as the contract says', async (t) =
 test('results of attempts from before the endpoint was enabled do not count, but their deliveries do', async (t) => {
   const endpoint = await makeEndpoint(0);
   for (let event = 0; event < 3; event++) await fire(endpoint);
-  await until('three are under way', async () => postsOf(endpoint).length === 3);
+  await until('three attempts are running', async () => postsOf(endpoint).length === 3);
   await workflow.enable(endpoint.id);
   const [first, second, third] = postsOf(endpoint);
   if (first === undefined || second === undefined || third === undefined) return t.fail();
@@ -292,7 +296,7 @@ test('results of attempts from before the endpoint was enabled do not count, but
   );
   t.like(await rowOf(endpoint), { failures: 0, state: 'active', epoch: 1 });
   end(third, true);
-  await until('the first is tried again', async () =>
+  await until('the first delivery is retried', async () =>
     postsOf(endpoint).some(({ deliveryId }) => deliveryId === first.deliveryId),
   );
   for (const post of postsOf(endpoint)) end(post, true);
@@ -301,13 +305,13 @@ test('results of attempts from before the endpoint was enabled do not count, but
     async () =>
       (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'delivered' })) === 3,
   );
-  await keep('endpoint-late-results', endpoint);
+  await saveHistory('endpoint-late-results', endpoint);
 });
 
 test('a healthy endpoint gets five concurrent attempts; after a failure, one at a time', async (t) => {
   const endpoint = await makeEndpoint(0);
   for (let event = 0; event < 12; event++) await fire(endpoint);
-  await until('five are under way', async () => postsOf(endpoint).length === 5);
+  await until('five attempts are running', async () => postsOf(endpoint).length === 5);
   const under = postsOf(endpoint);
   for (const post of under) end(post, false);
   await until('they are counted', async () => (await rowOf(endpoint))?.failures === 5);
@@ -319,13 +323,13 @@ test('a healthy endpoint gets five concurrent attempts; after a failure, one at 
     if (left > 1) await until('it is counted', async () => (await rowOf(endpoint))?.failures === 18 - left);
   }
   t.is((await rowOf(endpoint))?.state, 'active');
-  await keep('endpoint-failing', endpoint);
+  await saveHistory('endpoint-failing', endpoint);
 });
 
 test('a long history continues as a new run without losing or repeating a delivery', async (t) => {
   const endpoint = await makeEndpoint(0);
   const EVENTS = 300;
-  obliging.set(endpoint.id, 0);
+  accepting.set(endpoint.id, 0);
   await store.events.insertMany(
     Array.from({ length: EVENTS }, () => newEvent(endpoint.accountId, 'api_key.created', {})),
   );
@@ -335,7 +339,7 @@ test('a long history continues as a new run without losing or repeating a delive
     async () =>
       (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'delivered' })) === EVENTS,
   );
-  t.is(obliging.get(endpoint.id), EVENTS);
+  t.is(accepting.get(endpoint.id), EVENTS);
   const { events } = await client.workflow.getHandle(`webhook-${endpoint.id}`).fetchHistory();
   const { continuedExecutionRunId } = events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
   t.truthy(continuedExecutionRunId);
@@ -344,7 +348,7 @@ test('a long history continues as a new run without losing or repeating a delive
 test('at the 20th failure the pending deliveries are held, and no more are posted', async (t) => {
   const endpoint = await makeEndpoint(19);
   for (let event = 0; event < 4; event++) await fire(endpoint);
-  await until('one is under way', async () => postsOf(endpoint).length === 1);
+  await until('one attempt is running', async () => postsOf(endpoint).length === 1);
   const [post] = postsOf(endpoint);
   if (post !== undefined) end(post, false);
   await until(
@@ -355,5 +359,5 @@ test('at the 20th failure the pending deliveries are held, and no more are poste
   await fire(endpoint);
   t.is(await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'held' }), 5);
   t.is(postsOf(endpoint).length, 0);
-  await keep('endpoint-disabled', endpoint);
+  await saveHistory('endpoint-disabled', endpoint);
 });

@@ -19,21 +19,27 @@ import { createUndelivered } from '../../store/undelivered.ts';
 import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { accountOf, callsOf, closeBooks, until } from '../helpers/books.ts';
+import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
+import { until } from '../helpers/until.ts';
 
-/** Of its way to Temporal, after the call was given up: far longer than the API would look at least. */
-const STILL_CUT_MS = 5000;
+/**
+ * How long the connection to Temporal stays cut after the call was given up: far longer than the API's
+ * minimum retry time.
+ */
+const OUTAGE_MS = 5000;
 const WORK_MS = 5000;
 const POOL_WAIT = 1000;
 const CREDITS = 100;
-/** What the API waits beyond the work's own time, and a little. */
+/** What the API waits beyond the tool's own time, with a margin. */
 const OVERHEAD_MS = 7000;
-/** From the healed way to the answer; a client that backs off as by default needs twice as long. */
-const SOON_MS = 10_000;
+/**
+ * Limit from restoring the connection to the response; a client with the default backoff needs twice as long.
+ */
+const RECOVERY_MS = 10_000;
 
-test('calls are charged while the API is cut off from Temporal: their callers get what they paid for, or their credits back', async (t) => {
+test('calls that are charged while the API is cut off from Temporal return their result, or are refunded', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
   const asked = new Map(['/told', '/lost'].map((path) => [path, Promise.withResolvers<ServerResponse>()]));
@@ -113,15 +119,19 @@ test('calls are charged while the API is cut off from Temporal: their callers ge
   const { namespace } = operator.options;
   await operator.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
 
-  await until('the API gives both up', async () => givenUp === answers.length, deadlineMs + OVERHEAD_MS);
+  await until(
+    'the API gives up both calls',
+    async () => givenUp === answers.length,
+    deadlineMs + OVERHEAD_MS,
+  );
   const waited = performance.now() - began;
   t.true(waited < deadlineMs + OVERHEAD_MS, `given up after ${waited} ms`);
-  await sleep(STILL_CUT_MS);
+  await sleep(OUTAGE_MS);
   await links.temporal.heal();
   const healed = performance.now();
   const endings = (await Promise.all(answers)).map(({ ending }) => ending);
   const ms = performance.now() - healed;
-  t.true(ms < SOON_MS, `${ms} ms`);
+  t.true(ms < RECOVERY_MS, `${ms} ms`);
   const [first, second] = endings;
   t.true(first !== undefined && 'output' in first, JSON.stringify(first));
   t.true(second !== undefined && 'error' in second && second.error.code === 'deadline_exceeded');
@@ -130,10 +140,10 @@ test('calls are charged while the API is cut off from Temporal: their callers ge
     rows.map(({ state }) => state),
     ['charged', 'charged'],
   );
-  t.deepEqual(await closeBooks(store), []);
+  t.deepEqual(await auditWhenIdle(store), []);
   t.is(
     (await accountOf(store, account.accountId)).balance,
     CREDITS - tool.price,
-    'what was lost was given back',
+    'charges without a result were refunded',
   );
 });

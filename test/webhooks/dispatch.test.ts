@@ -4,10 +4,10 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import test from 'ava';
 import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
-import { until } from '../helpers/books.ts';
 import { startNamespace } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
-/** A namespace without workers, and a way to hand over as an API process has it. */
+/** A namespace without workers, and a dispatcher as in an API process. */
 async function makeScene(open: AsyncDisposableStack) {
   const { temporalAddress, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
   const connection = open.adopt(await Connection.connect({ address: temporalAddress }), (it) => it.close());
@@ -22,7 +22,7 @@ async function makeScene(open: AsyncDisposableStack) {
   };
 }
 
-test('however many events an account has while nobody hands them over, one workflow waits for it', async (t) => {
+test('one workflow waits for all events of an account, however many there are', async (t) => {
   await using open = new AsyncDisposableStack();
   const { makeDispatchEvents, count, errors } = await makeScene(open);
   const started = () => count("WorkflowType = 'dispatchEvents'");
@@ -36,12 +36,12 @@ test('however many events an account has while nobody hands them over, one workf
     await sleep(50);
   }
   one('acc_other');
-  await until('both accounts are seen to', async () => (await started()) >= 2);
+  await until('both accounts have been processed', async () => (await started()) >= 2);
   t.is(await started(), 2);
   t.deepEqual(errors, []);
 });
 
-/** A worker that hands over by taking note of it: what it saw when it began counts when it ends. */
+/** Starts a worker whose dispatch activity records the newest event at its start when it ends. */
 async function startWorker(
   open: AsyncDisposableStack,
   { temporalAddress, namespace }: { temporalAddress: string; namespace: string },
@@ -50,8 +50,8 @@ async function startWorker(
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress }), (it) =>
     it.close(),
   );
-  /** The newest event there is, and the newest that was handed over. */
-  const books = { newest: 0, handedOver: 0, atOnce: 0, mostAtOnce: 0 };
+  /** The newest event, and the newest dispatched event. */
+  const dispatcher = { newest: 0, handedOver: 0, active: 0, maxRunning: 0 };
   const worker = await Worker.create({
     connection,
     namespace,
@@ -59,11 +59,11 @@ async function startWorker(
     workflowBundle: await loadWorkflowBundle((error) => console.error(error)),
     activities: {
       async dispatchEvents() {
-        books.mostAtOnce = Math.max(books.mostAtOnce, ++books.atOnce);
-        const seen = books.newest;
+        dispatcher.maxRunning = Math.max(dispatcher.maxRunning, ++dispatcher.active);
+        const seen = dispatcher.newest;
         await sleep(takesMs());
-        books.handedOver = Math.max(books.handedOver, seen);
-        books.atOnce--;
+        dispatcher.handedOver = Math.max(dispatcher.handedOver, seen);
+        dispatcher.active--;
       },
     },
   });
@@ -72,40 +72,40 @@ async function startWorker(
     worker.shutdown();
     await running;
   });
-  return books;
+  return dispatcher;
 }
 
-test('an event that comes while others are handed over is handed over after them', async (t) => {
+test('an event that fires during a dispatch is dispatched afterwards', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
   const { makeDispatchEvents, count, errors } = scene;
-  const books = await startWorker(open, scene, () => 40);
+  const dispatcher = await startWorker(open, scene, () => 40);
   const dispatchEvents = makeDispatchEvents();
   for (let event = 1; event <= 100; event++) {
-    books.newest = event;
+    dispatcher.newest = event;
     dispatchEvents('acc_busy');
-    // Between hand-overs, in the midst of one, and as one ends.
+    // Between dispatches, during one, and as one ends.
     await sleep(event % 10 === 0 ? 300 : (event * 7) % 60);
   }
-  await until('the last one is handed over', async () => books.handedOver === 100);
+  await until('the last event is dispatched', async () => dispatcher.handedOver === 100);
   await until('all workflows end', async () => (await count("ExecutionStatus = 'Running'")) === 0);
-  t.is(books.mostAtOnce, 1);
+  t.is(dispatcher.maxRunning, 1);
   t.is(await count("WorkflowType = 'dispatchEvents' AND ExecutionStatus != 'Completed'"), 0);
   t.deepEqual(errors, []);
 });
 
-test('an event is handed over that the workflow is told of while it waits for a slow database', async (t) => {
+test('an event that is signalled while the workflow waits for a slow database is dispatched', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
-  // Longer than a workflow task waits for a step before it looks for news: 8 of its 10 seconds.
+  // Longer than 8 of the 10 seconds of a workflow task, after which it checks for new signals.
   const slow = [11_000];
-  const books = await startWorker(open, scene, () => slow.pop() ?? 0);
+  const dispatcher = await startWorker(open, scene, () => slow.pop() ?? 0);
   const dispatchEvents = scene.makeDispatchEvents();
-  books.newest = 1;
+  dispatcher.newest = 1;
   dispatchEvents('acc_slow');
-  await until('the first is being handed over', async () => books.atOnce === 1);
-  books.newest = 2;
+  await until('the first event is being dispatched', async () => dispatcher.active === 1);
+  dispatcher.newest = 2;
   dispatchEvents('acc_slow');
-  await until('the second is handed over', async () => books.handedOver === 2);
+  await until('the second event is dispatched', async () => dispatcher.handedOver === 2);
   t.deepEqual(scene.errors, []);
 });

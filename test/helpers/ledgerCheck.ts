@@ -1,0 +1,42 @@
+import { audit, type Drift } from '../../store/audit.ts';
+import { copyJournal } from '../../store/journal.ts';
+import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
+import { until } from './until.ts';
+
+/**
+ * Waits until no call runs and no credits are held, then recomputes every account. Empty when the ledger has
+ * no drift.
+ */
+export async function auditWhenIdle(store: Store): Promise<Drift[]> {
+  const { accounts, calls } = store;
+  await until('no call runs', async () => (await calls.countDocuments({ state: 'running' })) === 0);
+  await until(
+    'no credits are held',
+    async () => (await accounts.countDocuments({ reserved: { $ne: 0 } })) === 0,
+  );
+  const { drift } = await audit(store);
+  const holding = await accounts.countDocuments({ holds: { $ne: {} } });
+  if (holding > 0) drift.push({ accountId: '', what: 'accounts with holds', expected: 0, found: holding });
+  return drift;
+}
+
+export async function accountOf({ accounts }: Store, accountId: string): Promise<AccountDoc> {
+  const account = await accounts.findOne({ _id: accountId });
+  if (account === null) throw new Error(`no account ${accountId}`);
+  return account;
+}
+
+/** Returns the account's calls, oldest first, as the owner sees them. */
+export async function callsOf(store: Store, accountId: string): Promise<CallDoc[]> {
+  await copyJournal(store, accountId);
+  return store.calls.find({ accountId }).sort({ startedAt: 1, _id: 1 }).toArray();
+}
+
+/**
+ * Waits until the account holds credits for this many calls, which means that their workflows have started.
+ */
+export const untilHeld = (store: Store, accountId: string, count: number): Promise<true> =>
+  until(`${count} calls are held`, async () => {
+    const { holds } = await accountOf(store, accountId);
+    return Object.keys(holds).length === count;
+  });

@@ -1,0 +1,15 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+
+/** Prefix of this project's metrics; the SDK's begin with `temporal_`, the runtime's with `nodejs_` and `process_`. */
+export const PREFIX = 'utility_tools_';
+
+/** Histogram buckets in seconds, from a hash to the longest call. */
+export const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 100];
+
+/** Creates the metrics registry of a process, with the metrics of its runtime. */
+export function createRegistry(process: string): Registry {
+  const registry = new Registry();
+  registry.setDefaultLabels({ process });
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
