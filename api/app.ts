@@ -40,7 +40,7 @@ import { createRateLimit } from './http/rateLimit.ts';
 import type { Mails } from './mail/messages.ts';
 import { docsRoutes } from './openapi/docsRoutes.ts';
 import { metaRoutes } from './openapi/metaRoutes.ts';
-import type { HandOver } from './webhooks/startDispatch.ts';
+import type { DispatchEvents } from './webhooks/startDispatch.ts';
 import type { Webhooks } from './webhooks/webhookService.ts';
 
 /** The dependencies of the API, which server.ts creates. */
@@ -53,7 +53,7 @@ export interface AppDependencies {
   apiKeys: ApiKeys;
   lists: Lists;
   payments: Payments;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   webhooks: Webhooks;
   /** Null if Stripe is not configured. */
   stripe: StripeService | null;
@@ -113,8 +113,8 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate({ ...keyAuthentication, session: sessions.callerFromSession }),
     rateLimit,
   });
-  const { lists, handOver, webhooks, payments, stripe, readiness } = deps;
-  const keys = createKeys({ lists, apiKeys, registry, handOver });
+  const { lists, dispatchEvents, webhooks, payments, stripe, readiness } = deps;
+  const keys = createKeys({ lists, apiKeys, registry, dispatchEvents });
   accountRoutes(serve, { lists, keys, webhooks });
   const forwardToAuth = createForwardToAuth(
     auth,
@@ -137,7 +137,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     keys,
     webhooks,
     toolCallService,
-    handOver,
+    dispatchEvents,
     readiness,
     rateLimit,
     takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
@@ -145,7 +145,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     env,
     log,
   });
-  if (stripe !== null) stripeRoutes(router, { stripe, payments, handOver, log });
+  if (stripe !== null) stripeRoutes(router, { stripe, payments, dispatchEvents, log });
   codecRoutes(router, { sessions, codec: deps.codec, env });
 
   app.use(problems(log, deps.metrics));

@@ -42,8 +42,8 @@ import { createPublicServer } from './http/publicServer.ts';
 import { createMailer } from './mail/mailer.ts';
 import { createMails } from './mail/messages.ts';
 import { startNotices } from './mail/notices.ts';
-import { createWebhookWorkflow } from './webhooks/endpointWorkflow.ts';
-import { createHandOver } from './webhooks/startDispatch.ts';
+import { createEndpointWorkflow } from './webhooks/endpointWorkflow.ts';
+import { createDispatchEvents } from './webhooks/startDispatch.ts';
 import { createWebhooks } from './webhooks/webhookService.ts';
 
 /** Resolves on SIGINT, SIGTERM or the exit of the parent process. */
@@ -87,7 +87,7 @@ async function main(): Promise<void> {
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   const accounts = createAccounts(store);
-  const handOver = createHandOver(client, (error) =>
+  const dispatchEvents = createDispatchEvents(client, (error) =>
     log.warn({ err: error }, 'could not dispatch events; the sweeper will retry'),
   );
   const lists = createLists(store);
@@ -108,12 +108,12 @@ async function main(): Promise<void> {
     lists,
     payments: createPayments(store, accounts),
     stripe: await openStripe(env, log),
-    handOver,
+    dispatchEvents,
     webhooks: createWebhooks({
       endpoints: createWebhookEndpoints(store, keyring),
       attempts: createDeliveryAttempts(store),
       lists,
-      workflow: createWebhookWorkflow(client),
+      workflow: createEndpointWorkflow(client),
       egress: createGuard({
         resolver,
         allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
@@ -134,7 +134,7 @@ async function main(): Promise<void> {
       calls: createCalls(store),
       ledger,
       results: createResults(store, keyring),
-      handOver,
+      dispatchEvents,
       answers,
       undelivered: createUndelivered({ store, ledger, accounts }),
       vault,

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
 import { msToNumber, msToTs } from '@temporalio/common/lib/time.js';
+import { SEARCH_ATTRIBUTES } from '../workflows/contract.ts';
 import { StartError } from './start-error.ts';
 
 /** Retention of closed workflows; longer than results are stored. */
 const RETENTION = '72h';
-/** Search attributes by which operators find calls. */
-const SEARCH_ATTRIBUTES = ['Tool', 'AccountId'];
+const SEARCH_ATTRIBUTE_NAMES = Object.values(SEARCH_ATTRIBUTES).map(({ name }) => name);
 const READY_MS = 30_000;
 /** IndexedValueType, temporal/api/enums/v1/common.proto. */
 const KEYWORD = 2;
@@ -35,7 +35,7 @@ async function ensureNamespace({ workflowService }: Connection, namespace: strin
 
 async function ensureSearchAttributes({ operatorService }: Connection, namespace: string): Promise<void> {
   const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-  const missing = SEARCH_ATTRIBUTES.filter((name) => customAttributes?.[name] === undefined);
+  const missing = SEARCH_ATTRIBUTE_NAMES.filter((name) => customAttributes?.[name] === undefined);
   if (missing.length === 0) return;
   await operatorService.addSearchAttributes({
     namespace,
@@ -80,7 +80,7 @@ export async function prepareNamespace(address: string, namespace: string): Prom
     await connection.withDeadline(Date.now() + READY_MS, async () => {
       await retryUntilReady(() => ensureNamespace(connection, namespace));
       await retryUntilReady(() => ensureSearchAttributes(connection, namespace));
-      const query = SEARCH_ATTRIBUTES.map((name) => `${name} = ''`).join(' AND ');
+      const query = SEARCH_ATTRIBUTE_NAMES.map((name) => `${name} = ''`).join(' AND ');
       await retryUntilReady(() => connection.workflowService.countWorkflowExecutions({ namespace, query }));
     });
   } finally {

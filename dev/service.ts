@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
+import { TASK_QUEUES } from '../workflows/contract.ts';
 import { machineEnv } from './host.mjs';
 import { freePort } from './ports.ts';
 import { OwnedProcess } from './process.ts';
@@ -62,7 +63,7 @@ export interface Service {
 
 /** Returns `orchestrator`, `delivery` and every pool that has a tool. */
 export async function defaultPools(): Promise<string[]> {
-  return ['orchestrator', 'delivery', ...poolsInUse(await loadRegistry())];
+  return [TASK_QUEUES.orchestrator, TASK_QUEUES.delivery, ...poolsInUse(await loadRegistry())];
 }
 
 const text = (message: object, key: 'baseUrl' | 'internalUrl'): string | undefined => {

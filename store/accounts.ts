@@ -11,13 +11,13 @@ import {
   type Store,
 } from './mongo.ts';
 
-/** A change of credits from outside a call. */
+/** A change of an account's credits other than by a call. */
 export interface Grant {
   accountId: string;
   type: GrantDoc['type'];
-  /** Above 0 adds, below 0 takes. */
+  /** Credits to add, or to take if negative. */
   amount: number;
-  /** Id at its source (payment, month, operator's reference): the same one is applied once, whatever is retried. */
+  /** Id given by the source (payment, month, operator's reference). Each is applied once, so grants can be retried. */
   reference: string;
   reason: string | null;
 }
@@ -25,7 +25,7 @@ export interface Grant {
 export interface Granted {
   balance: number;
   shortfall: number;
-  /** Amount on record for this reference: another one when the reference had been used before. */
+  /** Recorded amount. It differs from the grant's if the reference was used before with another amount. */
   requested: number;
 }
 
@@ -33,30 +33,31 @@ export interface Accounts {
   find(accountId: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
   /**
-   * Opens an account with its first credits, which fire no event. Under an id of the caller's it is opened once,
-   * however often this is tried. @throws ServiceError limit_reached: e-mail taken
+   * Creates an account with its first credits, without an event. With a given `id` it can be repeated: it returns the
+   * account of that id. @throws ServiceError limit_reached: the email address is in use
    */
   create(account: { id?: string; email: string; credits: number }): Promise<AccountDoc>;
   /**
-   * Adds credits and fires `credits.granted`; a shortfall is settled from them first. A negative amount takes at most
-   * what is available, fires nothing, and records the rest as shortfall, which suspends the account.
+   * Adds credits and creates a `credits.granted` event; a shortfall is deducted first. A negative amount takes at most the
+   * available credits, without an event, and records the rest as shortfall, which suspends the account.
+   * @throws ServiceError not_found
    */
   grant(grant: Grant): Promise<Granted>;
-  /** The same as a part of the caller's transaction, which has to know that the reference is new. */
+  /** Like `grant`, within the caller's transaction. The caller must know that the reference is new. */
   grantWithin(session: ClientSession, grant: Grant): Promise<Granted>;
   /** @throws ServiceError not_found */
   setMonthlyAllowance(accountId: string, credits: number): Promise<AccountDoc>;
 }
 
-/** What makes an `Account`. */
-const SHOWN = { holds: 0, journal: 0 };
+/** Excludes the fields that an `Account` does not have. */
+const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
 
 const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
 
 export function createAccounts(store: Store): Accounts {
   const { accounts, entries, events, grants } = store;
 
-  /** One numbered line of the statement together with the balance it leaves. */
+  /** Changes the balance and inserts the entry with the next number. */
   async function post(
     session: ClientSession,
     line: { accountId: string; type: EntryType; amount: number; source: string; reference: string },
@@ -90,17 +91,17 @@ export function createAccounts(store: Store): Accounts {
   async function apply(session: ClientSession, grant: Grant): Promise<Granted> {
     const { accountId, type, amount, reference, reason } = grant;
     if (!Number.isSafeInteger(amount) || amount === 0)
-      throw new RangeError('want a whole number of credits other than 0');
+      throw new RangeError('credits must be a whole number other than 0');
     const id = grantId(grant);
-    // Writing comes before looking: from here on calls wait for this transaction, which on a busy account would else
-    // find its look outdated again and again.
+    // Writes before it reads: calls now wait for this transaction. On a busy account they would otherwise change what
+    // it read and restart it again and again.
     const before = await accounts.findOneAndUpdate(
       { _id: accountId },
       { $set: { grantedAt: new Date() } },
       { session, returnDocument: 'after' },
     );
     if (before === null) throw new ServiceError('not_found');
-    // A second grant with this id ends here, and two at once conflict on it.
+    // Fails if the grant exists; concurrent grants of this id conflict here.
     await grants.insertOne(
       { _id: id, accountId, at: new Date(), type, requested: amount, applied: 0, shortfall: 0, reason },
       { session },
@@ -137,8 +138,9 @@ export function createAccounts(store: Store): Accounts {
   }
 
   return {
-    find: (accountId) => accounts.findOne<Account>({ _id: accountId }, { projection: SHOWN }),
-    findByEmail: (email) => accounts.findOne<Account>({ email: email.toLowerCase() }, { projection: SHOWN }),
+    find: (accountId) => accounts.findOne<Account>({ _id: accountId }, { projection: ACCOUNT_PROJECTION }),
+    findByEmail: (email) =>
+      accounts.findOne<Account>({ email: email.toLowerCase() }, { projection: ACCOUNT_PROJECTION }),
 
     async create({ id = `acc_${randomUUID()}`, email, credits }) {
       const account: AccountDoc = {
@@ -178,8 +180,8 @@ export function createAccounts(store: Store): Accounts {
         });
       } catch (error) {
         if (!isDuplicate(error)) throw error;
-        const opened = await accounts.findOne({ _id: id });
-        if (opened !== null) return opened;
+        const existing = await accounts.findOne({ _id: id });
+        if (existing !== null) return existing;
         throw new ServiceError('limit_reached', {
           detail: 'There is an account for this e-mail.',
           cause: error,

@@ -7,10 +7,10 @@ const BATCH = 200;
 export const monthOf = (time: Date): string => time.toISOString().slice(0, 7);
 
 /**
- * Grants every account its allowance for a month, once: the month is the reference of the grant, so this may be stopped
- * and begun again, and run several times at once. Months that were missed are not made up for.
+ * Grants every account its allowance for a month, once. The month is the reference of the grant, so this can be repeated
+ * and run concurrently. Earlier months without a grant are skipped.
  *
- * @yields the id of each account that was granted something, once it has it
+ * @yields the id of each account after its grant
  */
 export async function* grantAllowances(
   store: Store,
@@ -19,7 +19,7 @@ export async function* grantAllowances(
 ): AsyncGenerator<string, void, void> {
   for (;;) {
     const due = await store.accounts
-      // Not a later month either: some worker's clock may be a moment behind.
+      // Excludes later months too, because this worker's clock may be behind another's.
       .find({ monthlyAllowance: { $gt: 0 }, allowanceMonth: { $not: { $gte: month } } })
       .project<{ _id: string; monthlyAllowance: number }>({ monthlyAllowance: 1 })
       .limit(BATCH)
@@ -33,7 +33,7 @@ export async function* grantAllowances(
         reference: month,
         reason: null,
       });
-      // After the grant: who ends in between is given it a second time, which changes nothing.
+      // After the grant: a process that dies in between repeats the grant, which is a no-op.
       await store.accounts.updateOne({ _id: accountId }, { $max: { allowanceMonth: month } });
       yield accountId;
     }

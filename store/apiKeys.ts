@@ -9,12 +9,12 @@ const RANDOM_LENGTH = 30;
 const CHECK_LENGTH = 6;
 /** `RANDOM_LENGTH` and `CHECK_LENGTH` characters of the alphabet. */
 const SHAPE = /^ut_[0-9A-Za-z]{36}$/;
-/** Characters of a key that may be shown again, to tell keys apart. */
+/** Leading characters that are stored and shown, so that owners can tell keys apart. */
 const PREFIX_LENGTH = 9;
-/** Live keys an account may have. */
+/** Live keys per account. */
 const MAX_LIVE_KEYS = 50;
-/** How often the times of last use are written. */
-const LAST_USED_EVERY_MS = 5000;
+/** Interval at which times of last use are written. */
+const LAST_USED_INTERVAL_MS = 5000;
 
 /** CRC-32 (as in zlib) of the random part, in base62, most significant digit first. */
 function checksum(random: string): string {
@@ -27,22 +27,25 @@ function checksum(random: string): string {
   return digits;
 }
 
-/** `ut_`, 30 random base62 characters (178 bits), 6 of checksum: a leaked or mistyped key is recognised offline. */
+/**
+ * Generates `ut_`, 30 random base62 characters (178 bits) and a 6-character checksum that detects mistyped keys
+ * offline.
+ */
 export function generateKey(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(62))).join('');
   return `ut_${random}${checksum(random)}`;
 }
 
-/** True when the text could be a key: its shape and its checksum fit. Asks no database. */
+/** Whether the text has the format and checksum of a key. Does not read the database. */
 export function isWellFormedKey(text: string): boolean {
   return SHAPE.test(text) && checksum(text.slice(3, 3 + RANDOM_LENGTH)) === text.slice(3 + RANDOM_LENGTH);
 }
 
-/** SHA-256 is enough here: a key has 178 random bits, so there is nothing to guess slowly. */
+/** SHA-256 suffices: 178 random bits cannot be guessed, so a slow password hash adds nothing. */
 const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 export interface NewKey {
-  /** Default: a new one. */
+  /** Default: a new id. */
   id?: string;
   accountId: string;
   name: string;
@@ -52,18 +55,25 @@ export interface NewKey {
 }
 
 export interface ApiKeys {
-  /** The live key, or null: unknown, revoked and expired look the same. Never cached, so a revoked key fails at once. */
+  /**
+   * Returns the live key, or null if it is unknown, revoked or expired. Not cached, so revocation takes effect at
+   * once.
+   */
   authenticate(key: string): Promise<ApiKeyDoc | null>;
   /**
    * Creates a key and its `api_key.created` event.
    *
-   * @throws ServiceError limit_reached, not_found: no such account
-   * @throws what `isDuplicate` recognises: there is a key of this id
+   * @throws ServiceError limit_reached; not_found if the account does not exist
+   * @throws a duplicate-key error (`isDuplicate`) if the id is in use
    */
   create(key: NewKey): Promise<{ row: ApiKeyDoc; key: string }>;
-  /** Revokes it, with its event, once. @throws ServiceError not_found, also for another account's */
+  /**
+   * Revokes a key and creates its event; no-op if it is revoked.
+   *
+   * @throws ServiceError not_found, also for other accounts' keys
+   */
   revoke(accountId: string, id: string): Promise<void>;
-  /** Writes the times of last use that are due. */
+  /** Writes pending times of last use. */
   flush(): Promise<void>;
 }
 
@@ -83,7 +93,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     );
   }
 
-  /** One after the other, so that who waits for the last has waited for all. */
+  /** Writes are serialised; awaiting the last one awaits all. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -104,7 +114,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
       if (row === null || row.revokedAt !== null || (row.expiresAt !== null && row.expiresAt <= now))
         return null;
       used.set(row._id, now);
-      timer ??= setTimeout(() => flush().catch(onError), LAST_USED_EVERY_MS).unref();
+      timer ??= setTimeout(() => flush().catch(onError), LAST_USED_INTERVAL_MS).unref();
       return row;
     },
 
@@ -120,14 +130,14 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
         revokedAt: null,
       };
       await store.transaction(async (session) => {
-        // Writing the account makes two creations at once meet, so that the count below is the truth.
+        // Forces concurrent creations to conflict, so that the count below stays exact.
         const { matchedCount } = await store.accounts.updateOne(
           { _id: row.accountId },
           { $inc: { keysMade: 1 } },
           { session },
         );
         if (matchedCount === 0) throw new ServiceError('not_found');
-        // Before the count: a key that is there already is no key too many.
+        // Before the count: a repeated creation fails as a duplicate, not at the limit.
         await apiKeys.insertOne(row, { session });
         const live = await apiKeys.countDocuments(
           {
@@ -139,7 +149,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
         );
         if (live > MAX_LIVE_KEYS)
           throw new ServiceError('limit_reached', {
-            detail: `An account may have ${MAX_LIVE_KEYS} live keys.`,
+            detail: `The account has reached its limit of ${MAX_LIVE_KEYS} live keys. Revoke one first.`,
           });
         await events.insertOne(event(row, 'api_key.created'), { session });
       });

@@ -1,9 +1,9 @@
 import type { ClientSession } from 'mongodb';
 import { type EventKind, LOW_CREDITS } from '../schemas/events.ts';
 import type { AccountDoc, CallDoc, EntryDoc, GrantDoc, JournalEntry, Store } from './mongo.ts';
-import { isOwed, LEFT_BEHIND } from './undelivered.ts';
+import { ABANDONED, isRefundDue } from './undelivered.ts';
 
-/** One thing that does not add up. */
+/** A stored number that differs from the recomputed one. */
 export interface Drift {
   accountId: string;
   what: string;
@@ -13,45 +13,45 @@ export interface Drift {
 
 export interface Audit {
   accounts: number;
-  /** Charged calls without a delivered result whose prices the sweeper is about to give back. Absent when there is none. */
+  /** Charged calls without a delivered result, which the sweeper will refund. Absent if there are none. */
   owed?: number;
   drift: Drift[];
 }
 
-/** The sweeper gives back within a minute. What is owed for longer is reported as drift. */
-const OWED_TOO_LONG_MS = 600_000;
+/** The sweeper refunds within a minute. Refunds due for longer than this are reported as drift. */
+const MAX_REFUND_DELAY_MS = 600_000;
 
 interface Snapshot {
   session: ClientSession;
   readConcern: { level: 'snapshot' };
 }
 
-/** What there is of an account beside its own document. What its journal still holds is left out of `charged` and `fired`. */
-export interface Books {
-  /** By number. */
+/** Documents of an account other than its own. `charged` and `fired` exclude entries that are still in the journal. */
+export interface AccountRecords {
+  /** Ordered by number. */
   entries: readonly EntryDoc[];
-  /** Credits of the charged calls, by their ids. */
+  /** Credits of charged calls by call id. */
   charged: ReadonlyMap<string, number>;
   grants: readonly Pick<GrantDoc, 'requested' | 'applied' | 'shortfall'>[];
-  /** How many events of each kind there are. */
+  /** Number of events by kind. */
   fired: ReadonlyMap<EventKind, number>;
 }
 
 /**
- * Recomputes every account from its entries, on one snapshot: balance, the running balance and number of every line,
- * holds against what is reserved, every charge against its call, grants, the shortfall, and the events that follow.
+ * Recomputes every account from its entries on one snapshot and compares: balance, balance and number of each entry,
+ * reserved credits and holds, charges and calls, grants, shortfall, and events.
  */
 export async function audit(store: Store): Promise<Audit> {
   return store.client.withSession({ snapshot: true }, async (session) => {
-    // Said with each read: a collection's own read concern would win over the session's.
+    // Passed to each read: a collection's read concern overrides the session's.
     const snapshot = { session, readConcern: { level: 'snapshot' } } as const;
-    const owed = await findOwed(store, snapshot);
-    const late = owed.filter(
-      ({ finishedAt }) => Date.now() - (finishedAt?.getTime() ?? 0) > OWED_TOO_LONG_MS,
+    const due = await findDueRefunds(store, snapshot);
+    const late = due.filter(
+      ({ finishedAt }) => Date.now() - (finishedAt?.getTime() ?? 0) > MAX_REFUND_DELAY_MS,
     );
     const result: Audit = {
       accounts: 0,
-      ...(owed.length > 0 && { owed: owed.length }),
+      ...(due.length > 0 && { owed: due.length }),
       drift: [
         ...(await findOrphans(store, snapshot)),
         ...late.map(({ _id, accountId, cost }) => ({
@@ -64,39 +64,39 @@ export async function audit(store: Store): Promise<Audit> {
     };
     for await (const account of store.accounts.find({}, snapshot)) {
       result.accounts++;
-      result.drift.push(...check(account, await readBooks(store, snapshot, account)));
+      result.drift.push(...check(account, await readRecords(store, snapshot, account)));
     }
     return result;
   });
 }
 
-/** What the lines of one account add up to, and whatever does not. */
+/** Result of the audit of one account. */
 export interface AccountAudit {
   lines: number;
   balance: number;
   drift: Drift[];
 }
 
-/** Recomputes one account, as `audit` does all of them. Null: there is none. */
+/** Audits one account. Returns null if it does not exist. */
 export async function auditAccount(store: Store, accountId: string): Promise<AccountAudit | null> {
   return store.client.withSession({ snapshot: true }, async (session) => {
     const snapshot = { session, readConcern: { level: 'snapshot' } } as const;
     const account = await store.accounts.findOne({ _id: accountId }, snapshot);
     if (account === null) return null;
-    const books = await readBooks(store, snapshot, account);
-    const lines = linesOf(account, books);
+    const records = await readRecords(store, snapshot, account);
+    const lines = linesOf(account, records);
     const balance = lines.reduce((total, { amount }) => total + amount, 0);
-    return { lines: lines.length, balance, drift: check(account, books) };
+    return { lines: lines.length, balance, drift: check(account, records) };
   });
 }
 
-/** Charged calls whose prices are to be given back. */
-async function findOwed({ calls }: Store, snapshot: Snapshot): Promise<CallDoc[]> {
-  const left = await calls.find({ ...LEFT_BEHIND, state: 'charged' }, snapshot).toArray();
-  return left.filter(isOwed);
+/** Charged calls that are due for a refund. */
+async function findDueRefunds({ calls }: Store, snapshot: Snapshot): Promise<CallDoc[]> {
+  const abandoned = await calls.find({ ...ABANDONED, state: 'charged' }, snapshot).toArray();
+  return abandoned.filter(isRefundDue);
 }
 
-/** Lines whose account is gone. */
+/** Entries without an account. */
 async function findOrphans({ entries }: Store, snapshot: Snapshot): Promise<Drift[]> {
   const orphans = await entries
     .aggregate<{ _id: string; lines: number }>(
@@ -116,11 +116,11 @@ async function findOrphans({ entries }: Store, snapshot: Snapshot): Promise<Drif
   }));
 }
 
-/** What else the journal holds moves no credits: a refund that came again may stand there long after the charge. */
+/** Excludes refunds, which move no credits: a repeated refund may remain in the journal long after the charge. */
 const chargesInJournal = ({ journal }: AccountDoc): JournalEntry[] =>
   journal.filter((entry) => entry.state === 'charged');
 
-async function readBooks(store: Store, snapshot: Snapshot, account: AccountDoc): Promise<Books> {
+async function readRecords(store: Store, snapshot: Snapshot, account: AccountDoc): Promise<AccountRecords> {
   const { _id: accountId } = account;
   const charges = chargesInJournal(account);
   const pending = {
@@ -147,10 +147,10 @@ async function readBooks(store: Store, snapshot: Snapshot, account: AccountDoc):
 }
 
 /**
- * The whole statement in order. What is in the journal has happened but may not have been copied yet: it counts for the
- * balance, and is left out where copies are compared.
+ * All entries in order, including charges in the journal. Those count for the balance but may not be copied yet, so they
+ * are excluded where copies are compared.
  */
-function linesOf(account: AccountDoc, { entries }: Books) {
+function linesOf(account: AccountDoc, { entries }: AccountRecords) {
   const known = new Set(entries.map((entry) => entry._id));
   return [
     ...entries,
@@ -160,16 +160,16 @@ function linesOf(account: AccountDoc, { entries }: Books) {
   ].sort((a, b) => a.seq - b.seq);
 }
 
-/** The arithmetic of one account. Pure, so that a test can feed it books that were cooked. */
-export function check(account: AccountDoc, books: Books): Drift[] {
-  const { charged, grants, fired } = books;
+/** Audits the records of one account. A pure function, so that tests can pass falsified records. */
+export function check(account: AccountDoc, records: AccountRecords): Drift[] {
+  const { charged, grants, fired } = records;
   const drift: Drift[] = [];
   const expect = (what: string, expected: number, found: number) => {
     if (expected !== found) drift.push({ accountId: account._id, what, expected, found });
   };
   const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
-  const lines = linesOf(account, books);
+  const lines = linesOf(account, records);
   const inJournal = new Set(chargesInJournal(account).map((entry) => entry.callId));
 
   let balance = 0;

@@ -1,22 +1,22 @@
 import type { RateLimit } from '../schemas/envValues.ts';
 import { isDuplicate, type Store } from './mongo.ts';
 
-/** What a bucket says after one token was asked for. */
-export interface Taken {
+/** Result of taking one token. */
+export interface TokenResult {
   allowed: boolean;
   /** Whole tokens left. */
   remaining: number;
   /** Seconds until the bucket is full again. */
   resetSeconds: number;
-  /** Seconds until one token is there; 0 when allowed. */
+  /** Seconds until one token is available; 0 if allowed. */
   retryAfterSeconds: number;
 }
 
 /**
- * Takes one token from the bucket `id`, in one atomic step on the database's clock, so that any number of API
- * processes share it. Not journalled: losing the last moments in a crash gives somebody a few calls.
+ * Takes one token from the bucket `id` in one atomic update on the database's clock, so that all API processes share it.
+ * Not journalled: a crash of the database may return a few tokens.
  */
-export async function takeToken({ buckets }: Store, id: string, limit: RateLimit): Promise<Taken> {
+export async function takeToken({ buckets }: Store, id: string, limit: RateLimit): Promise<TokenResult> {
   const elapsed = { $divide: [{ $max: [0, { $subtract: ['$$NOW', { $ifNull: ['$at', '$$NOW'] }] }] }, 1000] };
   const filled = {
     $min: [
@@ -35,7 +35,7 @@ export async function takeToken({ buckets }: Store, id: string, limit: RateLimit
       returnDocument: 'after',
       writeConcern: { w: 1, journal: false },
     });
-  // Two first calls at once both try to insert the bucket; the loser finds it on its second try.
+  // Of concurrent first calls only one inserts the bucket; the others repeat the update.
   const bucket = await take().catch((error: unknown) => {
     if (isDuplicate(error)) return take();
     throw error;
@@ -50,7 +50,7 @@ export async function takeToken({ buckets }: Store, id: string, limit: RateLimit
   };
 }
 
-/** Gives back a token of a call that was refused all the same. */
+/** Returns the token of a call that was refused for another reason. */
 export async function returnToken({ buckets }: Store, id: string): Promise<void> {
   await buckets.updateOne({ _id: id }, { $inc: { tokens: 1 } }, { writeConcern: { w: 1, journal: false } });
 }

@@ -11,13 +11,13 @@ export interface CallFilter {
   to?: Date | undefined;
 }
 
-/** The index that has what fits side by side, newest first. */
+/** The index in which matching calls are adjacent, newest first. */
 function indexFor({ tool, state }: CallFilter) {
   if (tool !== undefined) return CALL_INDEXES.ofTool;
   return state === undefined ? CALL_INDEXES.all : CALL_INDEXES.inState;
 }
 
-/** Calls that fit, newest first. Which index is good for it is known here better than by trying them. */
+/** Pages of matching calls, newest first. Names the index, because MongoDB's trial runs may choose a slower one. */
 export function pageOfCalls(
   { calls }: Store,
   accountId: string,
@@ -29,7 +29,7 @@ export function pageOfCalls(
   const conditions = [
     ...(from === undefined ? [] : [{ startedAt: { $gte: from } }]),
     ...(to === undefined ? [] : [{ startedAt: { $lt: to } }]),
-    // Without a state those of each are merged: they lie apart in the index.
+    // Without a state filter MongoDB merges the ranges of all states in the index.
     ...(tool === undefined ? [] : [{ tool, state: { $in: [...states] } }]),
     ...(tool !== undefined || state === undefined ? [] : [{ state }]),
   ];

@@ -1,23 +1,23 @@
 import { type CallDoc, isDuplicate, type Store } from './mongo.ts';
 
-/** An Idempotency-Key is kept for a day, counted from the first call with it. */
+/** An Idempotency-Key is kept for a day after its first call. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000;
 
-/** A call as it is accepted; the rest of its row follows from that. */
+/** Fields of an accepted call; `claim` sets the others. */
 export type NewCall = Omit<CallDoc, 'charged' | 'state' | 'code' | 'startedAt' | 'touchedAt' | 'finishedAt'>;
 
-/** The new row, or the earlier call that holds the Idempotency-Key. */
+/** The new call, or the earlier call that holds the Idempotency-Key. */
 export type Claim = { claimed: true; call: CallDoc } | { claimed: false; call: CallDoc };
 
 export interface Calls {
   /**
-   * Writes the row of a new call. With an Idempotency-Key the unique index on (account, key) lets exactly one of any
-   * number of equal calls in; the others get the row that was first.
+   * Inserts a new call. The unique index on account and Idempotency-Key admits exactly one of concurrent calls with the
+   * same key; the others get the first one.
    */
   claim(call: NewCall): Promise<Claim>;
-  /** Marks a running call as being (re)started just now. */
+  /** Records that the workflow of a running call is being (re)started. */
   touch(callId: string): Promise<void>;
-  /** The call that holds this Idempotency-Key now. */
+  /** Finds the call that holds this Idempotency-Key. */
   findByKey(accountId: string, key: string): Promise<CallDoc | null>;
   find(callId: string): Promise<CallDoc | null>;
 }
@@ -44,7 +44,7 @@ export function createCalls({ calls }: Store): Calls {
         }
         const { key } = call.idempotency;
         const first = await calls.findOne({ accountId: call.accountId, 'idempotency.key': key });
-        if (first === null) continue; // released in between
+        if (first === null) continue; // The key was released in the meantime.
         if (first.idempotency !== undefined && first.idempotency.expiresAt > now)
           return { claimed: false, call: first };
         await calls.updateOne({ _id: first._id, 'idempotency.key': key }, { $unset: { idempotency: '' } });

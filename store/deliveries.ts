@@ -1,13 +1,13 @@
 import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
+import { newDelivery } from './dispatchEvents.ts';
 import { newEvent } from './events.ts';
-import { newDelivery } from './handOver.ts';
 import { insertAllOnce, type Store } from './mongo.ts';
 import type { DeliveryDoc, DeliveryState, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
-/** What the workflow of an endpoint made of an attempt. */
+/** New state of a delivery after an attempt. */
 export interface Outcome {
   deliveryId: string;
-  /** Number of the attempt among all of its delivery; an outcome with a smaller one comes too late. */
+  /** Number of the attempt within the delivery. An outcome with a lower number than the stored one is ignored. */
   attempt: number;
   tries: number;
   state: DeliveryState;
@@ -15,8 +15,8 @@ export interface Outcome {
   nextAt: number | null;
 }
 
-/** The part of an endpoint's row that its workflow owns; epoch milliseconds. */
-export interface KeptHealth {
+/** The fields of an endpoint that its workflow owns. Times are epoch milliseconds. */
+export interface EndpointHealth {
   state: WebhookEndpointDoc['state'];
   failures: number;
   epoch: number;
@@ -24,19 +24,19 @@ export interface KeptHealth {
   disabledAt: number | null;
 }
 
-/** One exchange between an endpoint's workflow and the books. */
-export interface Turn {
+/** Input of `syncEndpoint`. */
+export interface SyncRequest {
   endpointId: string;
-  /** The workflow's time, epoch milliseconds. */
+  /** Workflow time in epoch milliseconds. */
   now: number;
-  /** Counts up with each `health` that is to be written. */
+  /** Number of the newest write of `health`. */
   turn: number;
-  /** Null: as it was. */
-  health: KeptHealth | null;
+  /** Null: unchanged. */
+  health: EndpointHealth | null;
   outcomes: Outcome[];
   /** Deliveries that are being attempted. */
   running: string[];
-  /** Due deliveries wanted. */
+  /** Most due deliveries to return. */
   take: number;
 }
 
@@ -46,26 +46,27 @@ export interface DueDelivery {
   tries: number;
 }
 
-export interface TurnAnswer {
-  /** Owner of the endpoint; answers in older workflow histories do not have it. */
+/** Result of `syncEndpoint`. */
+export interface SyncResult {
+  /** Owner of the endpoint; missing in older workflow histories. */
   accountId?: string | undefined;
   turn: number;
-  health: KeptHealth;
+  health: EndpointHealth;
   due: DueDelivery[];
-  /** When the next one after those is due; epoch milliseconds, null for none. */
+  /** When the next delivery after `due` is due, in epoch milliseconds; null if there is none. */
   nextAt: number | null;
 }
 
-/** Resent deliveries are spread so that a receiver which just came back is not run over. */
-const RESEND_EVERY_MS = 100;
+/** Interval between resent deliveries, so that they do not overload a receiver that has just recovered. */
+const RESEND_INTERVAL_MS = 100;
 const RESEND_BATCH = 500;
-/** How far back held and failed deliveries can be resent. */
+/** Age up to which held and failed deliveries can be resent. */
 export const RESEND_WITHIN_MS = 14 * 24 * 3_600_000;
 
 const asDate = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 const asMs = (date: Date | null): number | null => date?.getTime() ?? null;
 
-const healthOf = (row: WebhookEndpointDoc): KeptHealth => ({
+const healthOf = (row: WebhookEndpointDoc): EndpointHealth => ({
   state: row.state,
   failures: row.failures,
   epoch: row.epoch,
@@ -73,8 +74,8 @@ const healthOf = (row: WebhookEndpointDoc): KeptHealth => ({
   disabledAt: asMs(row.disabledAt),
 });
 
-/** Where its failures have just disabled an endpoint: the owner is to be told, once. */
-async function noteDisabling(store: Store, endpointId: string, health: KeptHealth): Promise<void> {
+/** Creates the notice to the owner if failures disabled the endpoint; once for each time. */
+async function insertNotice(store: Store, endpointId: string, health: EndpointHealth): Promise<void> {
   const { state, failures, epoch, disabledAt } = health;
   if (state !== 'disabled' || disabledAt === null || failures < MAX_FAILURES) return;
   const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
@@ -107,24 +108,24 @@ async function writeOutcomes({ deliveries }: Store, outcomes: readonly Outcome[]
 }
 
 /**
- * Writes what the workflow decided, and answers what is to be done next. May be repeated: whatever was written by a later
- * turn stays. Null when the endpoint is gone; what was still to be delivered to it has failed then.
+ * Writes the workflow's outcomes and health, and returns the deliveries that are due. May be repeated: writes of a later
+ * `turn` are kept. Returns null if the endpoint was deleted; its undelivered events are then marked failed.
  */
-export async function takeTurn(store: Store, turn: Turn): Promise<TurnAnswer | null> {
-  const { endpointId, health, running, take } = turn;
+export async function syncEndpoint(store: Store, request: SyncRequest): Promise<SyncResult | null> {
+  const { endpointId, health, running, take } = request;
   const { deliveries, webhookEndpoints } = store;
-  await writeOutcomes(store, turn.outcomes);
+  await writeOutcomes(store, request.outcomes);
   if (health !== null) {
-    // Before the state, which the dashboard shows: after a crash in between this is done again.
-    await noteDisabling(store, endpointId, health);
+    // Before the state, so that this is repeated after a crash in between.
+    await insertNotice(store, endpointId, health);
     await webhookEndpoints.updateOne(
-      { _id: endpointId, turn: { $lt: turn.turn } },
+      { _id: endpointId, turn: { $lt: request.turn } },
       {
         $set: {
           ...health,
           notBefore: asDate(health.notBefore),
           disabledAt: asDate(health.disabledAt),
-          turn: turn.turn,
+          turn: request.turn,
         },
       },
     );
@@ -144,13 +145,13 @@ export async function takeTurn(store: Store, turn: Turn): Promise<TurnAnswer | n
       { $set: { state: 'held', nextAt: null } },
     );
   const waiting = await deliveries
-    // A test has no time: its press on the button attempts it, and nothing else.
+    // Test deliveries have no `nextAt`; only "Send test" attempts them.
     .find({ ...pending, _id: { $nin: running }, nextAt: { $ne: null } })
     .sort({ nextAt: 1 })
     .limit(take + 1)
     .toArray();
-  // Whichever clock is ahead: what a timer of the workflow waited for is due.
-  const now = new Date(Math.max(turn.now, Date.now()));
+  // The later of both clocks, so that a delivery is due when the workflow's timer for it fires.
+  const now = new Date(Math.max(request.now, Date.now()));
   const due = waiting.slice(0, take).filter(({ nextAt }) => nextAt !== null && nextAt <= now);
   return {
     accountId: endpoint.accountId,
@@ -161,19 +162,23 @@ export async function takeTurn(store: Store, turn: Turn): Promise<TurnAnswer | n
   };
 }
 
-/** Which deliveries of an endpoint are wanted again. */
+/** Selects the deliveries to resend. */
 export type Resend = { since: string } | { deliveryIds: string[] };
 
-/** Queues held and failed deliveries of the last 14 days again, oldest first, spread over time. @returns how many */
-export async function resend({ deliveries }: Store, endpointId: string, wanted: Resend): Promise<number> {
+/**
+ * Queues held and failed deliveries of the last 14 days again, oldest first, spread over time.
+ *
+ * @returns their number
+ */
+export async function resend({ deliveries }: Store, endpointId: string, selection: Resend): Promise<number> {
   const oldest = new Date(Date.now() - RESEND_WITHIN_MS);
-  const since = 'since' in wanted ? new Date(wanted.since) : oldest;
+  const since = 'since' in selection ? new Date(selection.since) : oldest;
   const filter = {
     endpointId,
     state: { $in: ['held', 'failed'] as DeliveryState[] },
     event: { $ne: 'webhook.test' as const },
     createdAt: { $gte: since > oldest ? since : oldest },
-    ...('deliveryIds' in wanted && { _id: { $in: wanted.deliveryIds } }),
+    ...('deliveryIds' in selection && { _id: { $in: selection.deliveryIds } }),
   };
   let queued = 0;
   let nextAt = Date.now();
@@ -189,22 +194,26 @@ export async function resend({ deliveries }: Store, endpointId: string, wanted: 
         updateOne: {
           filter: { _id, state: { $in: ['held', 'failed'] as const } },
           update: {
-            $set: { state: 'pending', tries: 0, nextAt: new Date(nextAt + index * RESEND_EVERY_MS) },
+            $set: { state: 'pending', tries: 0, nextAt: new Date(nextAt + index * RESEND_INTERVAL_MS) },
           },
         },
       })),
       { ordered: false },
     );
     queued += modifiedCount;
-    nextAt += rows.length * RESEND_EVERY_MS;
+    nextAt += rows.length * RESEND_INTERVAL_MS;
   }
 }
 
-/** The event of a press on Send test, and its delivery to that endpoint alone. Once for each `testId`. */
+/**
+ * Creates a test event and its delivery to this endpoint; once per `testId`.
+ *
+ * @returns the delivery's id, or null if the endpoint was deleted
+ */
 export async function prepareTest(store: Store, endpointId: string, testId: string): Promise<string | null> {
   const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
   if (endpoint === null) return null;
-  const { pending: _forThisAlone, ...event } = newEvent(
+  const { pending: _notDispatched, ...event } = newEvent(
     endpoint.accountId,
     'webhook.test',
     { message: 'This is a test. No credits changed.', endpointId },

@@ -1,18 +1,18 @@
 import { insertAllOnce, type Store } from './mongo.ts';
 import type { DeliveryAttemptDoc } from './webhookDocs.ts';
 
-/** Rows of attempts stay; what receivers answered goes after this. */
-const BODY_KEPT_MS = 30 * 24 * 3_600_000;
+/** How long response bodies are kept. Attempts themselves are kept for good. */
+const BODY_RETENTION_MS = 30 * 24 * 3_600_000;
 
-/** The id of a delivery's attempt number so and so. */
+/** Id of an attempt, by its delivery and number. */
 export const attemptId = (deliveryId: string, attempt: number): string =>
   `${deliveryId.replace(/^dlv/, 'att')}_${attempt}`;
 
 export interface DeliveryAttempts {
   find(id: string): Promise<DeliveryAttemptDoc | null>;
-  /** Once; a second time changes nothing. */
+  /** Stores an attempt; no-op if it is stored. */
   record(attempt: DeliveryAttemptDoc, responseBody: string | null): Promise<void>;
-  /** What receivers answered, by the ids of the attempts, as far as it is still kept. */
+  /** Returns the response bodies that are still kept, by attempt id. */
   bodies(ids: readonly string[]): Promise<Map<string, string>>;
 }
 
@@ -25,7 +25,7 @@ export const createDeliveryAttempts = ({ deliveryAttempts, responseBodies }: Sto
         {
           _id: attempt._id,
           body: responseBody,
-          expiresAt: new Date(attempt.at.getTime() + BODY_KEPT_MS),
+          expiresAt: new Date(attempt.at.getTime() + BODY_RETENTION_MS),
         },
       ]);
     await insertAllOnce(deliveryAttempts, [attempt]);

@@ -12,7 +12,7 @@ export interface EventFilter {
 
 const LIST = 'events';
 
-/** Events with a delivery in a state: the deliveries have the time of their event, and an index by it. */
+/** Events with a delivery in a state. Reads deliveries, which are indexed by the time of their event. */
 async function pageByDelivery(
   { events, deliveries }: Store,
   accountId: string,
@@ -29,7 +29,7 @@ async function pageByDelivery(
     })
     .project<{ eventId: string }>({ _id: 0, eventId: 1 })
     .sort({ createdAt: -1, eventId: -1 })
-    // An event has at most one to each endpoint.
+    // An event has at most one delivery per endpoint.
     .limit((limit + 1) * MAX_ENDPOINTS)
     .toArray();
   const ids = [...new Set(rows.map(({ eventId }) => eventId))].slice(0, limit + 1);
@@ -38,7 +38,7 @@ async function pageByDelivery(
   return asPage(LIST, items, limit, ({ _id, createdAt }) => ({ value: createdAt.getTime(), id: _id }));
 }
 
-/** Events that fit, newest first. */
+/** Pages of matching events, newest first. */
 export function pageOfEvents(
   store: Store,
   accountId: string,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventKind } from '../schemas/events.ts';
 import type { EventDoc } from './mongo.ts';
 
-/** An event that is still to be handed over to the endpoints that want it; insert it with what it tells of. */
+/** Creates an event that is pending dispatch. Insert it in the same step as the change that it reports. */
 export const newEvent = (
   accountId: string,
   event: EventKind,
@@ -10,6 +10,6 @@ export const newEvent = (
   { id = `evt_${randomUUID()}`, createdAt = new Date() }: { id?: string; createdAt?: Date } = {},
 ): EventDoc => ({ _id: id, accountId, event, createdAt, data, pending: true });
 
-/** What is posted: the same bytes whenever it is asked for, since a document keeps the order of its fields. */
+/** The JSON body that is posted. Always the same bytes, because documents keep the order of their fields. */
 export const eventBody = ({ _id, event, createdAt, data }: EventDoc): string =>
   JSON.stringify({ id: _id, event, createdAt: createdAt.toISOString().replace('Z', '+00:00'), data });

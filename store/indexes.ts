@@ -2,20 +2,20 @@ import type { Store } from './mongo.ts';
 
 const NEWEST_CALL = { startedAt: -1, _id: -1 } as const;
 
-/** What pages of calls are read by: with any filter they begin at their first row and end at their last. */
+/** Indexes for pages of calls: with each filter a page is one contiguous range. */
 export const CALL_INDEXES = {
   all: { accountId: 1, ...NEWEST_CALL },
   ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
   inState: { accountId: 1, state: 1, ...NEWEST_CALL },
 } as const;
 
-/** How long it is remembered that an owner was told: nothing tries again for so long. */
+/** Retention of notices. Longer than any retry, so that an owner is notified once. */
 const NOTICE_SECONDS = 14 * 86_400;
 
-/** Far longer than a lease: only its absence or age counts, so this merely tidies up after killed processes. */
+/** Far longer than a lease. Expired leases count as absent, so this only removes those of killed processes. */
 const API_PROCESS_SECONDS = 3600;
 
-/** Creates what is missing; the unique ones carry guarantees and are named for them in their stores. */
+/** Creates missing indexes. Guarantees that depend on unique indexes are documented where they are used. */
 export async function ensureIndexes(store: Store): Promise<void> {
   await Promise.all([
     store.accounts.createIndex({ email: 1 }, { unique: true }),
@@ -56,7 +56,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.notices.createIndex({ at: 1 }, { expireAfterSeconds: NOTICE_SECONDS }),
     store.results.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
     store.buckets.createIndex({ at: 1 }, { expireAfterSeconds: 3600 }),
-    // better-auth would make the first by itself, under this name, but only after it has begun to work.
+    // better-auth creates the first index itself, under this name, but only after it has started to serve requests.
     store.db.collection('users').createIndex({ email: 1 }, { unique: true, name: 'users_email_uidx' }),
     store.db.collection('sessions').createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
     store.db.collection('sessions').createIndex({ userId: 1 }),

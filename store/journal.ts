@@ -2,15 +2,15 @@ import { balanceEventData } from '../schemas/events.ts';
 import { newEvent } from './events.ts';
 import { insertAllOnce, type JournalEntry, type Store } from './mongo.ts';
 
-/** A journal entry, and whose it is. */
+/** A journal entry and its account. */
 export interface Posting {
   accountId: string;
   entry: JournalEntry;
 }
 
 /**
- * Copies journal entries to where they are looked for. May run any number of times, in any process. The calls' rows come
- * last: the sweeper returns to a row that still runs, so nothing is left uncopied for good.
+ * Copies journal entries to `entries`, `events` and `calls`. May be repeated, in any process. Calls are written last: the
+ * sweeper repeats the copy for calls that still appear as running.
  */
 export async function copyEntries(
   { calls, entries, events }: Store,
@@ -51,7 +51,7 @@ export async function copyEntries(
           },
           $unset: {
             ...(entry.release && { idempotency: '' }),
-            // What is not charged need not be given back.
+            // A call that was not charged needs no refund.
             ...(entry.state !== 'charged' && { pendingAnswer: '' }),
           },
         },
@@ -62,9 +62,9 @@ export async function copyEntries(
 }
 
 /**
- * Copies whatever an account's journal holds, so that its owner reads what he was charged a moment ago.
+ * Copies all entries of an account's journal, so that readers see the latest charges.
  *
- * @returns number of the newest entry: all up to that one stand in the books now
+ * @returns number of the newest entry; all up to it are copied
  */
 export async function copyJournal(store: Store, accountId: string): Promise<number> {
   const account = await store.accounts.findOne({ _id: accountId }, { projection: { journal: 1, seq: 1 } });

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import type { Env } from '../schemas/env.ts';
 import { type MasterKey, parseMasterKeys } from '../schemas/envValues.ts';
 
-/** What a key is for; each purpose gets its own key by HKDF, so that no ciphertext of one opens as another. */
+/** Purpose of a derived key. HKDF derives one per purpose, so that a ciphertext opens only for its own. */
 export type Purpose =
   | 'temporal-payload'
   | 'result'
@@ -28,31 +28,31 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts and authenticates with the first master key, opens with any of them (AES-256-GCM, NIST SP 800-38D; keys
- * by HKDF-SHA256, RFC 5869). A sealed value is `length of key id | key id | iv | tag | ciphertext`.
+ * Encrypts with the first master key and decrypts with any of them (AES-256-GCM, NIST SP 800-38D; keys derived by
+ * HKDF-SHA256, RFC 5869). A sealed value is `length of key id | key id | iv | tag | ciphertext`.
  */
 export interface Keyring {
-  /** Id of the key that encrypts now. */
+  /** Id of the key that encrypts. */
   readonly currentId: string;
   /** Ids of all keys. */
   readonly ids: readonly string[];
-  /** Whether the ring has this key. */
+  /** Whether the keyring has this key. */
   has(keyId: string): boolean;
-  /** `context` is authenticated but not stored: the same one must be given to `open`. */
+  /** Encrypts. `context` is authenticated but not stored: `open` needs the same. */
   seal(purpose: Purpose, context: string, plain: Uint8Array): Buffer;
-  /** @throws when the key is not in the ring, the purpose or context differ, or a byte was changed */
+  /** Decrypts. @throws if the key is missing, the purpose or context differ, or the data was changed */
   open(purpose: Purpose, context: string, sealed: Uint8Array): Buffer;
-  /** Which key sealed this. */
+  /** Id of the key that encrypted the value. */
   keyIdOf(sealed: Uint8Array): string;
-  /** HMAC-SHA256 under a key of the ring (the current one unless told), as `<key id>:<base64url>`. */
+  /** HMAC-SHA256 as `<key id>:<base64url>`. Default key: the current one. */
   mac(purpose: Purpose, data: string, keyId?: string): string;
-  /** 32 bytes for a library that wants a secret of its own. */
+  /** 32 bytes for a library that needs a secret. */
   derive(purpose: Purpose): Buffer;
 }
 
 export function createKeyring(keys: readonly MasterKey[]): Keyring {
   const [current] = keys;
-  if (current === undefined) throw new Error('a keyring needs a key');
+  if (current === undefined) throw new Error('a keyring needs at least one key');
   const derived = new Map<string, KeyObject>();
 
   const keyFor = (purpose: Purpose, id: string): KeyObject => {
@@ -91,7 +91,7 @@ export function createKeyring(keys: readonly MasterKey[]): Keyring {
     open(purpose, context, sealed) {
       const id = keyIdOf(sealed);
       const body = sealed.subarray(1 + id.length);
-      if (body.length < IV_BYTES + TAG_BYTES) throw new Error('sealed value is cut short');
+      if (body.length < IV_BYTES + TAG_BYTES) throw new Error('the sealed value is truncated');
       const decipher = createDecipheriv('aes-256-gcm', keyFor(purpose, id), body.subarray(0, IV_BYTES), {
         authTagLength: TAG_BYTES,
       })
@@ -102,7 +102,9 @@ export function createKeyring(keys: readonly MasterKey[]): Keyring {
   };
 }
 
-/** The ring of `MASTER_KEYS`, or the one of the data folder, made on first use (mode 0600). */
+/**
+ * Loads the keyring from `MASTER_KEYS`, or else from the data folder, where it creates one on first use (mode 0600).
+ */
 export function loadKeyring(env: Pick<Env, 'MASTER_KEYS' | 'DATA_DIR'>): Keyring {
   if (env.MASTER_KEYS !== null) return createKeyring(env.MASTER_KEYS);
   return createKeyring(parseMasterKeys(localKeys(env.DATA_DIR)));
@@ -111,7 +113,7 @@ export function loadKeyring(env: Pick<Env, 'MASTER_KEYS' | 'DATA_DIR'>): Keyring
 function localKeys(folder: string): string {
   const path = join(folder, 'master.keys');
   mkdirSync(folder, { recursive: true });
-  // Several processes may start at once: each writes a draft of its own, and link() lets exactly one become the file.
+  // Processes may start concurrently: each writes its own draft, and link() lets exactly one become the file.
   const draft = join(folder, `master.keys.${randomBytes(6).toString('hex')}`);
   writeFileSync(draft, `local:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
   try {

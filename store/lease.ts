@@ -1,23 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import type { Store } from './mongo.ts';
 
-const RENEW_EVERY_MS = 2000;
-/** Counted from the moment a renewal was sent. Well below `EXPIRES_AFTER_MS`: what is checked just before still holds. */
+const RENEW_INTERVAL_MS = 2000;
+/**
+ * Since the last renewal was sent. Well below `EXPIRES_AFTER_MS`, so that a lease stays valid for a while after a
+ * check.
+ */
 const HELD_MS = 8000;
-/** Counted on the database's clock from the renewal it saw last. */
+/** Since the last renewal, on the database's clock. */
 const EXPIRES_AFTER_MS = 15_000;
 
 /** Proof that an API process is alive, which other processes can check in MongoDB. */
 export interface Lease {
-  /** Id of this process, fresh at each start. */
+  /** Id of this process; new at each start. */
   readonly processId: string;
-  /** False when it could not be renewed for 8 s: other processes may take over what this process was doing. */
+  /** False if the lease was not renewed for 8 s: other processes may then take over this process's calls. */
   isHeld(): boolean;
-  /** Stops the renewals and gives the lease up; for an orderly end of the process. */
+  /** Stops the renewals and ends the lease; for a graceful shutdown. */
   release(): Promise<void>;
 }
 
-/** Opens a lease and renews it every 2 s. @param onError receives renewals that failed; the next one is tried anyway */
+/**
+ * Opens a lease and renews it every 2 s.
+ *
+ * @param onError receives errors of renewals, which are retried at the next interval
+ */
 export async function openLease(
   { apiProcesses }: Pick<Store, 'apiProcesses'>,
   onError: (error: unknown) => void,
@@ -30,7 +37,7 @@ export async function openLease(
     renewedAt = Math.max(renewedAt, sentAt);
   }
   await renew();
-  const timer = setInterval(() => void renew().catch(onError), RENEW_EVERY_MS).unref();
+  const timer = setInterval(() => void renew().catch(onError), RENEW_INTERVAL_MS).unref();
   return {
     processId,
     isHeld: () => performance.now() - renewedAt < HELD_MS,
@@ -41,7 +48,7 @@ export async function openLease(
   };
 }
 
-/** Those of the processes whose lease has expired or was given up. */
+/** Returns the processes whose lease has expired or ended. */
 export async function findExpired(
   { apiProcesses }: Pick<Store, 'apiProcesses'>,
   processIds: readonly string[],

@@ -5,62 +5,68 @@ import { LOW_CREDITS } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
 import type { JournalEntry, Store } from './mongo.ts';
 import { createProjection } from './projection.ts';
-import { createSteps, type Stepped } from './steps.ts';
+import { createSteps, type StepResult } from './steps.ts';
 
-/** What a reservation needs to know of a call. */
+/** Input of a reservation. */
 export interface Reservation {
   callId: string;
   accountId: string;
   tool: string;
   pool: Pool;
   price: number;
-  /** Most calls of this account that may run in the pool at once; null: any number. */
+  /** Most concurrent calls of the account in the pool; null: unlimited. */
   maxRunning: number | null;
 }
 
 /**
- * `held` is the only answer that lets the tool run. `nonce`: what a charge must show. `running`: calls of the account
- * that hold credits in this pool, this one included; results in older workflow histories do not have it.
+ * The tool may run only after `held`. `nonce` identifies the hold in a charge. `running` is the number of calls of the
+ * account with a hold in this pool, including this one; it is missing in older workflow histories.
  */
 export type ReserveResult =
   | { status: 'held'; nonce: string; available: number; running?: number | undefined }
   | { status: 'insufficient' | 'busy' | 'suspended'; available: number }
-  /** The call was ended before it began, with this code. */
+  /** The call has already ended, with this code. */
   | { status: 'closed'; code: string | null; available: number };
 
-/** How a call is to end. A refund takes whatever hold there is, or none; a charge only the one its nonce names. */
+/** Requested end of a call. A refund releases any hold of the call or none; a charge needs the hold of its nonce. */
 export type Settlement = { callId: string; accountId: string } & (
   | { wanted: 'charged'; nonce: string }
   | { wanted: 'refunded'; code: string; release: boolean }
 );
 
-/** How it ended, whoever ended it. */
+/** Recorded end of a call, which may differ from the requested one. */
 export interface Settled {
   state: 'charged' | 'refunded';
   available: number;
-  /** It made events, which are to be handed over. Says so at least once for each; the sweeper finds the rest. */
+  /** The settlement created events to dispatch. After a crash the sweeper dispatches them. */
   fired?: true;
 }
 
 export interface Ledger {
+  /**
+   * Holds the price. A repeated call returns its existing hold.
+   *
+   * @throws if the account changed or does not exist; retry
+   */
   reserve(call: Reservation): Promise<ReserveResult>;
+  /** Charges or refunds a call, once. Repeatable; returns the recorded state. @throws if the account does not exist */
   settle(settlement: Settlement): Promise<Settled>;
-  /** Gives back a hold that outlived its call; the call's record stays as it is. */
+  /** Releases a hold that outlived its call, without changing the call's record. */
   dropStrayHold(accountId: string, callId: string, nonce: string): Promise<void>;
-  /** Writes what is still pending; for an orderly end of the process. */
+  /** Writes pending entries; for a graceful shutdown. */
   flush(): Promise<void>;
 }
 
-/** An account with so many unprojected journal entries takes no new hold until they are copied. */
+/** With more journal entries than this an account takes no new hold until they are copied. */
 const JOURNAL_LIMIT = 2000;
 /**
- * How long an entry may wait to be copied together with others: each copy is three writes. Who reads the books copies what
- * waits; until then the row of a call that has ended says that it runs, and whoever goes by it asks the workflow.
+ * How long an entry waits to be copied in a batch; a batch takes three writes. Readers flush pending entries first. Until
+ * then a finished call still shows as running.
  */
 const COPY_AFTER_MS = 100;
-/** An entry that is older than this was left by a process that died between the step and its copy. */
+/** Older entries were left by a process that died between the step and the copy. */
 const LEFTOVER_AFTER_MS = 5000;
-/** So many of them are copied with one settlement: on a slow day entries grow old by themselves, and many at once. */
+/** Leftovers copied with one settlement. Under load entries can also grow old without a crash, many at a time. */
 const LEFTOVER_BATCH = 20;
 
 const after = (balance: unknown, cost: unknown): Document => ({ $subtract: [balance, cost] });
@@ -81,14 +87,14 @@ const isMissing = (field: string): Document => ({ $eq: [{ $type: field }, 'missi
 const hasNotEnded = (callId: string): Document => ({ $not: { $in: [callId, '$journal.callId'] } });
 
 /**
- * The money steps. Each is one conditional update of the account's own document, so nothing is read and then written,
- * and the journal entry with its events appears in the same step; what follows (projection.ts) only copies, by id.
+ * The ledger steps. Each is one conditional update of the account's document, which also writes the journal entry and its
+ * events. projection.ts then copies entries by id.
  *
- * A hold ends exactly once: the step that removes it writes the entry, and a hold that is gone cannot be removed again.
- * A call that ends without one leaves an entry too. While that is in the journal no hold of the call is taken, and when
- * it leaves the journal the call's row is closed, so a reservation that lands late is told so or told nothing at all.
+ * A hold ends exactly once: the update that removes the hold writes the entry, and a removed hold cannot be removed again.
+ * A call that ends without a hold gets an entry too. While this entry is in the journal the call gets no hold. When it
+ * leaves the journal the call's document has ended, so `reserve` releases a late hold and returns `closed`.
  *
- * @param copyAfterMs how long entries may wait to be copied together
+ * @param copyAfterMs how long entries wait to be copied in a batch
  */
 export function createLedger(
   store: Store,
@@ -98,8 +104,8 @@ export function createLedger(
   const { accounts, calls } = store;
   const projection = createProjection(store, onError, copyAfterMs);
   const stepOn = createSteps(store, leftovers);
-  const tidying = new Set<string>();
-  /** Rows of calls, those that are asked for together read together. */
+  const copyingLeftovers = new Set<string>();
+  /** State and code of calls; concurrent reads are batched. */
   const rows = new DataLoader(
     async (callIds: readonly string[]) => {
       const found = await calls
@@ -112,10 +118,10 @@ export function createLedger(
   );
 
   /**
-   * Ends a call: removes its hold, moves the balance when charged, and writes the entry, all in one step. Not done when
-   * there is no such hold to charge, or when the journal says already how the call ended.
+   * Ends a call in one update: removes its hold, changes the balance if charged, and writes the entry. No-op if the hold
+   * to charge does not exist or the journal already has an entry of the call.
    */
-  function end(settlement: Settlement): Promise<Stepped | null> {
+  function end(settlement: Settlement): Promise<StepResult | null> {
     const { callId, accountId, wanted } = settlement;
     const charged = wanted === 'charged';
     const hold = `$holds.${callId}`;
@@ -177,16 +183,16 @@ export function createLedger(
     });
   }
 
-  /** Copies what a process that died between a step and its copy left behind; one at a time for an account. */
+  /** Copies entries that a crashed process left in the journal; once at a time per account. */
   async function copyLeftovers(accountId: string, journal: readonly JournalEntry[]): Promise<void> {
-    if (tidying.has(accountId)) return;
-    tidying.add(accountId);
+    if (copyingLeftovers.has(accountId)) return;
+    copyingLeftovers.add(accountId);
     try {
       const before = Date.now() - LEFTOVER_AFTER_MS;
       const old = journal.filter((entry) => entry.at.getTime() < before).slice(0, LEFTOVER_BATCH);
       await projection.copy(old.map((entry) => ({ accountId, entry })));
     } finally {
-      tidying.delete(accountId);
+      copyingLeftovers.delete(accountId);
     }
   }
 
@@ -205,7 +211,7 @@ export function createLedger(
     );
   }
 
-  /** Takes a hold, or says why there is none. */
+  /** Creates a hold, or returns why not. */
   async function hold(call: Reservation, nonce: string): Promise<ReserveResult> {
     const { callId, accountId, tool, pool, price, maxRunning } = call;
     const running = { $ifNull: [`$running.${pool}`, 0] };
@@ -239,7 +245,8 @@ export function createLedger(
       return { status: 'busy', available };
     await copyLeftovers(accountId, account.journal);
     await projection.flush();
-    throw new Error('the account changed, or its journal is full'); // the caller tries again
+    // The caller retries.
+    throw new Error('the account changed, or its journal is full');
   }
 
   return {
@@ -249,7 +256,7 @@ export function createLedger(
     async reserve(call) {
       const result = await hold(call, randomUUID());
       if (result.status !== 'held') return result;
-      // After the hold, never before: whoever ends the call from here on finds the hold and takes it.
+      // Checked after the hold exists: whichever process ends the call from here on also ends the hold.
       const row = await rows.load(call.callId);
       if (row?.state === 'running') return result;
       await dropStrayHold(call.accountId, call.callId, result.nonce);
@@ -258,19 +265,19 @@ export function createLedger(
 
     async settle(settlement) {
       const { callId, accountId } = settlement;
-      // The account before the call's row: an entry leaves the journal only after it stands in the row.
+      // The account is read before the call: an entry leaves the journal only after it was copied to the call.
       const account = await end(settlement);
       if (account === null) throw new Error(`no account ${accountId}`);
       const { balance, reserved, journal, entry } = account;
       const available = balance - reserved;
-      // A plain charge is on record in the account itself. A refund may set an Idempotency-Key free, and an event has to
-      // be there before it is handed over: their callers wait for the copy.
+      // A charge without events is recorded in the account, so its copy can wait. Refunds are copied now because they
+      // may release an Idempotency-Key, and events because they are dispatched next.
       if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
       else if (entry !== undefined) await projection.copy([{ accountId, entry }]);
       await copyLeftovers(accountId, journal);
       if (entry?.state === 'charged')
         return { state: 'charged', available, ...(entry.events.length > 0 && { fired: true }) };
-      // A refund that comes again, or that took a late reservation's hold, does not undo a charge.
+      // A repeated refund, or one that released the hold of a late reservation, does not undo a charge.
       return { state: await recordedState(callId), available };
     },
   };

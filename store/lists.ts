@@ -6,21 +6,21 @@ import type { AccountDoc, ApiKeyDoc, CallDoc, EntryDoc, EventDoc, GrantDoc, Stor
 import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
 import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
-/** What an owner may look through; all of it newest first. */
+/** Lists for owners and operators, newest first. */
 export interface Lists {
   calls(accountId: string, filter: CallFilter, page: PageRequest): Promise<Page<CallDoc>>;
   entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
-  /** The whole statement, to be read row by row. */
+  /** Cursor over all entries. */
   statement(accountId: string): Promise<FindCursor<EntryDoc>>;
-  /** The newest grants, at most so many. */
+  /** The newest grants, up to `limit`. */
   grants(accountId: string, limit: number): Promise<GrantDoc[]>;
   keys(accountId: string, page: PageRequest): Promise<Page<ApiKeyDoc>>;
   events(accountId: string, filter: EventFilter, page: PageRequest): Promise<Page<EventDoc>>;
-  /** The deliveries of these events, by event. */
+  /** Deliveries by event id. */
   deliveries(eventIds: readonly string[]): Promise<Map<string, DeliveryDoc[]>>;
   webhooks(accountId: string, page: PageRequest): Promise<Page<WebhookEndpointDoc>>;
   attempts(endpointId: string, page: PageRequest): Promise<Page<DeliveryAttemptDoc>>;
-  /** For operators: every account, or the one with this e-mail address. */
+  /** For operators: all accounts, or the one with this email address. */
   accounts(filter: { email?: string }, page: PageRequest): Promise<Page<AccountDoc>>;
 }
 

@@ -6,11 +6,11 @@ import { countSecrets } from './rekey.ts';
 const CHECKED = 'utility-tools';
 
 /**
- * Checks at the start of a process that the ring can open what is stored for long: it holds every key that sealed a
- * webhook secret, and each of its keys is the one that this database has known under that id. The first process that
- * uses a key records a MAC by it.
+ * Checks at the start of a process that the keyring can decrypt stored secrets: it has every key that encrypted a webhook
+ * secret, and each of its keys is the one that this database knows by that id. The first process that uses a key
+ * records a MAC of it.
  *
- * @throws EnvError one line that names the key id
+ * @throws EnvError with one line that names the key
  */
 export async function assertMasterKeys(store: Store, keyring: Keyring): Promise<void> {
   for (const keyId of keyring.ids) {
@@ -22,7 +22,7 @@ export async function assertMasterKeys(store: Store, keyring: Keyring): Promise<
     );
     if (known?.mac !== mac)
       throw new EnvError(
-        `MASTER_KEYS: key "${keyId}" differs from the key of that id under which this database was written; restore that one`,
+        `MASTER_KEYS: key "${keyId}" differs from the key with this id that encrypted this database; restore the original key`,
       );
   }
   for (const [key, secrets] of await countSecrets(store, keyring))

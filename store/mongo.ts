@@ -20,7 +20,9 @@ import type {
   WebhookEndpointDoc,
 } from './webhookDocs.ts';
 
-/** Credits held for a call that runs. The nonce names the reservation attempt, so that only its own can be charged. */
+/**
+ * Credits reserved for a running call. The nonce identifies the reservation, so that a charge ends only its own hold.
+ */
 export interface Hold {
   nonce: string;
   tool: string;
@@ -30,8 +32,8 @@ export interface Hold {
 }
 
 /**
- * How a call ended, written in the same step that ended its hold and removed once it has been copied to `calls`,
- * `entries` and `events`. A call that held nothing is `refused`.
+ * End of a call, written in the update that ends its hold, and removed after it was copied to `calls`, `entries` and
+ * `events`. A call without a hold ends as `refused`.
  */
 export interface JournalEntry {
   id: string;
@@ -41,7 +43,7 @@ export interface JournalEntry {
   cost: number;
   at: Date;
   code: string | null;
-  /** The Idempotency-Key is free again. */
+  /** The Idempotency-Key is released. */
   release: boolean;
   seq: number;
   balanceAfter: number;
@@ -54,33 +56,33 @@ export interface AccountDoc {
   createdAt: Date;
   /** Granted minus charged. */
   balance: number;
-  /** Sum of the holds; what can be spent is balance - reserved. */
+  /** Sum of the holds; available credits are balance - reserved. */
   reserved: number;
-  /** What a negative adjustment could not take; above 0 the account is suspended. */
+  /** Credits that a negative adjustment could not take. Above 0 the account is suspended. */
   shortfall: number;
   /** Number of the newest entry. */
   seq: number;
   monthlyAllowance: number;
-  /** Last month for which it was granted, `2026-11`. */
+  /** Last month for which the allowance was granted, like `2026-11`. */
   allowanceMonth?: string;
-  /** When credits last came or went other than by a call. */
+  /** Time of the last change of credits other than by a call. */
   grantedAt?: Date;
-  /** Keys ever made; see `ApiKeys.create`. */
+  /** Number of keys ever created; see `ApiKeys.create`. */
   keysMade: number;
-  /** Webhook endpoints ever made; see `WebhookEndpoints.create`. */
+  /** Number of webhook endpoints ever created; see `WebhookEndpoints.create`. */
   endpointsMade?: number;
-  /** Holds by pool. */
+  /** Number of holds by pool. */
   running: Partial<Record<Pool, number>>;
   holds: Record<string, Hold>;
   journal: JournalEntry[];
 }
 
-/** An account as it is shown and asked for: what runs now and what waits to be copied is the ledger's, and may be long. */
+/** An account without the ledger's working fields, which may be large. */
 export type Account = Omit<AccountDoc, 'holds' | 'journal'>;
 
 export type EntryType = 'charge' | 'signup' | 'purchase' | 'allowance' | 'adjustment' | 'recovery';
 
-/** One line of the statement. The amounts of an account add up to its balance. */
+/** One entry of an account's ledger. The amounts of all entries add up to the balance. */
 export interface EntryDoc {
   _id: string;
   accountId: string;
@@ -95,7 +97,7 @@ export interface EntryDoc {
   reference: string | null;
 }
 
-/** A change of credits from outside a call; its id is its source's own, so that no retry can apply it twice. */
+/** A change of credits other than by a call. Its id contains the source's id, so that a retry cannot apply it twice. */
 export interface GrantDoc {
   _id: string;
   accountId: string;
@@ -107,58 +109,61 @@ export interface GrantDoc {
   reason: string | null;
 }
 
-/** How far a dispute has come, in the order in which it can: money is withheld while it is open, and for good when lost. */
+/**
+ * Stages of a dispute in their possible order. The money is withheld while it is open and lost for good when it is
+ * lost.
+ */
 export const DISPUTE_STAGES = ['inquiry', 'open', 'lost', 'won'] as const;
 export type DisputeStage = (typeof DISPUTE_STAGES)[number];
 
-/** A payment and what was told of it, in whatever order. Until it is known to be paid it is nobody's. */
+/** A payment and its reports, which arrive in any order. It has no account until it is confirmed as paid. */
 export interface PaymentDoc {
   /** The payment service's id. */
   _id: string;
   accountId: string | null;
   credits: number;
-  /** In hundredths of the currency, like the amounts below. */
+  /** In hundredths of the currency unit, like all amounts here. */
   amount: number;
-  /** ISO 4217, in capitals. */
+  /** ISO 4217, upper case. */
   currency: string;
-  /** No money moved. */
+  /** A payment in Stripe's test mode: no money moved. */
   test: boolean;
   paidAt: Date | null;
-  /** All refunds together. */
+  /** Total of all refunds. */
   refunded: number;
   disputes: { id: string; amount: number; stage: DisputeStage }[];
-  /** Credits that were taken back. */
+  /** Credits that were taken back for refunds and disputes. */
   taken: number;
   reportedAt: Date;
-  /** Until it is paid: refunds of what we did not sell are told us as well. */
+  /** Expiry until it is paid: Stripe also reports refunds of payments that are not for credits. */
   forgetAt?: Date;
 }
 
-/** What the charges for one tool came to on one day. */
-export interface DayOfTool {
-  /** Midnight UTC at which the day began. */
+/** Credits charged for one tool on one day. */
+export interface DailyToolUsage {
+  /** Start of the day, midnight UTC. */
   day: Date;
   tool: string;
   /** Credits. */
   charged: number;
 }
 
-/** What an account's charges of the last days add up to, so far; see `usageOf`. Its id is the account's. */
+/** Sums of an account's recent charges; see `usageOf`. The id is the account's. */
 export interface UsageDoc {
   _id: string;
-  /** Number of the last line that is in it. */
+  /** Number of the last entry in the sums. */
   seq: number;
-  days: DayOfTool[];
+  days: DailyToolUsage[];
 }
 
 export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
 export type CallState = (typeof CALL_STATES)[number];
 
-/** An answer that a caller is still waiting for, or did not get. See `pendingAnswers.ts` and `undelivered.ts`. */
+/** A response that a caller waits for or did not get. See `pendingAnswers.ts` and `undelivered.ts`. */
 export interface PendingAnswer {
-  /** API process that has the caller's connection; null: there is none any more, and the sweeper settles the call. */
+  /** API process with the caller's connection; null: the connection is lost, and the sweeper settles the call. */
   process: string | null;
-  /** Code of the error that the caller got in place of a result; null: none, or its connection was cut. */
+  /** Code of the error that the caller got instead of a result; null: no response yet, or the connection was lost. */
   code: string | null;
 }
 
@@ -168,7 +173,7 @@ export interface ApiProcessDoc {
   renewedAt: Date;
 }
 
-/** One call: the usage log, and the record behind an Idempotency-Key. */
+/** One call: an entry of the usage log and the record of its Idempotency-Key. */
 export interface CallDoc {
   _id: string;
   accountId: string;
@@ -181,19 +186,19 @@ export interface CallDoc {
   code: string | null;
   requestId: string;
   startedAt: Date;
-  /** When somebody last (re)started its workflow; the sweeper leaves fresh ones alone. */
+  /** Time of the last (re)start of the workflow; the sweeper skips recent ones. */
   touchedAt: Date;
   finishedAt: Date | null;
-  /** Sent at most once, so a crash does not free its Idempotency-Key. */
+  /** The tool may change its target and runs at most once, so a crash does not release the Idempotency-Key. */
   actsOnWorld: boolean;
   /**
-   * Set when the call is accepted, for callers who cannot ask for the result again; removed when the response was handed
-   * to the operating system in full, when the call is refunded, or when its price was given back.
+   * Set when the call is accepted if its caller cannot request the result again. Removed when the response was handed to
+   * the operating system in full, or the call was refunded.
    */
   pendingAnswer?: PendingAnswer;
   idempotency?: {
     key: string;
-    /** Null for a tool with secrets: those are never compared and never replayed. */
+    /** Null for a tool with secret fields: its calls are neither compared nor replayed. */
     fingerprint: string | null;
     expiresAt: Date;
   };
@@ -202,7 +207,7 @@ export interface CallDoc {
 export interface ApiKeyDoc {
   _id: string;
   accountId: string;
-  /** SHA-256 of the key, hex. The key itself is stored nowhere. */
+  /** SHA-256 of the key, hex. The key itself is not stored. */
   hash: string;
   prefix: string;
   name: string;
@@ -221,7 +226,7 @@ export interface EventDoc {
   event: EventKind;
   createdAt: Date;
   data: Record<string, unknown>;
-  /** Its deliveries may not have been made yet. */
+  /** Its deliveries may not have been created yet. */
   pending?: true;
 }
 
@@ -243,13 +248,13 @@ export interface StoredQuote {
   /** A decimal number. */
   value: string;
   publishedAt: Date;
-  /** When its feed last said it, or a value near it. */
+  /** When the feed last reported this value or one near it. */
   checkedAt: Date;
-  /** What the feed says instead, for how long and how many times, while that is not believed. */
+  /** A deviating value of the feed that is not accepted yet: since when and how often it was reported. */
   doubted: { value: string; since: Date; times: number } | null;
 }
 
-/** A feed of quotes: what it said, by symbol, and which worker asks it now. */
+/** A feed of quotes: its values by symbol, and the worker that is fetching it. */
 export interface QuoteFeedDoc {
   _id: string;
   quotes: Record<string, StoredQuote>;
@@ -259,14 +264,14 @@ export interface QuoteFeedDoc {
   retryAt: Date;
 }
 
-/** A master key that this database has been used with; see `masterKeys.ts`. */
+/** A master key that has been used with this database; see `masterKeys.ts`. */
 export interface MasterKeyDoc {
   /** Id of the key. */
   _id: string;
   mac: string;
 }
 
-/** An open connection: the collections, typed. */
+/** An open connection with typed collections. */
 export interface Store {
   client: MongoClient;
   db: Db;
@@ -288,18 +293,18 @@ export interface Store {
   responseBodies: Collection<ResponseBodyDoc>;
   notices: Collection<NoticeDoc>;
   quotes: Collection<QuoteFeedDoc>;
-  /** Runs the steps as one; they may be run again when another writer was faster. */
+  /** Runs the steps in a transaction. They are repeated if it conflicts with another one. */
   transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Milliseconds to wait for a server, a connection or an answer; who must not give up calls again. */
+/** Timeout for a server, a connection or a response. Callers that must not fail retry. */
 const TIMEOUT_MS = 10_000;
 
 /**
- * Connects with majority concerns everywhere: an answer that was given is never rolled back.
+ * Connects with majority read and write concerns, so that acknowledged writes are never rolled back.
  *
- * @param timeoutMs longest wait for the answer to one command
+ * @param timeoutMs timeout of one command
  */
 export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<Store> {
   const client = new MongoClient(uri, {
@@ -347,22 +352,22 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
   };
 }
 
-/** The server's code for a unique key that is taken. */
+/** Error code of a violated unique index. */
 export const DUPLICATE_KEY = 11000;
 
-/** The database or the way to it is down, or it was too slow; the same step may succeed later. */
-export function isPassing(error: unknown): boolean {
-  // MongoAPIError is misuse, or a client that was closed.
+/** Whether the database or the connection to it failed temporarily; the same operation may succeed later. */
+export function isTransient(error: unknown): boolean {
+  // MongoAPIError: wrong use of the driver, or a closed client.
   if (error instanceof MongoError) return !(error instanceof MongoAPIError);
-  // The driver lets some of the system's own errors through, as EPIPE.
+  // The driver passes on some system errors, such as EPIPE.
   return error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code));
 }
 
-/** Somebody else wrote a row with this unique key first. */
+/** Whether a document with this unique key already exists. */
 export const isDuplicate = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
-/** Inserts rows whose ids make them idempotent: those that are there already are left as they are. */
+/** Inserts documents and keeps existing ones with the same id unchanged, so that it can be repeated. */
 export async function insertAllOnce<T extends Document>(
   collection: Collection<T>,
   rows: readonly OptionalUnlessRequiredId<T>[],

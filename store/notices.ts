@@ -1,12 +1,12 @@
 import type { Store } from './mongo.ts';
 import type { NoticeDoc } from './webhookDocs.ts';
 
-/** Longer than sending takes; if nobody says by then how it went, somebody else tries. */
+/** Longer than sending takes. If the sender reports nothing by then, another process retries. */
 const LEASE_MS = 120_000;
-/** Waits after a first, second … try that failed; after the last of them nobody is told. */
+/** Waits after each failed attempt; a failure after the last wait drops the notice. */
 const RETRY_MS = [60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 43_200_000];
 
-/** Takes a notice that is due, for this process alone. Null: there is none. */
+/** Claims a due notice for this process. Returns null if there is none. */
 export const claimNotice = ({ notices }: Store): Promise<NoticeDoc | null> =>
   notices.findOneAndUpdate(
     { dueAt: { $lte: new Date() } },
@@ -14,12 +14,12 @@ export const claimNotice = ({ notices }: Store): Promise<NoticeDoc | null> =>
     { sort: { dueAt: 1 }, returnDocument: 'after' },
   );
 
-/** It was sent, or there is nobody to tell. */
+/** Marks a notice as done: sent, or without a recipient. */
 export async function endNotice({ notices }: Store, { _id }: NoticeDoc): Promise<void> {
   await notices.updateOne({ _id }, { $set: { dueAt: null } });
 }
 
-/** It could not be sent. @returns whether it will be tried again */
+/** Schedules the next attempt after a failure. @returns false if the notice is dropped */
 export async function postponeNotice({ notices }: Store, { _id, tries }: NoticeDoc): Promise<boolean> {
   const wait = RETRY_MS[tries - 1];
   const dueAt = wait === undefined ? null : new Date(Date.now() + wait);

@@ -1,71 +1,75 @@
 import type { Document, FindCursor } from 'mongodb';
 import { invalidInput } from '../schemas/errors.ts';
 
-/** Which page of a list is wanted. */
+/** Selects a page of a list. */
 export interface PageRequest {
   limit: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
-/** Some rows of a list, newest first, and how to get the next ones. */
+/** A page of a list, newest first, and the cursor of the next page. */
 export interface Page<T> {
   items: T[];
   nextCursor: string | null;
 }
 
-/** Where a page ends: the last row's place in the order, and its id. */
-interface Place {
+/** Position of a page's last row: its sort value and id. */
+interface Position {
   value: number;
   id: string;
 }
 
-/** The rows of a list that also meet this condition. */
+/** Finds the rows of a list that also match a condition. */
 type Find<T> = (condition: Document) => FindCursor<T>;
 
-const encode = (list: string, { value, id }: Place): string =>
+const encode = (list: string, { value, id }: Position): string =>
   Buffer.from(`${list} ${value} ${id}`).toString('base64url');
 
-function decode(list: string, cursor: string): Place {
+function decode(list: string, cursor: string): Position {
   const [, value, id] = Buffer.from(cursor, 'base64url').toString('latin1').split(' ');
-  const place = { value: Number(value), id: id ?? '' };
-  // Decoding skips what it does not know: only what encodes to the same text again was made here.
-  if (!/^\d{1,15}$/.test(value ?? '') || !/^[\w-]{1,64}$/.test(place.id) || encode(list, place) !== cursor)
+  const position = { value: Number(value), id: id ?? '' };
+  // Base64 decoding skips invalid characters, so only text that encodes to itself is accepted.
+  if (
+    !/^\d{1,15}$/.test(value ?? '') ||
+    !/^[\w-]{1,64}$/.test(position.id) ||
+    encode(list, position) !== cursor
+  )
     throw invalidInput([{ pointer: '/cursor', message: 'is not a cursor of this list' }]);
-  return place;
+  return position;
 }
 
-/** One row more than asked for tells whether there is a next page. */
-export function asPage<T>(list: string, rows: T[], limit: number, placeOf: (row: T) => Place): Page<T> {
+/** Makes a page of up to `limit` rows. An additional row shows that there is a next page. */
+export function asPage<T>(list: string, rows: T[], limit: number, positionOf: (row: T) => Position): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { items, nextCursor: more ? encode(list, placeOf(last)) : null };
+  return { items, nextCursor: more ? encode(list, positionOf(last)) : null };
 }
 
 /**
- * What comes after the page before, by a moment and an id.
+ * Condition for the rows after the previous page, in descending order of a time and an id.
  *
- * @param field the moment
- * @param id what tells apart those of equal moments
+ * @param field name of the time field
+ * @param id name of the field that orders rows of equal times
  * @throws ServiceError invalid_input at /cursor
  */
 export function olderThan(list: string, cursor: string | undefined, field: string, id: string): Document {
   if (cursor === undefined) return {};
   const last = decode(list, cursor);
   const at = new Date(last.value);
-  // The first part follows from the second, but only it bounds the walk through the index.
+  // The first condition follows from the second, but only it limits the index scan.
   return {
     $and: [{ [field]: { $lte: at } }, { $or: [{ [field]: { $lt: at } }, { [id]: { $lt: last.id } }] }],
   };
 }
 
 /**
- * A page of what is sorted by a moment and, where moments are equal, by id: a row is on exactly one page, however many
- * came at once and whatever was added since the first page was read.
+ * A page of rows sorted by time and id, newest first. Each row is on exactly one page, even if rows have equal times or
+ * were added since the first page.
  *
- * @param list name of the list: a cursor of another one is refused
- * @param field the moment; with an index on it and `_id` every page is equally cheap
+ * @param list name of the list; cursors of other lists are rejected
+ * @param field name of the time field; needs an index on it and `_id`
  * @throws ServiceError invalid_input at /cursor
  */
 export async function pageByTime<F extends string, T extends { _id: string } & Record<F, Date>>(
@@ -81,7 +85,7 @@ export async function pageByTime<F extends string, T extends { _id: string } & R
   return asPage(list, rows, limit, (row) => ({ value: row[field].getTime(), id: row._id }));
 }
 
-/** A page of what has numbers that no two rows of the list share. @throws ServiceError invalid_input at /cursor */
+/** A page of rows sorted by their unique numbers, highest first. @throws ServiceError invalid_input at /cursor */
 export async function pageByNumber<T extends { _id: string; seq: number }>(
   list: string,
   find: Find<T>,

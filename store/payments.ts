@@ -1,45 +1,48 @@
 import type { Accounts } from './accounts.ts';
 import { DISPUTE_STAGES, type PaymentDoc, type Store } from './mongo.ts';
 
-/** What is told of a payment: once, repeatedly, or before what happened earlier. */
+/** A report about a payment. Reports may repeat and arrive out of order. */
 export interface Report {
   paymentId: string;
-  /** Id of what told it; stands with the credits that were taken or given back because of it. */
+  /** Id of the report's source; the reference of credits that it takes or returns. */
   source: string;
-  /** ISO 4217, in capitals. */
+  /** ISO 4217, upper case. */
   currency: string;
   fact:
     | { kind: 'paid'; accountId: string; credits: number; amount: number; test: boolean }
-    /** All refunds so far together. */
+    /** Total of all refunds so far. */
     | { kind: 'refunded'; amount: number }
     | { kind: 'disputed'; dispute: PaymentDoc['disputes'][number] };
 }
 
-/** The account whose credits changed, or null. `mismatch`: it is not what was told of this payment before. */
+/**
+ * `accountId`: the account whose credits changed, or null. `mismatch`: the report contradicts earlier ones of this
+ * payment.
+ */
 export type Recorded = { status: 'recorded'; accountId: string | null } | { status: 'mismatch' };
 
 export interface Payments {
-  /** @throws ServiceError not_found: paid for an account that is not there */
+  /** Applies a report; no-op if it is known. @throws ServiceError not_found if the account does not exist */
   record(report: Report): Promise<Recorded>;
-  /** An account's purchases, newest first, at most so many. */
+  /** An account's purchases, newest first, up to `limit`. */
   list(accountId: string, limit: number): Promise<PaymentDoc[]>;
 }
 
-/** Far longer than Stripe goes on telling us. */
-const FORGET_AFTER_MS = 90 * 86_400_000;
+/** Far longer than Stripe repeats its reports. */
+const RETENTION_MS = 90 * 86_400_000;
 
-/** A refund of half the money takes half the credits, rounded in the owner's favour. */
+/** Credits to take back for refunds and disputes: in proportion to the money, rounded in the owner's favour. */
 export function creditsToTake({ credits, amount, refunded, disputes }: PaymentDoc): number {
   const withheld = disputes.filter(({ stage }) => stage === 'open' || stage === 'lost');
   const lost = withheld.reduce((total, dispute) => total + dispute.amount, refunded);
-  // Both may be so large that their product is no safe integer.
+  // BigInt, because the product may exceed the safe integers.
   return Number((BigInt(credits) * BigInt(Math.min(lost, amount))) / BigInt(amount));
 }
 
 const isLater = (a: PaymentDoc['disputes'][number], b: PaymentDoc['disputes'][number]): boolean =>
   DISPUTE_STAGES.indexOf(a.stage) > DISPUTE_STAGES.indexOf(b.stage);
 
-/** The payment with one more fact; the order in which facts come makes no difference. Null: the fact is of another payment. */
+/** Adds a fact to a payment, independent of the order of facts. Returns null if it contradicts the payment. */
 function withFact(payment: PaymentDoc, { currency, fact }: Report): PaymentDoc | null {
   if (payment.currency !== currency) return null;
   switch (fact.kind) {
@@ -63,8 +66,8 @@ function withFact(payment: PaymentDoc, { currency, fact }: Report): PaymentDoc |
 }
 
 /**
- * Payments, and the credits that follow from them. Each report changes its payment and the account in one transaction,
- * so that it can be repeated at any time: what is known already changes nothing.
+ * Payments and their credits. Each report updates its payment and the account in one transaction, so it can be repeated
+ * at any time.
  */
 export function createPayments(store: Store, accounts: Accounts): Payments {
   const { payments } = store;
@@ -73,9 +76,9 @@ export function createPayments(store: Store, accounts: Accounts): Payments {
       store.transaction(async (session) => {
         const { paymentId, source, currency } = report;
         const now = new Date();
-        const forgetAt = new Date(now.getTime() + FORGET_AFTER_MS);
+        const forgetAt = new Date(now.getTime() + RETENTION_MS);
         const blank = { accountId: null, credits: 0, amount: 0, test: false, paidAt: null, refunded: 0 };
-        // Writing comes before looking: of two reports at once, one waits or is begun anew.
+        // Writes before it reads: of concurrent reports one waits or is restarted.
         const before = await payments.findOneAndUpdate(
           { _id: paymentId },
           {
@@ -84,7 +87,7 @@ export function createPayments(store: Store, accounts: Accounts): Payments {
           },
           { session, upsert: true, returnDocument: 'after' },
         );
-        if (before === null) throw new Error('an upsert answered no document');
+        if (before === null) throw new Error('the upsert returned no document');
         const after = withFact(before, report);
         if (after === null) return { status: 'mismatch' };
         const { accountId } = after;

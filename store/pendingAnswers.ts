@@ -4,40 +4,40 @@ import type { Lease } from './lease.ts';
 import type { CallDoc, PendingAnswer, Store } from './mongo.ts';
 
 /**
- * An API process's record of the answers that it owes to callers who cannot ask again.
+ * An API process's record of pending responses to callers that cannot request the result again.
  *
- * The row of such a call is written with `pendingAnswer` when the call is accepted, before its workflow starts. A result
+ * The document of such a call has `pendingAnswer` from the moment it is accepted, before its workflow starts. A result
  * counts as **delivered** when Node has handed the whole response to the operating system (`finish`), or when the caller
- * closed the connection; `pendingAnswer` is removed then. As long as it is there, the price of a charged call is given
- * back once the caller got an error (`code`) or once the API process that has the connection is gone (its lease expired).
+ * closed the connection; then `pendingAnswer` is removed. While it is set, a charged call is refunded if the caller got
+ * an error (`code`) or if the API process with the connection is gone (its lease expired).
  */
 export interface PendingAnswers {
-  /** What the row of a new call carries. */
+  /** Value of `pendingAnswer` in a new call. */
   fresh(): PendingAnswer;
-  /** The response of a charged call was delivered. Returns at once; the write goes on in the background. */
+  /** Records that the response of a charged call was delivered. Returns at once and writes in the background. */
   delivered(callId: string): void;
   /**
-   * Checks, just before a result is sent, that no other process has given its price back. Costs nothing while the lease
-   * is held. Without it the call is recorded as delivered here and now.
+   * Checks, just before a result is sent, that no other process has refunded the call. No-op while the lease is held.
+   * Without the lease it records the call as delivered.
    *
-   * @throws when the price was given back, or MongoDB cannot be reached
+   * @throws if the call was refunded or MongoDB is unreachable
    */
-  assertOwed(callId: string): Promise<void>;
-  /** Makes this process the one that answers; false when the answer is not pending any more. */
+  assertPending(callId: string): Promise<void>;
+  /** Takes over the response of a call. Returns false if it is no longer pending. */
   adopt(callId: string): Promise<boolean>;
   /**
-   * Records that the caller gets an error, whatever the call may be charged. From then on the sweeper settles it.
-   * Retries until it is written or the process ends, in which case the expired lease leads to the same end.
+   * Records that the caller gets an error, even if the call is charged. From then on the sweeper settles the call.
+   * Retries until it is written or the process ends; the expired lease then has the same effect.
    */
   undelivered(call: Pick<CallDoc, '_id'>, code: ErrorCode): Promise<void>;
-  /** Writes what is still unwritten; for an orderly end of the process. */
+  /** Writes pending records; for a graceful shutdown. */
   close(): Promise<void>;
 }
 
-/** Between tries to write that a caller got an error. */
+/** Pause between attempts to record an error. */
 const RETRY_MS = 1000;
-/** `delivered` is written at once, unacknowledged by the journal, and confirmed in batches so often. */
-const CONFIRM_EVERY_MS = 2000;
+/** `delivered` is written at once without waiting for the journal, and again, durably, in batches at this interval. */
+const CONFIRM_INTERVAL_MS = 2000;
 
 export function createPendingAnswers(
   { calls }: Pick<Store, 'calls'>,
@@ -50,7 +50,7 @@ export function createPendingAnswers(
   let unconfirmed: string[] = [];
   let timer: NodeJS.Timeout | undefined;
 
-  /** With the store's own write concern, so that a crash of MongoDB does not bring a mark back. */
+  /** Uses the store's durable write concern, so that a crash of MongoDB cannot restore `pendingAnswer`. */
   async function confirm(): Promise<void> {
     timer = undefined;
     const batch = unconfirmed;
@@ -69,7 +69,7 @@ export function createPendingAnswers(
         onError(error);
         confirmLater();
       });
-    }, CONFIRM_EVERY_MS).unref();
+    }, CONFIRM_INTERVAL_MS).unref();
   }
 
   return {
@@ -78,17 +78,17 @@ export function createPendingAnswers(
     delivered(callId) {
       unconfirmed.push(callId);
       confirmLater();
-      // Sent in the same moment as the response: a process that is killed right after it has sent both. What fails here
-      // is written with the batch.
+      // Sent together with the response, so that a process killed right afterwards has sent both. The batch repeats
+      // failed writes.
       calls
         .updateOne({ _id: callId, ...mine }, done, { writeConcern: { w: 1, journal: false } })
         .catch(() => undefined);
     },
 
-    async assertOwed(callId) {
+    async assertPending(callId) {
       if (isHeld()) return;
       const { matchedCount } = await calls.updateOne({ _id: callId, ...mine }, done);
-      if (matchedCount === 0) throw new Error(`the price of call ${callId} was given back in the meantime`);
+      if (matchedCount === 0) throw new Error(`call ${callId} was refunded in the meantime`);
     },
 
     async adopt(callId) {
@@ -100,11 +100,11 @@ export function createPendingAnswers(
     },
 
     async undelivered({ _id }, code) {
-      const told = { $set: { pendingAnswer: { process: null, code } } };
+      const update = { $set: { pendingAnswer: { process: null, code } } };
       for (;;) {
         closing.signal.throwIfAborted();
         try {
-          await calls.updateOne({ _id }, told);
+          await calls.updateOne({ _id }, update);
           return;
         } catch (error) {
           onError(error);

@@ -5,14 +5,14 @@ interface ProbeDoc {
   at: Date;
 }
 
-/** All processes write the same document. */
+/** Shared by all processes. */
 const ID = 'probe';
 
 /**
- * Writes and reads one document with majority concerns, as each step of a call does. A server that answers `ping` may
- * still refuse both: it is no primary, or its disk is full.
+ * Writes and reads one document with majority concerns, like the steps of a call. A server that answers `ping` can still
+ * fail both: if it is not primary or its disk is full.
  *
- * @param timeoutMs for each of the two, in milliseconds; nothing of them goes on afterwards
+ * @param timeoutMs timeout of each operation in milliseconds
  */
 export async function probeDatabase(db: Db, timeoutMs: number): Promise<void> {
   const probes = db.collection<ProbeDoc>('probes', {

@@ -1,23 +1,25 @@
 import type { Document } from 'mongodb';
 import { copyEntries, type Posting } from './journal.ts';
 import type { Store } from './mongo.ts';
-import { USAGE_EVERY, usageOf } from './usage.ts';
+import { USAGE_INTERVAL, usageOf } from './usage.ts';
 
-/** Copies journal entries, and takes out of the journal what was copied; in batches, because each write costs a flush. */
+/**
+ * Copies journal entries and removes copied ones from the journal, in batches because each write costs a disk flush.
+ */
 export interface Projection {
-  /** Resolves when the copies stand. */
+  /** Resolves when the copies are written. */
   copy(postings: readonly Posting[]): Promise<void>;
-  /** Copies with the next batch. */
+  /** Adds a posting to the next batch. */
   copyLater(posting: Posting): void;
-  /** Resolves when nothing is left to be copied or pulled. */
+  /** Resolves when all postings are copied and removed from the journal. */
   flush(): Promise<void>;
 }
 
-/** @param everyMs how long a posting may wait for others to be copied or pulled with it */
+/** @param intervalMs how long postings wait for a batch */
 export function createProjection(
   store: Store,
   onError: (error: unknown) => void,
-  everyMs: number,
+  intervalMs: number,
 ): Projection {
   const waiting: Posting[] = [];
   const copied: Posting[] = [];
@@ -30,7 +32,7 @@ export function createProjection(
       const update: Document = { $pull: { journal: { id: { $in: own.map(({ entry }) => entry.id) } } } };
       return { updateOne: { filter: { _id }, update } };
     });
-    // Losing this write costs nothing: the entries are copied again, by id, and pulled with a later batch.
+    // Without durability: entries of a lost write are copied again by id and removed with a later batch.
     await store.accounts.bulkWrite(updates, { ordered: false, writeConcern: { w: 1 } });
   }
 
@@ -44,10 +46,10 @@ export function createProjection(
     }
     await pull([...copied.splice(0), ...due]);
     for (const { accountId, entry } of due)
-      if (entry.state === 'charged' && entry.seq % USAGE_EVERY === 0) await usageOf(store, accountId);
+      if (entry.state === 'charged' && entry.seq % USAGE_INTERVAL === 0) await usageOf(store, accountId);
   }
 
-  /** One batch after the other, so that who waits for the last has waited for all. */
+  /** Batches are serialised; awaiting the last one awaits all. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -55,13 +57,13 @@ export function createProjection(
     return writing;
   }
 
-  function soon(): void {
+  function scheduleFlush(): void {
     timer ??= setTimeout(() => {
       flush().catch((error: unknown) => {
         onError(error);
-        soon();
+        scheduleFlush();
       });
-    }, everyMs).unref();
+    }, intervalMs).unref();
   }
 
   return {
@@ -69,11 +71,11 @@ export function createProjection(
     async copy(postings) {
       await copyEntries(store, postings);
       copied.push(...postings);
-      soon();
+      scheduleFlush();
     },
     copyLater(posting) {
       waiting.push(posting);
-      soon();
+      scheduleFlush();
     },
   };
 }

@@ -1,31 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { insertAllOnce, type QuoteFeedDoc, type Store, type StoredQuote } from './mongo.ts';
 
-/** What is stored of one feed, and the time on the database's clock, which all workers share. */
+/** Stored state of a feed, and the time on the database's clock, which all workers share. */
 export interface FeedState {
   quotes: Readonly<Record<string, StoredQuote>>;
-  /** Nobody asks the feed before. */
+  /** The feed is not fetched before this time. */
   retryAt: Date;
-  /** Somebody asks the feed until then at the latest. */
+  /** Latest end of the current lease. */
   leasedUntil: Date;
   now: Date;
 }
 
-/** The right to ask a feed, alone in the whole fleet. */
+/** The exclusive right of a worker to fetch a feed. */
 export interface FeedLease {
   feed: string;
   holder: string;
   quotes: FeedState['quotes'];
-  /** On the database's clock, when it was given. */
+  /** Start of the lease on the database's clock. */
   at: Date;
 }
 
-/** The last good quotes, and who refreshes them. */
+/** Stores the last good quotes and the leases to refresh them. */
 export interface QuoteStore {
   read(feed: string): Promise<FeedState>;
-  /** Null while somebody else has it, or before `retryAt`. One that is not given back ends after `leaseMs`. */
+  /** Returns null while another worker has the lease, or before `retryAt`. An unreleased lease ends after `leaseMs`. */
   lease(feed: string, leaseMs: number): Promise<FeedLease | null>;
-  /** Gives the lease back, with the quotes as they are now. Does nothing when it has run out and another has it. */
+  /** Ends the lease and stores the quotes. No-op if the lease has expired and another worker has it. */
   release(lease: FeedLease, quotes: FeedState['quotes'], retryMs: number): Promise<void>;
 }
 

@@ -4,7 +4,11 @@ import { openSecret, sealSecret } from './webhookEndpoints.ts';
 
 const keyIdOf = (keyring: Keyring, sealed: string): string => keyring.keyIdOf(Buffer.from(sealed, 'base64'));
 
-/** Seals every webhook secret that an older master key sealed with the current one. @returns how many there were */
+/**
+ * Re-encrypts webhook secrets of older master keys with the current one.
+ *
+ * @returns the number of re-encrypted secrets
+ */
 export async function rewrapSecrets({ webhookEndpoints }: Store, keyring: Keyring): Promise<number> {
   let rewrapped = 0;
   for await (const { _id, secret, next } of webhookEndpoints.find()) {
@@ -24,7 +28,7 @@ export async function rewrapSecrets({ webhookEndpoints }: Store, keyring: Keyrin
   return rewrapped;
 }
 
-/** How many webhook secrets each master key has encrypted. */
+/** Counts the webhook secrets that each master key encrypts. */
 export async function countSecrets(
   { webhookEndpoints }: Pick<Store, 'webhookEndpoints'>,
   keyring: Keyring,
@@ -38,15 +42,15 @@ export async function countSecrets(
   return counts;
 }
 
-/** What needs a master key. */
+/** Number of stored values that need a master key. */
 export interface References {
   key: string;
   webhookSecrets: number;
-  /** Of the last day, by which a repeated call is recognised. */
+  /** Fingerprints of the last day, which recognise repeated calls. */
   idempotencyKeys: number;
 }
 
-/** How much each master key is needed for, beside payloads and results, which end by themselves. */
+/** Counts the values that need each master key, except payloads and results, which expire. */
 export async function countReferences(store: Store, keyring: Keyring): Promise<References[]> {
   const found = new Map<string, References>();
   const of = (key: string): References => {

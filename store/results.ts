@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Keyring } from './keyring.ts';
 import type { Store } from './mongo.ts';
 
-/** Where an input or a result lies that was too big for a workflow payload. */
+/** Reference to a stored input or result that was too large for a workflow payload. */
 export interface ResultReference {
   id: string;
   pieces: number;
@@ -10,18 +10,18 @@ export interface ResultReference {
 
 export interface Results {
   /**
-   * Stores bytes until `expiresAt`. Each write has an id of its own, so that two attempts never mix.
+   * Stores bytes until `expiresAt`.
    *
-   * @param id for bytes that are the same whenever they are written: there is one copy of them then
+   * @param id default: a new id per write, so that attempts never mix. Set it if repeated writes have the same bytes
    */
   write(callId: string, data: Uint8Array, expiresAt: Date, id?: string): Promise<ResultReference>;
-  /** @throws when a piece is gone (expired) or was changed */
+  /** @throws if a piece has expired or was changed */
   read(callId: string, reference: ResultReference): Promise<Buffer>;
 }
 
-/** An input or a result up to this size travels in the workflow's payloads, which Temporal limits to 2 MB. */
+/** Largest input or result in a workflow payload; Temporal's limit is 2 MB. */
 export const INLINE_BYTES = 64 * 1024;
-/** Below MongoDB's 16 MB a document, with room for the envelope. */
+/** Below MongoDB's limit of 16 MB per document. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
 export function createResults({ results }: Store, keyring: Keyring): Results {

@@ -1,37 +1,37 @@
 import type { Document } from 'mongodb';
 import type { AccountDoc, Hold, JournalEntry, Store } from './mongo.ts';
 
-/** A conditional change of an account for the sake of one call, in expressions over the account's document. */
+/** A conditional update of an account for one call, in aggregation expressions over the account's document. */
 export interface Step {
   accountId: string;
   callId: string;
-  /** Whether it is done. */
+  /** Condition of the update. */
   when: Document;
-  /** What becomes of which field, all at once as in `$set`; `$$REMOVE` takes a field away. */
+  /** New values by field, as in `$set`; `$$REMOVE` removes a field. */
   set: Record<string, unknown>;
 }
 
-/** The account after a step was done or not, and what it holds of the step's call. */
-export interface Stepped
+/** The account after a step, applied or not, with the hold and entry of the step's call. */
+export interface StepResult
   extends Pick<AccountDoc, 'balance' | 'reserved' | 'shortfall' | 'running' | 'journal'> {
   hold: Hold | undefined;
-  /** How the call ended, when that is still in the journal; which is cut to such entries and the leftovers. */
+  /** The call's journal entry, if it is still there. `journal` contains only such entries and the leftovers. */
   entry: JournalEntry | undefined;
 }
 
-/** Does a step. Null: there is no such account. */
-export type Steps = (step: Step) => Promise<Stepped | null>;
+/** Applies a step. Returns null if the account does not exist. */
+export type ApplyStep = (step: Step) => Promise<StepResult | null>;
 
-/** So many steps go into one update at most; MongoDB takes pipelines of up to 1,000 stages, and a step is two. */
-const STEPS_AT_ONCE = 100;
+/** Steps per update. MongoDB allows 1,000 stages per pipeline, and a step needs two. */
+const MAX_BATCH = 100;
 
 interface Waiting {
   step: Step;
-  resolve(stepped: Stepped | null): void;
+  resolve(stepped: StepResult | null): void;
   reject(error: unknown): void;
 }
 
-/** Two stages: the second sees what its own condition was before it changes any of what that looked at. */
+/** Two stages: the first evaluates the condition before the second changes the fields that it reads. */
 const stagesOf = ({ when, set }: Step): Document[] => [
   { $set: { isDone: when } },
   {
@@ -42,14 +42,13 @@ const stagesOf = ({ when, set }: Step): Document[] => [
 ];
 
 /**
- * Steps on accounts, each atomic. Those that meet on one account while an update is under way go into the next update
- * together, in the order in which they came: an update that meets another on its document is tried again and again by
- * MongoDB, and each costs a flush. What one update does is done as a whole or not at all; when it fails, every step in
- * it fails.
+ * Applies steps to accounts, each atomically. Steps that arrive while their account is being updated are batched, in
+ * order, into the next update: MongoDB would retry conflicting updates of one document, and each costs a disk flush. A
+ * batch is applied as a whole; if its update fails, all of its steps fail.
  *
- * @param leftovers expression: entries of the journal that each step brings home besides those of its call
+ * @param leftovers expression for journal entries that each step returns besides those of its call
  */
-export function createSteps({ accounts }: Store, leftovers: Document): Steps {
+export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep {
   const waiting = new Map<string, Waiting[]>();
 
   async function update(accountId: string, batch: readonly Waiting[]): Promise<void> {
@@ -60,7 +59,7 @@ export function createSteps({ accounts }: Store, leftovers: Document): Steps {
         [...batch.flatMap(({ step }) => stagesOf(step)), { $unset: 'isDone' }],
         {
           returnDocument: 'after',
-          // A busy account has many holds and a long journal, and every update would carry all of them home.
+          // Returns only what the steps need: a busy account has many holds and a long journal.
           projection: {
             balance: 1,
             reserved: 1,
@@ -91,8 +90,8 @@ export function createSteps({ accounts }: Store, leftovers: Document): Steps {
     }
   }
 
-  async function work(accountId: string, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) await update(accountId, queue.splice(0, STEPS_AT_ONCE));
+  async function drainQueue(accountId: string, queue: Waiting[]): Promise<void> {
+    while (queue.length > 0) await update(accountId, queue.splice(0, MAX_BATCH));
     waiting.delete(accountId);
   }
 
@@ -104,8 +103,8 @@ export function createSteps({ accounts }: Store, leftovers: Document): Steps {
         queue.push(own);
         return;
       }
-      const fresh = [own];
-      waiting.set(step.accountId, fresh);
-      void work(step.accountId, fresh);
+      const newQueue = [own];
+      waiting.set(step.accountId, newQueue);
+      void drainQueue(step.accountId, newQueue);
     });
 }

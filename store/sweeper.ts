@@ -1,11 +1,11 @@
 import type { Ledger } from './ledger.ts';
 import type { CallDoc, Store } from './mongo.ts';
 
-/** What one sweep did. */
+/** Result of a sweep. */
 export interface Sweep {
-  /** Calls whose workflow had ended or never began. */
+  /** Settled calls whose workflow had ended or never started. */
   ended: number;
-  /** Holds given back that a late reservation had left. */
+  /** Released holds of late reservations. */
   strayHolds: number;
 }
 
@@ -15,16 +15,18 @@ interface Held {
   nonce: string;
 }
 
-/** Younger calls are left alone: their workflow may not have begun yet. */
-const LEAVE_ALONE_MS = 25_000;
+/** Younger calls are skipped: their workflow may not have started yet. */
+const MIN_AGE_MS = 25_000;
 const OLD_HOLD_MS = 600_000;
 const BATCH = 500;
-/** After an outage many calls are open at once, and each end of one mostly waits for the disk. */
-const ENDED_AT_ONCE = 20;
+/** Calls settled concurrently. After an outage many are open, and a settlement mostly waits for the disk. */
+const CONCURRENCY = 20;
 
 /**
- * Ends what a crash left open. `isOver(callId)` asks Temporal: true only when it says that the workflow is closed or
- * unknown; it throws when it cannot tell, and then nothing is touched.
+ * Settles calls and releases holds that a crash left open.
+ *
+ * @param isOver whether Temporal reports the call's workflow as closed or unknown; throws if it cannot tell, and the call
+ *   is then left unchanged
  */
 export async function sweep(
   store: Store,
@@ -32,7 +34,7 @@ export async function sweep(
   isOver: (callId: string) => Promise<boolean>,
 ): Promise<Sweep> {
   const result: Sweep = { ended: 0, strayHolds: 0 };
-  const before = new Date(Date.now() - LEAVE_ALONE_MS);
+  const before = new Date(Date.now() - MIN_AGE_MS);
 
   const end = async ({ _id: callId, accountId, actsOnWorld }: CallDoc): Promise<void> => {
     if (!(await isOver(callId))) return;
@@ -44,7 +46,7 @@ export async function sweep(
     .limit(BATCH)
     .toArray();
   while (running.length > 0) {
-    const ending = running.splice(0, ENDED_AT_ONCE).map(end);
+    const ending = running.splice(0, CONCURRENCY).map(end);
     await Promise.allSettled(ending);
     await Promise.all(ending);
   }
@@ -75,7 +77,7 @@ export async function sweep(
   return result;
 }
 
-/** Holds older than ten minutes: their workflows still run, and somebody should look why. */
+/** Counts holds older than ten minutes. Their workflows are still running, which an operator should investigate. */
 export async function countOldHolds({ accounts }: Store): Promise<number> {
   const before = new Date(Date.now() - OLD_HOLD_MS);
   const isOld = { $lt: ['$$hold.v.at', before] };

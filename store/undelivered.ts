@@ -4,29 +4,29 @@ import { findExpired } from './lease.ts';
 import type { Ledger } from './ledger.ts';
 import type { CallDoc, Store } from './mongo.ts';
 
-/** Settles calls whose callers got no result, so that nobody pays for one. Every step may be repeated, in any process. */
+/** Settles calls whose callers got no result, so that these are not charged. May be repeated, in any process. */
 export interface Undelivered {
   /**
-   * Ends a call whose caller got an error: refunds it if it has not ended yet, gives its price back if it was charged
-   * (an adjustment with the reference `call <id>`, which is applied once), and removes `pendingAnswer`.
+   * Settles a call whose caller got an error: refunds a running call, returns the price of a charged one (an adjustment
+   * with the reference `call <id>`, applied once), and removes `pendingAnswer`.
    *
-   * @returns whether it had been charged
+   * @returns whether the call had been charged
    */
   settle(call: CallDoc, code: string): Promise<boolean>;
   /**
-   * Settles what API processes left behind: calls whose callers got an error, and calls whose process is gone. The latter
-   * are cancelled as if their callers had hung up, and charges are given back unless the tool acts on the world.
+   * Settles abandoned calls: those whose callers got an error, and those whose API process is gone. The latter are
+   * cancelled as if their callers had disconnected, and charges are refunded unless the tool acts on the world.
    *
-   * @param cancel asks for the cancellation of a call's workflow; no-op when it is over
-   * @param onWait called every second while this waits
+   * @param cancel requests the cancellation of a call's workflow; no-op if it has ended
+   * @param onWait called at least every second while this waits
    */
   sweep(cancel: (callId: string) => Promise<void>, onWait?: () => void): Promise<SweptAnswers>;
 }
 
-/** What one sweep did. */
+/** Number of calls that one sweep cancelled or refunded. */
 export interface SweptAnswers {
   cancelled: number;
-  givenBack: number;
+  refunded: number;
 }
 
 interface Dependencies {
@@ -35,16 +35,19 @@ interface Dependencies {
   accounts: Pick<Accounts, 'grant'>;
 }
 
-/** After an outage of MongoDB every lease looks expired until its process has renewed it. */
-const SECOND_LOOK_MS = 5000;
+/** Wait before leases are checked again: after an outage of MongoDB all leases look expired until they are renewed. */
+const RECHECK_MS = 5000;
 const BATCH = 500;
-const AT_ONCE = 20;
+const CONCURRENCY = 20;
 
-/** Calls without a process that could still answer. Names the field twice, for the partial index. */
-export const LEFT_BEHIND = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': null };
+/** Filter for calls without a process that can still respond. `$exists` selects the partial index. */
+export const ABANDONED = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': null };
 
-/** Whether a charge without a delivered result is given back: always after an error, else as for a caller who hung up. */
-export const isOwed = ({
+/**
+ * Whether a charge without a delivered result is refunded: always after an error, else unless the tool acts on the
+ * world.
+ */
+export const isRefundDue = ({
   pendingAnswer,
   actsOnWorld,
 }: Pick<CallDoc, 'pendingAnswer' | 'actsOnWorld'>): boolean =>
@@ -75,17 +78,17 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
         reason: `The result of call ${callId} could not be delivered.`,
         reference: `call ${callId}`,
       });
-    // A dashboard call has a key although its user cannot repeat it; the same form then makes a new call.
+    // Releases the key of a dashboard call, so that resubmitting its form makes a new call.
     await close(callId, charged && release);
     return charged;
   };
 
-  /** Takes over the calls of processes that were gone at two looks. */
+  /** Marks calls of processes as abandoned whose lease was expired at two checks. */
   async function takeOver(onWait: () => void): Promise<void> {
     const named = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': { $type: 'string' } } as const;
     const suspects = await findExpired(store, await calls.distinct('pendingAnswer.process', named));
     if (suspects.length === 0) return;
-    for (let waitedMs = 0; waitedMs < SECOND_LOOK_MS; waitedMs += 1000) {
+    for (let waitedMs = 0; waitedMs < RECHECK_MS; waitedMs += 1000) {
       onWait();
       await sleep(1000);
     }
@@ -100,26 +103,29 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
     settle,
 
     async sweep(cancel, onWait = () => undefined) {
-      const swept: SweptAnswers = { cancelled: 0, givenBack: 0 };
+      const swept: SweptAnswers = { cancelled: 0, refunded: 0 };
       await takeOver(onWait);
       const end = async (call: CallDoc): Promise<void> => {
         const code = call.pendingAnswer?.code ?? null;
         if (code === null && call.state === 'running') {
-          // Its workflow refunds it, or charges it in this moment: a later sweep sees which.
+          // The workflow refunds the call, or is charging it; a later sweep sees which.
           await cancel(call._id);
           swept.cancelled++;
-        } else if (isOwed(call)) swept.givenBack += Number(await settle(call, code ?? 'cancelled'));
+        } else if (isRefundDue(call)) swept.refunded += Number(await settle(call, code ?? 'cancelled'));
         else await close(call._id, false);
       };
-      const left = await calls.find(LEFT_BEHIND).limit(BATCH).toArray();
+      const abandoned = await calls.find(ABANDONED).limit(BATCH).toArray();
       const faults: unknown[] = [];
-      while (left.length > 0) {
+      while (abandoned.length > 0) {
         onWait();
-        for (const outcome of await Promise.allSettled(left.splice(0, AT_ONCE).map(end)))
+        for (const outcome of await Promise.allSettled(abandoned.splice(0, CONCURRENCY).map(end)))
           if (outcome.status === 'rejected') faults.push(outcome.reason);
       }
       if (faults.length > 0)
-        throw new AggregateError(faults, 'calls without a delivered result are not settled');
+        throw new AggregateError(
+          faults,
+          'some calls without a delivered result could not be settled; the next sweep retries',
+        );
       return swept;
     },
   };

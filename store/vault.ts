@@ -3,20 +3,20 @@ import { isRecord } from '../schemas/isRecord.ts';
 import type { Keyring } from './keyring.ts';
 
 /**
- * The secrets of running calls, in the memory of the API process that received them and nowhere else. A worker that
- * knows the call's token may fetch them until the call is settled; both ways are sealed, so that who listens or asks
- * without the master key learns nothing.
+ * Secret fields of running calls, only in the memory of the API process that received them. A worker with the call's
+ * token can fetch them until the call is settled. Requests and replies are encrypted, so they reveal nothing without the
+ * master key.
  */
 export interface Vault {
-  /** @returns the one-call token */
+  /** Stores the secrets of a call. @returns the call's token */
   put(callId: string, secrets: Record<string, unknown>): string;
-  /** Answers a sealed request with a sealed reply; null when it is not genuine or the secrets are gone. */
+  /** Decrypts a request and returns the encrypted reply, or null if the request is not authentic or has no secrets. */
   answer(request: Uint8Array): Buffer | null;
   drop(callId: string): void;
   readonly size: number;
 }
 
-/** One exchange: `request` goes to the vault, `open` reads what comes back. */
+/** The encrypted request to the vault, and the function that decrypts its reply. */
 export interface VaultExchange {
   request: Buffer;
   open(reply: Uint8Array): Record<string, unknown>;
@@ -24,7 +24,7 @@ export interface VaultExchange {
 
 function parseRecord(bytes: Uint8Array): Record<string, unknown> {
   const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-  if (!isRecord(value)) throw new Error('not an object');
+  if (!isRecord(value)) throw new Error('the vault message is not an object');
   return value;
 }
 
@@ -40,17 +40,17 @@ export function createVault(keyring: Keyring): Vault {
       return token.toString('base64url');
     },
     answer(request) {
-      let asked: Record<string, unknown>;
+      let parsed: Record<string, unknown>;
       try {
-        asked = parseRecord(keyring.open('vault', 'request', request));
+        parsed = parseRecord(keyring.open('vault', 'request', request));
       } catch {
-        return null; // not sealed by one of ours
+        return null; // Not encrypted with a master key of this installation.
       }
-      const entry = held.get(String(asked.callId));
-      const token = Buffer.from(String(asked.token), 'base64url');
+      const entry = held.get(String(parsed.callId));
+      const token = Buffer.from(String(parsed.token), 'base64url');
       if (entry === undefined || token.length !== entry.token.length || !timingSafeEqual(token, entry.token))
         return null;
-      return keyring.seal('vault', `reply:${asked.nonce}`, Buffer.from(JSON.stringify(entry.secrets)));
+      return keyring.seal('vault', `reply:${parsed.nonce}`, Buffer.from(JSON.stringify(entry.secrets)));
     },
     drop(callId) {
       held.delete(callId);
@@ -58,7 +58,7 @@ export function createVault(keyring: Keyring): Vault {
   };
 }
 
-/** The worker's half. The reply is bound to this request's nonce, so an older one does not open. */
+/** Makes a worker's request. The reply is bound to its nonce, so a replayed reply does not decrypt. */
 export function askVault(keyring: Keyring, callId: string, token: string): VaultExchange {
   const nonce = randomBytes(16).toString('base64url');
   return {

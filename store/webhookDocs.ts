@@ -1,51 +1,50 @@
 import type { EventKind } from '../schemas/events.ts';
 
-/** Where events of an account are posted to. What its workflow owns is written by that alone. */
+/** An endpoint for an account's events. Only its workflow writes the fields from `state` on. */
 export interface WebhookEndpointDoc {
   _id: string;
   accountId: string;
   url: string;
-  /** Null: every kind, also ones to come. */
+  /** Null: all kinds, including future ones. */
   events: EventKind[] | null;
   createdAt: Date;
-  /** Sealed, base64. */
+  /** Encrypted, base64. */
   secret: string;
-  /** A newer secret that takes over at `from`, or when its owner says so. */
+  /** A new secret that replaces `secret` at `from`, or earlier when the owner activates it. */
   next: { secret: string; from: Date } | null;
-  /** From here on the workflow's. */
   state: 'active' | 'disabled';
-  /** Failed attempts in a row. */
+  /** Consecutive failed attempts. */
   failures: number;
-  /** Times it was enabled; results of attempts from before do not count. */
+  /** Number of times it was enabled. Results of earlier attempts do not count. */
   epoch: number;
-  /** No attempt before this, after a failure. */
+  /** After a failure: earliest time of the next attempt. */
   notBefore: Date | null;
   disabledAt: Date | null;
-  /** Number of the workflow's newest write, so that one which comes late changes nothing. */
+  /** Number of the workflow's newest write, so that late writes are ignored. */
   turn: number;
 }
 
 export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'held';
 
-/** An event on its way to an endpoint; its id follows from those of both. */
+/** The delivery of an event to an endpoint. Its id derives from both ids. */
 export interface DeliveryDoc {
   _id: string;
   accountId: string;
   endpointId: string;
   eventId: string;
   event: EventKind;
-  /** When the event happened. */
+  /** Time of the event. */
   createdAt: Date;
   state: DeliveryState;
-  /** Attempts made in all. */
+  /** Attempts in total. */
   attempts: number;
-  /** Attempts made since it was queued, or queued again. */
+  /** Attempts since the delivery was queued or resent. */
   tries: number;
-  /** When the next attempt is due; null when none is. */
+  /** Time of the next attempt; null if none is scheduled. */
   nextAt: Date | null;
 }
 
-/** One attempt, for good. */
+/** A completed attempt. Never changed or deleted. */
 export interface DeliveryAttemptDoc {
   _id: string;
   accountId: string;
@@ -54,30 +53,30 @@ export interface DeliveryAttemptDoc {
   event: EventKind;
   attempt: number;
   at: Date;
-  /** Null: there was no response; `error` says why. */
+  /** Null if there was no response; `error` has the reason. */
   statusCode: number | null;
   durationMs: number;
   error: string | null;
-  /** How long the receiver asked to be left alone; null: it did not. */
+  /** The receiver's `Retry-After` in milliseconds, or null. */
   retryAfterMs: number | null;
 }
 
-/** An owner is to be told by mail that an endpoint was disabled; one for each time that it was. */
+/** A mail to the owner about a disabled endpoint; one each time it is disabled. */
 export interface NoticeDoc {
-  /** From the endpoint and its epoch, so that each disabling has one. */
+  /** Endpoint id and epoch. */
   _id: string;
   accountId: string;
   endpointId: string;
   url: string;
-  /** When it was disabled. */
+  /** Time at which the endpoint was disabled. */
   at: Date;
-  /** Times that somebody began to send it. */
+  /** Attempts to send it. */
   tries: number;
-  /** When it is to be sent; null once that is done, or given up. */
+  /** Time of the next attempt; null once it was sent or dropped. */
   dueAt: Date | null;
 }
 
-/** What a receiver answered, under the id of the attempt. */
+/** Body of a receiver's response. The id is the attempt's. */
 export interface ResponseBodyDoc {
   _id: string;
   body: string;

@@ -6,9 +6,9 @@ import type { Keyring } from './keyring.ts';
 import type { Store } from './mongo.ts';
 import type { WebhookEndpointDoc } from './webhookDocs.ts';
 
-/** Endpoints an account may have. */
+/** Endpoints per account. */
 export const MAX_ENDPOINTS = 10;
-/** How long an old and a new secret are both in use. */
+/** How long the old and the new secret are both in use. */
 const ROTATION_MS = 24 * 3_600_000;
 
 export interface EndpointChange {
@@ -16,14 +16,14 @@ export interface EndpointChange {
   events?: EventKind[] | null;
 }
 
-/** What an owner decides about endpoints; another account's are `not_found`. */
+/** An owner's changes of endpoints. Endpoints of other accounts are `not_found`. */
 export interface WebhookEndpoints {
   /**
-   * @throws ServiceError limit_reached, not_found: no such account
-   * @throws what `isDuplicate` recognises: there is an endpoint of this id
+   * @throws ServiceError limit_reached; not_found if the account does not exist
+   * @throws a duplicate-key error (`isDuplicate`) if the id is in use
    */
   create(endpoint: {
-    /** Default: a new one. */
+    /** Default: a new id. */
     id?: string;
     accountId: string;
     url: string;
@@ -31,24 +31,24 @@ export interface WebhookEndpoints {
   }): Promise<{ row: WebhookEndpointDoc; secret: string }>;
   find(accountId: string, id: string): Promise<WebhookEndpointDoc>;
   change(accountId: string, id: string, change: EndpointChange): Promise<WebhookEndpointDoc>;
-  /** Its workflow ends what is still to be delivered. */
+  /** Deletes an endpoint. Its workflow then marks undelivered events as failed. */
   remove(accountId: string, id: string): Promise<void>;
-  /** A new secret beside the old one, for a day. @throws ServiceError rotation_pending, unless forced */
+  /** Adds a new secret, which replaces the old one after a day. @throws ServiceError rotation_pending, unless forced */
   rotateSecret(accountId: string, id: string, force: boolean): Promise<string>;
-  /** From now on the new secret alone; where there is none, nothing changes. */
+  /** Replaces the old secret by the new one now; no-op without a new one. */
   activateSecret(accountId: string, id: string): Promise<WebhookEndpointDoc>;
 }
 
 const PURPOSE = 'webhook-secret';
 
-/** What a row keeps of a secret; it opens for its endpoint alone. */
+/** Encrypts a secret for storage; it decrypts only for its endpoint. */
 export const sealSecret = (keyring: Keyring, endpointId: string, secret: string): string =>
   keyring.seal(PURPOSE, endpointId, Buffer.from(secret)).toString('base64');
 
 export const openSecret = (keyring: Keyring, endpointId: string, sealed: string): string =>
   keyring.open(PURPOSE, endpointId, Buffer.from(sealed, 'base64')).toString();
 
-/** What signs a delivery of this endpoint now: while it is rotated the old secret, and for Standard Webhooks both. */
+/** The secrets that sign a delivery now: during a rotation the old one, and for Standard Webhooks both. */
 export function signingSecrets(
   keyring: Keyring,
   { _id, secret, next }: Pick<WebhookEndpointDoc, '_id' | 'secret' | 'next'>,
@@ -69,7 +69,7 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
     return row;
   }
 
-  /** A newer secret takes the place of the old one, unless it was replaced meanwhile. */
+  /** Makes the new secret the current one unless it was replaced in the meantime. */
   async function promote({ _id, next }: WebhookEndpointDoc): Promise<void> {
     if (next === null) return;
     await webhookEndpoints.updateOne(
@@ -99,18 +99,18 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
         turn: 0,
       };
       await store.transaction(async (session) => {
-        // Writing the account makes two creations at once meet, so that the count below is the truth.
+        // Forces concurrent creations to conflict, so that the count below stays exact.
         const { matchedCount } = await store.accounts.updateOne(
           { _id: accountId },
           { $inc: { endpointsMade: 1 } },
           { session },
         );
         if (matchedCount === 0) throw new ServiceError('not_found');
-        // Before the count: an endpoint that is there already is none too many.
+        // Before the count: a repeated creation fails as a duplicate, not at the limit.
         await webhookEndpoints.insertOne(row, { session });
         if ((await webhookEndpoints.countDocuments({ accountId }, { session })) > MAX_ENDPOINTS)
           throw new ServiceError('limit_reached', {
-            detail: `An account may have ${MAX_ENDPOINTS} webhook endpoints.`,
+            detail: `The account has reached its limit of ${MAX_ENDPOINTS} webhook endpoints. Delete one first.`,
           });
       });
       return { row, secret };

@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { loadWorkflowBundle } from '../workers/bundle.ts';
+import { WORKFLOWS } from '../workflows/contract.ts';
+import * as workflows from '../workflows/index.ts';
 
 const FOLDERS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
 /** What every process of the service needs: log, metrics, health, codec, Temporal connection. */
@@ -49,8 +51,10 @@ const LISTENERS = [
 ];
 /** Numbers that workflows share with everybody else; it imports nothing. */
 const CONSTANTS = 'schemas/webhookLimits.ts';
-/** The SDK has it load its failures from a file of its own, whose base class only this package exports. */
-const CONVERTER = { file: 'workflows/failureConverter.ts', from: '@temporalio/common' };
+/** The names that workflows share with workers and clients: the one workflow file that others import at run time. */
+const CONTRACT = 'workflows/contract.ts';
+/** These workflow files need exports that only this package has: the failure converter's base class, search attribute keys. */
+const COMMON = { files: ['workflows/failureConverter.ts', CONTRACT], from: '@temporalio/common' };
 /** What is done beside imports, and where. */
 const ALLOWED: Record<string, readonly string[]> = {
   // Reach our own processes, or run on the machine of who says where to: never a caller's target.
@@ -157,10 +161,10 @@ test('imports go one way', (t) => {
   t.deepEqual(wrong.map(show), []);
 });
 
-test('of workflows others know the types, and workflows know the SDK, each other, types and numbers', (t) => {
+test('other folders import types and the contract of workflows; workflows import the SDK, each other, types and numbers', (t) => {
   const into = imports.filter(
     ({ room, target, typesOnly }) =>
-      (room === 'api' || room === 'activities') && target?.startsWith('workflows/') && !typesOnly,
+      room !== 'workflows' && target?.startsWith('workflows/') && target !== CONTRACT && !typesOnly,
   );
   t.deepEqual(into.map(show), []);
   const outOf = imports.filter(
@@ -170,10 +174,16 @@ test('of workflows others know the types, and workflows know the SDK, each other
       target !== CONSTANTS &&
       from !== '@temporalio/workflow' &&
       !from.startsWith('./') &&
-      !(file === CONVERTER.file && from === CONVERTER.from),
+      !(COMMON.files.includes(file) && from === COMMON.from),
   );
   t.deepEqual(outOf.map(show), []);
   t.deepEqual(imports.filter(({ file }) => file === CONSTANTS).map(show), []);
+});
+
+test('the contract names exactly the workflows that the bundle exports', (t) => {
+  const names = Object.keys(workflows).sort();
+  t.deepEqual(Object.keys(WORKFLOWS).sort(), names);
+  t.deepEqual(Object.values<string>(WORKFLOWS).sort(), names);
 });
 
 test('the schemas need nothing outside their folder but Node and types', (t) => {

@@ -6,15 +6,13 @@ import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workflows = join(root, 'workflows');
-/** What is bundled with them. */
+/** The only file outside `workflows/` that is bundled. */
 const CONSTANTS = join(root, 'schemas', 'webhookLimits.ts');
 
-/**
- * Run once instead of once a workflow, frozen and shared: what in the SDK keeps no state. (`@temporalio/workflow` does.)
- */
+/** Modules without state: executed once and shared, frozen, by all workflows. (`@temporalio/workflow` has state.) */
 const PRELOAD = ['@temporalio/common', 'nexus-rpc'];
 
-/** Bundling takes seconds and its result depends on these files alone, so it is kept under their hash. */
+/** Hash of all inputs of the bundle. Bundling takes seconds, so the result is cached under it. */
 function fingerprint(): string {
   const hash = createHash('sha256').update(PRELOAD.join());
   for (const file of readdirSync(workflows).sort())
@@ -26,20 +24,20 @@ function fingerprint(): string {
     .slice(0, 16);
 }
 
-function keep(path: string, code: string): void {
+function writeAtomically(path: string, code: string): void {
   const draft = `${path}.${process.pid}`;
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(draft, code);
   renameSync(draft, path);
 }
 
-/** The workflows as one script, from the cache when nothing changed. */
+/** Returns the workflows bundled as one script, from the cache if no input changed. */
 export async function loadWorkflowBundle(onCacheError: (error: unknown) => void): Promise<WorkflowBundle> {
   const path = join(root, 'node_modules', '.cache', 'workflows', `${fingerprint()}.js`);
   try {
     return { code: readFileSync(path, 'utf8') };
   } catch {
-    // not there yet
+    // Not in the cache.
   }
   const bundle = await bundleWorkflowCode({
     workflowsPath: join(workflows, 'index.ts'),
@@ -47,9 +45,9 @@ export async function loadWorkflowBundle(onCacheError: (error: unknown) => void)
     preloadModules: PRELOAD,
   });
   try {
-    keep(path, bundle.code);
+    writeAtomically(path, bundle.code);
   } catch (error) {
-    onCacheError(error); // a read-only installation bundles at every start
+    onCacheError(error); // A read-only installation bundles at every start.
   }
   return bundle;
 }

@@ -28,11 +28,11 @@ import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
 import { connectClient, dataConverter, temporalAddress } from './platform/temporal.ts';
 import {
+  deliversToLocalhost,
   deliveryWorker,
   ensureSchedules,
   JOB_MEMORY,
   orchestratorWorker,
-  postsToLocalhost,
   SLOTS,
   toolWorker,
   WORKER_POOLS,
@@ -44,11 +44,11 @@ import { createVaultClient } from './vaultClient.ts';
 function chosenPool(): WorkerPool {
   const { values } = parseArgs({ options: { pool: { type: 'string' } } });
   const pool = WORKER_POOLS.find((name) => name === values.pool);
-  if (pool === undefined) throw new EnvError(`--pool: want one of ${WORKER_POOLS.join(', ')}`);
+  if (pool === undefined) throw new EnvError(`--pool: must be one of ${WORKER_POOLS.join(', ')}`);
   return pool;
 }
 
-/** One worker process: connects, says that it is ready, works until it is told to stop, and leaves nothing open. */
+/** Runs one worker process: connects, reports that it is ready, works until it is stopped, and closes everything. */
 async function main(): Promise<void> {
   const pool = chosenPool();
   const env = readEnv();
@@ -56,15 +56,18 @@ async function main(): Promise<void> {
   const log = createLog(env, pool, registry);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
   if (env.EGRESS_ALLOW.length > 0)
-    log.warn({ allow: env.EGRESS_ALLOW.map(({ text }) => text) }, 'EGRESS_ALLOW opens these to callers');
+    log.warn(
+      { allow: env.EGRESS_ALLOW.map(({ text }) => text) },
+      'EGRESS_ALLOW lets callers reach these addresses',
+    );
   await using open = new AsyncDisposableStack();
   const keyring = loadKeyring(env);
-  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
+  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
   const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
-  // Before the SDK's runtime begins, which would keep a refused process alive.
+  // Before the SDK's runtime starts, which would keep a failed process alive.
   await assertMasterKeys(store, keyring);
   const metrics = createRegistry(pool);
-  // The SDK serves its metrics on a port of its own.
+  // The SDK serves its metrics on a separate port.
   const sdkPort = env.SDK_METRICS_PORT || (await freePort());
   Runtime.install({
     shutdownSignals: ['SIGINT', 'SIGTERM'],
@@ -79,9 +82,9 @@ async function main(): Promise<void> {
     it.close(),
   );
 
-  // Also filled in below.
-  const closedPorts = [...ownPorts(env), sdkPort];
-  addReservedPorts(closedPorts);
+  // Extended below and by messages of the parent process.
+  const blockedPorts = [...ownPorts(env), sdkPort];
+  addReservedPorts(blockedPorts);
   const options = await (async () => {
     if (pool === 'orchestrator') {
       await ensureIndexes(store);
@@ -100,14 +103,14 @@ async function main(): Promise<void> {
     }
     const resolver = createResolver({ servers: env.DNS_SERVERS });
     if (pool === 'delivery') {
-      const localhost = postsToLocalhost(env);
+      const localhost = deliversToLocalhost(env);
       const allow = [...(localhost ? [allowHost('localhost', null)] : []), ...env.EGRESS_ALLOW];
-      const egress = createGuard({ resolver, allow, ownPorts: closedPorts });
+      const egress = createGuard({ resolver, allow, ownPorts: blockedPorts });
       return deliveryWorker({ store, keyring, attempts: createDeliveryAttempts(store), egress, localhost });
     }
-    const egress = createGuard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: closedPorts });
+    const egress = createGuard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: blockedPorts });
     const quotes = openQuotes(env, store, resolver, (feed, error) =>
-      log.warn({ feed, err: error }, 'a quote could not be refreshed'),
+      log.warn({ feed, err: error }, 'a quote feed could not be refreshed; the last good quotes stay in use'),
     );
     const tools = [...registry.values()].filter((tool) => tool.pool === pool).map(({ name }) => name);
     const decoders = open.adopt(
@@ -137,21 +140,21 @@ async function main(): Promise<void> {
     namespace: env.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(keyring),
   });
-  const polls = async () => {
-    if (worker.getState() !== 'RUNNING') throw new Error('not polling');
+  const assertPolling = async () => {
+    if (worker.getState() !== 'RUNNING') throw new Error('the worker is not polling');
   };
   const internal = open.adopt(
     createInternalServer({
-      checks: { ...mongodbCheck(store), worker: polls },
+      checks: { ...mongodbCheck(store), worker: assertPolling },
       metrics: () => withSdkMetrics(metrics, sdkPort),
       vault: null,
     }),
     drain,
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
-  closedPorts.push(Number(new URL(internalUrl).port));
+  blockedPorts.push(Number(new URL(internalUrl).port));
   process.once('disconnect', () => {
-    if (worker.getState() === 'RUNNING') worker.shutdown(); // whoever started us is gone
+    if (worker.getState() === 'RUNNING') worker.shutdown(); // The parent process is gone.
   });
   log.info({ queue: options.taskQueue, internalUrl }, 'worker is ready');
   const running = worker.run();

@@ -9,17 +9,17 @@ import { PREFIX, SECONDS } from './platform/metricsRegistry.ts';
 /** Slots, and what the tools do with them. */
 export function observeTools(registry: Registry, slots: number): ObserveAttempt {
   const registers = [registry];
-  new Gauge({ name: `${PREFIX}pool_slots`, help: 'Calls that this worker runs at once.', registers }).set(
+  new Gauge({ name: `${PREFIX}pool_slots`, help: 'Calls that this worker can run at once.', registers }).set(
     slots,
   );
   const busy = new Gauge({
     name: `${PREFIX}pool_busy`,
-    help: 'Calls that run on this worker now.',
+    help: 'Calls running on this worker.',
     registers,
   });
   const attempts = new Histogram({
     name: `${PREFIX}tool_seconds`,
-    help: 'Attempts at a tool by outcome (ok, or the code of the error), and their seconds on the worker.',
+    help: 'Seconds of attempts on the worker, by tool and outcome (ok or the error code).',
     labelNames: ['tool', 'outcome'],
     buckets: SECONDS,
     registers,
@@ -34,12 +34,12 @@ export function observeTools(registry: Registry, slots: number): ObserveAttempt 
   };
 }
 
-/** What the browsers of this worker do, and what becomes of them. */
+/** Registers metrics of this worker's browsers. */
 export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): void {
   const registers = [registry];
   new Gauge({
     name: `${PREFIX}browser_jobs`,
-    help: 'Jobs that wait for a browser (queued), and that have one (running).',
+    help: 'Jobs waiting for a browser (queued) or using one (running).',
     labelNames: ['state'],
     registers,
     collect() {
@@ -62,19 +62,19 @@ export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): vo
     Object.fromEntries(PHASES.map((phase) => [phase, figure(metrics.phases[phase])]));
   count(
     'browser_phases_total',
-    'How often each phase of a render was gone through.',
+    'Completed phases of renders.',
     'phase',
     phases(({ count }) => count),
   );
   count(
     'browser_phase_seconds_total',
-    'Seconds that renders spent in each phase.',
+    'Seconds spent in each phase of renders.',
     'phase',
     phases(({ totalMs }) => totalMs / 1000),
   );
   count(
     'browsers_total',
-    'Browsers that were started, recycled after their jobs, discarded after one that did not end, crashed, ended over their memory, hung, or failed to start.',
+    'Browsers by event: started, recycled after their jobs, discarded after a job that did not end, crashed, ended for memory use, hung, or failed to start.',
     'event',
     () => {
       const { overMemory, ...events } = metrics.browsers;
@@ -83,7 +83,7 @@ export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): vo
   );
 }
 
-/** What the orchestrator knows: how long the queues are, and what the sweeper found. @returns to be told of each sweep */
+/** Registers metrics of queue lengths, old holds and sweeps. @returns the function that records a sweep */
 export function observeService(
   registry: Registry,
   client: Client,
@@ -94,7 +94,7 @@ export function observeService(
   const registers = [registry];
   new Gauge({
     name: `${PREFIX}queue_length`,
-    help: 'Tasks that wait for a worker, about, by queue.',
+    help: 'Approximate number of tasks waiting for a worker, by queue.',
     labelNames: ['queue'],
     registers,
     async collect() {
@@ -109,7 +109,7 @@ export function observeService(
   });
   new Gauge({
     name: `${PREFIX}old_holds`,
-    help: 'Holds older than 10 minutes. Above 0: look at their workflows.',
+    help: 'Holds older than 10 minutes. If above 0, inspect the workflows of their calls.',
     registers,
     async collect() {
       try {
@@ -122,7 +122,7 @@ export function observeService(
   });
   const swept = new Counter({
     name: `${PREFIX}swept_total`,
-    help: 'What sweeps had to end: calls whose workflow was gone, and holds that nobody owned.',
+    help: 'Calls without a running workflow and holds without a running call that sweeps ended.',
     labelNames: ['what'],
     registers,
   });
@@ -132,12 +132,12 @@ export function observeService(
   };
 }
 
-const SDK_DEADLINE_MS = 1000;
+const SDK_TIMEOUT_MS = 1000;
 
-/** The process's own metrics followed by the SDK's. */
+/** Returns the process's metrics followed by the SDK's, in Prometheus's text format. */
 export async function withSdkMetrics(registry: Registry, sdkPort: number): Promise<string> {
-  const signal = AbortSignal.timeout(SDK_DEADLINE_MS);
+  const signal = AbortSignal.timeout(SDK_TIMEOUT_MS);
   const sdk = fetch(`http://127.0.0.1:${sdkPort}/metrics`, { signal }).then((response) => response.text());
-  const [own, theirs] = await Promise.all([registry.metrics(), sdk]);
-  return `${own}\n${theirs}`;
+  const [own, sdkText] = await Promise.all([registry.metrics(), sdk]);
+  return `${own}\n${sdkText}`;
 }

@@ -10,20 +10,24 @@ import {
   createDeliveryActivities,
   type DeliveryServices,
 } from '../activities/webhooks/deliveryActivities.ts';
-import { createChannel, createEndpointActivities } from '../activities/webhooks/endpointActivities.ts';
+import {
+  createEndpointActivities,
+  createEndpointNotifier,
+} from '../activities/webhooks/endpointActivities.ts';
 import type { Env } from '../schemas/env.ts';
 import type { Registry } from '../schemas/registry.ts';
 import { POOLS, type Pool } from '../schemas/tool.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Sweep } from '../store/sweeper.ts';
+import { TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
-/** Every kind of worker process: the orchestrator of workflows and money, webhook deliveries, and the pools of tools. */
+/** Kinds of worker processes: workflows with ledger steps, webhook deliveries, and the tool pools. */
 export const WORKER_POOLS = ['orchestrator', 'delivery', ...POOLS] as const;
 export type WorkerPool = (typeof WORKER_POOLS)[number];
 
-/** Calls a worker of each pool runs at once: what it really has, cores for the one, sockets for the other. */
+/** Concurrent calls of a worker, limited by the pool's scarce resource: browsers, cores or sockets. */
 export const SLOTS: Record<Pool, number> = {
   browser: BROWSERS,
   cpu: availableParallelism(),
@@ -32,8 +36,8 @@ export const SLOTS: Record<Pool, number> = {
 };
 
 /**
- * Bytes that one job on a caller's file may allocate, in each of the processes, at most one a core, that a worker starts for
- * them. Measured for the largest inputs that the tools take: watermark-image 1.25 GB (a lossless WebP of 40 megapixels),
+ * Bytes that one job on a caller's file may allocate in its child process; a worker starts at most one per core.
+ * Measured with the largest inputs that the tools accept: watermark-image 1.25 GB (a lossless WebP of 40 megapixels),
  * web-scrape 0.4 GB, image-upscale 1.4 GB.
  */
 export const JOB_MEMORY: Record<Pool, number> = {
@@ -43,17 +47,17 @@ export const JOB_MEMORY: Record<Pool, number> = {
   heavy: 3 * 2 ** 30,
 };
 
-/** Attempts wait for receivers nearly all of their time, and hanging ones must not keep others waiting. */
+/** High, because attempts mostly wait for receivers and slow receivers must not delay other deliveries. */
 const DELIVERY_SLOTS = 400;
 
-/** Longer than any tool may take, so that a worker which is told to stop finishes what it has. */
+/** Longer than any tool's time limit, so that a stopping worker finishes its calls. */
 const SHUTDOWN_GRACE = '110s';
-/** Allowances so often, for who is given one in the middle of a month, and for what a month's first hours missed. */
-const EVERY = { sweep: '15s', allowance: '1h' } as const;
+/** Intervals of the schedules. Allowances run hourly, for those set during a month and for runs missed in an outage. */
+const INTERVALS = { sweep: '15s', allowance: '1h' } as const;
 
 type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
 
-/** The worker of a pool of tools: an activity a tool, on the pool's queue. */
+/** Options of a tool pool's worker: one activity per tool, on the pool's queue. */
 export async function toolWorker(
   pool: Pool,
   registry: Registry,
@@ -61,17 +65,21 @@ export async function toolWorker(
 ): Promise<PoolOptions> {
   const tools = [...registry.values()].filter((tool) => tool.pool === pool);
   return {
-    taskQueue: `tools-${pool}`,
+    taskQueue: toolQueue(pool),
     activities: await createToolActivities(tools, services),
     maxConcurrentActivityTaskExecutions: SLOTS[pool],
     shutdownGraceTime: SHUTDOWN_GRACE,
   };
 }
 
-/** In production `localhost` would be a machine of ours, and nobody's who registers an endpoint. */
-export const postsToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean => NODE_ENV !== 'production';
+/**
+ * Whether endpoints on `localhost` receive deliveries. Not in production, where `localhost` is a machine of the
+ * operator.
+ */
+export const deliversToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean =>
+  NODE_ENV !== 'production';
 
-/** The worker that runs the workflows, and the money steps as their local activities. */
+/** Options of the worker that runs the workflows and their local activities. */
 export async function orchestratorWorker(
   store: Store,
   ledger: Ledger,
@@ -80,15 +88,15 @@ export async function orchestratorWorker(
   onSweep: (sweep: Sweep) => void,
   onError: (error: unknown) => void,
 ): Promise<PoolOptions> {
-  const channel = createChannel(client, postsToLocalhost(env));
+  const notifier = createEndpointNotifier(client, deliversToLocalhost(env));
   return {
-    taskQueue: 'orchestrator',
+    taskQueue: TASK_QUEUES.orchestrator,
     workflowBundle: await loadWorkflowBundle(onError),
     activities: {
       ...createLedgerActivities(ledger),
-      ...createEndpointActivities(store, channel, env.WEBHOOK_RETRY_SCHEDULE),
-      ...createMaintenanceActivities(store, ledger, client, channel, onSweep),
-      ...createAllowanceActivities(store, channel),
+      ...createEndpointActivities(store, notifier, env.WEBHOOK_RETRY_SCHEDULE),
+      ...createMaintenanceActivities(store, ledger, client, notifier, onSweep),
+      ...createAllowanceActivities(store, notifier),
     },
     maxConcurrentWorkflowTaskExecutions: 40,
     maxConcurrentLocalActivityExecutions: 100,
@@ -96,29 +104,34 @@ export async function orchestratorWorker(
   };
 }
 
-/** The worker that posts to webhook endpoints. */
+/** Options of the worker that posts to webhook endpoints. */
 export const deliveryWorker = (services: DeliveryServices): PoolOptions => ({
-  taskQueue: 'delivery',
+  taskQueue: TASK_QUEUES.delivery,
   activities: createDeliveryActivities(services),
   maxConcurrentActivityTaskExecutions: DELIVERY_SLOTS,
-  // An attempt takes 10 s at most.
+  // An attempt takes at most 10 s.
   shutdownGraceTime: '20s',
 });
 
-async function ensureSchedule(client: Client, name: keyof typeof EVERY): Promise<void> {
+async function ensureSchedule(client: Client, name: keyof typeof INTERVALS): Promise<void> {
   try {
     await client.schedule.create({
       scheduleId: name,
-      spec: { intervals: [{ every: EVERY[name] }] },
+      spec: { intervals: [{ every: INTERVALS[name] }] },
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '10s' },
-      action: { type: 'startWorkflow', workflowType: name, taskQueue: 'orchestrator', workflowId: name },
+      action: {
+        type: 'startWorkflow',
+        workflowType: WORKFLOWS[name],
+        taskQueue: TASK_QUEUES.orchestrator,
+        workflowId: name,
+      },
     });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
 }
 
-/** The schedules that sweep and that grant allowances; made once a namespace, by whichever orchestrator comes first. */
+/** Creates the namespace's schedules of the sweeper and of allowances unless they exist. */
 export async function ensureSchedules(client: Client): Promise<void> {
   await Promise.all([ensureSchedule(client, 'sweep'), ensureSchedule(client, 'allowance')]);
 }

@@ -9,7 +9,7 @@ import { parseWebUrl } from '../schemas/formats/url.ts';
 import type { Store } from '../store/mongo.ts';
 import { createQuoteStore } from '../store/quotes.ts';
 
-/** @throws EnvError when the guard would take it for no URL */
+/** @throws EnvError if the guard does not accept the text as a URL */
 function allowUrl(variable: string, text: string): AllowEntry {
   const parsed = parseWebUrl(text);
   if (parsed.kind === 'invalid') throw new EnvError(`${variable}: ${parsed.message}`);
@@ -18,8 +18,8 @@ function allowUrl(variable: string, text: string): AllowEntry {
 }
 
 /**
- * The quotes of the configured feeds. These may be on a private address, so they have a guard of their own, which no
- * caller's target goes through.
+ * Opens the quotes of the configured feeds. Feeds may have private addresses, so they use a separate guard that no
+ * caller's target passes through.
  */
 export function openQuotes(
   env: Env,

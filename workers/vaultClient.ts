@@ -4,9 +4,9 @@ import { ServiceError } from '../schemas/errors.ts';
 import type { Keyring } from '../store/keyring.ts';
 import { askVault } from '../store/vault.ts';
 
-/** The API is on our own network: what takes longer than this is gone. */
+/** The API is on the same network: a process that takes longer is unreachable. */
 const TIMEOUT_MS = 5000;
-/** A connection that was kept open may be closed in the moment it is used again. Asking twice is harmless. */
+/** A kept-alive connection may close while it is reused. Repeating the request is harmless. */
 const ATTEMPTS = 3;
 const RETRY_MS = 100;
 
@@ -22,8 +22,8 @@ async function post(url: string, body: Uint8Array<ArrayBuffer>, signal: AbortSig
 }
 
 /**
- * Fetches a call's secrets from the API replica that received them. When that replica is gone so are they, and the call
- * ends as `internal`; another attempt of the tool cannot help.
+ * Creates the function that fetches a call's secret fields from the API process that received them. If that process is
+ * gone, the secrets are lost and the call fails with `internal` without another attempt.
  */
 export const createVaultClient =
   (keyring: Keyring): ToolServices['openVault'] =>
@@ -35,7 +35,7 @@ export const createVaultClient =
       if (!response.ok) throw new Error(`the vault answered ${response.status}`);
       return open(new Uint8Array(await response.arrayBuffer()));
     } catch (error) {
-      if (signal.aborted) throw error; // cancelled, or out of time: not the vault's fault
+      if (signal.aborted) throw error; // The call was cancelled or timed out.
       throw new ServiceError('internal', { cause: error });
     }
   };

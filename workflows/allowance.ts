@@ -4,9 +4,9 @@ import type { AllowanceActivities } from './types.ts';
 const { grantAllowances } = proxyActivities<AllowanceActivities>({
   startToCloseTimeout: '50m',
   heartbeatTimeout: '1m',
-  // The schedule comes again in an hour, and goes on where this stopped.
+  // The schedule starts the workflow again within an hour, which resumes where this run stopped.
   retry: { initialInterval: '10s', maximumAttempts: 5 },
 });
 
-/** Started by a schedule: grants the allowances of this month that were not granted yet. Answers how many those were. */
+/** Started by a schedule: grants the outstanding allowances of this month. Returns the number of grants. */
 export const allowance = (): Promise<number> => grantAllowances();

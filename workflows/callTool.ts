@@ -12,7 +12,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ReserveResult } from '../store/ledger.ts';
-import { handOver } from './handOver.ts';
+import { toolQueue, workflowIds } from './contract.ts';
+import { dispatchEvents } from './dispatchEvents.ts';
 import type {
   CallFailure,
   CallRequest,
@@ -22,35 +23,36 @@ import type {
   ToolResult,
 } from './types.ts';
 
-/** A little above the database's own time-out, so that an attempt answers before it is given up. */
-const MONEY_STEP_TIMEOUT = '12s';
-/** On top of an attempt's time: the tool ends itself at its deadline and gets to say so. */
+/** Longer than the database timeout (10 s), so that an attempt reports its own error. */
+const LEDGER_STEP_TIMEOUT = '12s';
+/** Added to the tool's own time limit, so that the tool can report that it reached the limit. */
 const ATTEMPT_GRACE_MS = 3000;
-/** A worker that says nothing for so long is taken for dead; workers speak up every few seconds. */
+/** A worker without a heartbeat for this long counts as dead; tool workers send one every few seconds. */
 const HEARTBEAT_TIMEOUT = '10s';
 
-const MONEY_STEP_RETRY = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
+const LEDGER_STEP_RETRY = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
 
 const { settle } = proxyLocalActivities<LedgerActivities>({
-  startToCloseTimeout: MONEY_STEP_TIMEOUT,
-  retry: MONEY_STEP_RETRY,
+  startToCloseTimeout: LEDGER_STEP_TIMEOUT,
+  retry: LEDGER_STEP_RETRY,
 });
 
-/** How a call ends without a result. `began`: a worker may have started on it. */
+/** An error that ends a call. */
 interface Refusal extends CallFailure {
   code: string;
   detail: string;
-  began: boolean;
+  /** A worker may have started the tool. */
+  mayHaveStarted: boolean;
 }
 
-const refusal = (code: string, detail: string, more: Partial<Refusal> = {}): Refusal => ({
+const refusal = (code: string, detail: string, overrides: Partial<Refusal> = {}): Refusal => ({
   code,
   detail,
   members: {},
   retryAfter: null,
   available: null,
-  began: true,
-  ...more,
+  mayHaveStarted: true,
+  ...overrides,
 });
 
 const INTERNAL = refusal('internal', 'An internal error occurred. It was logged.');
@@ -60,16 +62,17 @@ const DEADLINE = refusal('deadline_exceeded', 'The call exceeded its time limit.
 const isCallFailure = (value: unknown): value is CallFailure =>
   typeof value === 'object' && value !== null && 'members' in value && 'retryAfter' in value;
 
-/** What went wrong with the tool's activity, in the terms of the error table. */
-function explain(error: unknown): Refusal {
-  if (isCancellation(error)) return refusal('cancelled', 'The caller hung up.');
+/** Translates the failure of an activity to the error table. */
+function toRefusal(error: unknown): Refusal {
+  if (isCancellation(error)) return refusal('cancelled', 'The caller closed the connection.');
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) {
     const { timeoutType, failure } = cause;
-    // A later attempt that waits in vain says so too; what ended the one before it is there, but only in the raw failure.
+    // A retry that times out in the queue has this type too. Only the raw failure shows the error of its earlier
+    // attempt.
     if (timeoutType === 'SCHEDULE_TO_START' && failure?.cause == null)
       return refusal('pool_busy', 'No worker was free in time. Nothing ran and nothing was charged.', {
-        began: false,
+        mayHaveStarted: false,
         retryAfter: 5,
       });
     if (timeoutType === 'SCHEDULE_TO_START' || timeoutType === 'HEARTBEAT') return INTERNAL;
@@ -82,37 +85,42 @@ function explain(error: unknown): Refusal {
   return INTERNAL;
 }
 
-function whyNotReserved(held: Exclude<ReserveResult, { status: 'held' }>, price: number): Refusal {
+/** Translates a rejected reservation to the error table. */
+function reserveRefusal(held: Exclude<ReserveResult, { status: 'held' }>, price: number): Refusal {
   const { available } = held;
-  const more = { available, began: false };
+  const common = { available, mayHaveStarted: false };
   switch (held.status) {
     case 'insufficient':
       return refusal(
         'insufficient_credits',
         `This call costs ${price} credits; ${available} are available.`,
         {
-          ...more,
+          ...common,
           members: { available, cost: price },
         },
       );
     case 'busy':
       return refusal('rate_limited', 'Too many calls of this account run at once.', {
-        ...more,
+        ...common,
         retryAfter: 1,
       });
     case 'suspended':
       return refusal(
         'account_suspended',
         'The account is suspended until its outstanding credits are settled.',
-        more,
+        common,
       );
     case 'closed':
-      return refusal(held.code ?? 'internal', 'The call was ended before it began.', more);
+      return refusal(
+        held.code ?? 'internal',
+        'The call ended before it started. Nothing was charged.',
+        common,
+      );
   }
 }
 
-/** Ends the workflow as failed: operators filter by status, and the code is the failure's type. */
-const asFailure = ({ code, detail, members, retryAfter, available }: Refusal): ApplicationFailure =>
+/** The failure that ends the workflow. Its type is the error code, so that operators can filter by it. */
+const toFailure = ({ code, detail, members, retryAfter, available }: Refusal): ApplicationFailure =>
   ApplicationFailure.create({
     type: code,
     message: detail,
@@ -124,33 +132,33 @@ const asFailure = ({ code, detail, members, retryAfter, available }: Refusal): A
 type ToolPriority = NonNullable<ActivityOptions['priority']>;
 
 /**
- * Weight of the cheapest call of an account that has no other in the pool. Keeps the weights of all others well above
- * 0.001, the smallest that the server tells apart.
+ * Weight of a call with price 1 of an account without other calls in the pool. Large enough that no weight comes near
+ * 0.001, the smallest that the server distinguishes.
  */
-const LONE_CALL_WEIGHT = 100;
+const BASE_WEIGHT = 100;
 
 /**
- * A pool's queue shares its worker slots among accounts. A call costs its account a part of its share that grows with
- * the price and with the calls the account has running in the pool: a single call of one account waits for the next
- * free slot, not for a round of all accounts with long queues. An idle pool gives every slot to one account.
+ * Fairness of a call in its pool's task queue, which shares the worker slots among accounts. The weight falls with the
+ * price and with the number of calls that the account is running in the pool. A single call of an account therefore gets
+ * the next free slot even when other accounts have long queues. An account can use all slots of an idle pool.
  *
- * @param running calls of the account in the pool, this one included
+ * @param running calls of the account in the pool, including this one
  */
 const priorityOf = (accountId: string, price: number, running = 1): ToolPriority => ({
   fairnessKey: accountId,
-  fairnessWeight: LONE_CALL_WEIGHT / (price * Math.max(1, running)),
+  fairnessWeight: BASE_WEIGHT / (price * Math.max(1, running)),
 });
 
 async function runTool(
   { policy, ...call }: CallRequest,
-  leftMs: number,
+  remainingMs: number,
   priority: ToolPriority,
 ): Promise<ToolResult> {
   const tool = proxyActivities<ToolActivities>({
-    taskQueue: `tools-${policy.pool}`,
+    taskQueue: toolQueue(policy.pool),
     scheduleToStartTimeout: policy.queueMs,
     startToCloseTimeout: policy.attemptMs + ATTEMPT_GRACE_MS,
-    scheduleToCloseTimeout: leftMs,
+    scheduleToCloseTimeout: remainingMs,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: 'TRY_CANCEL',
     priority,
@@ -160,32 +168,32 @@ async function runTool(
   const { callId, requestId, input, storedInput, vault, resultExpiresAt } = call;
   const { attemptMs } = policy;
   const run = () => tool({ callId, requestId, input, storedInput, vault, resultExpiresAt, attemptMs });
-  // What acts on the world is not cut short by a caller who hangs up: it may have happened already.
+  // Not cancelled when the caller disconnects: the tool may already have acted on its target.
   return policy.actsOnWorld ? CancellationScope.nonCancellable(run) : run();
 }
 
 /**
- * Has the events of the settlement handed over by a workflow of its own. The answer waits until the server has made that
- * workflow, some milliseconds (it makes none for a parent that has ended), and not for what it does.
+ * Starts a child workflow that dispatches the events of the settlement. Waits only until it has started, which takes some
+ * milliseconds: Temporal drops children that were not started when their parent ends.
  */
-async function bringOnTheirWay(callId: string, accountId: string): Promise<void> {
+async function startDispatch(callId: string, accountId: string): Promise<void> {
   try {
     await CancellationScope.nonCancellable(() =>
-      startChild(handOver, {
-        workflowId: `hand-over-${callId}`,
+      startChild(dispatchEvents, {
+        workflowId: workflowIds.dispatchForCall(callId),
         args: [accountId],
         parentClosePolicy: 'ABANDON',
       }),
     );
   } catch (error) {
-    // The call is charged and its caller gets the result; the sweeper finds the events.
-    log.warn('events were not handed over', { error });
+    // Does not fail the call, which is charged. The sweeper dispatches the events.
+    log.warn('dispatch of events was not started; the sweeper dispatches them', { error });
   }
 }
 
 /**
- * One call: reserve its price, run the tool, charge or refund. The hold ends exactly once, whoever is killed when; the
- * answer follows from the state that is on record then, so no output leaves on a refunded hold.
+ * Runs one call: reserves its price, runs the tool, charges or refunds. The hold ends exactly once, whichever process
+ * is killed. The result follows from the recorded state, so a refunded call never returns output.
  *
  * @throws ApplicationFailure whose type is the error code
  */
@@ -193,46 +201,50 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   const { callId, accountId, requestId, policy } = call;
   const { tool, pool, price, maxRunning } = policy;
 
-  const refund = async (why: Refusal): Promise<ApplicationFailure> => {
-    const release = !(policy.finalCodes.includes(why.code) || (policy.actsOnWorld && why.began));
+  const refund = async (cause: Refusal): Promise<ApplicationFailure> => {
+    const release = !(policy.finalCodes.includes(cause.code) || (policy.actsOnWorld && cause.mayHaveStarted));
     const settled = await CancellationScope.nonCancellable(() =>
-      settle({ callId, accountId, wanted: 'refunded', code: why.code, release }),
+      settle({ callId, accountId, wanted: 'refunded', code: cause.code, release }),
     );
-    log.info('call ended', { requestId, state: settled.state, code: why.code });
-    return asFailure({ ...why, available: settled.available });
+    log.info('call ended', { requestId, state: settled.state, code: cause.code });
+    return toFailure({ ...cause, available: settled.available });
   };
 
   const { reserve } = proxyLocalActivities<LedgerActivities>({
-    startToCloseTimeout: MONEY_STEP_TIMEOUT,
+    startToCloseTimeout: LEDGER_STEP_TIMEOUT,
     scheduleToCloseTimeout: policy.deadlineMs,
-    retry: MONEY_STEP_RETRY,
+    retry: LEDGER_STEP_RETRY,
   });
   let held: ReserveResult;
   try {
     held = await reserve({ callId, accountId, tool, pool, price, maxRunning });
   } catch (error) {
-    throw await refund({ ...explain(error), began: false });
+    throw await refund({ ...toRefusal(error), mayHaveStarted: false });
   }
-  if (held.status !== 'held') throw await refund(whyNotReserved(held, price));
-  // Workflow time is some seconds behind while a local activity is tried again; `reserve` itself looks at its clock too.
-  const leftMs = policy.deadlineMs - (Date.now() - workflowInfo().startTime.getTime());
-  if (leftMs <= 0) throw await refund({ ...DEADLINE, began: false });
+  if (held.status !== 'held') throw await refund(reserveRefusal(held, price));
+  // Workflow time lags by some seconds while a local activity is retried, so `reserve` also checks its own clock.
+  const remainingMs = policy.deadlineMs - (Date.now() - workflowInfo().startTime.getTime());
+  if (remainingMs <= 0) throw await refund({ ...DEADLINE, mayHaveStarted: false });
 
   let result: ToolResult;
   try {
-    result = await runTool(call, leftMs, priorityOf(accountId, price, held.running));
+    result = await runTool(call, remainingMs, priorityOf(accountId, price, held.running));
   } catch (error) {
-    throw await refund(explain(error));
+    throw await refund(toRefusal(error));
   }
   const { nonce } = held;
   const settled = await CancellationScope.nonCancellable(() =>
     settle({ callId, accountId, wanted: 'charged', nonce }),
   );
   log.info('call ended', { requestId, state: settled.state, code: null });
-  if (settled.fired) await bringOnTheirWay(callId, accountId);
+  if (settled.fired) await startDispatch(callId, accountId);
   if (settled.state !== 'charged') {
     const { available } = settled;
-    throw asFailure(refusal('deadline_exceeded', 'The call was given up before it was done.', { available }));
+    throw toFailure(
+      refusal('deadline_exceeded', 'The call was ended before the tool finished. Nothing was charged.', {
+        available,
+      }),
+    );
   }
   return { result, available: settled.available };
 }

@@ -1,4 +1,7 @@
 import { DefaultFailureConverter } from '@temporalio/common';
 
-/** Puts messages and stack traces of failures where the codec encrypts them too; the type (the error code) stays readable. */
+/**
+ * Moves messages and stack traces of failures into the payload that the codec encrypts. The type (error code) stays
+ * readable.
+ */
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });

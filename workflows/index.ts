@@ -1,5 +1,5 @@
 export { allowance } from './allowance.ts';
 export { callTool } from './callTool.ts';
-export { handOver } from './handOver.ts';
+export { dispatchEvents } from './dispatchEvents.ts';
 export { sweep } from './sweep.ts';
 export { webhookEndpoint } from './webhookEndpoint.ts';

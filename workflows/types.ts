@@ -1,29 +1,32 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
-import type { Resend, Turn, TurnAnswer } from '../store/deliveries.ts';
+import type { Resend, SyncRequest, SyncResult } from '../store/deliveries.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger.ts';
 import type { ResultReference } from '../store/results.ts';
 import type { Sweep } from '../store/sweeper.ts';
 
 /**
- * What the API decided about a call when it was accepted. It travels with the call, so a new price, tool or time-out
- * changes neither workflow code nor a call in flight. All times in milliseconds.
+ * Limits and price of a call, fixed when the API accepts it. A change of a price, tool or timeout therefore affects
+ * neither workflow code nor running calls. All times are in milliseconds.
  */
 export interface CallPolicy extends Pick<Reservation, 'tool' | 'pool' | 'price' | 'maxRunning'> {
-  /** Attempts in all when a worker dies half way; 1 for what acts on the world. */
+  /** Attempts in total if workers die; 1 if the tool acts on the world. */
   attempts: number;
-  /** Longest wait for a free worker; after it the call is answered `pool_busy`. */
+  /** Longest wait for a free worker; then the call fails with `pool_busy`. */
   queueMs: number;
-  /** Longest run of one attempt. */
+  /** Time limit of one attempt. */
   attemptMs: number;
-  /** From acceptance to the answer, everything included. */
+  /** Time limit from acceptance to response. */
   deadlineMs: number;
-  /** Codes that the same request would always get: they stay bound to its Idempotency-Key. */
+  /** Codes that a repeated request would get again. They keep the Idempotency-Key bound to the call. */
   finalCodes: readonly string[];
-  /** Changes something out there: once handed to a worker it is not cut short, and its key is not freed. */
+  /** The tool may change its target: once started it is not cancelled, and its Idempotency-Key is not released. */
   actsOnWorld: boolean;
 }
 
-/** Where the secrets of a call can be fetched until it is settled: a replica of the API, and a one-call token. */
+/**
+ * Where a worker fetches the secret fields of a call until it is settled: URL of an API process, and the call's
+ * token.
+ */
 export interface VaultReference {
   url: string;
   token: string;
@@ -34,16 +37,16 @@ export interface CallRequest {
   accountId: string;
   requestId: string;
   policy: CallPolicy;
-  /** Validated, with defaults, without its secret fields. */
+  /** Validated, with defaults, without secret fields. */
   input: Record<string, unknown>;
-  /** Where the input lies when it is big; `input` is empty then. */
+  /** Reference to a large input; `input` is then empty. */
   storedInput?: ResultReference | undefined;
   vault: VaultReference | null;
-  /** Until when a result that is too big for a payload is kept; ISO 8601. */
+  /** Expiry of a stored large result; ISO 8601. */
   resultExpiresAt: string;
 }
 
-/** The part of a call that its tool's worker needs. */
+/** The part of a call that the tool's worker needs. */
 export type ToolCall = Pick<
   CallRequest,
   'callId' | 'requestId' | 'input' | 'storedInput' | 'vault' | 'resultExpiresAt'
@@ -51,7 +54,7 @@ export type ToolCall = Pick<
   attemptMs: number;
 };
 
-/** A tool's output, or where it lies when it is big. */
+/** A tool's output, or the reference to a large one. */
 export type ToolResult = { output: Record<string, unknown> } | { stored: ResultReference };
 
 export interface CallResult {
@@ -60,7 +63,7 @@ export interface CallResult {
   available: number;
 }
 
-/** First detail of the failure that ends a call without a result; the failure's type is the code, its message the text. */
+/** First detail of the failure that ends a call. The failure's type is the error code, its message the detail text. */
 export interface CallFailure {
   members: ProblemMembers;
   retryAfter: number | null;
@@ -72,42 +75,43 @@ export interface LedgerActivities {
   settle(settlement: Settlement): Promise<Settled>;
 }
 
-/** One attempt to deliver, by a worker of the `delivery` pool. */
-export interface DeliveryOrder {
+/** One attempt of a delivery, run by a worker of the `delivery` queue. */
+export interface DeliveryTask {
   endpointId: string;
   deliveryId: string;
   attempt: number;
 }
 
-/** `unsent`: the endpoint is disabled or gone, so nothing was posted. */
+/** `unsent`: nothing was posted because the endpoint is disabled or deleted. */
 export type DeliveryResult =
   | { kind: 'posted'; ok: boolean; attemptId: string; retryAfterMs: number | null }
   | { kind: 'unsent' };
 
 export interface DeliveryActivities {
-  deliver(order: DeliveryOrder): Promise<DeliveryResult>;
+  deliver(task: DeliveryTask): Promise<DeliveryResult>;
 }
 
 export interface EndpointActivities {
-  /** Null: the endpoint is gone. The schedule is the waits between attempts, in milliseconds. */
-  takeTurn(turn: Turn): Promise<(TurnAnswer & { scheduleMs: number[] }) | null>;
-  resend(endpointId: string, wanted: Resend): Promise<number>;
-  /** The id of the delivery; null: the endpoint is gone. */
+  /** `scheduleMs`: waits between attempts. Returns null if the endpoint was deleted. */
+  syncEndpoint(request: SyncRequest): Promise<(SyncResult & { scheduleMs: number[] }) | null>;
+  /** Returns the number of queued deliveries. */
+  resend(endpointId: string, selection: Resend): Promise<number>;
+  /** Returns the id of the delivery, or null if the endpoint was deleted. */
   prepareTest(endpointId: string, testId: string): Promise<string | null>;
-  /** Makes the deliveries of an account's new events, and wakes the workflows of their endpoints. */
-  handOver(accountId: string): Promise<void>;
+  /** Creates the deliveries of an account's new events and wakes the workflows of their endpoints. */
+  dispatchEvents(accountId: string): Promise<void>;
 }
 
 export interface MaintenanceActivities {
   sweepLedger(): Promise<Sweep>;
-  /** Hands over events, and wakes endpoints, that a crash left behind. */
+  /** Dispatches events and wakes endpoints that a crash left behind. */
   sweepEvents(): Promise<void>;
-  /** Settles calls whose callers got no result: see store/undelivered.ts. */
+  /** Settles calls whose callers got no result; see store/undelivered.ts. */
   sweepAnswers(): Promise<void>;
 }
 
 export interface AllowanceActivities {
-  /** For the month that it is when this begins. Answers how many accounts were granted theirs. */
+  /** Grants the allowances of the current month. Returns the number of accounts that were granted one. */
   grantAllowances(): Promise<number>;
 }
 

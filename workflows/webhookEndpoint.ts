@@ -4,109 +4,107 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
-  defineSignal,
-  defineUpdate,
   log,
   proxyActivities,
   proxyLocalActivities,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DueDelivery, Outcome, Resend } from '../store/deliveries.ts';
+import type { DueDelivery, Outcome } from '../store/deliveries.ts';
+import { disable, enable, resend, TASK_QUEUES, test, wake } from './contract.ts';
 import type { DeliveryActivities, DeliveryResult, EndpointActivities } from './types.ts';
 import {
-  afterAttempt,
-  afterTry,
+  type DeliveryStatus,
   disabled,
   enabled,
+  freeAttempts,
   HEALTHY,
   type Health,
-  MOST_AT_ONCE,
-  room,
-  type Standing,
+  MAX_CONCURRENT_ATTEMPTS,
+  nextDeliveryStatus,
+  nextHealth,
 } from './webhookState.ts';
 
-export const wake = defineSignal('wake');
-export const disable = defineSignal('disable');
-export const enable = defineUpdate('enable');
-export const resend = defineUpdate<number, [Resend]>('resend');
-/** Answers the id of the attempt. Refused when it could begin only after `beginUntil`, in epoch milliseconds. */
-export const test = defineUpdate<string, [testId: string, beginUntil?: number]>('test');
-
-const books = proxyLocalActivities<EndpointActivities>({
-  // Resending may have many rows to write.
+const activities = proxyLocalActivities<EndpointActivities>({
+  // A resend may write many documents.
   startToCloseTimeout: '2m',
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });
-/** 10 s for the receiver, and something for the books. */
-const ATTEMPT = { taskQueue: 'delivery', startToCloseTimeout: '30s', heartbeatTimeout: '8s' } as const;
-/** A worker that dies, or cannot reach MongoDB, is no fault of the receiver: its attempt is made again. */
+/** 10 s for the receiver, the rest for MongoDB. */
+const ATTEMPT = {
+  taskQueue: TASK_QUEUES.delivery,
+  startToCloseTimeout: '30s',
+  heartbeatTimeout: '8s',
+} as const;
+/** Retries attempts whose worker died or could not reach MongoDB: these are not failures of the receiver. */
 const ATTEMPT_RETRY = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '10s' } as const;
-/** The caller of a test waits for its one attempt. */
+/** The caller waits for a test, so it has one attempt. */
 const TEST_ATTEMPT = { ...ATTEMPT, scheduleToStartTimeout: '10s', retry: { maximumAttempts: 1 } } as const;
 
-/** With nothing to do for so long the workflow ends; the next event starts it again from what the books say. */
+/** The workflow ends after this long without work. The next event starts it again from the state in MongoDB. */
 const IDLE_MS = 60_000;
-/** Events of history after which it begins a new run. */
-const LONG_HISTORY = 1000;
+/** History events after which the workflow continues as new. */
+const MAX_HISTORY_EVENTS = 1000;
 
 const refusal = (code: string, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: code, message, nonRetryable: true, category: 'BENIGN' });
 
 /**
- * Owns an endpoint: its attempts, its failures in a row and its state. Deliveries and what it decided lie in MongoDB, and
- * it goes there in turns: each writes what came out since the last one and answers what is due.
+ * Owns an endpoint's attempts, failure count and state. MongoDB stores deliveries and state. Each `syncEndpoint` writes
+ * the outcomes since the last one and reads the deliveries that are due.
  */
 export async function webhookEndpoint(endpointId: string): Promise<void> {
   let health: Health = HEALTHY;
   let scheduleMs: number[] = [];
-  let turns = 0;
-  /** Health is what the books say, or newer. */
-  let known = false;
-  let written: Health = HEALTHY;
-  let gone = false;
-  let woken = false;
-  /** Changes that were asked for, and how many of them the books know. */
+  /** Number of the newest write of `health`. */
+  let turn = 0;
+  /** `health` was read from MongoDB. */
+  let isLoaded = false;
+  let writtenHealth: Health = HEALTHY;
+  let isDeleted = false;
+  let isWoken = false;
+  /** Requested changes, and how many of them are written. */
   let changes = 0;
-  let kept = 0;
+  let writtenChanges = 0;
   const outcomes: Outcome[] = [];
   const running = new Set<string>();
-  /** The delivery queue shares its worker slots among accounts. */
+  /** Account id once known: the delivery queue shares its worker slots among accounts. */
   let fairnessKey = endpointId;
 
-  /** Resolves when everything up to now is in the books. */
-  async function settled(): Promise<void> {
+  /** Resolves when `health` is loaded and all changes so far are written, or the endpoint is deleted. */
+  async function untilWritten(): Promise<void> {
     const upTo = changes;
-    await condition(() => gone || (known && kept >= upTo));
+    await condition(() => isDeleted || (isLoaded && writtenChanges >= upTo));
   }
-  async function keep(): Promise<void> {
+  async function writeChange(): Promise<void> {
     changes++;
-    await settled();
+    await untilWritten();
   }
-  function assertThere(): void {
-    if (gone) throw refusal('not_found', 'There is no such endpoint.');
+  function assertExists(): void {
+    if (isDeleted) throw refusal('not_found', 'The webhook endpoint does not exist.');
   }
   function assertActive(): void {
-    assertThere();
+    assertExists();
     if (health.state === 'disabled') throw refusal('endpoint_disabled', 'The webhook endpoint is disabled.');
   }
 
-  function conclude({ deliveryId, attempts, tries }: DueDelivery, standing: Standing): void {
-    const held = standing.state === 'pending' && health.state === 'disabled';
+  /** Queues the outcome of an attempt to be written. */
+  function conclude({ deliveryId, attempts, tries }: DueDelivery, status: DeliveryStatus): void {
+    const held = status.state === 'pending' && health.state === 'disabled';
     outcomes.push({
       deliveryId,
       attempt: attempts + 1,
       tries: tries + 1,
-      ...(held ? { state: 'held', nextAt: null } : standing),
+      ...(held ? { state: 'held', nextAt: null } : status),
     });
     running.delete(deliveryId);
   }
 
-  /** Counts an attempt that began in `epoch`. */
-  function count(result: DeliveryResult, epoch: number): void {
+  /** Updates `health` after an attempt that started in `epoch`. */
+  function updateHealth(result: DeliveryResult, epoch: number): void {
     if (result.kind !== 'posted') return;
     const before = health.state;
-    health = afterAttempt(health, { ok: result.ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
+    health = nextHealth(health, { ok: result.ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
     if (health.state !== before) log.warn('webhook endpoint disabled', { endpointId });
   }
 
@@ -120,24 +118,27 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
       priority: { fairnessKey },
     });
     const result = await deliver({ endpointId, deliveryId, attempt: attempts + 1 });
-    count(result, epoch);
+    updateHealth(result, epoch);
     if (result.kind === 'unsent') {
-      // The next turn holds it, or finds it due again if the endpoint was enabled since.
+      // The next sync holds the delivery, or returns it as due if the endpoint was enabled since.
       running.delete(deliveryId);
-      woken = true;
+      isWoken = true;
       return;
     }
     const { ok, retryAfterMs } = result;
-    conclude(due, afterTry({ ok, tries: tries + 1, retryAfterMs }, scheduleMs, Math.random(), Date.now()));
+    conclude(
+      due,
+      nextDeliveryStatus({ ok, tries: tries + 1, retryAfterMs }, scheduleMs, Math.random(), Date.now()),
+    );
   }
 
   async function sendTest(testId: string, beginUntil?: number): Promise<string> {
-    await settled();
+    await untilWritten();
     assertActive();
     if (beginUntil !== undefined && Date.now() > beginUntil)
-      throw refusal('pool_busy', 'The test could not begin in time; nothing was posted.');
-    const deliveryId = await books.prepareTest(endpointId, testId);
-    if (deliveryId === null) throw refusal('not_found', 'There is no such endpoint.');
+      throw refusal('pool_busy', 'The test could not start in time. Nothing was posted; try again.');
+    const deliveryId = await activities.prepareTest(endpointId, testId);
+    if (deliveryId === null) throw refusal('not_found', 'The webhook endpoint does not exist.');
     running.add(deliveryId);
     const { epoch } = health;
     const test = { deliveryId, attempts: 0, tries: 0 };
@@ -148,90 +149,90 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     } catch (error) {
       if (!(error instanceof ActivityFailure)) throw error;
       conclude(test, { state: 'failed', nextAt: null });
-      await keep();
-      throw refusal('pool_busy', 'No worker was free in time; nothing is known of the attempt.');
+      await writeChange();
+      throw refusal('pool_busy', 'No worker reported a result in time. The test may have been posted.');
     }
-    count(result, epoch);
+    updateHealth(result, epoch);
     const ok = result.kind === 'posted' && result.ok;
     conclude(test, { state: ok ? 'delivered' : 'failed', nextAt: null });
-    await keep();
-    assertThere();
+    await writeChange();
+    assertExists();
     if (result.kind === 'unsent') throw refusal('endpoint_disabled', 'The webhook endpoint is disabled.');
     return result.attemptId;
   }
 
   setHandler(wake, () => {
-    woken = true;
+    isWoken = true;
   });
   setHandler(disable, async () => {
-    await settled();
+    await untilWritten();
     health = disabled(health, Date.now());
     changes++;
   });
   setHandler(enable, async () => {
-    await settled();
-    assertThere();
+    await untilWritten();
+    assertExists();
     health = enabled(health);
-    await keep();
-    assertThere();
+    await writeChange();
+    assertExists();
   });
-  setHandler(resend, async (wanted) => {
-    await settled();
+  setHandler(resend, async (selection) => {
+    await untilWritten();
     assertActive();
-    const queued = await books.resend(endpointId, wanted);
-    woken = true;
+    const queued = await activities.resend(endpointId, selection);
+    isWoken = true;
     return queued;
   });
   setHandler(test, sendTest);
 
   for (;;) {
     const { historyLength, continueAsNewSuggested } = workflowInfo();
-    const leaving = continueAsNewSuggested || historyLength > LONG_HISTORY;
+    const isEndingRun = continueAsNewSuggested || historyLength > MAX_HISTORY_EVENTS;
     const upTo = changes;
-    const news = known && health !== written ? { ...health } : null;
-    written = health;
-    woken = false;
-    const answer = await books.takeTurn({
+    const changedHealth = isLoaded && health !== writtenHealth ? { ...health } : null;
+    writtenHealth = health;
+    isWoken = false;
+    const state = await activities.syncEndpoint({
       endpointId,
       now: Date.now(),
-      turn: news === null ? turns : ++turns,
-      health: news,
+      turn: changedHealth === null ? turn : ++turn,
+      health: changedHealth,
       outcomes: outcomes.splice(0),
       running: [...running],
-      take: MOST_AT_ONCE,
+      take: MAX_CONCURRENT_ATTEMPTS,
     });
-    if (answer === null) {
-      gone = true;
+    if (state === null) {
+      isDeleted = true;
       await condition(() => running.size === 0 && allHandlersFinished());
       return;
     }
-    if (!known) {
-      health = answer.health;
-      written = health;
-      turns = answer.turn;
-      known = true;
+    if (!isLoaded) {
+      health = state.health;
+      writtenHealth = health;
+      turn = state.turn;
+      isLoaded = true;
     }
-    kept = upTo;
-    ({ scheduleMs, accountId: fairnessKey = endpointId } = answer);
+    writtenChanges = upTo;
+    ({ scheduleMs, accountId: fairnessKey = endpointId } = state);
 
-    const isUnwritten = () => outcomes.length > 0 || changes > kept;
-    const isStirred = () => woken || isUnwritten();
-    if (leaving) {
-      // Whoever wakes this run wakes the next one too, which begins with a turn.
+    const isUnwritten = () => outcomes.length > 0 || changes > writtenChanges;
+    const hasWork = () => isWoken || isUnwritten();
+    if (isEndingRun) {
+      // A signal to this run needs no forwarding: the next run starts with a sync.
       await condition(() => isUnwritten() || (running.size === 0 && allHandlersFinished()));
       if (!isUnwritten()) return continueAsNew<typeof webhookEndpoint>(endpointId);
       continue;
     }
 
-    const begun = answer.due.slice(0, room(health, running.size, Date.now()));
-    for (const due of begun) void attempt(due);
-    const nextAt = begun.length < answer.due.length ? Date.now() : answer.nextAt;
-    const mayBegin =
-      health.state === 'active' && (running.size === 0 || room(health, running.size, Date.now()) > 0);
-    if (mayBegin && nextAt !== null) {
+    const started = state.due.slice(0, freeAttempts(health, running.size, Date.now()));
+    for (const due of started) void attempt(due);
+    const nextAt = started.length < state.due.length ? Date.now() : state.nextAt;
+    const mayStart =
+      health.state === 'active' && (running.size === 0 || freeAttempts(health, running.size, Date.now()) > 0);
+    if (mayStart && nextAt !== null) {
       const at = Math.max(nextAt, health.notBefore ?? 0);
-      await condition(isStirred, Math.max(1, at - Date.now()));
-    } else if (running.size > 0) await condition(isStirred);
-    else if (!(await condition(isStirred, IDLE_MS)) && allHandlersFinished()) return;
+      await condition(hasWork, Math.max(1, at - Date.now()));
+    } else if (running.size > 0) await condition(hasWork);
+    else if (!(await condition(hasWork, IDLE_MS)) && allHandlersFinished()) return;
   }
 }

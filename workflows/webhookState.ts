@@ -1,27 +1,27 @@
 import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
 
-/** Whether an endpoint may be posted to. Times are epoch milliseconds. */
+/** Delivery state of an endpoint. Times are epoch milliseconds. */
 export interface Health {
   state: 'active' | 'disabled';
-  /** Failed attempts in a row. */
+  /** Consecutive failed attempts. */
   failures: number;
-  /** Times it was enabled. */
+  /** Number of times the endpoint was enabled. */
   epoch: number;
-  /** No attempt before this. */
+  /** No attempt starts before this time. */
   notBefore: number | null;
   disabledAt: number | null;
 }
 
-/** Where a delivery stands. */
-export interface Standing {
+/** State of a delivery and the time of its next attempt. */
+export interface DeliveryStatus {
   state: 'pending' | 'delivered' | 'failed' | 'held';
   nextAt: number | null;
 }
 
-/** Attempts of one endpoint at once while it is healthy: far below what disables it, so that no moment alone can. */
-export const MOST_AT_ONCE = 5;
-const LONGEST_HOLD_MS = 3_600_000;
-/** Retries are spread over so much more than their step. */
+/** Concurrent attempts of a healthy endpoint. Far below MAX_FAILURES, so that one short outage cannot disable it. */
+export const MAX_CONCURRENT_ATTEMPTS = 5;
+const MAX_BACKOFF_MS = 3_600_000;
+/** Random extension of a retry's wait, as a fraction of the wait. */
 const JITTER = 0.2;
 
 export const HEALTHY: Health = {
@@ -38,12 +38,12 @@ export const disabled = (health: Health, now: number): Health =>
 export const enabled = (health: Health): Health => ({ ...HEALTHY, epoch: health.epoch + 1 });
 
 /**
- * After an attempt that began in `epoch`. What is disabled stays so until somebody enables it, and what began before that
- * no longer counts.
+ * The health after an attempt that started in `epoch`. Attempts from before the endpoint was last enabled do not count,
+ * and a disabled endpoint stays disabled. The wait after a failure doubles with each consecutive one, up to an hour.
  *
- * @param firstStepMs of the retry schedule
+ * @param firstStepMs first wait of the retry schedule
  */
-export function afterAttempt(
+export function nextHealth(
   health: Health,
   { ok, epoch }: { ok: boolean; epoch: number },
   now: number,
@@ -53,30 +53,30 @@ export function afterAttempt(
   if (ok) return { ...health, failures: 0, notBefore: null };
   const failures = health.failures + 1;
   if (failures >= MAX_FAILURES) return disabled({ ...health, failures }, now);
-  const hold = Math.min(firstStepMs * 2 ** (failures - 1), LONGEST_HOLD_MS);
-  return { ...health, failures, notBefore: now + hold };
+  const backoff = Math.min(firstStepMs * 2 ** (failures - 1), MAX_BACKOFF_MS);
+  return { ...health, failures, notBefore: now + backoff };
 }
 
-/** How many more attempts may begin now, beside those that run: one at a time as long as the last one failed. */
-export function room({ state, failures, notBefore }: Health, running: number, now: number): number {
+/** Number of attempts that may start now beside the running ones. At most one attempt runs after a failure. */
+export function freeAttempts({ state, failures, notBefore }: Health, running: number, now: number): number {
   if (state === 'disabled') return 0;
-  if (failures === 0) return Math.max(0, MOST_AT_ONCE - running);
+  if (failures === 0) return Math.max(0, MAX_CONCURRENT_ATTEMPTS - running);
   return running === 0 && now >= (notBefore ?? 0) ? 1 : 0;
 }
 
 /**
- * What becomes of a delivery after its attempt number `tries`. The receiver's wish to be left alone is followed within
- * twice the step.
+ * The status of a delivery after its attempt number `tries`. The receiver's `Retry-After` extends the wait to at most
+ * twice the scheduled one.
  *
- * @param scheduleMs waits between the attempts; after the last of them it has failed
- * @param spread from 0 to 1: where in the jitter the wait falls
+ * @param scheduleMs waits between attempts; an attempt after the last wait fails the delivery
+ * @param spread position within the jitter, 0 to 1
  */
-export function afterTry(
+export function nextDeliveryStatus(
   { ok, tries, retryAfterMs }: { ok: boolean; tries: number; retryAfterMs: number | null },
   scheduleMs: readonly number[],
   spread: number,
   now: number,
-): Standing {
+): DeliveryStatus {
   if (ok) return { state: 'delivered', nextAt: null };
   const step = scheduleMs[tries - 1];
   if (step === undefined) return { state: 'failed', nextAt: null };

@@ -1,15 +1,15 @@
 import { heartbeat } from '@temporalio/activity';
 import { createAccounts } from '../../store/accounts.ts';
 import { grantAllowances, monthOf } from '../../store/allowance.ts';
-import { type Channel, handOver } from '../../store/handOver.ts';
+import { dispatchEvents, type EndpointNotifier } from '../../store/dispatchEvents.ts';
 import type { Store } from '../../store/mongo.ts';
 import type { AllowanceActivities } from '../../workflows/types.ts';
 
-export const createAllowanceActivities = (store: Store, channel: Channel): AllowanceActivities => ({
+export const createAllowanceActivities = (store: Store, notifier: EndpointNotifier): AllowanceActivities => ({
   async grantAllowances() {
     let granted = 0;
     for await (const accountId of grantAllowances(store, createAccounts(store), monthOf(new Date()))) {
-      await handOver(store, accountId, channel);
+      await dispatchEvents(store, accountId, notifier);
       granted++;
       heartbeat(granted);
     }

@@ -1,13 +1,13 @@
 import { heartbeat, log } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { createAccounts } from '../../store/accounts.ts';
-import { type Channel, findLeftovers, handOver } from '../../store/handOver.ts';
+import { dispatchEvents, type EndpointNotifier, findLeftovers } from '../../store/dispatchEvents.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Store } from '../../store/mongo.ts';
 import { type Sweep, sweep } from '../../store/sweeper.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
+import { workflowIds } from '../../workflows/contract.ts';
 import type { MaintenanceActivities } from '../../workflows/types.ts';
-import { workflowIdOf } from '../webhooks/endpointActivities.ts';
 
 /** Whether Temporal reports the workflow as closed or not found. @throws other errors of Temporal */
 async function isClosed(client: Client, workflowId: string): Promise<boolean> {
@@ -24,7 +24,7 @@ async function isClosed(client: Client, workflowId: string): Promise<boolean> {
 /** Requests cancellation of a call, as when its caller disconnects. */
 async function cancelCall(client: Client, callId: string): Promise<void> {
   try {
-    await client.workflow.getHandle(callId).cancel();
+    await client.workflow.getHandle(workflowIds.call(callId)).cancel();
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
@@ -34,7 +34,7 @@ export const createMaintenanceActivities = (
   store: Store,
   ledger: Ledger,
   client: Client,
-  channel: Channel,
+  notifier: EndpointNotifier,
   onSweep: (sweep: Sweep) => void,
 ): MaintenanceActivities => ({
   async sweepLedger() {
@@ -47,16 +47,16 @@ export const createMaintenanceActivities = (
     const { accounts, endpoints } = await findLeftovers(store);
     for (const accountId of accounts) {
       heartbeat();
-      await handOver(store, accountId, channel);
+      await dispatchEvents(store, accountId, notifier);
     }
     // Skips endpoints whose workflow is still running.
     for (const endpointId of endpoints)
-      if (await isClosed(client, workflowIdOf(endpointId))) await channel.wake(endpointId);
+      if (await isClosed(client, workflowIds.webhookEndpoint(endpointId))) await notifier.wake(endpointId);
   },
 
   async sweepAnswers() {
     const undelivered = createUndelivered({ store, ledger, accounts: createAccounts(store) });
     const swept = await undelivered.sweep((callId) => cancelCall(client, callId), heartbeat);
-    if (swept.cancelled + swept.givenBack > 0) log.warn('calls without a delivered result', { ...swept });
+    if (swept.cancelled + swept.refunded > 0) log.warn('calls without a delivered result', { ...swept });
   },
 });

@@ -1,22 +1,18 @@
 import type { Client } from '@temporalio/client';
-import { prepareTest, resend, takeTurn } from '../../store/deliveries.ts';
-import { type Channel, handOver } from '../../store/handOver.ts';
+import { prepareTest, resend, syncEndpoint } from '../../store/deliveries.ts';
+import { dispatchEvents, type EndpointNotifier } from '../../store/dispatchEvents.ts';
 import type { Store } from '../../store/mongo.ts';
+import { WORKFLOWS, wake, webhookEndpointOptions } from '../../workflows/contract.ts';
 import type { EndpointActivities } from '../../workflows/types.ts';
-
-export const workflowIdOf = (endpointId: string): string => `webhook-${endpointId}`;
+import type { webhookEndpoint } from '../../workflows/webhookEndpoint.ts';
 
 /** Wakes endpoint workflows by signal, starting a workflow if it is not running. */
-export const createChannel = (client: Client, localhost: boolean): Channel => ({
+export const createEndpointNotifier = (client: Client, localhost: boolean): EndpointNotifier => ({
   localhost,
   async wake(endpointId) {
-    await client.workflow.signalWithStart('webhookEndpoint', {
-      workflowId: workflowIdOf(endpointId),
-      taskQueue: 'orchestrator',
-      args: [endpointId],
-      priority: { fairnessKey: endpointId },
-      signal: 'wake',
-      signalArgs: [],
+    await client.workflow.signalWithStart<typeof webhookEndpoint>(WORKFLOWS.webhookEndpoint, {
+      ...webhookEndpointOptions(endpointId),
+      signal: wake,
     });
   },
 });
@@ -24,14 +20,14 @@ export const createChannel = (client: Client, localhost: boolean): Channel => ({
 /** Database steps of the webhook endpoints as local activities of the orchestrator. */
 export const createEndpointActivities = (
   store: Store,
-  channel: Channel,
+  notifier: EndpointNotifier,
   scheduleMs: readonly number[],
 ): EndpointActivities => ({
-  async takeTurn(turn) {
-    const state = await takeTurn(store, turn);
+  async syncEndpoint(turn) {
+    const state = await syncEndpoint(store, turn);
     return state === null ? null : { ...state, scheduleMs: [...scheduleMs] };
   },
   resend: (endpointId, wanted) => resend(store, endpointId, wanted),
   prepareTest: (endpointId, testId) => prepareTest(store, endpointId, testId),
-  handOver: (accountId) => handOver(store, accountId, channel),
+  dispatchEvents: (accountId) => dispatchEvents(store, accountId, notifier),
 });

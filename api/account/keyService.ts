@@ -3,7 +3,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
 import type { Lists } from '../../store/lists.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
-import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import { newKey } from './newKey.ts';
 import { keyRow } from './rows.ts';
 
@@ -24,10 +24,10 @@ interface Dependencies {
   lists: Lists;
   apiKeys: ApiKeys;
   registry: Registry;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
 }
 
-export const createKeys = ({ lists, apiKeys, registry, handOver }: Dependencies): Keys => ({
+export const createKeys = ({ lists, apiKeys, registry, dispatchEvents }: Dependencies): Keys => ({
   async list(accountId, page) {
     const { items, nextCursor } = await lists.keys(accountId, page);
     return { items: items.map(keyRow), nextCursor };
@@ -36,12 +36,12 @@ export const createKeys = ({ lists, apiKeys, registry, handOver }: Dependencies)
   async create(accountId, body, id) {
     const fields = newKey(accountId, body, registry);
     const { row, key } = await apiKeys.create({ ...fields, ...(id !== undefined && { id }) });
-    handOver(accountId);
+    dispatchEvents(accountId);
     return { ...keyRow(row), key };
   },
 
   async revoke(accountId, id) {
     await apiKeys.revoke(accountId, id);
-    handOver(accountId);
+    dispatchEvents(accountId);
   },
 });

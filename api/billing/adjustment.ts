@@ -1,6 +1,6 @@
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import type { Accounts, Granted } from '../../store/accounts.ts';
-import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 
 /** Well above any realistic balance, and low enough that sums stay exact in doubles. */
 export const MAX_CREDITS = 1_000_000_000;
@@ -21,7 +21,7 @@ export interface Adjustment {
  * @throws ServiceError invalid_input: invalid amount or reason, or a reference that was used for another amount; not_found
  */
 export async function adjust(
-  { accounts, handOver }: { accounts: Accounts; handOver: HandOver },
+  { accounts, dispatchEvents }: { accounts: Accounts; dispatchEvents: DispatchEvents },
   { accountId, amount, reason, reference }: Adjustment,
 ): Promise<Granted> {
   const faults: Fault[] = [];
@@ -36,6 +36,6 @@ export async function adjust(
   const granted = await accounts.grant({ accountId, type: 'adjustment', amount, reason, reference });
   if (granted.requested !== amount)
     throw invalidInput([{ pointer: '/reference', message: 'was used for another amount' }]);
-  handOver(accountId);
+  dispatchEvents(accountId);
   return granted;
 }

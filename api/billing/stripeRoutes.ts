@@ -4,14 +4,14 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Payments } from '../../store/payments.ts';
 import { readBytes } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
-import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import { readReport } from './stripeEvents.ts';
 import type { StripeService } from './stripeService.ts';
 
 interface Dependencies {
   stripe: StripeService;
   payments: Payments;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   log: Logger;
 }
 
@@ -22,7 +22,10 @@ const EVENT_BYTES = 262_144;
  * Receives Stripe events. 200 stops Stripe's retries; it is also returned for events of other purchases, and for payments
  * that can never be booked, which are logged for the operator. Stripe retries all other responses for days.
  */
-export function stripeRoutes(router: Router<State>, { stripe, payments, handOver, log }: Dependencies): void {
+export function stripeRoutes(
+  router: Router<State>,
+  { stripe, payments, dispatchEvents, log }: Dependencies,
+): void {
   router.post('/stripe/webhook', async (ctx: Context) => {
     const event = stripe.readEvent(await readBytes(ctx.req, EVENT_BYTES), ctx.get('Stripe-Signature'));
     const logUnbookable = (why: string) =>
@@ -34,7 +37,7 @@ export function stripeRoutes(router: Router<State>, { stripe, payments, handOver
     try {
       const recorded = await payments.record(report);
       if (recorded.status === 'mismatch') logUnbookable('it contradicts an earlier event of the payment');
-      else if (recorded.accountId !== null) handOver(recorded.accountId);
+      else if (recorded.accountId !== null) dispatchEvents(recorded.accountId);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
       logUnbookable('the account does not exist');

@@ -13,9 +13,9 @@ import type { PendingAnswers } from '../../store/pendingAnswers.ts';
 import { INLINE_BYTES, type Results } from '../../store/results.ts';
 import type { Undelivered } from '../../store/undelivered.ts';
 import type { Vault } from '../../store/vault.ts';
-import { persistInStore } from '../../workers/platform/retryUntilAborted.ts';
+import { retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import type { CallFailure, CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
-import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
 import { createSettlement, isReplayable } from './settlement.ts';
@@ -45,7 +45,7 @@ interface Dependencies {
   calls: Calls;
   ledger: Ledger;
   results: Results;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   answers: PendingAnswers;
   undelivered: Pick<Undelivered, 'settle'>;
   vault: Vault;
@@ -113,7 +113,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     const json = Buffer.from(JSON.stringify(input));
     if (json.length <= INLINE_BYTES) return request;
     const write = () => results.write(callId, json, new Date(Date.now() + RESULT_KEPT_MS), `${callId}:input`);
-    return { ...request, input: {}, storedInput: await persistInStore(write, signal) };
+    return { ...request, input: {}, storedInput: await retryStoreUntilAborted(write, signal) };
   }
 
   /** Converts the failure of a workflow to an error of the table. */

@@ -1,41 +1,38 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { defineSearchAttributeKey } from '@temporalio/common';
-import { persist } from '../../workers/platform/retryUntilAborted.ts';
+import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
+import type { callTool } from '../../workflows/callTool.ts';
+import { SEARCH_ATTRIBUTES, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import type { CallRequest, CallResult } from '../../workflows/types.ts';
 import { resultOf } from './workflowResult.ts';
 
-/** The workflows of calls, as the API sees them. Each step goes on until Temporal answers or the signal is aborted. */
+/** The workflows of calls. Each operation is retried until Temporal answers or the signal aborts. */
 export interface CallWorkflow {
-  /** Starts the call's workflow unless it was started before; either way the workflow is there afterwards. */
+  /** Starts the call's workflow; no-op if it was started before, even if it has ended. */
   start(request: CallRequest, signal: AbortSignal): Promise<void>;
-  /** Waits for its end. @throws WorkflowFailedError */
+  /** Waits for the workflow's end. @throws WorkflowFailedError */
   result(callId: string, signal: AbortSignal): Promise<CallResult>;
   cancel(callId: string, signal: AbortSignal): Promise<void>;
 }
 
-const TOOL = defineSearchAttributeKey('Tool', 'KEYWORD');
-const ACCOUNT = defineSearchAttributeKey('AccountId', 'KEYWORD');
-
-/** @param onFault hears when Temporal is not to be reached and asked again */
+/** @param onFault receives the first transient error of an operation, before it is retried */
 export function createCallWorkflow(client: Client, onFault: (error: unknown) => void): CallWorkflow {
-  const ask = <T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> =>
-    persist(client, step, signal, onFault);
-  const handleOf = (callId: string) =>
-    client.workflow.getHandle<(call: CallRequest) => Promise<CallResult>>(callId);
+  const retry = <T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    retryUntilAborted(client, step, signal, onFault);
+  const handleOf = (callId: string) => client.workflow.getHandle<typeof callTool>(workflowIds.call(callId));
 
   async function startOnce(request: CallRequest): Promise<void> {
     try {
-      await client.workflow.start('callTool', {
-        workflowId: request.callId,
-        taskQueue: 'orchestrator',
+      await client.workflow.start<typeof callTool>(WORKFLOWS.callTool, {
+        workflowId: workflowIds.call(request.callId),
+        taskQueue: TASK_QUEUES.orchestrator,
         args: [request],
-        // The workers of workflows serve accounts in turn.
+        // The orchestrator's queue serves accounts round-robin.
         priority: { fairnessKey: request.accountId },
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         workflowIdConflictPolicy: 'USE_EXISTING',
         typedSearchAttributes: [
-          { key: TOOL, value: request.policy.tool },
-          { key: ACCOUNT, value: request.accountId },
+          { key: SEARCH_ATTRIBUTES.tool, value: request.policy.tool },
+          { key: SEARCH_ATTRIBUTES.accountId, value: request.accountId },
         ],
       });
     } catch (error) {
@@ -44,10 +41,10 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
   }
 
   return {
-    start: (request, signal) => ask(() => startOnce(request), signal),
-    result: (callId, signal) => ask(() => resultOf(client, handleOf(callId), signal), signal),
+    start: (request, signal) => retry(() => startOnce(request), signal),
+    result: (callId, signal) => retry(() => resultOf(client, handleOf(callId), signal), signal),
     cancel: (callId, signal) =>
-      ask(async () => {
+      retry(async () => {
         await handleOf(callId).cancel();
       }, signal),
   };

@@ -6,9 +6,9 @@ import type { CallDoc } from '../../store/mongo.ts';
 import type { PendingAnswers } from '../../store/pendingAnswers.ts';
 import type { Results } from '../../store/results.ts';
 import type { Undelivered } from '../../store/undelivered.ts';
-import { persistInStore } from '../../workers/platform/retryUntilAborted.ts';
+import { retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
-import type { HandOver } from '../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, SettledOutcome } from './callOutcome.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
 
@@ -43,9 +43,9 @@ interface Dependencies {
   workflow: Pick<CallWorkflow, 'result'>;
   ledger: Pick<Ledger, 'settle'>;
   results: Pick<Results, 'read'>;
-  answers: Pick<PendingAnswers, 'assertOwed' | 'undelivered'>;
+  answers: Pick<PendingAnswers, 'assertPending' | 'undelivered'>;
   undelivered: Pick<Undelivered, 'settle'>;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   log: Logger;
 }
 
@@ -56,13 +56,13 @@ const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
   AbortSignal.timeout(Math.max(0, deadline - Date.now()));
 
 export function createSettlement(deps: Dependencies): Settlement {
-  const { workflow, ledger, results, answers, undelivered, handOver, log } = deps;
+  const { workflow, ledger, results, answers, undelivered, dispatchEvents, log } = deps;
 
   /** Refunds the call; continues after the caller's deadline. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
     await answers.undelivered(row, code);
     if (!(await undelivered.settle(row, code))) return;
-    handOver(row.accountId);
+    dispatchEvents(row.accountId);
     log.error({ callId: row._id, requestId: row.requestId }, 'refunded a charged call without a result');
   }
 
@@ -93,16 +93,16 @@ export function createSettlement(deps: Dependencies): Settlement {
     const signal = timeLeft(wait);
     const { stored } = result;
     return untilAborted(
-      persistInStore(() => results.read(row._id, stored), signal),
+      retryStoreUntilAborted(() => results.read(row._id, stored), signal),
       signal,
     );
   }
 
-  async function assertOwed(row: CallDoc, wait: CallerWait): Promise<void> {
+  async function assertPending(row: CallDoc, wait: CallerWait): Promise<void> {
     if (row.pendingAnswer === undefined) return;
     const signal = timeLeft(wait);
     await untilAborted(
-      persistInStore(() => answers.assertOwed(row._id), signal),
+      retryStoreUntilAborted(() => answers.assertPending(row._id), signal),
       signal,
     );
   }
@@ -116,7 +116,7 @@ export function createSettlement(deps: Dependencies): Settlement {
     try {
       const { result, available } = await callResult();
       const output = await read(row, result, wait);
-      await assertOwed(row, wait);
+      await assertPending(row, wait);
       return { available, ending: { output } };
     } catch (fault) {
       if (row.pendingAnswer === undefined) throw fault;
@@ -139,7 +139,7 @@ export function createSettlement(deps: Dependencies): Settlement {
       let settled: Settled;
       try {
         settled = await untilAborted(
-          persistInStore(() => ledger.settle(refund), signal),
+          retryStoreUntilAborted(() => ledger.settle(refund), signal),
           signal,
         );
       } catch {

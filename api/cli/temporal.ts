@@ -1,18 +1,19 @@
 import { Client, Connection } from '@temporalio/client';
-import { startHandOver } from '../webhooks/startDispatch.ts';
+import { createEndpointWorkflow, type EndpointWorkflow } from '../webhooks/endpointWorkflow.ts';
+import { startDispatch } from '../webhooks/startDispatch.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
 
-const CONNECT_MS = 5000;
+const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * Runs `use` with a client that seals nothing: it needs no master key, and what goes through it are ids.
+ * Runs `use` with a client without the payload codec: it needs no master key because it sends only ids.
  *
- * @throws CommandError when Temporal's address is not known, or nobody answers there
+ * @throws CommandError when TEMPORAL_ADDRESS is not set or no server answers there
  */
-export async function withTemporal<T>(env: AddressedEnv, use: (client: Client) => Promise<T>): Promise<T> {
+async function withTemporal<T>(env: AddressedEnv, use: (client: Client) => Promise<T>): Promise<T> {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = env;
   if (address === null) throw new CommandError('TEMPORAL_ADDRESS is not set');
-  const connection = await Connection.connect({ address, connectTimeout: CONNECT_MS }).catch(
+  const connection = await Connection.connect({ address, connectTimeout: CONNECT_TIMEOUT_MS }).catch(
     (error: unknown) => {
       throw new CommandError(`Temporal at ${address} does not answer`, { cause: error });
     },
@@ -24,11 +25,17 @@ export async function withTemporal<T>(env: AddressedEnv, use: (client: Client) =
   }
 }
 
-/** Brings the new events of an account on their way. Where that fails the sweeper does it a little later. */
-export async function handOverNow(env: AddressedEnv, accountId: string): Promise<void> {
+/** Runs `use` with the operations of webhook endpoints' workflows. @throws CommandError like `withTemporal` */
+export const withEndpointWorkflow = <T>(
+  env: AddressedEnv,
+  use: (workflow: EndpointWorkflow) => Promise<T>,
+): Promise<T> => withTemporal(env, (client) => use(createEndpointWorkflow(client)));
+
+/** Dispatches an account's new events. On failure it prints a warning; the sweeper dispatches them later. */
+export async function dispatchEventsNow(env: AddressedEnv, accountId: string): Promise<void> {
   if (env.TEMPORAL_ADDRESS === null) return;
   try {
-    await withTemporal(env, (client) => startHandOver(client, accountId));
+    await withTemporal(env, (client) => startDispatch(client, accountId));
   } catch (error) {
     process.stderr.write(
       `events will be delivered later: ${error instanceof Error ? error.message : error}\n`,

@@ -8,46 +8,75 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Resend } from '../../store/deliveries.ts';
-import { persist } from '../../workers/platform/retryUntilAborted.ts';
+import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
+import {
+  disable,
+  enable,
+  resend,
+  test,
+  WORKFLOWS,
+  wake,
+  webhookEndpointOptions,
+} from '../../workflows/contract.ts';
+import type { webhookEndpoint } from '../../workflows/webhookEndpoint.ts';
 
-/** What an endpoint's workflow is asked for; it owns attempts, failures and state. */
-export interface WebhookWorkflow {
-  /** There is something to do: deliveries, or the endpoint is gone. */
+/**
+ * The workflows of webhook endpoints, which own attempts, failures and state. Each operation starts the workflow if it
+ * is not running.
+ */
+export interface EndpointWorkflow {
+  /** Signals that deliveries were queued or that the endpoint was deleted. */
   wake(endpointId: string): Promise<void>;
-  /** @throws ServiceError not_found */
+  /** Signals to stop deliveries; returns before the workflow has written the state. */
+  disable(endpointId: string): Promise<void>;
+  /** @throws ServiceError not_found, pool_busy, rate_limited */
   enable(endpointId: string): Promise<void>;
-  /** @returns how many are queued @throws ServiceError not_found, endpoint_disabled */
-  resend(endpointId: string, wanted: Resend): Promise<number>;
+  /**
+   * Like `enable`, but returns once the workflow has accepted the update: for clients without the payload codec, which
+   * cannot read its outcome. @throws ServiceError pool_busy, rate_limited
+   */
+  requestEnable(endpointId: string): Promise<void>;
+  /**
+   * @returns the number of queued deliveries
+   *
+   * @throws ServiceError not_found, endpoint_disabled, pool_busy, rate_limited
+   */
+  resend(endpointId: string, selection: Resend): Promise<number>;
   /** @returns the id of the attempt @throws ServiceError not_found, endpoint_disabled, pool_busy, rate_limited */
   test(endpointId: string, testId: string): Promise<string>;
 }
 
-/** A test waits for a worker and then for the receiver, 10 s each; the rest is for the database and the queue. */
-const DEADLINE_MS = 40_000;
-/** A test that has not begun by then would be posted after its caller got an error. */
-const BEGIN_MS = 20_000;
+/** A test waits up to 10 s for a worker and 10 s for the receiver; the rest is for the database and the task queue. */
+const UPDATE_TIMEOUT_MS = 40_000;
+/** A test that starts later would be posted after its caller got an error. */
+const TEST_START_MS = 20_000;
 /**
- * gRPC status of an update that the workflow does not admit because ten are in flight (Temporal's
- * `history.maxInFlightUpdates`). Nothing of it has begun, so it can be asked for again.
+ * gRPC status of an update that is not admitted because ten are in flight (Temporal's `history.maxInFlightUpdates`).
+ * The workflow has not received it, so it can be sent again.
  */
 const RESOURCE_EXHAUSTED = 8;
-/** How long an update waits to be admitted. */
-const ADMIT_MS = 10_000;
-const ADMIT_AGAIN_MS = 250;
-const FULL_RETRY_SECONDS = 5;
-/** Short, because the caller waits, and the sweeper wakes it too. */
-const WAKE_MS = 5000;
-const AGAIN_MS = 100;
+/** How long an update is resent until it is admitted. */
+const ADMISSION_TIMEOUT_MS = 10_000;
+const ADMISSION_RETRY_MS = 250;
+const RETRY_AFTER_SECONDS = 5;
+/** Short because the caller waits; the sweeper also wakes workflows. */
+const SIGNAL_TIMEOUT_MS = 5000;
+const TRANSPORT_RETRY_MS = 100;
+
+interface UpdateOptions {
+  updateId: string;
+  startWorkflowOperation: WithStartWorkflowOperation<typeof webhookEndpoint>;
+}
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The gRPC status of an error; null: it has none. The SDK wraps errors of update-with-start in some cases only. */
+/** The gRPC status of an error or of its cause, or null. The SDK wraps only some errors of update-with-start. */
 function statusOf(error: unknown): number | null {
   if (!(error instanceof Error)) return null;
   return 'code' in error && typeof error.code === 'number' ? error.code : statusOf(error.cause);
 }
 
-/** The workflow's refusal, in the terms of the error table. */
+/** Translates rejected updates and transport errors to the error table. */
 function asServiceError(error: unknown): unknown {
   const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
   if (cause instanceof ApplicationFailure && isErrorCode(cause.type))
@@ -58,73 +87,78 @@ function asServiceError(error: unknown): unknown {
     statusOf(error) !== null
   )
     return new ServiceError('pool_busy', {
-      detail: 'The webhook endpoint could not be asked in time; try again.',
+      detail: 'The webhook endpoint did not respond in time. Try again.',
       cause: error,
     });
   return error;
 }
 
-export function createWebhookWorkflow(client: Client): WebhookWorkflow {
-  const options = (endpointId: string) => ({
-    workflowId: `webhook-${endpointId}`,
-    taskQueue: 'orchestrator',
-    args: [endpointId],
-    priority: { fairnessKey: endpointId },
-  });
-
-  /** Asks for an update, and again when the run that was asked ended in that moment. */
-  async function update<Ret, Args extends unknown[]>(
+export function createEndpointWorkflow(client: Client): EndpointWorkflow {
+  /** Sends an update, and again when it is not admitted, the connection fails or the run ends before it accepts. */
+  async function retryUpdate<T>(
     endpointId: string,
-    name: string,
-    args: Args,
-  ): Promise<Ret> {
-    const deadline = Date.now() + DEADLINE_MS;
-    const admitUntil = Date.now() + ADMIT_MS;
+    send: (options: UpdateOptions) => Promise<T>,
+  ): Promise<T> {
+    const deadline = Date.now() + UPDATE_TIMEOUT_MS;
+    const admissionDeadline = Date.now() + ADMISSION_TIMEOUT_MS;
+    // Temporal applies the update once, however often it is sent under this id.
     const updateId = crypto.randomUUID();
     for (;;) {
+      const startWorkflowOperation = new WithStartWorkflowOperation<typeof webhookEndpoint>(
+        WORKFLOWS.webhookEndpoint,
+        { ...webhookEndpointOptions(endpointId), workflowIdConflictPolicy: 'USE_EXISTING' },
+      );
       try {
         return await client.connection.withDeadline(deadline, () =>
-          client.workflow.executeUpdateWithStart<(id: string) => Promise<void>, Ret, Args>(name, {
-            args,
-            updateId,
-            startWorkflowOperation: new WithStartWorkflowOperation('webhookEndpoint', {
-              ...options(endpointId),
-              workflowIdConflictPolicy: 'USE_EXISTING',
-            }),
-          }),
+          send({ updateId, startWorkflowOperation }),
         );
       } catch (error) {
         if (statusOf(error) === RESOURCE_EXHAUSTED) {
-          if (Date.now() + ADMIT_AGAIN_MS > admitUntil)
+          if (Date.now() + ADMISSION_RETRY_MS > admissionDeadline)
             throw new ServiceError('rate_limited', {
               detail: 'Too many requests for this webhook endpoint are running.',
-              retryAfter: FULL_RETRY_SECONDS,
+              retryAfter: RETRY_AFTER_SECONDS,
               cause: error,
             });
-          await pause(ADMIT_AGAIN_MS);
+          await pause(ADMISSION_RETRY_MS);
           continue;
         }
-        // Also "workflow update was aborted": the id of the update makes sure that it is done once.
+        // Includes "workflow update was aborted", the error when the run ends.
         const isTransport = error instanceof GrpcError || statusOf(error) !== null;
-        if (!isTransport || Date.now() + AGAIN_MS > deadline) throw asServiceError(error);
-        await pause(AGAIN_MS);
+        if (!isTransport || Date.now() + TRANSPORT_RETRY_MS > deadline) throw asServiceError(error);
+        await pause(TRANSPORT_RETRY_MS);
       }
     }
   }
 
+  async function signal(endpointId: string, definition: typeof wake | typeof disable): Promise<void> {
+    const send = () =>
+      client.workflow.signalWithStart<typeof webhookEndpoint>(WORKFLOWS.webhookEndpoint, {
+        ...webhookEndpointOptions(endpointId),
+        signal: definition,
+      });
+    await retryUntilAborted(client, send, AbortSignal.timeout(SIGNAL_TIMEOUT_MS));
+  }
+
   return {
-    async wake(endpointId) {
-      const wake = () =>
-        client.workflow.signalWithStart('webhookEndpoint', {
-          ...options(endpointId),
-          signal: 'wake',
-          signalArgs: [],
-        });
-      await persist(client, wake, AbortSignal.timeout(WAKE_MS));
+    wake: (endpointId) => signal(endpointId, wake),
+    disable: (endpointId) => signal(endpointId, disable),
+    enable: (endpointId) =>
+      retryUpdate(endpointId, (options) => client.workflow.executeUpdateWithStart(enable, options)),
+    async requestEnable(endpointId) {
+      await retryUpdate(endpointId, (options) =>
+        client.workflow.startUpdateWithStart(enable, { ...options, waitForStage: 'ACCEPTED' }),
+      );
     },
-    enable: (endpointId) => update<void, []>(endpointId, 'enable', []),
-    resend: (endpointId, wanted) => update<number, [Resend]>(endpointId, 'resend', [wanted]),
-    test: (endpointId, testId) =>
-      update<string, [string, number]>(endpointId, 'test', [testId, Date.now() + BEGIN_MS]),
+    resend: (endpointId, selection) =>
+      retryUpdate(endpointId, (options) =>
+        client.workflow.executeUpdateWithStart(resend, { ...options, args: [selection] }),
+      ),
+    test(endpointId, testId) {
+      const beginUntil = Date.now() + TEST_START_MS;
+      return retryUpdate(endpointId, (options) =>
+        client.workflow.executeUpdateWithStart(test, { ...options, args: [testId, beginUntil] }),
+      );
+    },
   };
 }

@@ -1,44 +1,50 @@
 import type { Client } from '@temporalio/client';
-import { persist } from '../../workers/platform/retryUntilAborted.ts';
-
-/** Has the new events of an account brought on their way. Nobody waits for it: what fails is the sweeper's to find. */
-export type HandOver = (accountId: string) => void;
-
-const DEADLINE_MS = 5000;
+import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
+import { moreEvents, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
+import type { dispatchEvents } from '../../workflows/dispatchEvents.ts';
 
 /**
- * Tells the workflow that hands over an account's events of new ones. It is started where none runs, and there is one an
- * account: so what a busy account does while nobody runs workflows does not fill their queue, in which calls wait too.
+ * Requests the dispatch of an account's new events and returns at once. The sweeper dispatches events of failed
+ * requests.
  */
-export async function startHandOver(client: Client, accountId: string): Promise<void> {
-  const tell = () =>
-    client.workflow.signalWithStart('handOver', {
-      workflowId: `hand-over-${accountId}`,
-      taskQueue: 'orchestrator',
+export type DispatchEvents = (accountId: string) => void;
+
+const TIMEOUT_MS = 5000;
+
+/**
+ * Signals the workflow that dispatches an account's events, and starts it if it is not running. One workflow per account
+ * keeps a busy account from filling the orchestrator's queue, which calls also use, while no orchestrator runs.
+ */
+export async function startDispatch(client: Client, accountId: string): Promise<void> {
+  const send = () =>
+    client.workflow.signalWithStart<typeof dispatchEvents>(WORKFLOWS.dispatchEvents, {
+      workflowId: workflowIds.dispatchForAccount(accountId),
+      taskQueue: TASK_QUEUES.orchestrator,
       args: [accountId],
       priority: { fairnessKey: accountId },
-      signal: 'moreEvents',
-      signalArgs: [],
+      signal: moreEvents,
     });
-  await persist(client, tell, AbortSignal.timeout(DEADLINE_MS));
+  await retryUntilAborted(client, send, AbortSignal.timeout(TIMEOUT_MS));
 }
 
 /**
- * For a process that goes on; `onError` hears of what could not be told. Of the events that come while the workflow is
- * being told of others, however many, it is told once.
+ * Creates the `DispatchEvents` of a process. Requests for an account whose signal is being sent are merged into one
+ * further signal.
+ *
+ * @param onError receives the errors of signals that could not be sent
  */
-export function createHandOver(client: Client, onError: (error: unknown) => void): HandOver {
-  /** Accounts whose workflow is being told, and whether there was more since. */
-  const telling = new Map<string, boolean>();
-  async function tell(accountId: string): Promise<void> {
+export function createDispatchEvents(client: Client, onError: (error: unknown) => void): DispatchEvents {
+  /** Accounts whose signal is being sent, and whether another was requested since. */
+  const sending = new Map<string, boolean>();
+  async function send(accountId: string): Promise<void> {
     do {
-      telling.set(accountId, false);
-      await startHandOver(client, accountId).catch(onError);
-    } while (telling.get(accountId));
-    telling.delete(accountId);
+      sending.set(accountId, false);
+      await startDispatch(client, accountId).catch(onError);
+    } while (sending.get(accountId));
+    sending.delete(accountId);
   }
   return (accountId) => {
-    if (telling.has(accountId)) telling.set(accountId, true);
-    else void tell(accountId);
+    if (sending.has(accountId)) sending.set(accountId, true);
+    else void send(accountId);
   };
 }

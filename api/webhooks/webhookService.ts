@@ -10,14 +10,14 @@ import type {
   WebhookChangeBody,
   WebhookRow,
 } from '../../schemas/webhookRows.ts';
-import type { Taken } from '../../store/buckets.ts';
+import type { TokenResult } from '../../store/buckets.ts';
 import { RESEND_WITHIN_MS } from '../../store/deliveries.ts';
 import type { DeliveryAttempts } from '../../store/deliveryAttempts.ts';
 import type { Lists } from '../../store/lists.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
 import type { WebhookEndpoints } from '../../store/webhookEndpoints.ts';
 import { attemptRow, webhookRow } from '../account/rows.ts';
-import type { WebhookWorkflow } from './endpointWorkflow.ts';
+import type { EndpointWorkflow } from './endpointWorkflow.ts';
 
 /** Operations on webhook endpoints, shared by the Account API and the dashboard. */
 export interface Webhooks {
@@ -50,11 +50,11 @@ interface Dependencies {
   endpoints: WebhookEndpoints;
   attempts: DeliveryAttempts;
   lists: Lists;
-  workflow: WebhookWorkflow;
+  workflow: EndpointWorkflow;
   /** Allows public addresses and `localhost`. */
   egress: Guard;
   /** Takes a token from a bucket that all API processes share; null disables the limits. */
-  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
   onError: (error: unknown) => void;
 }
 

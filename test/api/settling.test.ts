@@ -51,7 +51,7 @@ async function startFixture(t: ExecutionContext) {
     results: createResults(away, keyring),
     answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
     undelivered: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
-    handOver: () => undefined,
+    dispatchEvents: () => undefined,
     log: pino({ level: 'silent' }),
   });
 

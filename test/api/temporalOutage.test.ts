@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { pino } from 'pino';
 import { createCallRunner, policyOf } from '../../api/calls/callRunner.ts';
-import { createHandOver } from '../../api/webhooks/startDispatch.ts';
+import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { createAccounts } from '../../store/accounts.ts';
@@ -83,7 +83,7 @@ test('calls that are charged while the API is cut off from Temporal return their
       (it) => it.close(),
     ),
     undelivered: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
-    handOver: createHandOver(client, (error) => t.fail(String(error))),
+    dispatchEvents: createDispatchEvents(client, (error) => t.fail(String(error))),
     vault: createVault(keyring),
     keyring,
     vaultUrl: 'http://127.0.0.1:1',

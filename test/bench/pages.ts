@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { newDelivery } from '../../store/handOver.ts';
+import { newDelivery } from '../../store/dispatchEvents.ts';
 import type { EventDoc, Store } from '../../store/mongo.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { createHandOver } from '../../api/webhooks/startDispatch.ts';
+import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -50,7 +50,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   const client = new Client({ connection, namespace: stack.namespace });
   const accounts = createAccounts(store);
   // As in the API, a failed dispatch is left to the sweeper. Its deliveries then count as late.
-  const handOver = createHandOver(client, () => undefined);
+  const dispatchEvents = createDispatchEvents(client, () => undefined);
 
   async function makeOwner() {
     const account = await makeAccount(stack, 0);
@@ -70,7 +70,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
       reference: randomUUID(),
       reason: 'bench',
     });
-    handOver(accountId);
+    dispatchEvents(accountId);
   }
 
   /** Waits until the backlog of the previous run is delivered. */

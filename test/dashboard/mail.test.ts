@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { SMTPServer } from 'smtp-server';
 import { createMailer } from '../../api/mail/mailer.ts';
 import { readEnv } from '../../schemas/env.ts';
-import { takeTurn } from '../../store/deliveries.ts';
+import { syncEndpoint } from '../../store/deliveries.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import type { NoticeDoc } from '../../store/webhookDocs.ts';
@@ -469,7 +469,7 @@ test('each disabling of an endpoint sends one mail, whatever is repeated', async
   });
   const count = () => store.notices.countDocuments({ endpointId });
   const turn = (number: number, epoch: number, failures: number, state: 'active' | 'disabled') =>
-    takeTurn(store, {
+    syncEndpoint(store, {
       endpointId,
       now: Date.now(),
       turn: number,

@@ -40,7 +40,7 @@ const settling = createSettlement({
   results: createResults(store, createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
   answers,
   undelivered: createUndelivered({ store, ledger, accounts }),
-  handOver: () => undefined,
+  dispatchEvents: () => undefined,
   log: pino({ level: 'silent' }),
 });
 

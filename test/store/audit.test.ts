@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { createAccounts } from '../../store/accounts.ts';
-import { type Audit, audit, type Books, check } from '../../store/audit.ts';
+import { type AccountRecords, type Audit, audit, check } from '../../store/audit.ts';
 import { createCalls } from '../../store/calls.ts';
 import { ensureIndexes } from '../../store/indexes.ts';
 import { createLedger } from '../../store/ledger.ts';
@@ -174,7 +174,7 @@ for (const [name, { manipulate, finds }] of Object.entries(MANIPULATIONS))
   });
 
 /** An account that started with 30 credits and paid 10 for one call. */
-function makeLedger(): { account: AccountDoc; of: Books; line: EntryDoc } {
+function makeLedger(): { account: AccountDoc; of: AccountRecords; line: EntryDoc } {
   const common = { accountId: 'acc_1', at: new Date(), source: null, reference: null };
   const line: EntryDoc = {
     ...common,

@@ -4,13 +4,13 @@ import { EVENT_KINDS } from '../../schemas/events.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { grantAllowances } from '../../store/allowance.ts';
 import { createDeliveryAttempts } from '../../store/deliveryAttempts.ts';
-import { newDelivery } from '../../store/handOver.ts';
+import { newDelivery } from '../../store/dispatchEvents.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { createLists } from '../../store/lists.ts';
 import type { CallDoc, EntryDoc, EventDoc, Store } from '../../store/mongo.ts';
 import type { Page } from '../../store/pages.ts';
 import { createPayments } from '../../store/payments.ts';
-import { firstDay, USAGE_EVERY, usageOf } from '../../store/usage.ts';
+import { firstDay, USAGE_INTERVAL, usageOf } from '../../store/usage.ts';
 import { until } from '../helpers/until.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
@@ -283,7 +283,7 @@ test.serial(
 
     // An account whose usage is never read.
     await store.usage.deleteOne({ _id: accountId });
-    await store.accounts.updateOne({ _id: accountId }, { $set: { seq: USAGE_EVERY - 1 } });
+    await store.accounts.updateOne({ _id: accountId }, { $set: { seq: USAGE_INTERVAL - 1 } });
     await call('ping', 2, 1);
     await until(
       'the usage is summed',

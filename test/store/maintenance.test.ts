@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import test from 'ava';
 import { createMaintenanceActivities } from '../../activities/ledger/maintenanceActivities.ts';
-import { createChannel } from '../../activities/webhooks/endpointActivities.ts';
+import { createEndpointNotifier } from '../../activities/webhooks/endpointActivities.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { startNamespace } from '../helpers/stack.ts';
 import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
@@ -21,7 +21,7 @@ test('a hold is released when Temporal knows no workflow of its call, and kept w
     (it) => it.flush(),
   );
   const sweepWith = (client: Client) => {
-    const channel = createChannel(client, false);
+    const channel = createEndpointNotifier(client, false);
     const { sweepLedger } = createMaintenanceActivities(store, ledger, client, channel, () => undefined);
     // The failure is expected, so its warning is not logged.
     return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(sweepLedger);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import test from 'ava';
-import { createHandOver } from '../../api/webhooks/startDispatch.ts';
+import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { startNamespace } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
@@ -17,16 +17,16 @@ async function makeScene(open: AsyncDisposableStack) {
     temporalAddress,
     namespace,
     errors,
-    makeHandOver: () => createHandOver(client, (error) => errors.push(error)),
+    makeDispatchEvents: () => createDispatchEvents(client, (error) => errors.push(error)),
     count: async (query: string) => (await client.workflow.count(query)).count,
   };
 }
 
 test('one workflow waits for all events of an account, however many there are', async (t) => {
   await using open = new AsyncDisposableStack();
-  const { makeHandOver, count, errors } = await makeScene(open);
-  const started = () => count("WorkflowType = 'handOver'");
-  const [one, other] = [makeHandOver(), makeHandOver()];
+  const { makeDispatchEvents, count, errors } = await makeScene(open);
+  const started = () => count("WorkflowType = 'dispatchEvents'");
+  const [one, other] = [makeDispatchEvents(), makeDispatchEvents()];
 
   for (let burst = 0; burst < 10; burst++) {
     for (let event = 0; event < 100; event++) {
@@ -58,7 +58,7 @@ async function startWorker(
     taskQueue: 'orchestrator',
     workflowBundle: await loadWorkflowBundle((error) => console.error(error)),
     activities: {
-      async handOver() {
+      async dispatchEvents() {
         dispatcher.maxRunning = Math.max(dispatcher.maxRunning, ++dispatcher.active);
         const seen = dispatcher.newest;
         await sleep(takesMs());
@@ -78,19 +78,19 @@ async function startWorker(
 test('an event that fires during a dispatch is dispatched afterwards', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
-  const { makeHandOver, count, errors } = scene;
+  const { makeDispatchEvents, count, errors } = scene;
   const dispatcher = await startWorker(open, scene, () => 40);
-  const handOver = makeHandOver();
+  const dispatchEvents = makeDispatchEvents();
   for (let event = 1; event <= 100; event++) {
     dispatcher.newest = event;
-    handOver('acc_busy');
+    dispatchEvents('acc_busy');
     // Between dispatches, during one, and as one ends.
     await sleep(event % 10 === 0 ? 300 : (event * 7) % 60);
   }
   await until('the last event is dispatched', async () => dispatcher.handedOver === 100);
   await until('all workflows end', async () => (await count("ExecutionStatus = 'Running'")) === 0);
   t.is(dispatcher.maxRunning, 1);
-  t.is(await count("WorkflowType = 'handOver' AND ExecutionStatus != 'Completed'"), 0);
+  t.is(await count("WorkflowType = 'dispatchEvents' AND ExecutionStatus != 'Completed'"), 0);
   t.deepEqual(errors, []);
 });
 
@@ -100,12 +100,12 @@ test('an event that is signalled while the workflow waits for a slow database is
   // Longer than 8 of the 10 seconds of a workflow task, after which it checks for new signals.
   const slow = [11_000];
   const dispatcher = await startWorker(open, scene, () => slow.pop() ?? 0);
-  const handOver = scene.makeHandOver();
+  const dispatchEvents = scene.makeDispatchEvents();
   dispatcher.newest = 1;
-  handOver('acc_slow');
+  dispatchEvents('acc_slow');
   await until('the first event is being dispatched', async () => dispatcher.active === 1);
   dispatcher.newest = 2;
-  handOver('acc_slow');
+  dispatchEvents('acc_slow');
   await until('the second event is dispatched', async () => dispatcher.handedOver === 2);
   t.deepEqual(scene.errors, []);
 });

@@ -1,13 +1,13 @@
 import test from 'ava';
 import {
-  afterAttempt,
-  afterTry,
   disabled,
   enabled,
+  freeAttempts,
   HEALTHY,
   type Health,
-  MOST_AT_ONCE,
-  room,
+  MAX_CONCURRENT_ATTEMPTS,
+  nextDeliveryStatus,
+  nextHealth,
 } from '../../workflows/webhookState.ts';
 import { seededRandom } from '../helpers/random.ts';
 
@@ -30,7 +30,7 @@ interface Place {
 
 function step({ health, running, now }: Place, action: Action): Place {
   const later = now + 1000;
-  const ended = (ok: boolean, epoch: number) => afterAttempt(health, { ok, epoch }, later, FIRST_STEP);
+  const ended = (ok: boolean, epoch: number) => nextHealth(health, { ok, epoch }, later, FIRST_STEP);
   const [oldest = health.epoch, ...rest] = running;
   switch (action) {
     case 'begin':
@@ -92,7 +92,7 @@ test('every sequence of up to 6 actions, from any count, ends as the contract sa
     if (health.failures !== story.count || (health.state === 'active') !== story.active)
       faults.push(`${path}: ${health.failures} ${health.state}, not ${story.count} ${story.active}`);
     if ((health.state === 'disabled') !== (health.disabledAt !== null)) faults.push(`${path}: disabledAt`);
-    if (health.state === 'disabled' && room(health, 0, Number.MAX_SAFE_INTEGER) > 0)
+    if (health.state === 'disabled' && freeAttempts(health, 0, Number.MAX_SAFE_INTEGER) > 0)
       faults.push(`${path}: room while disabled`);
     if (path.length === 6) return;
     for (const action of ACTIONS) walk(step(place, action), tell(story, action), [...path, action]);
@@ -116,7 +116,7 @@ test('the endpoint is disabled exactly at the 20th consecutive failure, and once
     for (let now = 0; now < 400; now++) {
       const ok = random.integer(1, 30) === 1;
       const before = health.state;
-      health = afterAttempt(health, { ok, epoch: health.epoch }, now, FIRST_STEP);
+      health = nextHealth(health, { ok, epoch: health.epoch }, now, FIRST_STEP);
       if (before === 'disabled') continue;
       inARow = ok ? 0 : inARow + 1;
       t.is(health.state, inARow === LIMIT ? 'disabled' : 'active');
@@ -130,15 +130,15 @@ test('the pause doubles after each failure, up to an hour', (t) => {
   let health: Health = HEALTHY;
   const holds: number[] = [];
   for (let failure = 1; failure < LIMIT; failure++) {
-    health = afterAttempt(health, { ok: false, epoch: 0 }, 0, FIRST_STEP);
+    health = nextHealth(health, { ok: false, epoch: 0 }, 0, FIRST_STEP);
     holds.push((health.notBefore ?? 0) / 1000);
   }
   t.deepEqual(holds.slice(0, 11), [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600]);
   t.true(holds.slice(11).every((hold) => hold === 3600));
-  t.is(room(health, 0, 3_599_999), 0);
-  t.is(room(health, 0, 3_600_000), 1);
-  t.is(room(health, 1, 3_600_000), 0, 'one at a time');
-  t.is(room(HEALTHY, 2, 0), MOST_AT_ONCE - 2);
+  t.is(freeAttempts(health, 0, 3_599_999), 0);
+  t.is(freeAttempts(health, 0, 3_600_000), 1);
+  t.is(freeAttempts(health, 1, 3_600_000), 0, 'one at a time');
+  t.is(freeAttempts(HEALTHY, 2, 0), MAX_CONCURRENT_ATTEMPTS - 2);
 });
 
 test('an outage of 30 s with 50 pending events does not disable the endpoint', (t) => {
@@ -152,15 +152,18 @@ test('an outage of 30 s with 50 pending events does not disable the endpoint', (
     for (const attempt of running.filter(({ ends }) => ends <= now)) {
       running.splice(running.indexOf(attempt), 1);
       const ok = attempt.ends > BLIP;
-      health = afterAttempt(health, { ok, epoch: 0 }, now, FIRST_STEP);
+      health = nextHealth(health, { ok, epoch: 0 }, now, FIRST_STEP);
       const tries = attempt.tries + 1;
-      const { state, nextAt } = afterTry({ ok, tries, retryAfterMs: null }, SCHEDULE, 0.5, now);
+      const { state, nextAt } = nextDeliveryStatus({ ok, tries, retryAfterMs: null }, SCHEDULE, 0.5, now);
       if (state === 'delivered') delivered += 1;
       if (nextAt !== null) pending.push({ dueAt: nextAt, tries });
     }
     worst = Math.max(worst, health.failures);
     pending.sort((a, b) => a.dueAt - b.dueAt);
-    while (room(health, running.length, now) > 0 && (pending[0]?.dueAt ?? Number.POSITIVE_INFINITY) <= now) {
+    while (
+      freeAttempts(health, running.length, now) > 0 &&
+      (pending[0]?.dueAt ?? Number.POSITIVE_INFINITY) <= now
+    ) {
       const { tries } = pending.shift() ?? { tries: 0 };
       running.push({ since: now, ends: now + 100, tries });
     }
@@ -174,11 +177,16 @@ test('each delay of the schedule is extended by up to 20 %, and then the deliver
   for (const [index, step] of SCHEDULE.entries())
     for (const spread of [0, 0.5, 1]) {
       const tries = index + 1;
-      const { state, nextAt } = afterTry({ ok: false, tries, retryAfterMs: null }, SCHEDULE, spread, 1000);
+      const { state, nextAt } = nextDeliveryStatus(
+        { ok: false, tries, retryAfterMs: null },
+        SCHEDULE,
+        spread,
+        1000,
+      );
       t.is(state, 'pending');
       t.true((nextAt ?? 0) - 1000 >= step && (nextAt ?? 0) - 1000 <= step * 1.2);
     }
-  t.deepEqual(afterTry({ ok: false, tries: 8, retryAfterMs: null }, SCHEDULE, 0, 0), {
+  t.deepEqual(nextDeliveryStatus({ ok: false, tries: 8, retryAfterMs: null }, SCHEDULE, 0, 0), {
     state: 'failed',
     nextAt: null,
   });
@@ -187,5 +195,5 @@ test('each delay of the schedule is extended by up to 20 %, and then the deliver
     [8000, 8000],
     [60_000, 10_000],
   ] as const)
-    t.is(afterTry({ ok: false, tries: 1, retryAfterMs: asked }, SCHEDULE, 0, 0).nextAt, waited);
+    t.is(nextDeliveryStatus({ ok: false, tries: 1, retryAfterMs: asked }, SCHEDULE, 0, 0).nextAt, waited);
 });

@@ -3,19 +3,22 @@ import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import test from 'ava';
-import { createChannel, createEndpointActivities } from '../../activities/webhooks/endpointActivities.ts';
-import { createWebhookWorkflow, type WebhookWorkflow } from '../../api/webhooks/endpointWorkflow.ts';
+import {
+  createEndpointActivities,
+  createEndpointNotifier,
+} from '../../activities/webhooks/endpointActivities.ts';
+import { createEndpointWorkflow, type EndpointWorkflow } from '../../api/webhooks/endpointWorkflow.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts.ts';
+import { dispatchEvents } from '../../store/dispatchEvents.ts';
 import { newEvent } from '../../store/events.ts';
-import { handOver } from '../../store/handOver.ts';
 import { ensureIndexes } from '../../store/indexes.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import type { WebhookEndpointDoc } from '../../store/webhookDocs.ts';
 import { createWebhookEndpoints, type WebhookEndpoints } from '../../store/webhookEndpoints.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { connectClient, dataConverter } from '../../workers/platform/temporal.ts';
-import type { DeliveryOrder, DeliveryResult } from '../../workflows/types.ts';
+import type { DeliveryResult, DeliveryTask } from '../../workflows/types.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { startDatabase, startNamespace } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
@@ -27,14 +30,14 @@ const BEFORE = 18;
 const STORIES = Number(process.env.TEST_STORIES ?? 24);
 
 /** An attempt that waits until the test decides its outcome. */
-interface Post extends DeliveryOrder {
+interface Post extends DeliveryTask {
   end(ok: boolean): void;
 }
 
 let store: Store;
 let client: Client;
 let endpoints: WebhookEndpoints;
-let workflow: WebhookWorkflow;
+let workflow: EndpointWorkflow;
 const posts: Post[] = [];
 /** Outcomes of test deliveries by endpoint; these do not wait. */
 const tests = new Map<string, boolean>();
@@ -42,7 +45,7 @@ const tests = new Map<string, boolean>();
 const accepting = new Map<string, number>();
 const open = new AsyncDisposableStack();
 
-async function deliver(order: DeliveryOrder): Promise<DeliveryResult> {
+async function deliver(order: DeliveryTask): Promise<DeliveryResult> {
   const posted = (ok: boolean): DeliveryResult => ({
     kind: 'posted',
     ok,
@@ -79,12 +82,16 @@ test.before(async (t) => {
   client = await connectClient({ TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: namespace }, KEYRING);
   open.defer(() => client.connection.close());
   endpoints = createWebhookEndpoints(store, KEYRING);
-  workflow = createWebhookWorkflow(client);
+  workflow = createEndpointWorkflow(client);
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress }), (it) =>
     it.close(),
   );
   const common = { connection, namespace, dataConverter: dataConverter(KEYRING), shutdownGraceTime: '1s' };
-  const endpointActivities = createEndpointActivities(store, createChannel(client, true), Array(30).fill(0));
+  const endpointActivities = createEndpointActivities(
+    store,
+    createEndpointNotifier(client, true),
+    Array(30).fill(0),
+  );
   const workers = [
     await Worker.create({
       ...common,
@@ -117,7 +124,7 @@ type Endpoint = Awaited<ReturnType<typeof makeEndpoint>>;
 
 async function fire({ accountId }: Endpoint): Promise<void> {
   await store.events.insertOne(newEvent(accountId, 'api_key.created', {}));
-  await handOver(store, accountId, createChannel(client, true));
+  await dispatchEvents(store, accountId, createEndpointNotifier(client, true));
 }
 
 /** Saves the history of its workflow for the replay test, up to where it is idle. */
@@ -326,7 +333,7 @@ test('a long history continues as a new run without losing or repeating a delive
   await store.events.insertMany(
     Array.from({ length: EVENTS }, () => newEvent(endpoint.accountId, 'api_key.created', {})),
   );
-  await handOver(store, endpoint.accountId, createChannel(client, true));
+  await dispatchEvents(store, endpoint.accountId, createEndpointNotifier(client, true));
   await until(
     'all are delivered',
     async () =>

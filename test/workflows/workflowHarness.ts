@@ -148,7 +148,7 @@ export async function startHarness(): Promise<Harness> {
       workflowBundle,
       activities: {
         ...createLedgerActivities(ledger),
-        handOver: async (accountId: string) => {
+        dispatchEvents: async (accountId: string) => {
           dispatched.push(accountId);
         },
       },

@@ -9,14 +9,15 @@ const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 const text = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('utf8');
 
 /**
- * The id without the time that a schedule puts behind it: the arguments of a scheduled workflow are sealed before there
- * is a time, and the result of its last run is handed to the next.
+ * The workflow id without the time that a schedule appends. Arguments of scheduled workflows are encrypted before the
+ * time is known, and the result of one run is passed to the next.
  */
-const family = (workflowId: string): string => workflowId.replace(/-\d{4}-\d\d-\d\dT[\d:]+Z$/, '');
+const withoutScheduleTime = (workflowId: string): string =>
+  workflowId.replace(/-\d{4}-\d\d-\d\dT[\d:]+Z$/, '');
 
 /**
- * Seals every payload whole. The workflow's id is authenticated with it, so that a payload that was moved to another
- * workflow does not open there; the codec endpoint has no such context and trusts the id that stands beside it.
+ * Encrypts every payload, including its metadata. The workflow id is authenticated with it, so that a payload cannot be
+ * moved to another workflow. The codec endpoint has no workflow context and trusts the id in the payload's metadata.
  */
 export function createCodec(keyring: Keyring): PayloadCodec {
   return {
@@ -36,7 +37,11 @@ export function createCodec(keyring: Keyring): PayloadCodec {
       return payloads.map((payload) => {
         if (text(payload.metadata?.encoding) !== ENCODING) return payload;
         const owner = text(payload.metadata?.owner);
-        if (owner !== '' && context?.workflowId !== undefined && family(owner) !== family(context.workflowId))
+        if (
+          owner !== '' &&
+          context?.workflowId !== undefined &&
+          withoutScheduleTime(owner) !== withoutScheduleTime(context.workflowId)
+        )
           throw new Error('payload belongs to another workflow');
         const plain = keyring.open('temporal-payload', owner, payload.data ?? new Uint8Array());
         return PayloadProto.decode(plain);

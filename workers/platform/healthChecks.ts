@@ -3,40 +3,41 @@ import proto from '@temporalio/proto';
 import { poolsInUse, type Registry } from '../../schemas/registry.ts';
 import type { Store } from '../../store/mongo.ts';
 import { probeDatabase } from '../../store/probe.ts';
+import { TASK_QUEUES, toolQueue } from '../../workflows/contract.ts';
 import type { Checks } from './readiness.ts';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;
-/** A worker's poll comes back at least this often (a long poll is 60 s). */
-const POLLED_WITHIN_MS = 75_000;
-const DEADLINE_MS = 2000;
+/** A worker polls at least this often (a long poll takes up to 60 s). */
+const MAX_POLL_AGE_MS = 75_000;
+const TIMEOUT_MS = 2000;
 
 export const mongodbCheck = (store: Store): Checks => ({
-  mongodb: () => probeDatabase(store.db, DEADLINE_MS),
+  mongodb: () => probeDatabase(store.db, TIMEOUT_MS),
 });
 
-/** A namespace is described from Temporal's database; most other answers come from its memory. */
+/** Describes the namespace, which Temporal reads from its database; most other requests are answered from memory. */
 export const temporalCheck = (client: Client): Checks => ({
   temporal: () =>
-    client.connection.withDeadline(Date.now() + DEADLINE_MS, () =>
+    client.connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
       client.workflowService.describeNamespace({ namespace: client.options.namespace }),
     ),
 });
 
-/** The queues that must have workers for the service to be whole. */
+/** Task queues that need at least one worker. */
 export const queuesOf = (registry: Registry): string[] => [
-  'orchestrator',
-  'delivery',
-  ...poolsInUse(registry).map((pool) => `tools-${pool}`),
+  TASK_QUEUES.orchestrator,
+  TASK_QUEUES.delivery,
+  ...poolsInUse(registry).map(toolQueue),
 ];
 
-/** The orchestrator's queue has workflow tasks, every other one activities. */
+/** Describes the workflow tasks of the orchestrator's queue, or the activity tasks of another one. */
 const describe = (client: Client, queue: string) =>
-  client.connection.withDeadline(Date.now() + DEADLINE_MS, () =>
+  client.connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
     client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
       taskQueue: { name: queue },
       taskQueueType:
-        queue === 'orchestrator'
+        queue === TASK_QUEUES.orchestrator
           ? TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW
           : TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
       reportStats: true,
@@ -49,15 +50,15 @@ async function assertPolled(client: Client, queue: string): Promise<void> {
     0,
     ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000),
   );
-  if (Date.now() - last > POLLED_WITHIN_MS) throw new Error(`nobody polls ${queue}`);
+  if (Date.now() - last > MAX_POLL_AGE_MS) throw new Error(`no worker polls the task queue ${queue}`);
 }
 
-/** Tasks of a queue that no worker has taken, as Temporal estimates them. */
+/** Temporal's estimate of the tasks that wait for a worker. */
 export async function queueLength(client: Client, queue: string): Promise<number> {
   const { stats } = await describe(client, queue);
   return Number(stats?.approximateBacklogCount ?? 0);
 }
 
-/** Every queue has a worker that asked it for work lately. */
+/** Checks that each queue was polled recently. */
 export const pollerChecks = (client: Client, queues: readonly string[]): Checks =>
   Object.fromEntries(queues.map((queue) => [`pool ${queue}`, () => assertPolled(client, queue)]));

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { Vault } from '../../store/vault.ts';
 import { answerHealth, type Checks, createReadiness } from './readiness.ts';
 
-/** A vault request names a call and a token; it is never larger. */
+/** Larger than any vault request, which contains a call id and a token. */
 const REQUEST_BYTES = 4096;
 
 async function answerVault(vault: Vault, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -20,14 +20,14 @@ async function answerVault(vault: Vault, request: IncomingMessage, response: Ser
 }
 
 interface Internal {
-  /** What /readyz asks. */
+  /** Run by /readyz. */
   checks: Checks;
-  /** In Prometheus's text format. */
+  /** Returns metrics in Prometheus's text format. */
   metrics(): Promise<string>;
   vault: Vault | null;
 }
 
-/** What only our own processes and probes reach: health, metrics, and where there is one the vault. */
+/** Server of the internal port: health checks, metrics, and the vault in API processes. */
 export function createInternalServer({ checks, metrics, vault }: Internal): Server {
   const readiness = createReadiness(checks);
   return createServer((request, response) => {

@@ -1,32 +1,36 @@
 import { createServer, type Server } from 'node:http';
 import { hostname } from 'node:os';
 
-/** Addresses that mean all of a machine's; others reach it by its name. */
-const EVERYWHERE = new Set(['0.0.0.0', '::']);
+/** Wildcard addresses; other machines use the host name instead. */
+const WILDCARDS = new Set(['0.0.0.0', '::']);
 
-/** Listens. @returns the URL under which others reach it @throws when the port is taken */
+/** Starts listening. @returns the URL for other processes @throws if the port is in use */
 export function listen(server: Server, host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
       const address = server.address();
-      if (address === null || typeof address === 'string') return reject(new Error('no address'));
-      const name = EVERYWHERE.has(address.address) ? hostname() : address.address;
+      if (address === null || typeof address === 'string')
+        return reject(new Error('the server has no TCP address'));
+      const name = WILDCARDS.has(address.address) ? hostname() : address.address;
       resolve(`http://${name.includes(':') ? `[${name}]` : name}:${address.port}`);
     });
   });
 }
 
-/** Stops listening and waits for the answers under way. */
+/** Stops listening and waits until all running requests are answered. */
 export const drain = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
-    // Those that are busy now are not kept for a next request once they have their answer.
+    // Busy connections close after their response instead of waiting for another request.
     server.keepAliveTimeout = 1;
   });
 
-/** A port of loopback that was free a moment ago, for whoever cannot say which one it got. */
+/**
+ * Finds a free loopback port, for servers that cannot report which port they chose. Another process may take it
+ * first.
+ */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const { port } = new URL(await listen(server, '127.0.0.1', 0));

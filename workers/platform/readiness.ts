@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What must work for a process to be useful, by name; a check that throws or takes too long has failed. */
+/** Dependencies that a process needs, by name. A check fails if it throws or exceeds the time limit. */
 export type Checks = Readonly<Record<string, (signal: AbortSignal) => Promise<unknown>>>;
 
 export interface Readiness {
@@ -8,9 +8,9 @@ export interface Readiness {
   checks: Record<string, 'ok' | 'failed'>;
 }
 
-/** Load balancers ask every few seconds and wait about as long. */
+/** Load balancers probe every few seconds and wait about as long. */
 const CHECK_TIMEOUT_MS = 2000;
-/** An answer is reused for this long: the checks write and read, and anybody may ask. */
+/** A result is reused for this long, because the checks write to the database and any client may request them. */
 const CACHE_MS = 2000;
 
 const timeout = (signal: AbortSignal): Promise<never> =>
@@ -18,7 +18,7 @@ const timeout = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
-/** Runs all checks at once. */
+/** Runs all checks concurrently. */
 async function runChecks(checks: Checks): Promise<Readiness> {
   const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
   const results = await Promise.all(
@@ -34,7 +34,7 @@ async function runChecks(checks: Checks): Promise<Readiness> {
   return { status: ready ? 'ready' : 'unready', checks: Object.fromEntries(results) };
 }
 
-/** What /readyz answers. Requests within two seconds share one run of the checks. */
+/** Creates the function behind /readyz. Requests within two seconds share one run of the checks. */
 export function createReadiness(checks: Checks): () => Promise<Readiness> {
   let run: { at: number; result: Promise<Readiness> } | null = null;
   return () => {
@@ -44,7 +44,7 @@ export function createReadiness(checks: Checks): () => Promise<Readiness> {
   };
 }
 
-/** Answers /livez and /readyz of a process's internal port. @returns false when the request was for something else */
+/** Answers /livez and /readyz of a process's internal port. @returns false if the request has another path */
 export function answerHealth(
   readiness: () => Promise<Readiness>,
   request: IncomingMessage,

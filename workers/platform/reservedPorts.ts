@@ -1,6 +1,6 @@
 /**
- * Adds the ports that the parent process sends over the IPC channel to `ports`: a restarted server may listen on another
- * port than before.
+ * Adds ports from the parent process's IPC messages to `ports`. A restarted server of the stack may use another port,
+ * which the guard must block too.
  */
 export function addReservedPorts(ports: number[]): void {
   process.on('message', (message) => {

@@ -1,71 +1,71 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, ServiceError as GrpcError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
-import { isPassing as isPassingInStore } from '../../store/mongo.ts';
+import { isTransient as isTransientInStore } from '../../store/mongo.ts';
 
-/** Between the first two tries; the pauses double. */
+/** First pause; each further pause doubles, up to `MAX_RETRY_MS`. */
 const RETRY_MS = 250;
-const RETRY_MOST_MS = 2000;
-/** gRPC's status of a request that the server will never take. */
+const MAX_RETRY_MS = 2000;
+/** gRPC status of a request that the server never accepts. */
 const INVALID_ARGUMENT = 3;
 
 const statusOf = (error: unknown): number | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null;
 
 /**
- * Temporal or the way to it is down; what was asked for may still be there when it comes back. One that is overloaded does
- * not find its own namespaces.
+ * Whether Temporal or the connection to it failed temporarily. An overloaded server reports its namespaces as not
+ * found.
  */
-function isPassingInTemporal(error: unknown): boolean {
+function isTransientInTemporal(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
   const status = statusOf(error) ?? (error instanceof GrpcError ? statusOf(error.cause) : null);
   return (error instanceof GrpcError || status !== null) && status !== INVALID_ARGUMENT;
 }
 
-async function insist<T>(
+async function retry<T>(
   step: () => Promise<T>,
-  isPassing: (error: unknown) => boolean,
+  isTransient: (error: unknown) => boolean,
   signal: AbortSignal,
   onFault: (error: unknown) => void,
 ): Promise<T> {
   for (let faults = 0; ; faults++) {
-    // A request that is made afterwards would not hear of it.
+    // A request that starts after the abort would not be cancelled.
     signal.throwIfAborted();
     try {
       return await step();
     } catch (error) {
-      if (signal.aborted || !isPassing(error)) throw error;
+      if (signal.aborted || !isTransient(error)) throw error;
       if (faults === 0) onFault(error);
     }
-    await sleep(Math.min(RETRY_MS * 2 ** faults, RETRY_MOST_MS));
+    await sleep(Math.min(RETRY_MS * 2 ** faults, MAX_RETRY_MS));
   }
 }
 
 /**
- * Asks Temporal until it answers or the signal says that time is up.
+ * Repeats a Temporal request until it succeeds or the signal aborts.
  *
- * @param client best one that does not insist by itself (`connectClient`): what it asks ends with the signal
- * @param step what is asked, with this client
- * @param onFault hears of the first fault after which it is asked again
- * @throws what is no passing fault, at once; the last fault or the signal's reason
+ * @param client preferably without the SDK's own retries (`connectClient`), so that its requests end with the signal
+ * @param step makes the request with this client
+ * @param onFault receives the first transient error
+ * @throws a permanent error at once; after an abort the last error or the signal's reason
  */
-export const persist = <T>(
+export const retryUntilAborted = <T>(
   client: Client,
   step: () => Promise<T>,
   signal: AbortSignal,
   onFault: (error: unknown) => void = () => undefined,
 ): Promise<T> =>
-  insist(() => client.connection.withAbortSignal(signal, step), isPassingInTemporal, signal, onFault);
+  retry(() => client.connection.withAbortSignal(signal, step), isTransientInTemporal, signal, onFault);
 
 /**
- * Does a step in MongoDB until it is done or the signal says that time is up. One that was begun ends by the driver's own
- * time-outs.
+ * Repeats a MongoDB operation until it succeeds or the signal aborts. A running operation is not aborted; it ends by the
+ * driver's timeouts.
  *
- * @param step may be done twice: of one that failed nobody knows whether it was done
- * @throws what is no passing fault, at once; the last fault or the signal's reason
+ * @param step must be idempotent: an operation that failed may have been applied
+ * @throws a permanent error at once; after an abort the last error or the signal's reason
  */
-export const persistInStore = <T>(
+export const retryStoreUntilAborted = <T>(
   step: () => Promise<T>,
   signal: AbortSignal,
   onFault: (error: unknown) => void = () => undefined,
-): Promise<T> => insist(step, isPassingInStore, signal, onFault);
+): Promise<T> => retry(step, isTransientInStore, signal, onFault);

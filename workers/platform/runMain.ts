@@ -1,6 +1,6 @@
 import { EnvError } from '../../schemas/env.ts';
 
-/** Runs a process's main: a bad variable is one line and status 2, anything else ends it as usual. */
+/** Runs the main function of a process. For an invalid variable it prints one line and sets exit status 2. */
 export async function runMain(main: () => Promise<void>): Promise<void> {
   try {
     await main();
@@ -9,7 +9,7 @@ export async function runMain(main: () => Promise<void>): Promise<void> {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 2;
   } finally {
-    // The channel to whoever started us would keep the process alive.
+    // The IPC channel to the parent would keep the process alive.
     if (process.connected) process.disconnect();
   }
 }

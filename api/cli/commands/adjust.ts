@@ -3,7 +3,7 @@ import { MAX_CREDITS } from '../../billing/adjustment.ts';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, requireAccount } from '../command.ts';
-import { handOverNow } from '../temporal.ts';
+import { dispatchEventsNow } from '../temporal.ts';
 
 export const adjust: Command = {
   name: 'adjust',
@@ -32,7 +32,7 @@ export const adjust: Command = {
         throw new CommandError(
           `reference ${JSON.stringify(reference)} was used for ${requested} credits; nothing was changed. Use another reference`,
         );
-      await handOverNow(context.env, accountId);
+      await dispatchEventsNow(context.env, accountId);
       return { balance, shortfall };
     };
   },

@@ -3,7 +3,7 @@ import { newKey } from '../../account/newKey.ts';
 import { keyRow } from '../../account/rows.ts';
 import { createValidator } from '../../http/validator.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
-import { handOverNow } from '../temporal.ts';
+import { dispatchEventsNow } from '../temporal.ts';
 
 const listKeys: Command = {
   name: 'keys list',
@@ -40,7 +40,7 @@ const createKey: Command = {
     return async (context) => {
       await requireAccount(context, id);
       const { row, key } = await context.apiKeys.create(newKey(id, body, context.registry));
-      await handOverNow(context.env, id);
+      await dispatchEventsNow(context.env, id);
       return { ...keyRow(row), key };
     };
   },
@@ -58,7 +58,7 @@ const revokeKey: Command = {
     return async (context) => {
       await requireAccount(context, id);
       await context.apiKeys.revoke(id, keyId);
-      await handOverNow(context.env, id);
+      await dispatchEventsNow(context.env, id);
       return { revoked: keyId };
     };
   },

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { WebhookEndpointDoc } from '../../../store/webhookDocs.ts';
 import { webhookRow } from '../../account/rows.ts';
 import { CommandError } from '../addresses.ts';
 import { ACCOUNT, type Command, type CommandContext, PAGE, pageOf, requireAccount } from '../command.ts';
-import { withTemporal } from '../temporal.ts';
+import { withEndpointWorkflow } from '../temporal.ts';
 
 const WEBHOOK = { value: 'ID', about: 'Id of the webhook endpoint.', required: true } as const;
-/** The endpoint's workflow does it within a moment, unless no orchestrator runs. */
-const DONE_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 100;
+/** The endpoint's workflow needs far less unless no orchestrator is running. */
+const DONE_TIMEOUT_MS = 30_000;
+const POLL_INTERVAL_MS = 100;
 
 async function requireEndpoint({ store }: CommandContext, id: string): Promise<WebhookEndpointDoc> {
   const row = await store.webhookEndpoints.findOne({ _id: id });
@@ -17,16 +16,20 @@ async function requireEndpoint({ store }: CommandContext, id: string): Promise<W
   return row;
 }
 
-/** Waits until the endpoint's workflow has done what it was asked for. */
-async function untilDone(context: CommandContext, id: string, isDone: (row: WebhookEndpointDoc) => boolean) {
-  for (const end = Date.now() + DONE_WITHIN_MS; Date.now() < end; await sleep(LOOK_EVERY_MS)) {
+/** Waits until the endpoint's workflow has written the requested change. */
+async function waitForEndpoint(
+  context: CommandContext,
+  id: string,
+  isDone: (row: WebhookEndpointDoc) => boolean,
+) {
+  for (const end = Date.now() + DONE_TIMEOUT_MS; Date.now() < end; await sleep(POLL_INTERVAL_MS)) {
     const row = await requireEndpoint(context, id);
     if (isDone(row)) return webhookRow(row);
   }
-  throw new CommandError('it was asked for, but nobody has done it yet: does an orchestrator run?');
+  throw new CommandError(
+    'the request was sent but not carried out yet: check that an orchestrator is running',
+  );
 }
-
-const workflow = (id: string) => ({ workflowId: `webhook-${id}`, taskQueue: 'orchestrator', args: [id] });
 
 const listWebhooks: Command = {
   name: 'webhooks list',
@@ -44,62 +47,43 @@ const listWebhooks: Command = {
 
 const enableWebhook: Command = {
   name: 'webhooks enable',
-  about: 'Enables an endpoint, from 0 failures. What was held is for its owner to resend.',
+  about:
+    'Enables an endpoint and resets its failure count. Held deliveries stay held until the owner resends them.',
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
     return async (context) => {
       const { epoch } = await requireEndpoint(context, id);
-      await withTemporal(context.env, (client) =>
-        client.workflow.startUpdateWithStart('enable', {
-          waitForStage: 'ACCEPTED',
-          startWorkflowOperation: new WithStartWorkflowOperation('webhookEndpoint', {
-            ...workflow(id),
-            workflowIdConflictPolicy: 'USE_EXISTING',
-          }),
-        }),
-      );
-      return untilDone(context, id, (row) => row.epoch > epoch);
+      await withEndpointWorkflow(context.env, (workflow) => workflow.requestEnable(id));
+      return waitForEndpoint(context, id, (row) => row.epoch > epoch);
     };
   },
 };
 
 const disableWebhook: Command = {
   name: 'webhooks disable',
-  about: 'Stops posting to an endpoint. What was to be delivered is held.',
+  about: 'Disables an endpoint. Its pending deliveries are held.',
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
     return async (context) => {
       await requireEndpoint(context, id);
-      await withTemporal(context.env, (client) =>
-        client.workflow.signalWithStart('webhookEndpoint', {
-          ...workflow(id),
-          signal: 'disable',
-          signalArgs: [],
-        }),
-      );
-      return untilDone(context, id, ({ state }) => state === 'disabled');
+      await withEndpointWorkflow(context.env, (workflow) => workflow.disable(id));
+      return waitForEndpoint(context, id, ({ state }) => state === 'disabled');
     };
   },
 };
 
 const deleteWebhook: Command = {
   name: 'webhooks delete',
-  about: 'Deletes an endpoint. What was still to be delivered to it has failed then.',
+  about: 'Deletes an endpoint. Its undelivered events are marked failed.',
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
     return async (context) => {
       await requireEndpoint(context, id);
       await context.store.webhookEndpoints.deleteOne({ _id: id });
-      await withTemporal(context.env, (client) =>
-        client.workflow.signalWithStart('webhookEndpoint', {
-          ...workflow(id),
-          signal: 'wake',
-          signalArgs: [],
-        }),
-      );
+      await withEndpointWorkflow(context.env, (workflow) => workflow.wake(id));
       return { deleted: id };
     };
   },

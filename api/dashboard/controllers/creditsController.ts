@@ -3,14 +3,14 @@ import type { Env } from '../../../schemas/env.ts';
 import type { RateLimit } from '../../../schemas/envValues.ts';
 import { invalidInput, ServiceError } from '../../../schemas/errors.ts';
 import type { Pack } from '../../../schemas/formats/packs.ts';
-import type { Taken } from '../../../store/buckets.ts';
+import type { TokenResult } from '../../../store/buckets.ts';
 import type { Lists } from '../../../store/lists.ts';
 import type { Payments } from '../../../store/payments.ts';
 import { accountRow } from '../../account/rows.ts';
 import type { StripeService } from '../../billing/stripeService.ts';
 import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
-import type { HandOver } from '../../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
 import { referenceOf } from '../formReference.ts';
 import {
   attempt,
@@ -36,9 +36,9 @@ import type { Viewer } from '../viewer.ts';
 interface Dependencies {
   lists: Lists;
   payments: Payments;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   /** Takes a token from a bucket; null if rate limits are off. */
-  takeToken: ((bucket: string, limit: RateLimit) => Promise<Taken>) | null;
+  takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
   /** Null if Stripe is not configured. */
   stripe: StripeService | null;
   env: Pick<Env, 'CREDIT_PACKS' | 'NODE_ENV' | 'PUBLIC_URL'>;
@@ -69,7 +69,7 @@ function sellingOf({ stripe, env }: Pick<Dependencies, 'stripe' | 'env'>): Selli
 
 /** Registers the pages that show credits and purchases and sell packs. */
 export function creditPages(pageRouter: PageRouter, deps: Dependencies): void {
-  const { lists, payments, handOver, takeToken, stripe, env } = deps;
+  const { lists, payments, dispatchEvents, takeToken, stripe, env } = deps;
   const selling = sellingOf(deps);
 
   async function page({ ctx, viewer }: Visit, more: Partial<CreditsPage> = {}): Promise<string> {
@@ -171,7 +171,7 @@ export function creditPages(pageRouter: PageRouter, deps: Dependencies): void {
             message: 'does not match this checkout, which was already used for another pack',
           },
         ]);
-      handOver(accountId);
+      dispatchEvents(accountId);
       goTo(ctx, `${CREDITS_PATH}?done=bought`);
     };
     await attempt(ctx, pay, (failure) => page(visit, { failure }));

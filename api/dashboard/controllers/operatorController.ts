@@ -6,7 +6,7 @@ import type { Lists } from '../../../store/lists.ts';
 import type { Readiness } from '../../../workers/platform/readiness.ts';
 import { adjust } from '../../billing/adjustment.ts';
 import { setMonthlyAllowance } from '../../billing/allowance.ts';
-import type { HandOver } from '../../webhooks/startDispatch.ts';
+import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
 import type { Failure } from '../components/alert.ts';
 import { fieldNumber } from '../number.ts';
 import { attempt, goTo, type PageRouter, sendPage, type Visit } from '../pageRouter.ts';
@@ -24,7 +24,7 @@ import { pageOf, single } from '../query.ts';
 interface Dependencies {
   lists: Lists;
   accounts: Accounts;
-  handOver: HandOver;
+  dispatchEvents: DispatchEvents;
   readiness: () => Promise<Readiness>;
   env: Pick<Env, 'TEMPORAL_UI_URL'>;
 }

@@ -1,12 +1,12 @@
 import type { Lists } from '../../../store/lists.ts';
-import type { DayOfTool } from '../../../store/mongo.ts';
+import type { DailyToolUsage } from '../../../store/mongo.ts';
 import { accountRow } from '../../account/rows.ts';
 import { HOME, type PageRouter, sendPage } from '../pageRouter.ts';
 import { overviewPage } from '../pages/overviewPage.ts';
 
 interface Dependencies {
   lists: Lists;
-  usageOf(accountId: string): Promise<DayOfTool[]>;
+  usageOf(accountId: string): Promise<DailyToolUsage[]>;
 }
 
 export function overviewPages(pageRouter: PageRouter, { lists, usageOf }: Dependencies): void {

@@ -1,5 +1,5 @@
 import type { AccountRow } from '../../../schemas/accountRows.ts';
-import type { DayOfTool } from '../../../store/mongo.ts';
+import type { DailyToolUsage } from '../../../store/mongo.ts';
 import { USAGE_DAYS } from '../../../store/usage.ts';
 import { empty } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
@@ -14,12 +14,12 @@ interface Overview {
   viewer: Viewer;
   account: AccountRow;
   /** Usage of the last `USAGE_DAYS` days. */
-  usage: readonly DayOfTool[];
+  usage: readonly DailyToolUsage[];
   hasKey: boolean;
   now: Date;
 }
 
-function use(usage: readonly DayOfTool[], now: Date): Html {
+function use(usage: readonly DailyToolUsage[], now: Date): Html {
   const days = perDay(usage, now).map(({ day, charged }) => ({ label: day, value: charged }));
   const tools = perTool(usage).map(({ tool, charged }) => ({ label: tool, value: charged }));
   return html`<h3>By day</h3>

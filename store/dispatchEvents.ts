@@ -5,11 +5,11 @@ import type { DeliveryDoc } from './webhookDocs.ts';
 
 const BATCH = 200;
 
-/** The id of the one delivery that an event has to an endpoint. */
+/** Id of an event's delivery to an endpoint; there is one per pair. */
 export const deliveryId = (eventId: string, endpointId: string): string =>
   `dlv_${createHash('sha256').update(`${eventId} ${endpointId}`).digest('hex').slice(0, 32)}`;
 
-/** A delivery that is due at once, or held. */
+/** A delivery that is due immediately, or held. */
 export function newDelivery(event: EventDoc, endpointId: string, held: boolean): DeliveryDoc {
   return {
     _id: deliveryId(event._id, endpointId),
@@ -25,32 +25,32 @@ export function newDelivery(event: EventDoc, endpointId: string, held: boolean):
   };
 }
 
-/** How events get from the books to the workflows of endpoints. */
-export interface Channel {
-  /** Tells an endpoint's workflow, which is started where there is none. */
+/** Connects the dispatch of events with the workflows of endpoints. */
+export interface EndpointNotifier {
+  /** Signals an endpoint's workflow, and starts it if it is not running. */
   wake(endpointId: string): Promise<void>;
-  /** Whether endpoints on `localhost` are posted to; else what is for them is held, for `npm run listen` to show. */
+  /** Whether endpoints on `localhost` receive deliveries. Otherwise these are held, and `npm run listen` shows them. */
   localhost: boolean;
 }
 
 /**
- * Makes the deliveries of an account's new events and tells the workflows of their endpoints. May run any number of
- * times, in any process: an event counts as handed over only when all of that is done.
+ * Creates the deliveries of an account's new events and wakes the workflows of their endpoints. May be repeated, in any
+ * process: an event stays `pending` until both are done.
  */
-export async function handOver(
+export async function dispatchEvents(
   { events, webhookEndpoints, deliveries }: Store,
   accountId: string,
-  { wake, localhost }: Channel,
+  { wake, localhost }: EndpointNotifier,
 ): Promise<void> {
   for (;;) {
-    const fresh = await events
+    const batch = await events
       .find({ accountId, pending: true })
       .sort({ createdAt: 1 })
       .limit(BATCH)
       .toArray();
-    if (fresh.length === 0) return;
+    if (batch.length === 0) return;
     const endpoints = await webhookEndpoints.find({ accountId }).toArray();
-    const rows = fresh.flatMap((event) =>
+    const rows = batch.flatMap((event) =>
       endpoints
         .filter(
           ({ createdAt, events: kinds }) =>
@@ -65,37 +65,40 @@ export async function handOver(
       rows.filter(({ state }) => state === 'pending').map(({ endpointId }) => endpointId),
     );
     await Promise.all([...waiting].map(wake));
-    await events.updateMany({ _id: { $in: fresh.map(({ _id }) => _id) } }, { $unset: { pending: '' } });
+    await events.updateMany({ _id: { $in: batch.map(({ _id }) => _id) } }, { $unset: { pending: '' } });
   }
 }
 
-/** A hand-over takes less; what is older was left by a crash. */
-const LEFT_AFTER_MS = 10_000;
-/** A test that nobody attempted by then never will be. */
-const TEST_LEFT_AFTER_MS = 600_000;
+/** Longer than a dispatch takes; older pending events were left by a crash. */
+const LEFTOVER_AFTER_MS = 10_000;
+/** Test deliveries that were not attempted by then are marked failed. */
+const TEST_EXPIRY_MS = 600_000;
 
-/** What a crash left of events and deliveries. */
+/** Work that a crash left undone. */
 export interface Leftovers {
-  /** Accounts with events that were not handed over. */
+  /** Accounts with events that were not dispatched. */
   accounts: string[];
-  /** Endpoints with deliveries that are overdue, and not for a failure: their workflow may be gone. */
+  /** Endpoints with overdue deliveries that no backoff explains: their workflow may have ended. */
   endpoints: string[];
 }
 
-/** Finds what was left, and ends tests that were never attempted. */
+/** Finds leftovers and marks unattempted test deliveries as failed. */
 export async function findLeftovers({ events, deliveries, webhookEndpoints }: Store): Promise<Leftovers> {
   const ago = (ms: number) => ({ $lt: new Date(Date.now() - ms) });
   await deliveries.updateMany(
-    { state: 'pending', nextAt: null, createdAt: ago(TEST_LEFT_AFTER_MS) },
+    { state: 'pending', nextAt: null, createdAt: ago(TEST_EXPIRY_MS) },
     { $set: { state: 'failed' } },
   );
-  const overdue = await deliveries.distinct('endpointId', { state: 'pending', nextAt: ago(LEFT_AFTER_MS) });
-  const resting = await webhookEndpoints.distinct('_id', {
+  const overdue = await deliveries.distinct('endpointId', {
+    state: 'pending',
+    nextAt: ago(LEFTOVER_AFTER_MS),
+  });
+  const backingOff = await webhookEndpoints.distinct('_id', {
     _id: { $in: overdue },
     notBefore: { $gt: new Date() },
   });
   return {
-    accounts: await events.distinct('accountId', { pending: true, createdAt: ago(LEFT_AFTER_MS) }),
-    endpoints: overdue.filter((id) => !resting.includes(id)),
+    accounts: await events.distinct('accountId', { pending: true, createdAt: ago(LEFTOVER_AFTER_MS) }),
+    endpoints: overdue.filter((id) => !backingOff.includes(id)),
   };
 }
