@@ -45,7 +45,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await open('/dashboard/keys');
   await look();
   await type('Name', 'website');
-  await press('Create the key');
+  await press('Create key');
   const key = await secret();
   await look();
   t.is((await callWith(key)).status, 200);
@@ -71,11 +71,11 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await open('/dashboard/webhooks');
   await look();
   await type('Address', receiver.url);
-  await press('Add the endpoint');
+  await press('Add endpoint');
   t.regex(await secret(), /^whsec_/);
   await look();
   await press('Send test');
-  t.regex(await text(), /The test arrived\. Your server answered 200/);
+  t.regex(await text(), /The test was delivered\. Your server answered 200/);
   t.is(receiver.received.filter(({ event }) => event === 'webhook.test').length, 1);
   t.regex(await text(), /webhook\.test\s1\s200/);
   await look();
@@ -91,7 +91,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   const endpoint = new URL(page.url()).pathname;
   await open('/dashboard/keys');
   await type('Name', 'meanwhile');
-  await press('Create the key');
+  await press('Create key');
   await until('its event is held', async () => {
     await open('/dashboard/events?event=api_key.created&state=held');
     return /held 0 attempts, the endpoint is disabled/.test(await text());
@@ -103,14 +103,14 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await page.click('.confirm summary');
   await press('Rotate the secret');
   await open('/dashboard/webhooks');
-  t.regex(await text(), /a new one waits until/);
+  t.regex(await text(), /new secret pending until/);
   await look();
   await press('Activate');
-  t.regex(await text(), /The newest secret alone signs/);
+  t.regex(await text(), /only the new secret signs deliveries/);
 
   await open('/dashboard/events?state=held');
   await press('Resend api_key.created');
-  t.regex(await text(), /1 delivery is queued again\./);
+  t.regex(await text(), /1 delivery was queued again\./);
   await until('it is delivered', async () => {
     await open('/dashboard/events?event=api_key.created&state=delivered');
     return /delivered 1 attempt/.test(await text());
@@ -121,10 +121,10 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await open('/dashboard/credits');
   await look();
   await press('1,000 credits for $9.00');
-  t.regex(await text(), /Test checkout: no money moves/);
+  t.regex(await text(), /Test checkout: no payment is made/);
   await look();
-  await press('Pretend to pay');
-  t.regex(await text(), /The credits are on your account\..*Available 1,249/);
+  await press('Complete the test purchase');
+  t.regex(await text(), /The credits were added to your account\..*Available 1,249/);
   await look();
 
   await open('/dashboard/keys');
@@ -144,7 +144,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
     await look();
   }
   await open('/dashboard/tools/qr-generate');
-  await press('Call it for 1 credit');
+  await press('Run (1 credit)');
   t.true(
     await page.$eval(
       '.picture',

@@ -114,7 +114,7 @@ test('a sign-up creates the account and its credits once the email is verified, 
   const signedUp = await post('/sign-up', { ...credentials }, EVIL_HOST);
   t.is(signedUp.status, 200);
   t.deepEqual(signedUp.headers.getSetCookie(), []);
-  t.regex(await wordsOf(t, signedUp), new RegExp(`A mail is on its way to ${credentials.email}`));
+  t.regex(await wordsOf(t, signedUp), new RegExp(`We sent a mail to ${credentials.email}`));
 
   const early = await signIn(credentials);
   t.is(early.status, 403);
@@ -294,7 +294,7 @@ test('a password reset works once by its link, and ends every session', async (t
 
   const dead = await anonymous().get(path);
   t.is(dead.status, 410);
-  t.regex(await wordsOf(t, dead), /works once, and for an hour/);
+  t.regex(await wordsOf(t, dead), /can be used once and is valid for one hour/);
   t.deepEqual(mailbox.to(stranger.email), []);
 });
 
@@ -610,7 +610,7 @@ test('the pages that wait for a mail, and those that mails link to, pass the che
   await type('Email', email);
   await page.type('#password', password);
   await press('Sign up');
-  t.regex(await text(), /A mail is on its way/);
+  t.regex(await text(), /We sent a mail to/);
   await inspect(t, tab);
   await follow(1);
   await inspect(t, tab);
@@ -618,7 +618,7 @@ test('the pages that wait for a mail, and those that mails link to, pass the che
   await openPage('/dashboard/forgot-password');
   await type('Email', email);
   await press('Send the link');
-  t.regex(await text(), /a mail with a link is on its way/);
+  t.regex(await text(), /we sent a link to it/);
   await inspect(t, tab);
   await follow(2);
   await inspect(t, tab);
@@ -626,7 +626,7 @@ test('the pages that wait for a mail, and those that mails link to, pass the che
   await press('Set the password');
   await inspect(t, tab);
   await follow(2);
-  t.regex(await text(), /works once, and for an hour/);
+  t.regex(await text(), /can be used once and is valid for one hour/);
   await inspect(t, tab);
   t.deepEqual(
     tab.complaints.filter((it) => !/status of 410/.test(it)),

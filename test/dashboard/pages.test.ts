@@ -141,7 +141,7 @@ test('an owner sees the active sessions, and ends one or all others', async (t) 
       device,
     );
   t.deepEqual(
-    rows.filter((row) => row.includes('this one')).map((row) => row.split(' 127.')[0]),
+    rows.filter((row) => row.includes('this session')).map((row) => row.split(' 127.')[0]),
     ['Firefox on Linux'],
   );
 
@@ -199,8 +199,8 @@ test('invalid keys are explained beside their fields, and the input is kept', as
   t.is(refused.status, 422);
   const elements = await pageOf(t, refused);
   t.regex(textOf(find(elements, 'id', 'expiresAt-fault') ?? t.fail('no fault')), /in the future/);
-  t.regex(mainText(elements), /Last day \(UTC\) must be in the future/);
-  t.regex(mainText(elements), /Tools it may call is permitted only with the scope "tools"/);
+  t.regex(mainText(elements), /Expires on \(UTC\) must be in the future/);
+  t.regex(mainText(elements), /Allowed tools is permitted only with the scope "tools"/);
   const tools = find(elements, 'id', 'tools') ?? t.fail('no group');
   t.is(attribute(tools, 'aria-describedby'), 'tools-fault');
   t.regex(textOf(tools), /is permitted only with the scope "tools"/);
@@ -263,7 +263,7 @@ test('a list in a result has one caption', (t) => {
 test('a group without a choice shows its own error', async (t) => {
   const owner = await newOwner(stack);
   for (const [path, fields, group, label] of [
-    ['/keys', { name: 'website' }, 'scopes', 'What it may do'],
+    ['/keys', { name: 'website' }, 'scopes', 'Access'],
     ['/webhooks', { url: 'http://localhost:3999/hook' }, 'events', 'Events'],
   ] as const) {
     const refused = await owner.post(path, fields);
@@ -322,7 +322,7 @@ test('a key or endpoint form that is submitted twice creates one, and explains w
       }
       const location = answer.headers.get('location') ?? '';
       const list = await pageOf(t, await owner.get(location.replace('/dashboard', '')));
-      t.regex(mainText(list), /already, and a (key|signing secret) is shown once only/);
+      t.regex(mainText(list), /(key was created|endpoint was added) once\. .* shown only once/);
       t.is(rowsOf(list).length, 1);
       t.not(fieldValue(list, 'reference'), reference);
     }
@@ -335,11 +335,11 @@ test('a key or endpoint form that is submitted twice creates one, and explains w
 test('a trial call is charged like any call, and once when its form is submitted twice', async (t) => {
   const owner = await newOwner(stack);
   const form = await pageOf(t, await owner.get('/tools/hash-text'));
-  t.regex(mainText(form), /1 credit a call; 30 credits available/);
+  t.regex(mainText(form), /1 credit per call; 30 credits available/);
   const fields = { text: 'abc', algorithm: 'md5', '.attempt': fieldValue(form, '.attempt') };
   for (const [says, available] of [
     ['1 credit charged', 29],
-    ['nothing was charged for it a second time', 29],
+    ['the call was charged once', 29],
   ] as const) {
     const result = await owner.post('/tools/hash-text', fields);
     t.is(result.status, 200);
@@ -430,7 +430,7 @@ test('every tool has a form with a field for each input property', async (t) => 
   t.true(items.length >= 19);
   for (const { name, price, input } of items) {
     const elements = await pageOf(t, await owner.get(`/tools/${name}`));
-    t.regex(mainText(elements), new RegExp(`^.*${price} credits? a call`));
+    t.regex(mainText(elements), new RegExp(`^.*${price} credits? per call`));
     for (const field of Object.keys(input.properties))
       t.truthy(find(elements, 'name', field), `${name} ${field}`);
   }
@@ -480,11 +480,11 @@ test('the ledger adds up as pages, as CSV and when recomputed', async (t) => {
   t.is((await csv.text()).split('\r\n').length, 6);
 
   const recompute = async () => mainText(await pageOf(t, await owner.post('/ledger/recompute')));
-  t.regex(await recompute(), /4 lines add up to 27 credits\. That is your balance/);
+  t.regex(await recompute(), /4 entries add up to 27 credits\. This equals your balance/);
   await withStore(stack, ({ accounts }) =>
     accounts.updateOne({ email: owner.email }, { $inc: { balance: 1 } }),
   );
-  t.regex(await recompute(), /does not agree.*balance: 27 expected, 28 found/);
+  t.regex(await recompute(), /does not match.*balance: 27 expected, 28 found/);
 });
 
 test('the overview shows the usage by day and by tool', async (t) => {
@@ -526,7 +526,7 @@ test('the overview shows the usage by day and by tool', async (t) => {
 test('credits are bought with the test checkout, once when the form is submitted twice', async (t) => {
   const owner = await newOwner(stack);
   const shop = await pageOf(t, await owner.get('/credits'));
-  t.regex(mainText(shop), /Test checkout: no money moves/);
+  t.regex(mainText(shop), /Test checkout: no payment is made/);
   const packs = shop.filter((element) => attribute(element, 'name') === 'pack');
   t.deepEqual(packs.map(textOf), [
     '1,000 credits for $9.00',
@@ -540,13 +540,13 @@ test('credits are bought with the test checkout, once when the form is submitted
     t,
     await owner.get((sent.headers.get('location') ?? '').replace('/dashboard', '')),
   );
-  t.regex(mainText(checkout), /Test checkout: no money moves.* 5,000 credits .* \$39\.00/);
+  t.regex(mainText(checkout), /Test checkout: no payment is made.* 5,000 credits .* \$39\.00/);
   const fields = { pack: fieldValue(checkout, 'pack'), reference: fieldValue(checkout, 'reference') };
   const paid = await Promise.all([1, 2, 3].map(() => owner.post('/credits/test-checkout', fields)));
   for (const { status, headers } of paid)
     t.deepEqual([status, headers.get('location')], [303, '/dashboard/credits?done=bought']);
   const after = await pageOf(t, await owner.get('/credits?done=bought'));
-  t.regex(mainText(after), /The credits are on your account\..* Available 5,030 /);
+  t.regex(mainText(after), /The credits were added to your account\..* Available 5,030 /);
   t.is(rowsOf(after).filter((row) => /UTC 5,000 \$39\.00 \$0\.00 test paid test_/.test(row)).length, 1);
   t.is(rowsOf(after).filter((row) => /UTC purchase 5,000 5,000$/.test(row)).length, 1);
   t.regex(mainText(after), /The newest purchase .* The newest grant /);
@@ -562,7 +562,10 @@ test('credits are bought with the test checkout, once when the form is submitted
   ])
     t.is(wrong.status, 422);
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 5,030 /);
-  t.regex(mainText(await pageOf(t, await other.get('/credits'))), /Available 30 .* Nothing was bought yet/);
+  t.regex(
+    mainText(await pageOf(t, await other.get('/credits'))),
+    /Available 30 .* There are no purchases yet/,
+  );
 });
 
 test('a shortfall is shown where credits are bought and used, and so is its settlement', async (t) => {
@@ -587,12 +590,15 @@ test('a shortfall is shown where credits are bought and used, and so is its sett
 
   const first = await buy('1000');
   t.regex(first, /suspended: 200 credits/);
-  t.regex(first, /Of the 1,000 credits of the newest purchase, 1,000 settled what the account owed\./);
-  t.notRegex(first, /are on your account/);
+  t.regex(first, /Of the 1,000 credits of the newest purchase, 1,000 settled the account's shortfall\./);
+  t.notRegex(first, /added to your account/);
   const second = await buy('1000');
   t.notRegex(second, /suspended/);
-  t.regex(second, /newest purchase, 200 settled what the account owed; the others are on your account\./);
-  t.regex(await buy('1000'), /The credits are on your account\./);
+  t.regex(
+    second,
+    /newest purchase, 200 settled the account's shortfall; the rest was added to your account\./,
+  );
+  t.regex(await buy('1000'), /The credits were added to your account\./);
   t.notRegex(await textOn('/tools/hash-text'), /suspended/);
 });
 
@@ -608,7 +614,7 @@ test('operators set a monthly allowance', async (t) => {
     t,
     await operator.get((set.headers.get('location') ?? '').replace('/dashboard', '')),
   );
-  t.regex(mainText(page), /The monthly allowance is set/);
+  t.regex(mainText(page), /The monthly allowance was set/);
   t.is(fieldValue(page, 'monthlyAllowance'), '500');
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Allowance 500 granted each month/);
   for (const monthlyAllowance of ['-1', '1.5', '', '1000000001']) {
@@ -622,7 +628,7 @@ test('operators set a monthly allowance', async (t) => {
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Allowance 500 /);
   const ended = await operator.post(`${path}/allowance`, { monthlyAllowance: '0' });
   const news = await operator.get((ended.headers.get('location') ?? '').replace('/dashboard', ''));
-  t.regex(mainText(await pageOf(t, news)), /There is no monthly allowance any more\./);
+  t.regex(mainText(await pageOf(t, news)), /The monthly allowance was removed\./);
 });
 
 test('events are filtered by type and delivery state, and paged', async (t) => {
@@ -699,7 +705,7 @@ test('a pending secret is shown with its endpoint until it is activated', async 
   const shown = async () => rowsOf(await pageOf(t, await owner.get('/webhooks')))[0] ?? '';
   t.regex(await shown(), / current /);
   t.is((await owner.post(`${path}/rotate`)).status, 200);
-  t.regex(await shown(), /a new one waits until .* UTC Use it alone/);
+  t.regex(await shown(), /new secret pending until .* UTC Activate/);
   t.is((await owner.post(`${path}/rotate`)).status, 409);
   t.regex(mainText(await pageOf(t, await owner.post(`${path}/rotate`, { force: 'true' }))), /whsec_/);
   t.is((await owner.post(`${path}/activate`)).status, 303);
@@ -711,9 +717,9 @@ test('a disabled endpoint shows what disabled it', async (t) => {
   const id = randomUUID();
   await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low', reference: id });
   for (const [failures, words] of [
-    [0, /Nothing is posted since .* UTC: the operator has disabled the endpoint/],
-    [19, /the operator has disabled the endpoint/],
-    [20, /Nothing is posted since .* UTC: 20 of 20 attempts in a row failed\. Repair the receiver/],
+    [0, /No deliveries since .* UTC: the operator disabled the endpoint/],
+    [19, /the operator disabled the endpoint/],
+    [20, /No deliveries since .* UTC: 20 of 20 consecutive attempts failed\. Repair the receiver/],
   ] as const) {
     await withStore(stack, ({ webhookEndpoints }) =>
       webhookEndpoints.updateOne(
@@ -723,7 +729,7 @@ test('a disabled endpoint shows what disabled it', async (t) => {
     );
     const text = mainText(await pageOf(t, await owner.get(`/webhooks/whe_${id}`)));
     t.regex(text, words);
-    t.is(/attempts in a row failed/.test(text), failures === 20);
+    t.is(/consecutive attempts failed/.test(text), failures === 20);
   }
 });
 

@@ -177,7 +177,7 @@ test.serial('a pack is bought on a Stripe page, once when the form is submitted 
   ] as const) {
     const back = elementsOf(parse(await (await owner.get(`/credits?done=${done}`)).text()));
     t.regex(mainText(back), words);
-    t.regex(mainText(back), /Available 250 .* Nothing was bought yet/);
+    t.regex(mainText(back), /Available 250 .* There are no purchases yet/);
   }
 });
 
@@ -213,7 +213,10 @@ test('in production without Stripe nothing is sold, and payment reports are refu
   t.is((await owner.post('/credits/buy', fields)).status, 404);
   t.is((await owner.post('/credits/test-checkout', fields)).status, 404);
   t.is((await owner.get(`/credits/test-checkout?${new URLSearchParams(fields)}`)).status, 404);
-  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 250 .* Nothing was bought yet/);
+  t.regex(
+    mainText(await pageOf(t, await owner.get('/credits'))),
+    /Available 250 .* There are no purchases yet/,
+  );
   const reported = await fetch(`${bare.baseUrl}/stripe/webhook`, { method: 'POST', body: '{}' });
   t.is(reported.status, 404);
 });

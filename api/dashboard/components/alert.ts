@@ -14,12 +14,12 @@ export type Labels = Readonly<Record<string, string>>;
 const isFault = (value: unknown): value is Fault =>
   typeof value === 'object' && value !== null && 'pointer' in value && 'message' in value;
 
-const FAULTY = 'Please look at this again:';
+const FAULTS_HEADING = 'Please fix the following:';
 
 /** Converts an error of the error table for display in a form. */
 export function failureOf({ code, detail, members }: ServiceError): Failure {
   const faults = Array.isArray(members.errors) ? members.errors.filter(isFault) : [];
-  return { message: code === 'invalid_input' && faults.length > 0 ? FAULTY : detail, faults };
+  return { message: code === 'invalid_input' && faults.length > 0 ? FAULTS_HEADING : detail, faults };
 }
 
 /** The field that a fault belongs to: `/tools/0` belongs to `tools`. */
