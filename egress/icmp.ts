@@ -9,7 +9,7 @@ export interface EchoOptions {
   signal: AbortSignal;
 }
 
-/** Sends one ICMP echo request; null when this process is not permitted to. */
+/** Sends one ICMP echo request. Resolves to null when this process is not permitted to send any. */
 export type Echo = (
   vetted: Vetted,
   options: EchoOptions,

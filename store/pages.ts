@@ -58,7 +58,7 @@ export function olderThan(list: string, cursor: string | undefined, field: strin
   if (cursor === undefined) return {};
   const last = decode(list, cursor);
   const at = new Date(last.value);
-  // The first condition follows from the second, but only it limits the index scan.
+  // The `$lte` condition is implied by the `$or`, but MongoDB bounds the index scan only by the former.
   return {
     $and: [{ [field]: { $lte: at } }, { $or: [{ [field]: { $lt: at } }, { [id]: { $lt: last.id } }] }],
   };

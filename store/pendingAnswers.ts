@@ -23,7 +23,7 @@ export interface PendingAnswers {
    * @throws if the call was refunded or MongoDB is unreachable
    */
   assertPending(callId: string): Promise<void>;
-  /** Takes over the response of a call. Returns false if it is no longer pending. */
+  /** Makes this process the one that answers the call's caller. Returns false if the answer is no longer pending. */
   adopt(callId: string): Promise<boolean>;
   /**
    * Records that the caller gets an error, even if the call is charged. From then on the sweeper settles the call.

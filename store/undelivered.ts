@@ -83,7 +83,7 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
     return charged;
   };
 
-  /** Marks calls of processes as abandoned whose lease was expired at two checks. */
+  /** Marks the calls of a process as abandoned when the lease of the process was expired at two checks, 5 s apart. */
   async function takeOver(onWait: () => void): Promise<void> {
     const named = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': { $type: 'string' } } as const;
     const suspects = await findExpired(store, await calls.distinct('pendingAnswer.process', named));

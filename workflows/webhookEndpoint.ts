@@ -71,7 +71,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
   /** Account id once known: the delivery queue shares its worker slots among accounts. */
   let fairnessKey = endpointId;
 
-  /** Resolves when `health` is loaded and all changes so far are written, or the endpoint is deleted. */
+  /** Resolves when the endpoint's state was read from MongoDB and all its changes were written there, or it was deleted. */
   async function untilWritten(): Promise<void> {
     const upTo = changes;
     await condition(() => isDeleted || (isLoaded && writtenChanges >= upTo));

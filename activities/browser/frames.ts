@@ -4,7 +4,7 @@ import type { RenderPage } from './pool.ts';
 import { within } from './within.ts';
 
 const MAX_FRAMES = 20;
-/** CSS pixels of a capture that fits into one message, also at scale factor 2. */
+/** Limits of a frame in CSS pixels (height, area): its screenshot then fits into one DevTools message at scale factor 2. */
 const MAX_HEIGHT = 4_000;
 const MAX_PIXELS = 3_000_000;
 const FRAMES_MS = 3_000;

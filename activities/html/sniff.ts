@@ -13,7 +13,7 @@ const FEED = /^<(?:rss|feed|rdf:rdf)[\s/>]/i;
 const BEFORE_TAG = /^(?:\s+|<!--[\s\S]*?-->|<\?[^>]*>)+/;
 /** Looks like text but is not HTML (section 7). */
 const TEXTUAL_SIGNATURE = /^%(?:PDF-|!PS-Adobe-)|^GIF8[79]a/;
-/** "Binary data byte" (section 3). */
+/** "Binary data byte" of the MIME Sniffing Standard, section 3. */
 const isBinaryByte = (code: number): boolean =>
   code <= 0x08 || code === 0x0b || (code >= 0x0e && code <= 0x1a) || (code >= 0x1c && code <= 0x1f);
 const isBinary = (text: string): boolean => Array.from(text, (it) => it.charCodeAt(0)).some(isBinaryByte);

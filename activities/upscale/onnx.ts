@@ -48,7 +48,7 @@ export const tensor = (name: string, shape: readonly number[], values: Float32Ar
     block(9, new Uint8Array(values.buffer, values.byteOffset, values.byteLength)),
   ]);
 
-/** Encodes an input or output: floats of shape [1, 3, height, width] with free height and width. */
+/** Encodes the type of the ONNX model's input or output: floats of shape [1, 3, height, width] with free height and width. */
 function imageValue(field: number, name: string, suffix: string): Buffer {
   const shape = [
     block(1, [integer(1, 1)]),

@@ -43,7 +43,8 @@ export default defineTool({
       pageCount: {
         type: ['integer', 'null'],
         minimum: 0,
-        description: 'Number of pages; null only if the file encrypts it.',
+        description:
+          'Number of pages; null only for an encrypted file that cannot be opened without its password.',
       },
       encrypted: {
         type: 'boolean',

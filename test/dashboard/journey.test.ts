@@ -65,7 +65,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await open('/dashboard/ledger');
   t.regex(await text(), /charge\shash-text\s-1\s249/);
   await press('Recompute my balance');
-  t.regex(await text(), /2 lines add up to 249 credits/);
+  t.regex(await text(), /2 entries add up to 249 credits/);
   await look();
 
   await open('/dashboard/webhooks');

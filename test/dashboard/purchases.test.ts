@@ -173,7 +173,7 @@ test.serial('a pack is bought on a Stripe page, once when the form is submitted 
   });
   for (const [done, words] of [
     ['paid', /Thank you/],
-    ['cancelled', /nothing was charged/],
+    ['cancelled', /You were not charged/],
   ] as const) {
     const back = elementsOf(parse(await (await owner.get(`/credits?done=${done}`)).text()));
     t.regex(mainText(back), words);
