@@ -37,7 +37,7 @@ const CASES = [
 /** Checks that are removed or weakened: the file, the replaced text, and its replacement. */
 const MUTANTS: [what: string, file: string, from: string, to: string][] = [
   ['schemes', 'schemas/formats/url.ts', "url.protocol !== 'https:'", 'false'],
-  ['user', 'schemas/formats/url.ts', 'holdsUserinfo(text, base)', 'false'],
+  ['user', 'schemas/formats/url.ts', 'hasUserinfo(text, base)', 'false'],
   [
     'host of a URL',
     'schemas/formats/hostname.ts',
