@@ -49,8 +49,8 @@ const build: ProgramSource = {
       run(go, args, {
         env: clientEnv(),
         cwd: folder,
-        idleMs: ATTEMPT_MS,
-        busyMs: BUILD_SILENCE_MS,
+        // Go is silent while it resolves the versions of some 300 modules.
+        idleMs: BUILD_SILENCE_MS,
         totalMs: BUILD_MS,
         signal,
       });
