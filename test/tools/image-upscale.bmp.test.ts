@@ -183,7 +183,7 @@ test('damaged files are reported as damaged, whatever the damage', (t) => {
         } catch (error) {
           t.regex(
             String(error),
-            /^ServiceError: .*(?:damaged|rare)/,
+            /^ServiceError: .*(?:damaged|unsupported pixel encoding)/,
             `${file} ${bytes.toString('hex', 0, 140)}`,
           );
         }
