@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { isRecord } from '../../schemas/isRecord.ts';
 import { createBufferBudget } from './bufferBudget.ts';
 import { parseFields } from './formFields.ts';
 import { exceededBound, startsObject } from './jsonBounds.ts';
@@ -24,9 +25,6 @@ const DRAIN_MS = 10_000;
 const bodies = createBufferBudget(BODIES_BYTES);
 
 const maxPieces = (bytes: number): number => PIECES + bytes / PIECE_BYTES;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The value of a `charset` parameter; null for other parameters. */
 function charsetOf(parameter: string): string | null {
@@ -132,7 +130,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   } catch (error) {
     throw new ServiceError('malformed_json', { cause: error });
   }
-  if (!isObject(value)) throw new ServiceError('malformed_json');
+  if (!isRecord(value)) throw new ServiceError('malformed_json');
   return value;
 }
 
