@@ -8,7 +8,7 @@ import { certificateFaults } from './tls.ts';
 import { verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
 
-/** What a server presented in a TLS handshake. */
+/** The certificates and parameters that a server presented in a TLS handshake. */
 export interface Presented {
   /** DER: the server's certificate, then the issuer of each, as far as presented or trusted. Never empty. */
   chain: readonly Buffer[];
@@ -80,7 +80,7 @@ function sortedChain(socket: TLSSocket, rootOf: RootOf): Buffer[] {
 }
 
 /**
- * What a server presented in a completed handshake; null when it is not an X.509 certificate. Call it once per socket.
+ * Reads the certificates of a completed handshake; null when it is not an X.509 certificate. Call it once per socket.
  */
 export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null {
   const presented = read(socket, vetted, certificateFaults(socket, vetted).chain);

@@ -8,7 +8,7 @@ import { WORKFLOWS } from '../workflows/contract.ts';
 import * as workflows from '../workflows/index.ts';
 
 const FOLDERS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
-/** What every process of the service needs: log, metrics, health, codec, Temporal connection. */
+/** Modules that every process of the service needs: log, metrics, health, codec, Temporal connection. */
 const PLATFORM = 'workers/platform';
 type Room = (typeof FOLDERS)[number] | typeof PLATFORM;
 

@@ -136,7 +136,10 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     await untilWritten();
     assertActive();
     if (beginUntil !== undefined && Date.now() > beginUntil)
-      throw refusal('pool_busy', 'The test could not start in time. Nothing was posted; try again.');
+      throw refusal(
+        'rate_limited',
+        'Other requests for this webhook endpoint are running. Nothing was posted.',
+      );
     const deliveryId = await activities.prepareTest(endpointId, testId);
     if (deliveryId === null) throw refusal('not_found', 'The webhook endpoint does not exist.');
     running.add(deliveryId);

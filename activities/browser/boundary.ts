@@ -22,7 +22,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   { namespace: 'none', sandbox: false },
 ];
 
-/** What a boundary lacks, for the log of the operator; null when it lacks nothing important. */
+/** Describes missing protection for the operator's log; null when all important protection is in place. */
 export function weaknessOf({ namespace, sandbox }: Boundary): string | null {
   const missing = [
     ...(namespace === 'none' ? ['a network namespace'] : []),

@@ -59,6 +59,8 @@ const RESOURCE_EXHAUSTED = 8;
 const ADMISSION_TIMEOUT_MS = 10_000;
 const ADMISSION_RETRY_MS = 250;
 const RETRY_AFTER_SECONDS = 5;
+/** Refusals of the workflow that a later request may not get; 429 and 503 carry `Retry-After`. */
+const RETRYABLE: ReadonlySet<string> = new Set(['rate_limited', 'pool_busy']);
 /** Short because the caller waits; the sweeper also wakes workflows. */
 const SIGNAL_TIMEOUT_MS = 5000;
 const TRANSPORT_RETRY_MS = 100;
@@ -80,7 +82,10 @@ function statusOf(error: unknown): number | null {
 function asServiceError(error: unknown): unknown {
   const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
   if (cause instanceof ApplicationFailure && isErrorCode(cause.type))
-    return new ServiceError(cause.type, { detail: cause.message });
+    return new ServiceError(cause.type, {
+      detail: cause.message,
+      ...(RETRYABLE.has(cause.type) && { retryAfter: RETRY_AFTER_SECONDS }),
+    });
   if (
     error instanceof GrpcError ||
     error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
@@ -88,6 +93,7 @@ function asServiceError(error: unknown): unknown {
   )
     return new ServiceError('pool_busy', {
       detail: 'The webhook endpoint did not respond in time. Try again.',
+      retryAfter: RETRY_AFTER_SECONDS,
       cause: error,
     });
   return error;

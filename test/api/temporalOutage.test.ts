@@ -32,7 +32,7 @@ const OUTAGE_MS = 5000;
 const WORK_MS = 5000;
 const POOL_WAIT = 1000;
 const CREDITS = 100;
-/** What the API waits beyond the tool's own time, with a margin. */
+/** Time that the API waits beyond the tool's own time limit, with a margin. */
 const OVERHEAD_MS = 7000;
 /**
  * Limit from restoring the connection to the response; a client with the default backoff needs twice as long.

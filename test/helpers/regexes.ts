@@ -56,7 +56,7 @@ function textOf(node: AnyNode | undefined): string | null {
   return null;
 }
 
-/** What a node makes a regular expression of, `computed` where that is known at run time only, or null. */
+/** The pattern of a node that creates a regular expression; `computed` if it is known only at run time; else null. */
 function regexOf(node: AnyNode): { source: string; flags: string } | 'computed' | null {
   if (node.type === 'Literal' && node.regex) return { source: node.regex.pattern, flags: node.regex.flags };
   if (node.type === 'NewExpression' || node.type === 'CallExpression') {

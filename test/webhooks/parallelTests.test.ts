@@ -10,7 +10,7 @@ const AT_ONCE = 25;
 /** Longer than a test that an error was answered for could still take. */
 const AFTERWARDS_MS = 3000;
 
-test('parallel tests are delivered or refused with Retry-After, and none is delivered after an error', async (t) => {
+test('parallel tests are delivered or refused with 429, and none is delivered after an error', async (t) => {
   t.timeout(240_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(await startStack({ pools: ['orchestrator', 'delivery'] }), (it) => it.stop());
@@ -24,11 +24,10 @@ test('parallel tests are delivered or refused with Retry-After, and none is deli
   );
   const statuses = answers.map(({ status }) => status);
   t.log(statuses.join(' '));
-  // 503 pool_busy: on a busy machine the workflow reaches some tests too late to begin them.
-  t.true(statuses.every((status) => [200, 429, 503].includes(status)));
+  t.true(statuses.every((status) => status === 200 || status === 429));
   t.true(statuses.filter((status) => status === 200).length >= 10);
   for (const { status, headers } of answers)
-    if (status !== 200) t.true(Number(headers.get('Retry-After')) > 0);
+    if (status === 429) t.true(Number(headers.get('Retry-After')) > 0);
   await sleep(AFTERWARDS_MS);
   t.is(receiver.received.length, statuses.filter((status) => status === 200).length);
 });

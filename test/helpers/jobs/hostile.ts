@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a hostile file can make a decoder do. */
+/** The ways in which a hostile file can harm a decoder. */
 export type Deed = 'answer' | 'pid' | 'env' | 'heap' | 'buffers' | 'spin' | 'wait' | 'exit' | NodeJS.Signals;
 
 const BLOCK_BYTES = 16 * 2 ** 20;
