@@ -38,6 +38,8 @@ import { createServe } from './http/operation.ts';
 import { problems } from './http/problem.ts';
 import { createRateLimit } from './http/rateLimit.ts';
 import type { Mails } from './mail/messages.ts';
+import { mcpRoutes } from './mcp/mcpRoutes.ts';
+import { createMcpServers } from './mcp/mcpServer.ts';
 import { docsRoutes } from './openapi/docsRoutes.ts';
 import { metaRoutes } from './openapi/metaRoutes.ts';
 import type { DispatchEvents } from './webhooks/startDispatch.ts';
@@ -109,11 +111,26 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate(keyAuthentication),
     rateLimit,
   });
+  const { lists, dispatchEvents, webhooks, payments, stripe, readiness } = deps;
+  mcpRoutes(router, {
+    registry,
+    outages: deps.outages,
+    publicUrl: env.PUBLIC_URL,
+    authenticate: createAuthenticate(keyAuthentication),
+    createServer: createMcpServers({
+      registry,
+      lists,
+      toolCallService,
+      outages: deps.outages,
+      rateLimit,
+      log,
+    }),
+    onError: (error) => log.debug({ err: error }, 'MCP request refused'),
+  });
   const serve = createServe(router, {
     authenticate: createAuthenticate({ ...keyAuthentication, session: sessions.callerFromSession }),
     rateLimit,
   });
-  const { lists, dispatchEvents, webhooks, payments, stripe, readiness } = deps;
   const keys = createKeys({ lists, apiKeys, registry, dispatchEvents });
   accountRoutes(serve, { lists, keys, webhooks });
   const forwardToAuth = createForwardToAuth(

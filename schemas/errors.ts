@@ -185,6 +185,10 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
  */
 export const isFinalRefusal = (code: ErrorCode): boolean => ERRORS[code].status === 422;
 
+/** True if the same request may succeed when it is repeated unchanged: 429 and 5xx. */
+export const isRetryable = (code: ErrorCode): boolean =>
+  ERRORS[code].status === 429 || ERRORS[code].status >= 500;
+
 interface ServiceErrorOptions extends ProblemMembers {
   /** Public text; default: that of the table. */
   detail?: string;

@@ -8,6 +8,7 @@ import { openStore, type Store } from '../store/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
 import { isRecord, type Json, recordAt, recordsAt } from './helpers/json.ts';
 import { auditWhenIdle } from './helpers/ledgerCheck.ts';
+import { connectMcp } from './helpers/mcp.ts';
 import { PRICES } from './helpers/prices.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
 import { until } from './helpers/until.ts';
@@ -117,6 +118,42 @@ for (const tool of tools) {
       if (!NOT_REPEATABLE.has(name)) t.deepEqual(body, output);
     }
   });
+
+  test.serial(
+    `${name}: the example returns the documented output through MCP, with the file as content`,
+    async (t) => {
+      const { input, output } = exampleOf(tool);
+      const own = await makeAccount(stack, price);
+      await using connection = await connectMcp(stack.baseUrl, own.toolsKey);
+      // The client checks the result against the listed output schema.
+      await connection.client.listTools();
+      const args = world.localise(tool.pool, input);
+      const result = await connection.client.callTool({ name, arguments: args });
+      t.falsy(result.isError, JSON.stringify(result.structuredContent));
+      t.like(result._meta, { cost: price, charged: price, remaining: 0 });
+      const { raw } = tool;
+      if (raw === undefined) {
+        t.is(fits(tool.output, result.structuredContent), null);
+        if (!NOT_REPEATABLE.has(name)) t.deepEqual(result.structuredContent, output);
+        return;
+      }
+      const fields = recordAt(result.structuredContent);
+      t.deepEqual(
+        Object.keys(fields).sort(),
+        Object.keys(tool.output.properties)
+          .filter((field) => field !== raw.data)
+          .sort(),
+      );
+      const [file] = result.content;
+      if (file?.type !== 'image' && file?.type !== 'resource') throw new Error('the result has no file');
+      const { data, mimeType } =
+        file.type === 'image'
+          ? file
+          : { data: 'blob' in file.resource ? file.resource.blob : '', mimeType: file.resource.mimeType };
+      t.is(mimeType, String(fields[raw.mimeType]));
+      t.is(fits(tool.output, { ...fields, [raw.data]: data }), null);
+    },
+  );
 
   test.serial(`${name}: the price is the same in all places`, async (t) => {
     const own = await makeAccount(stack, price);

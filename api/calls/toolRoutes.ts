@@ -6,13 +6,13 @@ import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
+import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from './callOptions.ts';
 import { deliver } from './deliver.ts';
 import type { Outages } from './outages.ts';
 import { sendResult } from './sendResult.ts';
 import type { ToolCallOutcome, ToolCallService } from './toolCallService.ts';
 
 export const DEFAULT_BODY_BYTES = 1_048_576;
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 interface Dependencies {
   registry: Registry;
@@ -25,10 +25,8 @@ interface Dependencies {
 function idempotencyKey(ctx: Context): string | null {
   const key = ctx.req.headers['idempotency-key'];
   if (key === undefined) return null;
-  if (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key))
-    throw new ServiceError('invalid_header', {
-      detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters.',
-    });
+  if (!isIdempotencyKey(key))
+    throw new ServiceError('invalid_header', { detail: `Idempotency-Key ${IDEMPOTENCY_KEY_RULE}.` });
   return key;
 }
 

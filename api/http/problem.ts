@@ -31,7 +31,8 @@ export function sendProblem(ctx: Context, error: ServiceError, requestId: string
   ctx.body = JSON.stringify(problemBody(error, requestId));
   ctx.type = 'application/problem+json';
   if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter));
-  if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
+  // A route may have set a challenge with more parameters.
+  if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate')) ctx.set('WWW-Authenticate', 'Bearer');
 }
 
 /** Converts an error to one of the table, and logs `internal` errors with the request id. */

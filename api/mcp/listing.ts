@@ -1,0 +1,81 @@
+import { isSpecType, type Tool } from '@modelcontextprotocol/server';
+import { ACCOUNT_TOOLS, type AccountToolDefinition } from '../../schemas/accountTools.ts';
+import type { Registry } from '../../schemas/registry.ts';
+import type { ObjectSchema, ToolDefinition } from '../../schemas/tool.ts';
+import type { Caller } from '../http/context.ts';
+
+/** Copies a schema without the fields that `omitted` names. */
+function schemaOf(schema: ObjectSchema, omitted?: string): ObjectSchema {
+  const properties = Object.entries(schema.properties).filter(([name]) => name !== omitted);
+  return {
+    ...schema,
+    properties: Object.fromEntries(properties),
+    required: schema.required.filter((name) => name !== omitted),
+  };
+}
+
+/** Whether a call reaches other machines. Tools that run on a thread have no network access. */
+const reachesOthers = ({ pool, thread = pool === 'cpu' }: ToolDefinition): boolean => !thread;
+
+const credits = (price: number): string => `${price} ${price === 1 ? 'credit' : 'credits'}`;
+
+interface Schemas {
+  inputSchema: ObjectSchema;
+  outputSchema: ObjectSchema;
+}
+
+/** @throws TypeError if a definition is not a tool of the protocol */
+function asTool(description: Omit<Tool, 'inputSchema' | 'outputSchema'> & Schemas): Tool {
+  if (!isSpecType.Tool(description)) throw new TypeError(`${description.name} is not a valid MCP tool`);
+  return description;
+}
+
+function describe(tool: ToolDefinition): Tool {
+  const { name, title, description, price, actsOnWorld } = tool;
+  const safe = actsOnWorld === undefined;
+  return asTool({
+    name,
+    title,
+    description: `${description}\n\nPrice: ${credits(price)} for each call that returns a result; errors are free.`,
+    inputSchema: schemaOf(tool.input),
+    // The file of a result is sent as content.
+    outputSchema: schemaOf(tool.output, tool.raw?.data),
+    annotations: {
+      title,
+      readOnlyHint: safe,
+      idempotentHint: safe,
+      destructiveHint: false,
+      openWorldHint: reachesOthers(tool),
+    },
+    _meta: { price },
+  });
+}
+
+function describeAccountTool({ name, title, description, input, output }: AccountToolDefinition): Tool {
+  return asTool({
+    name,
+    title,
+    description,
+    inputSchema: input,
+    outputSchema: output,
+    annotations: {
+      title,
+      readOnlyHint: true,
+      idempotentHint: true,
+      destructiveHint: false,
+      openWorldHint: false,
+    },
+    _meta: { price: 0 },
+  });
+}
+
+/** Creates the function that lists the tools that a caller may use. */
+export function createListing(registry: Registry): (caller: Caller) => Tool[] {
+  const tools = [...registry.values()].map(describe);
+  const account = ACCOUNT_TOOLS.map(describeAccountTool);
+  return ({ key }) => {
+    if (key?.scope === 'account') return account;
+    const allowed = key?.tools ?? null;
+    return allowed === null ? tools : tools.filter(({ name }) => allowed.includes(name));
+  };
+}

@@ -1,0 +1,126 @@
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { Logger } from 'pino';
+import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import type { Registry } from '../../schemas/registry.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
+import type { Lists } from '../../store/lists.ts';
+import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../calls/callOptions.ts';
+import { deliver } from '../calls/deliver.ts';
+import type { Outages } from '../calls/outages.ts';
+import type { ToolCallService } from '../calls/toolCallService.ts';
+import type { Context } from '../http/context.ts';
+import { toServiceError } from '../http/problem.ts';
+import type { TakeTokens } from '../http/rateLimit.ts';
+import { createAccountTools } from './accountTools.ts';
+import { createListing } from './listing.ts';
+import { reportProgress } from './progress.ts';
+import { callResult, fieldsResult, refusal } from './results.ts';
+
+type Params = CallToolRequest['params'];
+
+const INFO = { name: 'utility-tools', title: 'Utility Tools API', version: '1.0.0' };
+const INSTRUCTIONS =
+  'Single-purpose tools that are paid per call: each tool states its price in credits, and only calls that return a ' +
+  'result are charged. Set _meta.idempotencyKey to repeat a call without a second charge, and _meta.maxCredits to refuse ' +
+  'a higher price.';
+
+interface Dependencies {
+  registry: Registry;
+  lists: Lists;
+  toolCallService: ToolCallService;
+  outages: Outages;
+  rateLimit: TakeTokens;
+  log: Logger;
+}
+
+/** Reads `_meta.idempotencyKey` and `_meta.maxCredits`. @throws ServiceError invalid_input */
+function optionsOf({ _meta: { idempotencyKey = null, maxCredits = Number.POSITIVE_INFINITY } = {} }: Params) {
+  if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey))
+    throw invalidInput([{ pointer: '/_meta/idempotencyKey', message: IDEMPOTENCY_KEY_RULE }]);
+  if (typeof maxCredits !== 'number' || Number.isNaN(maxCredits) || maxCredits < 0)
+    throw invalidInput([{ pointer: '/_meta/maxCredits', message: 'must be a number of credits' }]);
+  return { idempotencyKey, max: maxCredits };
+}
+
+/**
+ * Creates the function that creates the MCP server of one HTTP request. Its tool calls take the same path as those by
+ * HTTP: same limits, validation, workflow, charge and refund.
+ */
+export function createMcpServers(deps: Dependencies) {
+  const { registry, toolCallService, outages, rateLimit, log } = deps;
+  const list = createListing(registry);
+  const accountTools = createAccountTools(registry, deps.lists);
+
+  async function callTool(
+    ctx: Context,
+    tool: ToolDefinition,
+    params: Params,
+    hangup: AbortSignal,
+  ): Promise<CallToolResult> {
+    const { caller, requestId } = ctx.state;
+    await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
+    const { idempotencyKey, max } = optionsOf(params);
+    const input = toolCallService.validate(tool, params.arguments ?? {});
+    const outcome = await toolCallService.run({
+      caller,
+      tool,
+      input,
+      idempotencyKey,
+      requestId,
+      hangup,
+      max,
+    });
+    const { ending } = outcome;
+    if ('error' in ending) return refusal(ending.error, outcome.requestId);
+    let result: CallToolResult | undefined;
+    await deliver(ctx.res, outcome, () => {
+      result = callResult(tool, ending.output, outcome);
+    });
+    if (result === undefined) throw new TypeError('the result was not built');
+    return result;
+  }
+
+  async function callAccountTool(
+    ctx: Context,
+    { name, arguments: args = {} }: Params,
+  ): Promise<CallToolResult> {
+    const { caller } = ctx.state;
+    await rateLimit(ctx, () => {
+      if (caller.key !== null && caller.key.scope !== 'account') throw new ServiceError('insufficient_scope');
+    });
+    const run = accountTools.get(name);
+    if (run === undefined) throw new ServiceError('unknown_tool');
+    return fieldsResult(await run(caller, args));
+  }
+
+  return (ctx: Context, hangup: AbortSignal): Server => {
+    const server = new Server(INFO, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
+    server.setRequestHandler('tools/list', () => ({ tools: list(ctx.state.caller) }));
+    server.setRequestHandler('tools/call', async ({ params }, { mcpReq }: ServerContext) => {
+      const tool = registry.get(params.name);
+      if (tool === undefined && !accountTools.has(params.name))
+        throw new ProtocolError(
+          ProtocolErrorCode.InvalidParams,
+          `Unknown tool: ${params.name.slice(0, 100)}`,
+        );
+      using _progress = reportProgress(mcpReq);
+      try {
+        outages.refuse('mongodb');
+        return tool === undefined
+          ? await callAccountTool(ctx, params)
+          : await callTool(ctx, tool, params, AbortSignal.any([hangup, mcpReq.signal]));
+      } catch (error) {
+        const { requestId } = ctx.state;
+        return refusal(toServiceError(error, log, requestId), requestId);
+      }
+    });
+    return server;
+  };
+}

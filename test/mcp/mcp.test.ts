@@ -1,0 +1,217 @@
+import { createServer, type ServerResponse } from 'node:http';
+import test from 'ava';
+import { loadRegistry } from '../../schemas/registry.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { listen } from '../helpers/egress.ts';
+import { isRecord } from '../helpers/json.ts';
+import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
+import { connectMcp, ERAS } from '../helpers/mcp.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
+
+/** SHA-256 of "abc": FIPS 180-2, appendix B.1. */
+const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+const CREDITS = 100;
+
+let stack: Stack;
+let store: Store;
+let account: TestAccount;
+/** Requests to the slow target that wait for their response. */
+const waiting: ServerResponse[] = [];
+const target = createServer((_request, response) => waiting.push(response));
+let origin: string;
+
+test.before(async () => {
+  origin = `127.0.0.1:${await listen(target)}`;
+  stack = await startStack({ pools: ['orchestrator', 'cpu', 'network'], env: { EGRESS_ALLOW: origin } });
+  store = await openStore(stack.mongodbUri);
+  account = await makeAccount(stack, CREDITS);
+});
+test.after.always(async () => {
+  target.close();
+  target.closeAllConnections();
+  await store?.close();
+  await stack?.stop();
+});
+
+const balance = async () => (await accountOf(store, account.accountId)).balance;
+const post = (body: unknown, headers: Record<string, string> = {}) =>
+  fetch(new URL('/mcp', stack.baseUrl), {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${account.toolsKey}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+
+for (const era of ERAS) {
+  test.serial(`${era} clients list the tools with prices, schemas and hints`, async (t) => {
+    await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
+    const { tools } = await connection.client.listTools();
+    const registry = await loadRegistry();
+    t.deepEqual(tools.map(({ name }) => name).sort(), [...registry.keys()]);
+    const hash = tools.find(({ name }) => name === 'hash-text');
+    t.like(hash, {
+      title: 'Hash text',
+      annotations: { readOnlyHint: true, idempotentHint: true, destructiveHint: false, openWorldHint: false },
+      _meta: { price: 1 },
+    });
+    t.regex(hash?.description ?? '', /^Hashes a string.*\n\nPrice: 1 credit /s);
+    t.like(
+      tools.find(({ name }) => name === 'http-request'),
+      {
+        annotations: { readOnlyHint: false, idempotentHint: false, openWorldHint: true },
+      },
+    );
+    const picture = tools.find(({ name }) => name === 'website-screenshot');
+    t.false(JSON.stringify(picture?.outputSchema).includes('base64'), 'the file is not part of the fields');
+  });
+
+  test.serial(`${era} clients: a call returns the result and is charged once`, async (t) => {
+    await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
+    const before = await balance();
+    const result = await connection.client.callTool({ name: 'hash-text', arguments: { text: 'abc' } });
+    t.deepEqual(result.structuredContent, { algorithm: 'sha256', hash: ABC });
+    t.falsy(result.isError);
+    t.like(result._meta, { cost: 1, charged: 1, remaining: before - 1 });
+    t.is(await balance(), before - 1);
+  });
+
+  test.serial(`${era} clients: repeating a call with its idempotency key is not charged again`, async (t) => {
+    await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
+    const before = await balance();
+    const call = () =>
+      connection.client.callTool({
+        name: 'hash-text',
+        arguments: { text: 'abc' },
+        _meta: { idempotencyKey: `repeat-${era}` },
+      });
+    const results = await Promise.all([call(), call(), call()]);
+    for (const { structuredContent } of results) t.like(structuredContent, { hash: ABC });
+    t.deepEqual(results.map(({ _meta }) => _meta?.charged).sort(), [0, 0, 1]);
+    t.is(await balance(), before - 1);
+    const replayed = await account.call('hash-text', { text: 'abc' }, { 'Idempotency-Key': `repeat-${era}` });
+    t.is(replayed.headers.get('Idempotent-Replayed'), 'true', 'the key is the same by HTTP');
+  });
+
+  test.serial(`${era} clients: a refusal is a result with the problem and is free`, async (t) => {
+    await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
+    const before = await balance();
+    const call = connection.client.callTool.bind(connection.client);
+    const wrong = await call({ name: 'hash-text', arguments: { text: 'abc', algorithm: 'crc32' } });
+    t.true(wrong.isError);
+    t.like(wrong.structuredContent, { code: 'invalid_input', status: 422, retryable: false });
+    t.deepEqual(isRecord(wrong.structuredContent) && wrong.structuredContent.errors, [
+      { pointer: '/algorithm', message: 'must be one of md5, sha1, sha256, sha512' },
+    ]);
+    t.regex(JSON.stringify(wrong.content), /Nothing was charged/);
+    const dear = await call({ name: 'hash-text', arguments: { text: 'abc' }, _meta: { maxCredits: 0 } });
+    t.like(dear.structuredContent, { code: 'price_above_max' });
+    const badKey = await call({
+      name: 'hash-text',
+      arguments: { text: 'abc' },
+      _meta: { idempotencyKey: '' },
+    });
+    t.like(badKey.structuredContent, { code: 'invalid_input' });
+    await t.throwsAsync(call({ name: 'no-such-tool', arguments: {} }), {
+      message: /Unknown tool: no-such-tool/,
+    });
+    t.is(await balance(), before);
+  });
+
+  test.serial(`${era} clients that disconnect cancel the call, and nothing is charged`, async (t) => {
+    await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
+    const before = await balance();
+    const hangup = new AbortController();
+    const progress: number[] = [];
+    const call = connection.client.callTool(
+      { name: 'http-request', arguments: { url: `http://${origin}/` } },
+      { signal: hangup.signal, onprogress: (update) => progress.push(update.progress) },
+    );
+    await until('progress is reported', async () => progress.length > 0);
+    hangup.abort();
+    await connection.client.close();
+    await t.throwsAsync(call);
+    const stateOf = async () =>
+      (await callsOf(store, account.accountId)).filter(({ tool }) => tool === 'http-request').at(-1)?.state;
+    await until('the call is refunded', async () => (await stateOf()) === 'refunded');
+    t.is(await balance(), before);
+    for (const response of waiting.splice(0)) response.destroy();
+  });
+}
+
+test.serial('a key for one tool lists that tool, and others are refused', async (t) => {
+  const { key } = await account.addKey({ tools: ['hash-text'] });
+  await using connection = await connectMcp(stack.baseUrl, key);
+  t.deepEqual(
+    (await connection.client.listTools()).tools.map(({ name }) => name),
+    ['hash-text'],
+  );
+  const refused = await connection.client.callTool({
+    name: 'http-request',
+    arguments: { url: 'http://example.com/' },
+  });
+  t.like(refused.structuredContent, { code: 'tool_not_allowed', retryable: false });
+});
+
+test.serial('a key of the account scope reads the account, and calls no paid tool', async (t) => {
+  await using connection = await connectMcp(stack.baseUrl, account.accountKey);
+  const { client } = connection;
+  const { tools } = await client.listTools();
+  t.deepEqual(tools.map(({ name }) => name).sort(), ['account-balance', 'account-calls', 'account-plan']);
+  const own = await client.callTool({ name: 'account-balance', arguments: {} });
+  t.like(own.structuredContent, { id: account.accountId, balance: await balance() });
+  const calls = await client.callTool({ name: 'account-calls', arguments: { tool: 'hash-text', limit: 1 } });
+  t.like(calls.structuredContent, { items: [{ tool: 'hash-text', charged: 1 }] });
+  const plan = {
+    calls: [
+      { tool: 'hash-text', count: 50 },
+      { tool: 'image-upscale', count: 1000 },
+    ],
+  };
+  const registry = await loadRegistry();
+  t.like((await client.callTool({ name: 'account-plan', arguments: plan })).structuredContent, {
+    price: 50 + 1000 * (registry.get('image-upscale')?.price ?? 0),
+    sufficient: false,
+  });
+  const unknown = await client.callTool({
+    name: 'account-plan',
+    arguments: { calls: [{ tool: 'x', count: 1 }] },
+  });
+  t.like(unknown.structuredContent, { code: 'invalid_input' });
+  const paid = await client.callTool({ name: 'hash-text', arguments: { text: 'abc' } });
+  t.like(paid.structuredContent, { code: 'insufficient_scope' });
+});
+
+test.serial('requests without a valid key get 401 with the metadata of the resource', async (t) => {
+  for (const Authorization of ['', 'Bearer wrong']) {
+    const response = await post(LIST, { Authorization });
+    t.is(response.status, 401);
+    const challenge = response.headers.get('WWW-Authenticate') ?? '';
+    const [, url = ''] = /^Bearer resource_metadata="(.+)"$/.exec(challenge) ?? [];
+    const metadata: unknown = await (await fetch(url)).json();
+    t.like(metadata, { resource: `${stack.baseUrl}/mcp`, bearer_methods_supported: ['header'] });
+  }
+});
+
+test.serial('requests of another origin, other methods and malformed bodies are refused', async (t) => {
+  t.is((await post(LIST, { Origin: 'https://example.com' })).status, 403);
+  t.is((await post(LIST, { Origin: stack.baseUrl })).status, 200);
+  const url = new URL('/mcp', stack.baseUrl);
+  for (const method of ['GET', 'DELETE']) t.is((await fetch(url, { method })).status, 405);
+  t.is((await post('{')).status, 400);
+  t.is((await post(LIST, { 'Content-Type': 'text/plain' })).status, 415);
+  t.is(
+    (await post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":${'['.repeat(100_000)}`)).status,
+    422,
+  );
+});
+
+test.serial('the audit finds no drift after these calls', async (t) => {
+  t.deepEqual(await auditWhenIdle(store), []);
+});
