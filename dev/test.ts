@@ -55,14 +55,18 @@ interface Run {
   args: string[];
   /** The test files of the run. */
   files: string[];
+  /** Environment variables for the tests. */
+  env: Readonly<Record<string, string>>;
 }
 
 /** Returns the AVA runs: one with the command-line arguments if there are any, else those of the suites. */
 function runs(): Run[] {
-  if (AVA_ARGS.length > 0) return [{ args: AVA_ARGS, files: AVA_ARGS.filter((arg) => !arg.startsWith('-')) }];
-  const run = ({ files, concurrency }: Suite): Run => ({
+  if (AVA_ARGS.length > 0)
+    return [{ args: AVA_ARGS, files: AVA_ARGS.filter((arg) => !arg.startsWith('-')), env: {} }];
+  const run = ({ files, concurrency, env }: Suite): Run => ({
     args: [`--concurrency=${concurrency}`, ...files],
     files,
+    env,
   });
   return suites(SLOW).map(run);
 }
@@ -91,7 +95,7 @@ async function main(signal: AbortSignal): Promise<void> {
     TEST_MONGODB_URI: servers.mongodbUri,
     TEST_TEMPORAL_ADDRESS: servers.temporalAddress,
   };
-  for (const { args, files } of runs()) {
+  for (const { args, files, env: sizes } of runs()) {
     const counter = createTapCounter(files);
     const onLine = (line: string) => {
       const progress = counter.readLine(line);
@@ -99,7 +103,7 @@ async function main(signal: AbortSignal): Promise<void> {
       console.log(line);
     };
     const ava = ['node_modules/.bin/ava', '--tap', ...args];
-    const passed = await command(process.execPath, ava, { env: testEnv, signal, onLine });
+    const passed = await command(process.execPath, ava, { env: { ...testEnv, ...sizes }, signal, onLine });
     count.passed += counter.passed;
     // AVA can fail without a failed test, for example when a file does not load.
     count.failed += passed ? counter.failed : Math.max(1, counter.failed);

@@ -11,7 +11,7 @@ import { type Intercept, interceptStore } from './intercept.ts';
 import { ModelAccount } from './ledger.model.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
-const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 100_000);
+const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 8_000);
 const WRITERS = 24;
 /** Limits the length of a statement, because it is read repeatedly. */
 const OPERATIONS_BY_ACCOUNT = 100;

@@ -9,7 +9,7 @@ import { interceptStore } from './intercept.ts';
 import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 import { Scheduler } from './scheduler.ts';
 
-const SCHEDULES = Number(process.env.TEST_SCHEDULES ?? 1000);
+const SCHEDULES = Number(process.env.TEST_SCHEDULES ?? 150);
 const DATABASES = 8;
 const PRICE = 10;
 /** Disables the flush timer: each process flushes when the schedule says so. */

@@ -10,7 +10,7 @@ import { interceptStore } from './intercept.ts';
 import { insertCalls, openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 
 /** Maximum length of the sequences; each operation may occur any number of times. */
-const LENGTH = Number(process.env.TEST_SEQUENCE_LENGTH ?? 3);
+const LENGTH = Number(process.env.TEST_SEQUENCE_LENGTH ?? 2);
 const DATABASES = 8;
 const CREDITS = 30;
 const PRICE = 10;

@@ -10,7 +10,7 @@ import { sweep } from '../../store/sweeper.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { accountOf } from '../helpers/ledgerCheck.ts';
 import { until } from '../helpers/until.ts';
-import { openDatabases } from './ledgerFixtures.ts';
+import { openDatabases } from '../store/ledgerFixtures.ts';
 
 const CREDITS = 30;
 const PRICE = 10;

@@ -9,12 +9,12 @@ import { freePort } from '../../dev/ports.ts';
 import { OwnedProcess } from '../../dev/process.ts';
 import { startServers } from '../../dev/stack.ts';
 import { openStore } from '../../store/mongo.ts';
-import { callOnce } from '../chaos/calls.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { isAlive } from '../helpers/processes.ts';
 import { startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
+import { callOnce } from './calls.ts';
 
 /** Useless for 15 s, asked every 2 s, 5 s from SIGTERM to SIGKILL; a loaded machine gets more. */
 const RESTARTED_MS = 90_000;

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { OVERLAY_PATTERNS } from '../activities/browser/overlayPatterns.ts';
-import { checkRegex, findRegexes } from './helpers/regexes.ts';
+import { OVERLAY_PATTERNS } from '../../activities/browser/overlayPatterns.ts';
+import { checkRegex, findRegexes } from '../helpers/regexes.ts';
 
 const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'schemas', 'store', 'egress', 'dev'];
 
