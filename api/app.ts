@@ -37,6 +37,7 @@ import type { ApiMetrics } from './http/metrics.ts';
 import { createServe } from './http/operation.ts';
 import { problems } from './http/problem.ts';
 import { createRateLimit } from './http/rateLimit.ts';
+import { traceRequests } from './http/traceRequests.ts';
 import type { Mails } from './mail/messages.ts';
 import { docsRoutes } from './openapi/docsRoutes.ts';
 import { metaRoutes } from './openapi/metaRoutes.ts';
@@ -148,6 +149,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
   if (stripe !== null) stripeRoutes(router, { stripe, payments, dispatchEvents, log });
   codecRoutes(router, { sessions, codec: deps.codec, env });
 
+  if (env.OTEL_EXPORTER_OTLP_ENDPOINT !== null) app.use(traceRequests());
   app.use(problems(log, deps.metrics));
   app.use(methodNotAllowed(router));
   app.use(router.routes());

@@ -32,6 +32,7 @@ import { createReadiness } from '../workers/platform/readiness.ts';
 import { addReservedPorts } from '../workers/platform/reservedPorts.ts';
 import { runMain } from '../workers/platform/runMain.ts';
 import { connectClient } from '../workers/platform/temporal.ts';
+import { startTracing } from '../workers/platform/tracing.ts';
 import { createApp } from './app.ts';
 import { createAuth } from './auth/auth.ts';
 import { openStripe } from './billing/openStripe.ts';
@@ -62,9 +63,12 @@ async function main(): Promise<void> {
   const stop = stopRequested();
 
   await using open = new AsyncDisposableStack();
+  const tracing = await startTracing(env, 'api', log);
+  open.defer(() => tracing.stop());
   const keyring = loadKeyring(env);
   if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
-  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  const isTraced = env.OTEL_EXPORTER_OTLP_ENDPOINT !== null;
+  const store = open.adopt(await openStore(env.MONGODB_URI, undefined, isTraced), (it) => it.close());
   await assertMasterKeys(store, keyring);
   await ensureIndexes(store);
   const client = await connectClient(env, keyring, false);

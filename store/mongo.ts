@@ -12,6 +12,7 @@ import {
 } from 'mongodb';
 import type { EventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
+import { traceCommands } from './trace.ts';
 import type {
   DeliveryAttemptDoc,
   DeliveryDoc,
@@ -48,6 +49,8 @@ export interface JournalEntry {
   seq: number;
   balanceAfter: number;
   events: { id: string; event: EventKind }[];
+  /** Trace in which the call ended, if traces are exported. */
+  traceparent?: string;
 }
 
 export interface AccountDoc {
@@ -228,6 +231,8 @@ export interface EventDoc {
   data: Record<string, unknown>;
   /** Its deliveries may not have been created yet. */
   pending?: true;
+  /** Trace of the change that it reports, if traces are exported. */
+  traceparent?: string;
 }
 
 export interface ResultPieceDoc {
@@ -305,8 +310,9 @@ const TIMEOUT_MS = 10_000;
  * Connects with majority read and write concerns, so that acknowledged writes are never rolled back.
  *
  * @param timeoutMs timeout of one command
+ * @param traced whether commands are traced
  */
-export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<Store> {
+export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = false): Promise<Store> {
   const client = new MongoClient(uri, {
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
@@ -318,7 +324,9 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     waitQueueTimeoutMS: TIMEOUT_MS,
     maxPoolSize: 64,
     ignoreUndefined: true,
+    monitorCommands: traced,
   });
+  if (traced) traceCommands(client);
   try {
     await client.connect();
   } catch (error) {

@@ -18,6 +18,9 @@ export const WORKFLOWS = {
 } as const;
 
 /** Task queues beside those of the tools: workflows with their local activities, and deliveries of webhooks. */
+/** Header of workflows and activities with the `traceparent` of the span that started them (W3C Trace Context). */
+export const TRACE_HEADER = 'traceparent';
+
 export const TASK_QUEUES = { orchestrator: 'orchestrator', delivery: 'delivery' } as const;
 
 /** Task queue of the tools of a pool. */
