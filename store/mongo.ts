@@ -276,6 +276,20 @@ export interface MasterKeyDoc {
   mac: string;
 }
 
+/** Jobs that run on a schedule and whose last result is kept. The backup service writes its own document. */
+export const MAINTENANCE = ['audit', 'backup'] as const;
+
+/** The last results of a job. */
+export interface MaintenanceDoc {
+  _id: (typeof MAINTENANCE)[number];
+  /** Last time it completed. An audit that found drift completed. */
+  succeededAt?: Date;
+  /** Last time it could not complete. */
+  failedAt?: Date;
+  /** Differences that the last completed audit found. */
+  drift?: number;
+}
+
 /** An open connection with typed collections. */
 export interface Store {
   client: MongoClient;
@@ -298,6 +312,7 @@ export interface Store {
   responseBodies: Collection<ResponseBodyDoc>;
   notices: Collection<NoticeDoc>;
   quotes: Collection<QuoteFeedDoc>;
+  maintenance: Collection<MaintenanceDoc>;
   /** Runs the steps in a transaction. They are repeated if it conflicts with another one. */
   transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -355,6 +370,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     responseBodies: db.collection('responseBodies'),
     notices: db.collection('notices'),
     quotes: db.collection('quotes'),
+    maintenance: db.collection('maintenance'),
     transaction: (steps) => client.withSession((session) => session.withTransaction(() => steps(session))),
     close: () => client.close(),
   };

@@ -10,10 +10,12 @@ import { createResolver } from '../egress/resolver.ts';
 import { EnvError, readEnv } from '../schemas/env.ts';
 import { allowHost } from '../schemas/formats/allow.ts';
 import { loadRegistry } from '../schemas/registry.ts';
+import { AUDIT_TIMEOUT_MS, audit } from '../store/audit.ts';
 import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
+import { findWaiting } from '../store/maintenance.ts';
 import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
@@ -105,10 +107,18 @@ async function main(): Promise<void> {
         metrics,
         client,
         queuesOf(registry),
-        () => countOldHolds(store),
+        {
+          countOldHolds: () => countOldHolds(store),
+          findWaiting: () => findWaiting(store),
+          readMaintenance: () => store.maintenance.find().toArray(),
+        },
         onError,
       );
-      return orchestratorWorker(store, ledger, client, env, onSweep, onError);
+      const runAudit = async () => {
+        await using owned = new AsyncDisposableStack();
+        return audit(owned.adopt(await openStore(MONGODB_URI, AUDIT_TIMEOUT_MS), (it) => it.close()));
+      };
+      return orchestratorWorker(store, ledger, client, env, runAudit, onSweep, onError);
     }
     const resolver = createResolver({ servers: env.DNS_SERVERS });
     if (pool === 'delivery') {
