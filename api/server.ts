@@ -27,7 +27,7 @@ import { mongodbCheck, pollerChecks, queuesOf, temporalCheck } from '../workers/
 import { createInternalServer } from '../workers/platform/internalServer.ts';
 import { drain, listen } from '../workers/platform/listen.ts';
 import { createLog } from '../workers/platform/log.ts';
-import { createRegistry } from '../workers/platform/metricsRegistry.ts';
+import { createRegistry, observeReadiness } from '../workers/platform/metricsRegistry.ts';
 import { createReadiness } from '../workers/platform/readiness.ts';
 import { addReservedPorts } from '../workers/platform/reservedPorts.ts';
 import { runMain } from '../workers/platform/runMain.ts';
@@ -84,9 +84,11 @@ async function main(): Promise<void> {
 
   const servers = { ...mongodbCheck(store), ...temporalCheck(client) };
   const checks = { ...servers, ...pollerChecks(client, queuesOf(registry)) };
+  const readiness = createReadiness(checks);
+  observeReadiness(metrics, readiness);
   const outages = open.adopt(watchOutages(servers, log), (it) => it.stop());
   const internal = open.adopt(
-    createInternalServer({ checks, vault, metrics: () => metrics.metrics() }),
+    createInternalServer({ readiness, vault, metrics: () => metrics.metrics() }),
     drain,
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
@@ -126,7 +128,7 @@ async function main(): Promise<void> {
       takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
       onError,
     }),
-    readiness: createReadiness(checks),
+    readiness,
     outages,
     metrics: apiMetrics,
     mails,

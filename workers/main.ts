@@ -20,12 +20,19 @@ import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
-import { observeBrowsers, observeService, observeTools, withSdkMetrics } from './metrics.ts';
+import {
+  observeBrowsers,
+  observeDeliveries,
+  observeService,
+  observeTools,
+  withSdkMetrics,
+} from './metrics.ts';
 import { mongodbCheck, queuesOf } from './platform/healthChecks.ts';
 import { createInternalServer } from './platform/internalServer.ts';
 import { drain, freePort, listen } from './platform/listen.ts';
 import { createLog, sdkLog } from './platform/log.ts';
-import { createRegistry } from './platform/metricsRegistry.ts';
+import { createRegistry, observeReadiness } from './platform/metricsRegistry.ts';
+import { createReadiness } from './platform/readiness.ts';
 import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
 import { connectClient, dataConverter, temporalAddress } from './platform/temporal.ts';
@@ -125,7 +132,15 @@ async function main(): Promise<void> {
       const localhost = deliversToLocalhost(env);
       const allow = [...(localhost ? [allowHost('localhost', null)] : []), ...env.EGRESS_ALLOW];
       const egress = guard({ resolver, allow, ownPorts: blockedPorts });
-      return deliveryWorker({ store, keyring, attempts: createDeliveryAttempts(store), egress, localhost });
+      const attempts = createDeliveryAttempts(store);
+      return deliveryWorker({
+        store,
+        keyring,
+        attempts,
+        egress,
+        localhost,
+        observe: observeDeliveries(metrics),
+      });
     }
     const egress = guard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: blockedPorts });
     const quotes = openQuotes(env, store, resolver, (feed, error) =>
@@ -165,9 +180,11 @@ async function main(): Promise<void> {
   const assertPolling = async () => {
     if (worker.getState() !== 'RUNNING') throw new Error('the worker is not polling');
   };
+  const readiness = createReadiness({ ...mongodbCheck(store), worker: assertPolling });
+  observeReadiness(metrics, readiness);
   const internal = open.adopt(
     createInternalServer({
-      checks: { ...mongodbCheck(store), worker: assertPolling },
+      readiness,
       metrics: () => withSdkMetrics(metrics, sdkPort),
       vault: null,
     }),

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type BrowserMetrics, PHASES, type Phase } from '../activities/browser/metrics.ts';
 import type { ObserveAttempt } from '../activities/runtime/toolActivities.ts';
+import type { ObserveDelivery } from '../activities/webhooks/deliveryActivities.ts';
 import type { Waiting } from '../store/maintenance.ts';
 import { MAINTENANCE, type MaintenanceDoc } from '../store/mongo.ts';
 import type { Sweep } from '../store/sweeper.ts';
@@ -34,6 +35,18 @@ export function observeTools(registry: Registry, slots: number): ObserveAttempt 
       attempts.observe({ tool, outcome }, (performance.now() - started) / 1000);
     };
   };
+}
+
+/** Registers the metric of webhook attempts. */
+export function observeDeliveries(registry: Registry): ObserveDelivery {
+  const attempts = new Histogram({
+    name: `${PREFIX}webhook_attempt_seconds`,
+    help: 'Seconds of webhook attempts until the response, by outcome (delivered or failed).',
+    labelNames: ['outcome'],
+    buckets: SECONDS,
+    registers: [registry],
+  });
+  return (outcome, ms) => attempts.observe({ outcome }, ms / 1000);
 }
 
 /** Registers metrics of this worker's browsers. */

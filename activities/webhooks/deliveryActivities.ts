@@ -21,6 +21,9 @@ const KEPT_BYTES = 16 * 1024;
 /** Well below the workflow's heartbeat timeout. */
 const HEARTBEAT_MS = 2000;
 
+/** Called after each attempt with its duration in milliseconds. */
+export type ObserveDelivery = (outcome: 'delivered' | 'failed', ms: number) => void;
+
 export interface DeliveryServices {
   store: Store;
   keyring: Keyring;
@@ -28,6 +31,7 @@ export interface DeliveryServices {
   egress: Guard;
   /** Whether deliveries to `localhost` are sent. If not, only `npm run listen` forwards them. */
   localhost: boolean;
+  observe: ObserveDelivery;
 }
 
 type Posted = Pick<DeliveryAttemptDoc, 'statusCode' | 'error' | 'durationMs' | 'retryAfterMs'> & {
@@ -136,6 +140,7 @@ export const createDeliveryActivities = (services: DeliveryServices): DeliveryAc
       const { body, ...posted } = await inSpan('activity deliver', { parent, kind: SpanKind.CONSUMER }, () =>
         post(services, endpoint, event, cancellationSignal()),
       );
+      services.observe(isSuccess(posted.statusCode) ? 'delivered' : 'failed', posted.durationMs);
       const { accountId, eventId } = delivery;
       const row = { _id: id, accountId, endpointId, eventId, event: event.event, attempt, at, ...posted };
       await attempts.record(row, body);
