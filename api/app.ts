@@ -37,6 +37,7 @@ import type { ApiMetrics } from './http/metrics.ts';
 import { createServe } from './http/operation.ts';
 import { problems } from './http/problem.ts';
 import { createRateLimit } from './http/rateLimit.ts';
+import { traceRequests } from './http/traceRequests.ts';
 import type { Mails } from './mail/messages.ts';
 import { mcpRoutes } from './mcp/mcpRoutes.ts';
 import { createMcpServers } from './mcp/mcpServer.ts';
@@ -165,6 +166,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
   if (stripe !== null) stripeRoutes(router, { stripe, payments, dispatchEvents, log });
   codecRoutes(router, { sessions, codec: deps.codec, env });
 
+  if (env.OTEL_EXPORTER_OTLP_ENDPOINT !== null) app.use(traceRequests());
   app.use(problems(log, deps.metrics));
   app.use(methodNotAllowed(router));
   app.use(router.routes());

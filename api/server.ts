@@ -27,11 +27,12 @@ import { mongodbCheck, pollerChecks, queuesOf, temporalCheck } from '../workers/
 import { createInternalServer } from '../workers/platform/internalServer.ts';
 import { drain, listen } from '../workers/platform/listen.ts';
 import { createLog } from '../workers/platform/log.ts';
-import { createRegistry } from '../workers/platform/metricsRegistry.ts';
+import { createRegistry, observeReadiness } from '../workers/platform/metricsRegistry.ts';
 import { createReadiness } from '../workers/platform/readiness.ts';
 import { addReservedPorts } from '../workers/platform/reservedPorts.ts';
 import { runMain } from '../workers/platform/runMain.ts';
 import { connectClient } from '../workers/platform/temporal.ts';
+import { startTracing } from '../workers/platform/tracing.ts';
 import { createApp } from './app.ts';
 import { createAuth } from './auth/auth.ts';
 import { openStripe } from './billing/openStripe.ts';
@@ -62,9 +63,12 @@ async function main(): Promise<void> {
   const stop = stopRequested();
 
   await using open = new AsyncDisposableStack();
+  const tracing = await startTracing(env, 'api', log);
+  open.defer(() => tracing.stop());
   const keyring = loadKeyring(env);
   if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: not set');
-  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  const isTraced = env.OTEL_EXPORTER_OTLP_ENDPOINT !== null;
+  const store = open.adopt(await openStore(env.MONGODB_URI, undefined, isTraced), (it) => it.close());
   await assertMasterKeys(store, keyring);
   await ensureIndexes(store);
   const client = await connectClient(env, keyring, false);
@@ -80,9 +84,11 @@ async function main(): Promise<void> {
 
   const servers = { ...mongodbCheck(store), ...temporalCheck(client) };
   const checks = { ...servers, ...pollerChecks(client, queuesOf(registry)) };
+  const readiness = createReadiness(checks);
+  observeReadiness(metrics, readiness);
   const outages = open.adopt(watchOutages(servers, log), (it) => it.stop());
   const internal = open.adopt(
-    createInternalServer({ checks, vault, metrics: () => metrics.metrics() }),
+    createInternalServer({ readiness, vault, metrics: () => metrics.metrics() }),
     drain,
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
@@ -122,7 +128,7 @@ async function main(): Promise<void> {
       takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
       onError,
     }),
-    readiness: createReadiness(checks),
+    readiness,
     outages,
     metrics: apiMetrics,
     mails,

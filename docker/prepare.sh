@@ -49,8 +49,8 @@ make_secrets() {
   secret mongodb_keyfile "$(random 64)"
   secret mongodb_root_password "$(random 24)"
   secret mongodb_uri "mongodb://utility-tools:$(random 24)@mongodb:27017/utility_tools?replicaSet=rs0&authSource=admin"
-  # Empty files disable mail and Stripe.
-  for name in smtp_url stripe_secret_key stripe_webhook_secret; do
+  # Empty files disable mail, Stripe and the headers of traces.
+  for name in otlp_headers smtp_url stripe_secret_key stripe_webhook_secret; do
     [ -e "secrets/$name" ] || (umask 077 && : >"secrets/$name")
   done
   # The containers run as uid 1000, which must be able to read the secrets.

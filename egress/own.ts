@@ -37,24 +37,32 @@ const mongodbHosts = (uri: string): string[] =>
 const portOf = (address: string, fallback: number): number =>
   Number(/:(\d+)$/.exec(address)?.[1] ?? fallback);
 
+function webPort(text: string): number {
+  const { host, protocol } = new URL(text);
+  return portOf(host, protocol === 'https:' ? 443 : 80);
+}
+
 type PortVariables =
   | 'PORT'
   | 'INTERNAL_PORT'
   | 'INTERNAL_ADVERTISE'
   | 'MONGODB_URI'
+  | 'OTEL_EXPORTER_OTLP_ENDPOINT'
   | 'OWN_PORTS'
   | 'TEMPORAL_ADDRESS'
   | 'TEMPORAL_UI_URL';
 
-/** Every port that a process of this installation is known to listen on. */
+/** Every port on which a process of this installation, or the collector of its traces, is known to listen. */
 export function ownPorts(env: Pick<Env, PortVariables>): number[] {
-  const { INTERNAL_ADVERTISE, MONGODB_URI, TEMPORAL_ADDRESS, TEMPORAL_UI_URL } = env;
+  const { INTERNAL_ADVERTISE, MONGODB_URI, OTEL_EXPORTER_OTLP_ENDPOINT, TEMPORAL_ADDRESS, TEMPORAL_UI_URL } =
+    env;
   return [
     env.PORT,
     env.INTERNAL_PORT,
     ...env.OWN_PORTS,
-    ...(INTERNAL_ADVERTISE === null ? [] : [portOf(new URL(INTERNAL_ADVERTISE).host, 80)]),
-    ...(TEMPORAL_UI_URL === null ? [] : [portOf(new URL(TEMPORAL_UI_URL).host, 80)]),
+    ...(INTERNAL_ADVERTISE === null ? [] : [webPort(INTERNAL_ADVERTISE)]),
+    ...(OTEL_EXPORTER_OTLP_ENDPOINT === null ? [] : [webPort(OTEL_EXPORTER_OTLP_ENDPOINT)]),
+    ...(TEMPORAL_UI_URL === null ? [] : [webPort(TEMPORAL_UI_URL)]),
     ...(TEMPORAL_ADDRESS === null ? [] : [portOf(TEMPORAL_ADDRESS, 7233)]),
     ...(MONGODB_URI === null ? [] : mongodbHosts(MONGODB_URI).map((host) => portOf(host, 27_017))),
   ];

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import {
   boolean,
   dnsServer,
+  headerList,
   hostPort,
   integer,
   LOG_LEVELS,
@@ -14,6 +15,7 @@ import {
   parseMasterKeys,
   port,
   rateLimit,
+  ratio,
   retrySchedule,
   url,
   webUrl,
@@ -222,6 +224,24 @@ export const VARIABLES = {
     fallback: 'https://api.stripe.com',
     about: 'URL of the Stripe API. Change it for tests only.',
   }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable({
+    parse: webUrl,
+    fallback: null,
+    about:
+      'Base URL of an OpenTelemetry collector that receives traces by OTLP over HTTP at `/v1/traces`. Default: no traces.',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: variable({
+    parse: headerList,
+    fallback: [],
+    fallbackText: '',
+    secret: true,
+    about: 'Headers of requests to the collector, `name=value,…`, with percent-encoded values.',
+  }),
+  OTEL_TRACES_SAMPLER_ARG: variable({
+    parse: ratio,
+    fallback: 1,
+    about: 'Share of the traces that is exported, 0 to 1, chosen by trace id.',
+  }),
   LOG_LEVEL: variable({
     parse: oneOf(LOG_LEVELS),
     fallback: 'info',
@@ -300,6 +320,9 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     STRIPE_SECRET_KEY: read('STRIPE_SECRET_KEY', v.STRIPE_SECRET_KEY, source),
     STRIPE_WEBHOOK_SECRET: read('STRIPE_WEBHOOK_SECRET', v.STRIPE_WEBHOOK_SECRET, source),
     STRIPE_API_URL: read('STRIPE_API_URL', v.STRIPE_API_URL, source),
+    OTEL_EXPORTER_OTLP_ENDPOINT: read('OTEL_EXPORTER_OTLP_ENDPOINT', v.OTEL_EXPORTER_OTLP_ENDPOINT, source),
+    OTEL_EXPORTER_OTLP_HEADERS: read('OTEL_EXPORTER_OTLP_HEADERS', v.OTEL_EXPORTER_OTLP_HEADERS, source),
+    OTEL_TRACES_SAMPLER_ARG: read('OTEL_TRACES_SAMPLER_ARG', v.OTEL_TRACES_SAMPLER_ARG, source),
     LOG_LEVEL: read('LOG_LEVEL', v.LOG_LEVEL, source),
     NODE_ENV: read('NODE_ENV', v.NODE_ENV, source),
   };

@@ -26,6 +26,21 @@ export function integer(text: string, min: number, max: number): number {
   return value;
 }
 
+/** Parses a number from 0 to 1. */
+export function ratio(text: string): number {
+  const value = Number(text);
+  if (!(value >= 0 && value <= 1)) throw new Error('must be a number from 0 to 1');
+  return value;
+}
+
+/** Parses `name=value,…` with percent-encoded values, the format of OTEL_EXPORTER_OTLP_HEADERS. */
+export const headerList = (text: string): [name: string, value: string][] =>
+  list(text).map((item) => {
+    const [, name = '', value = ''] = /^([\w-]+)=(.+)$/.exec(item) ?? [];
+    if (name === '') throw new Error('must be name=value, separated by commas');
+    return [name, decodeURIComponent(value)];
+  });
+
 export const port = (text: string): number => integer(text, 0, 65_535);
 
 export function boolean(text: string): boolean {

@@ -21,6 +21,9 @@ export interface Audit {
 /** The sweeper refunds within a minute. Refunds due for longer than this are reported as drift. */
 const MAX_REFUND_DELAY_MS = 600_000;
 
+/** Time limit of one command of an audit. Longer than on the call path, because one query reads the whole ledger. */
+export const AUDIT_TIMEOUT_MS = 300_000;
+
 interface Snapshot {
   session: ClientSession;
   readConcern: { level: 'snapshot' };

@@ -1,14 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import type { EventKind } from '../schemas/events.ts';
 import type { EventDoc } from './mongo.ts';
+import { activeTraceparent } from './trace.ts';
 
 /** Creates an event that is pending dispatch. Insert it in the same step as the change that it reports. */
 export const newEvent = (
   accountId: string,
   event: EventKind,
   data: Record<string, unknown>,
-  { id = `evt_${randomUUID()}`, createdAt = new Date() }: { id?: string; createdAt?: Date } = {},
-): EventDoc => ({ _id: id, accountId, event, createdAt, data, pending: true });
+  {
+    id = `evt_${randomUUID()}`,
+    createdAt = new Date(),
+    traceparent = activeTraceparent(),
+  }: { id?: string; createdAt?: Date; traceparent?: string | undefined } = {},
+): EventDoc => ({
+  _id: id,
+  accountId,
+  event,
+  createdAt,
+  data,
+  pending: true,
+  ...(traceparent !== undefined && { traceparent }),
+});
 
 /** The JSON body that is posted. Always the same bytes, because documents keep the order of their fields. */
 export const eventBody = ({ _id, event, createdAt, data }: EventDoc): string =>

@@ -34,7 +34,11 @@ export async function copyEntries(
     }));
   const fired = postings.flatMap(({ accountId, entry }) =>
     entry.events.map(({ id, event }) =>
-      newEvent(accountId, event, balanceEventData(event, entry.balanceAfter), { id, createdAt: entry.at }),
+      newEvent(accountId, event, balanceEventData(event, entry.balanceAfter), {
+        id,
+        createdAt: entry.at,
+        traceparent: entry.traceparent,
+      }),
     ),
   );
   await Promise.all([insertAllOnce(entries, lines), insertAllOnce(events, fired)]);

@@ -6,6 +6,7 @@ import type { Pool } from '../schemas/tool.ts';
 import type { JournalEntry, Store } from './mongo.ts';
 import { createProjection } from './projection.ts';
 import { createSteps, type StepResult } from './steps.ts';
+import { activeTraceparent } from './trace.ts';
 
 /** Input of a reservation. */
 export interface Reservation {
@@ -125,6 +126,7 @@ export function createLedger(
     const { callId, accountId, wanted } = settlement;
     const charged = wanted === 'charged';
     const hold = `$holds.${callId}`;
+    const traceparent = activeTraceparent();
     const cost = { $ifNull: [`${hold}.cost`, 0] };
     const balanceAfter = charged ? after('$balance', cost) : '$balance';
     const seq = charged ? { $add: ['$seq', 1] } : '$seq';
@@ -153,6 +155,7 @@ export function createLedger(
             ],
           }
         : [],
+      ...(traceparent !== undefined && { traceparent }),
     };
     const poolCounts = {
       $arrayToObject: {

@@ -12,6 +12,7 @@ import {
 } from 'mongodb';
 import type { EventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
+import { traceCommands } from './trace.ts';
 import type {
   DeliveryAttemptDoc,
   DeliveryDoc,
@@ -48,6 +49,8 @@ export interface JournalEntry {
   seq: number;
   balanceAfter: number;
   events: { id: string; event: EventKind }[];
+  /** Trace in which the call ended, if traces are exported. */
+  traceparent?: string;
 }
 
 export interface AccountDoc {
@@ -228,6 +231,8 @@ export interface EventDoc {
   data: Record<string, unknown>;
   /** Its deliveries may not have been created yet. */
   pending?: true;
+  /** Trace of the change that it reports, if traces are exported. */
+  traceparent?: string;
 }
 
 export interface ResultPieceDoc {
@@ -271,6 +276,20 @@ export interface MasterKeyDoc {
   mac: string;
 }
 
+/** Jobs that run on a schedule and whose last result is kept. The backup service writes its own document. */
+export const MAINTENANCE = ['audit', 'backup'] as const;
+
+/** The last results of a job. */
+export interface MaintenanceDoc {
+  _id: (typeof MAINTENANCE)[number];
+  /** Last time it completed. An audit that found drift completed. */
+  succeededAt?: Date;
+  /** Last time it could not complete. */
+  failedAt?: Date;
+  /** Differences that the last completed audit found. */
+  drift?: number;
+}
+
 /** An open connection with typed collections. */
 export interface Store {
   client: MongoClient;
@@ -293,6 +312,7 @@ export interface Store {
   responseBodies: Collection<ResponseBodyDoc>;
   notices: Collection<NoticeDoc>;
   quotes: Collection<QuoteFeedDoc>;
+  maintenance: Collection<MaintenanceDoc>;
   /** Runs the steps in a transaction. They are repeated if it conflicts with another one. */
   transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -305,8 +325,9 @@ const TIMEOUT_MS = 10_000;
  * Connects with majority read and write concerns, so that acknowledged writes are never rolled back.
  *
  * @param timeoutMs timeout of one command
+ * @param traced whether commands are traced
  */
-export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<Store> {
+export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = false): Promise<Store> {
   const client = new MongoClient(uri, {
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
@@ -318,7 +339,9 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     waitQueueTimeoutMS: TIMEOUT_MS,
     maxPoolSize: 64,
     ignoreUndefined: true,
+    monitorCommands: traced,
   });
+  if (traced) traceCommands(client);
   try {
     await client.connect();
   } catch (error) {
@@ -347,6 +370,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS): Promise<St
     responseBodies: db.collection('responseBodies'),
     notices: db.collection('notices'),
     quotes: db.collection('quotes'),
+    maintenance: db.collection('maintenance'),
     transaction: (steps) => client.withSession((session) => session.withTransaction(() => steps(session))),
     close: () => client.close(),
   };

@@ -6,6 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
 import { openStore, type Store } from '../store/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
+import { recordAt } from './helpers/json.ts';
 import { auditWhenIdle } from './helpers/ledgerCheck.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
 import { until } from './helpers/until.ts';
@@ -17,7 +18,10 @@ let store: Store;
 let account: TestAccount;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu', 'browser'], env: { LOG_LEVEL: 'info' } });
+  stack = await startStack({
+    pools: ['orchestrator', 'delivery', 'cpu', 'browser'],
+    env: { LOG_LEVEL: 'info' },
+  });
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, 20);
 });
@@ -135,6 +139,79 @@ test.serial('a backlog of a pool and the age of a hold are visible in the metric
   t.is((await waiting).status, 200);
   t.is((await scrape(orchestrator)).get('utility_tools_old_holds{}'), 0);
   t.deepEqual(await auditWhenIdle(store), []);
+});
+
+test.serial('the log line of a call has its account, tool, code, credits and phases', async (t) => {
+  const good = await account.call('hash-text', { text: 'log me' });
+  const bad = await account.call('hash-text', {});
+  const lineOf = (response: Response) =>
+    until('the API has written the line', async () => {
+      const id = response.headers.get('X-Request-Id');
+      return (await logOf('api')).find((line) => line.msg === 'request' && line.requestId === id) ?? null;
+    });
+  const { accountId } = account;
+  const line = await lineOf(good);
+  t.like(line, { account: accountId, tool: 'hash-text', credits: 1, status: 200 });
+  t.false('code' in line);
+  const phases = recordAt(line, 'phases');
+  t.deepEqual(Object.keys(phases), ['authenticate', 'read', 'start', 'run', 'respond']);
+  const total = Object.values(phases).reduce<number>((sum, ms) => sum + Number(ms), 0);
+  t.true(Math.abs(total - Number(line.ms)) <= 5, JSON.stringify(line));
+  const refused = await lineOf(bad);
+  t.like(refused, { account: accountId, tool: 'hash-text', credits: 0, code: 'invalid_input', status: 422 });
+  t.deepEqual(Object.keys(recordAt(refused, 'phases')), ['authenticate', 'read']);
+});
+
+test.serial('the ledger is audited on a schedule, and the metrics show differences', async (t) => {
+  t.timeout(120_000);
+  const orchestrator = await internalUrlOf('orchestrator');
+  const figure = async (name: string) => (await scrape(orchestrator)).get(`utility_tools_${name}`);
+  const success = 'maintenance_last_success_timestamp_seconds{what=audit}';
+  await until('the first audit has run by itself', async () => ((await figure(success)) ?? 0) > 0);
+  t.is(await figure('maintenance_last_success_timestamp_seconds{what=backup}'), 0, 'no backup was made');
+
+  const connection = await Connection.connect({ address: stack.temporalAddress });
+  t.teardown(() => connection.close());
+  const schedule = new Client({ connection, namespace: stack.namespace }).schedule.getHandle('audit');
+  t.deepEqual(
+    (await schedule.describe()).spec.intervals?.map(({ every }) => every),
+    [3_600_000],
+  );
+  const change = (balance: number) =>
+    store.accounts.updateOne({ _id: account.accountId }, { $inc: { balance } });
+  await auditWhenIdle(store);
+  await change(1);
+  await schedule.trigger();
+  await until('the audit has found it', async () => ((await figure('audit_drift{}')) ?? 0) > 0);
+  const logged = (await logOf('orchestrator')).find((line) => line.msg === 'the ledger is inconsistent');
+  t.is(logged?.accountId, account.accountId);
+  await change(-1);
+  await schedule.trigger();
+  await until('the audit has found nothing', async () => (await figure('audit_drift{}')) === 0);
+});
+
+test.serial('the alerts and the dashboard use metrics that the processes have', async (t) => {
+  const urls = [
+    stack.internalUrl,
+    ...(await Promise.all(['orchestrator', 'delivery', 'cpu', 'browser'].map(internalUrlOf))),
+  ];
+  const texts = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
+  const known = new Set(
+    [...texts.join('\n').matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map((part) => name + part) : [name],
+    ),
+  );
+  for (const file of ['deploy/prometheus/rules.yml', 'deploy/grafana/dashboard.json']) {
+    const used = new Set((await readFile(file, 'utf8')).match(/\butility_tools_\w+/g));
+    t.true(used.size > 10, file);
+    t.deepEqual([...used].filter((name) => !known.has(name)).sort(), [], file);
+  }
+  const documented = await readFile('docs/operations.md', 'utf8');
+  for (const name of new Set(documented.match(/`utility_tools_\w+/g)))
+    t.true(
+      [...known].some((it) => it.startsWith(name.slice(1))),
+      name,
+    );
 });
 
 test.serial('one request id appears in the logs of API, workflow and tool', async (t) => {

@@ -15,6 +15,7 @@ import { askVault } from '../store/vault.ts';
 import { createCodec } from '../workers/platform/codec.ts';
 import { connectClient } from '../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
+import { type Collector, startCollector } from './helpers/collector.ts';
 import { recordAt } from './helpers/json.ts';
 import { accountOf, auditWhenIdle, callsOf } from './helpers/ledgerCheck.ts';
 import { type Peer, type ScriptedSmtp, startSmtp } from './helpers/smtp.ts';
@@ -43,6 +44,7 @@ interface Scene {
   tools: ToolDefinition[];
   account: TestAccount;
   mail: ScriptedSmtp;
+  collector: Collector;
 }
 
 const secret: Marker = createMarker();
@@ -73,7 +75,13 @@ test.before(async (t) => {
   const tools = [...(await loadRegistry()).values()].filter((tool) => secretFields(tool).length > 0);
   const pools = ['orchestrator', ...new Set([...tools.map(({ pool }) => pool), 'cpu'])];
   const mail = open.adopt(await startSmtp(repeat), (it) => it.close());
-  const env = { LOG_LEVEL: 'trace', POOL_WAIT, EGRESS_ALLOW: `${mail.address}:${mail.port}` };
+  const collector = open.adopt(await startCollector(), (it) => it.close());
+  const env = {
+    LOG_LEVEL: 'trace',
+    POOL_WAIT,
+    EGRESS_ALLOW: `${mail.address}:${mail.port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  };
   const stack = open.adopt(await startStack({ servers, pools, env }), (it) => it.stop());
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const read = readEnv(stack.env);
@@ -81,7 +89,7 @@ test.before(async (t) => {
   const client = await connectClient(read, keyring);
   open.defer(() => client.connection.close());
   const account = await makeAccount(stack, CREDITS);
-  scene = { folder, servers, stack, store, client, keyring, tools, account, mail };
+  scene = { folder, servers, stack, store, client, keyring, tools, account, mail, collector };
 });
 test.after.always(() => open.disposeAsync());
 
@@ -337,4 +345,15 @@ test.serial('no file contains the secrets: databases, logs, data folders', async
     t.deepEqual((await searchFiles(place, secret)).found, [], place);
   const logs = await searchFiles(stack.dataDir, { text: '', needles: [Buffer.from('"name":"api"')] });
   t.true(logs.found.length > 0, 'the logs are among them');
+});
+
+test.serial('no exported trace contains the secrets or other input', (t) => {
+  const { collector, tools } = scene;
+  const named = new Set(collector.spans.map(({ name }) => name));
+  for (const { name } of tools) t.true(named.has(`activity ${name}`), name);
+  for (const marker of [secret, control])
+    t.deepEqual(
+      collector.bodies.filter((body) => holds(Buffer.from(body), marker)),
+      [],
+    );
 });

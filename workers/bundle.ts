@@ -41,6 +41,7 @@ export async function loadWorkflowBundle(onCacheError: (error: unknown) => void)
   }
   const bundle = await bundleWorkflowCode({
     workflowsPath: join(workflows, 'index.ts'),
+    workflowInterceptorModules: [join(workflows, 'tracing.ts')],
     failureConverterPath: join(workflows, 'failureConverter.ts'),
     preloadModules: PRELOAD,
   });

@@ -4,29 +4,41 @@ import type { BrowserMetrics } from '../activities/browser/metrics.ts';
 import { createDecoders } from '../activities/decoders/pool.ts';
 import { openResources } from '../activities/runtime/resources.ts';
 import { createThreads } from '../activities/runtime/threads.ts';
-import { createGuard } from '../egress/guard.ts';
+import { createGuard, type Guard, type GuardOptions } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
 import { EnvError, readEnv } from '../schemas/env.ts';
 import { allowHost } from '../schemas/formats/allow.ts';
 import { loadRegistry } from '../schemas/registry.ts';
+import { AUDIT_TIMEOUT_MS, audit } from '../store/audit.ts';
 import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
 import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
+import { findWaiting } from '../store/maintenance.ts';
 import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
-import { observeBrowsers, observeService, observeTools, withSdkMetrics } from './metrics.ts';
+import {
+  observeBrowsers,
+  observeDeliveries,
+  observeService,
+  observeTools,
+  withSdkMetrics,
+} from './metrics.ts';
 import { mongodbCheck, queuesOf } from './platform/healthChecks.ts';
 import { createInternalServer } from './platform/internalServer.ts';
 import { drain, freePort, listen } from './platform/listen.ts';
 import { createLog, sdkLog } from './platform/log.ts';
-import { createRegistry } from './platform/metricsRegistry.ts';
+import { createRegistry, observeReadiness } from './platform/metricsRegistry.ts';
+import { createReadiness } from './platform/readiness.ts';
 import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
 import { connectClient, dataConverter, temporalAddress } from './platform/temporal.ts';
+import { traceActivities, traceSinks } from './platform/temporalTracing.ts';
+import { tracedGuard } from './platform/tracedGuard.ts';
+import { startTracing } from './platform/tracing.ts';
 import {
   deliversToLocalhost,
   deliveryWorker,
@@ -61,9 +73,13 @@ async function main(): Promise<void> {
       'EGRESS_ALLOW lets callers reach these addresses',
     );
   await using open = new AsyncDisposableStack();
+  const tracing = await startTracing(env, pool, log);
+  open.defer(() => tracing.stop());
   const keyring = loadKeyring(env);
-  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
-  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
+  const { MONGODB_URI } = env;
+  if (MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
+  const isTraced = env.OTEL_EXPORTER_OTLP_ENDPOINT !== null;
+  const store = open.adopt(await openStore(MONGODB_URI, undefined, isTraced), (it) => it.close());
   // Before the SDK's runtime starts, which would keep a failed process alive.
   await assertMasterKeys(store, keyring);
   const metrics = createRegistry(pool);
@@ -82,6 +98,8 @@ async function main(): Promise<void> {
     it.close(),
   );
 
+  const guard = (options: GuardOptions): Guard =>
+    isTraced ? tracedGuard(createGuard(options)) : createGuard(options);
   // Extended below and by messages of the parent process.
   const blockedPorts = [...ownPorts(env), sdkPort];
   addReservedPorts(blockedPorts);
@@ -96,19 +114,35 @@ async function main(): Promise<void> {
         metrics,
         client,
         queuesOf(registry),
-        () => countOldHolds(store),
+        {
+          countOldHolds: () => countOldHolds(store),
+          findWaiting: () => findWaiting(store),
+          readMaintenance: () => store.maintenance.find().toArray(),
+        },
         onError,
       );
-      return orchestratorWorker(store, ledger, client, env, onSweep, onError);
+      const runAudit = async () => {
+        await using owned = new AsyncDisposableStack();
+        return await audit(owned.adopt(await openStore(MONGODB_URI, AUDIT_TIMEOUT_MS), (it) => it.close()));
+      };
+      return orchestratorWorker(store, ledger, client, env, runAudit, onSweep, onError);
     }
     const resolver = createResolver({ servers: env.DNS_SERVERS });
     if (pool === 'delivery') {
       const localhost = deliversToLocalhost(env);
       const allow = [...(localhost ? [allowHost('localhost', null)] : []), ...env.EGRESS_ALLOW];
-      const egress = createGuard({ resolver, allow, ownPorts: blockedPorts });
-      return deliveryWorker({ store, keyring, attempts: createDeliveryAttempts(store), egress, localhost });
+      const egress = guard({ resolver, allow, ownPorts: blockedPorts });
+      const attempts = createDeliveryAttempts(store);
+      return deliveryWorker({
+        store,
+        keyring,
+        attempts,
+        egress,
+        localhost,
+        observe: observeDeliveries(metrics),
+      });
     }
-    const egress = createGuard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: blockedPorts });
+    const egress = guard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: blockedPorts });
     const quotes = openQuotes(env, store, resolver, (feed, error) =>
       log.warn({ feed, err: error }, 'a quote feed could not be refreshed; the last good quotes stay in use'),
     );
@@ -139,13 +173,18 @@ async function main(): Promise<void> {
     connection,
     namespace: env.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(keyring),
+    interceptors: { activity: [traceActivities] },
+    // Also without a collector: the SDK logs an error for each call of a sink that is not registered.
+    sinks: traceSinks(tracing),
   });
   const assertPolling = async () => {
     if (worker.getState() !== 'RUNNING') throw new Error('the worker is not polling');
   };
+  const readiness = createReadiness({ ...mongodbCheck(store), worker: assertPolling });
+  observeReadiness(metrics, readiness);
   const internal = open.adopt(
     createInternalServer({
-      checks: { ...mongodbCheck(store), worker: assertPolling },
+      readiness,
       metrics: () => withSdkMetrics(metrics, sdkPort),
       vault: null,
     }),

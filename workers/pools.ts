@@ -3,6 +3,7 @@ import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@tem
 import type { WorkerOptions } from '@temporalio/worker';
 import { BROWSERS } from '../activities/browser/resource.ts';
 import { createAllowanceActivities } from '../activities/ledger/allowanceActivities.ts';
+import { createAuditActivities } from '../activities/ledger/auditActivities.ts';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
 import { createMaintenanceActivities } from '../activities/ledger/maintenanceActivities.ts';
 import { createToolActivities, type ToolServices } from '../activities/runtime/toolActivities.ts';
@@ -17,6 +18,7 @@ import {
 import type { Env } from '../schemas/env.ts';
 import type { Registry } from '../schemas/registry.ts';
 import { POOLS, type Pool } from '../schemas/tool.ts';
+import type { Audit } from '../store/audit.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Sweep } from '../store/sweeper.ts';
@@ -53,7 +55,7 @@ const DELIVERY_SLOTS = 400;
 /** Longer than any tool's time limit, so that a stopping worker finishes its calls. */
 const SHUTDOWN_GRACE = '110s';
 /** Intervals of the schedules. Allowances run hourly, for those set during a month and for runs missed in an outage. */
-const INTERVALS = { sweep: '15s', allowance: '1h' } as const;
+const INTERVALS = { sweep: '15s', allowance: '1h', audit: '1h' } as const;
 
 type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
 
@@ -85,6 +87,7 @@ export async function orchestratorWorker(
   ledger: Ledger,
   client: Client,
   env: Pick<Env, 'NODE_ENV' | 'WEBHOOK_RETRY_SCHEDULE'>,
+  runAudit: () => Promise<Audit>,
   onSweep: (sweep: Sweep) => void,
   onError: (error: unknown) => void,
 ): Promise<PoolOptions> {
@@ -97,6 +100,7 @@ export async function orchestratorWorker(
       ...createEndpointActivities(store, notifier, env.WEBHOOK_RETRY_SCHEDULE),
       ...createMaintenanceActivities(store, ledger, client, notifier, onSweep),
       ...createAllowanceActivities(store, notifier),
+      ...createAuditActivities(store, runAudit),
     },
     maxConcurrentWorkflowTaskExecutions: 40,
     maxConcurrentLocalActivityExecutions: 100,
@@ -125,13 +129,19 @@ async function ensureSchedule(client: Client, name: keyof typeof INTERVALS): Pro
         taskQueue: TASK_QUEUES.orchestrator,
         workflowId: name,
       },
+      // A new installation need not wait for the first audit until it counts as overdue.
+      state: { triggerImmediately: name === 'audit' },
     });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
 }
 
-/** Creates the namespace's schedules of the sweeper and of allowances unless they exist. */
+/** Creates the namespace's schedules of the sweeper, of allowances and of audits unless they exist. */
 export async function ensureSchedules(client: Client): Promise<void> {
-  await Promise.all([ensureSchedule(client, 'sweep'), ensureSchedule(client, 'allowance')]);
+  await Promise.all([
+    ensureSchedule(client, 'sweep'),
+    ensureSchedule(client, 'allowance'),
+    ensureSchedule(client, 'audit'),
+  ]);
 }

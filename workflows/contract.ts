@@ -11,11 +11,15 @@ import type { Resend } from '../store/deliveries.ts';
 /** Workflow types: the exports of `index.ts`, which test/architecture.test.ts compares. */
 export const WORKFLOWS = {
   allowance: 'allowance',
+  audit: 'audit',
   callTool: 'callTool',
   dispatchEvents: 'dispatchEvents',
   sweep: 'sweep',
   webhookEndpoint: 'webhookEndpoint',
 } as const;
+
+/** Header of workflows and activities with the `traceparent` of the span that started them (W3C Trace Context). */
+export const TRACE_HEADER = 'traceparent';
 
 /** Task queues beside those of the tools: workflows with their local activities, and deliveries of webhooks. */
 export const TASK_QUEUES = { orchestrator: 'orchestrator', delivery: 'delivery' } as const;

@@ -1,4 +1,5 @@
 export { allowance } from './allowance.ts';
+export { audit } from './audit.ts';
 export { callTool } from './callTool.ts';
 export { dispatchEvents } from './dispatchEvents.ts';
 export { sweep } from './sweep.ts';

@@ -115,4 +115,9 @@ export interface AllowanceActivities {
   grantAllowances(): Promise<number>;
 }
 
+export interface AuditActivities {
+  /** Audits all accounts and records the result. Returns the number of differences. */
+  auditLedger(): Promise<number>;
+}
+
 export type ToolActivities = Record<string, (call: ToolCall) => Promise<ToolResult>>;

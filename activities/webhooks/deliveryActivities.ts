@@ -1,3 +1,4 @@
+import { SpanKind } from '@opentelemetry/api';
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Guard } from '../../egress/guard.ts';
 import type { GuardedResponse } from '../../egress/response.ts';
@@ -8,6 +9,7 @@ import { attemptId, type DeliveryAttempts } from '../../store/deliveryAttempts.t
 import { eventBody } from '../../store/events.ts';
 import type { Keyring } from '../../store/keyring.ts';
 import type { EventDoc, Store } from '../../store/mongo.ts';
+import { activeTraceparent, contextOf, inSpan } from '../../store/trace.ts';
 import type { DeliveryAttemptDoc, WebhookEndpointDoc } from '../../store/webhookDocs.ts';
 import { signingSecrets } from '../../store/webhookEndpoints.ts';
 import type { DeliveryActivities } from '../../workflows/types.ts';
@@ -19,6 +21,9 @@ const KEPT_BYTES = 16 * 1024;
 /** Well below the workflow's heartbeat timeout. */
 const HEARTBEAT_MS = 2000;
 
+/** Called after each attempt with its duration in milliseconds. */
+export type ObserveDelivery = (outcome: 'delivered' | 'failed', ms: number) => void;
+
 export interface DeliveryServices {
   store: Store;
   keyring: Keyring;
@@ -26,6 +31,7 @@ export interface DeliveryServices {
   egress: Guard;
   /** Whether deliveries to `localhost` are sent. If not, only `npm run listen` forwards them. */
   localhost: boolean;
+  observe: ObserveDelivery;
 }
 
 type Posted = Pick<DeliveryAttemptDoc, 'statusCode' | 'error' | 'durationMs' | 'retryAfterMs'> & {
@@ -61,10 +67,12 @@ async function post(
   const now = new Date();
   const body = eventBody(event);
   const message = { id: event._id, event: event.event, body, timestamp: Math.floor(now.getTime() / 1000) };
+  const traceparent = activeTraceparent();
   const headers: [string, string][] = [
     ['Content-Type', 'application/json'],
     ['User-Agent', 'utility-tools-webhooks/1.0'],
     ['Accept-Encoding', 'identity'],
+    ...(traceparent === undefined ? [] : [['traceparent', traceparent] satisfies [string, string]]),
     ...signatureHeaders(message, signingSecrets(keyring, endpoint, now)),
   ];
   const startedAt = performance.now();
@@ -127,7 +135,12 @@ export const createDeliveryActivities = (services: DeliveryServices): DeliveryAc
     const at = new Date();
     const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
     try {
-      const { body, ...posted } = await post(services, endpoint, event, cancellationSignal());
+      // Continues the trace of the change that the event reports, because the workflow serves many of them.
+      const parent = contextOf(event.traceparent);
+      const { body, ...posted } = await inSpan('activity deliver', { parent, kind: SpanKind.CONSUMER }, () =>
+        post(services, endpoint, event, cancellationSignal()),
+      );
+      services.observe(isSuccess(posted.statusCode) ? 'delivered' : 'failed', posted.durationMs);
       const { accountId, eventId } = delivery;
       const row = { _id: id, accountId, endpointId, eventId, event: event.event, attempt, at, ...posted };
       await attempts.record(row, body);

@@ -31,6 +31,8 @@ export interface ToolCallRequest {
   requestId: string;
   /** Aborted when the caller disconnects. */
   hangup: AbortSignal;
+  /** Called when the workflow was started. */
+  onStart?: () => void;
   /** Checks that apply to new calls but not to replays. @throws ServiceError */
   checkNewCall(): void;
 }
@@ -152,6 +154,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     request: CallRequest | null,
     wait: CallerWait,
     replayed: boolean,
+    onStart: () => void = () => undefined,
   ): Promise<CallOutcome> {
     const { hangup } = wait;
     const outcome = {
@@ -175,6 +178,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     let result: CallResult;
     try {
       if (request !== null) await workflow.start(await storeLargeInput(request, timeout), timeout);
+      onStart();
       if (!isReplayable(row)) {
         if (hangup.aborted) cancel();
         else hangup.addEventListener('abort', cancel, { once: true });
@@ -263,10 +267,11 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       if (!claimed) return replay(call);
 
       const request = requestFor(call);
-      if (secrets.length === 0) return awaitOutcome(call, request, wait, false);
+      if (secrets.length === 0) return awaitOutcome(call, request, wait, false, toolCall.onStart);
       const token = vault.put(call._id, Object.fromEntries(secrets.map((name) => [name, input[name]])));
       try {
-        return await awaitOutcome(call, { ...request, vault: { url: deps.vaultUrl, token } }, wait, false);
+        const withVault = { ...request, vault: { url: deps.vaultUrl, token } };
+        return await awaitOutcome(call, withVault, wait, false, toolCall.onStart);
       } finally {
         vault.drop(call._id);
       }

@@ -1,4 +1,5 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { inClientSpan } from '../../store/trace.ts';
 import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import type { callTool } from '../../workflows/callTool.ts';
 import { SEARCH_ATTRIBUTES, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
@@ -41,7 +42,8 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
   }
 
   return {
-    start: (request, signal) => retry(() => startOnce(request), signal),
+    start: (request, signal) =>
+      inClientSpan('start workflow callTool', () => retry(() => startOnce(request), signal)),
     result: (callId, signal) => retry(() => resultOf(client, handleOf(callId), signal), signal),
     cancel: (callId, signal) =>
       retry(async () => {

@@ -10,7 +10,7 @@ import type { Outages } from './outages.ts';
 
 /** A request to run a tool, with its validated input. */
 export interface ToolCall
-  extends Pick<ToolCallRequest, 'tool' | 'input' | 'idempotencyKey' | 'requestId' | 'hangup'> {
+  extends Pick<ToolCallRequest, 'tool' | 'input' | 'idempotencyKey' | 'requestId' | 'hangup' | 'onStart'> {
   caller: Caller;
   /** Highest price in credits that the caller accepts. */
   max: number;

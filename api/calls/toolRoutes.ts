@@ -9,6 +9,7 @@ import type { TakeTokens } from '../http/rateLimit.ts';
 import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from './callOptions.ts';
 import { deliver } from './deliver.ts';
 import type { Outages } from './outages.ts';
+import { startPhases } from './phases.ts';
 import { sendResult } from './sendResult.ts';
 import type { ToolCallOutcome, ToolCallService } from './toolCallService.ts';
 
@@ -55,11 +56,14 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     // Registered before the first await, because a caller may disconnect during the checks.
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
+    const phases = startPhases();
     // Authentication needs MongoDB.
     outages.refuse('mongodb');
     await authenticate(ctx);
     const tool = registry.get(ctx.params.tool ?? '');
     if (tool === undefined) throw new ServiceError('unknown_tool');
+    const call = { tool: tool.name, charged: 0, phases };
+    ctx.state.call = call;
     const { caller } = ctx.state;
     const { account } = caller;
     ctx.set('Cache-Control', 'no-store');
@@ -67,11 +71,13 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     ctx.set('X-Credits-Charged', '0');
     ctx.set('X-Credits-Remaining', String(account.balance - account.reserved));
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
+    phases.begin('read');
     const [idempotency, max] = [idempotencyKey(ctx), maxCredits(ctx)];
     const input = toolCallService.validate(
       tool,
       await readJson(ctx.req, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES),
     );
+    phases.begin('start');
     const outcome = await toolCallService.run({
       caller,
       tool,
@@ -80,9 +86,13 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
       requestId: ctx.state.requestId,
       hangup: hangup.signal,
       max,
+      onStart: () => phases.begin('run'),
     });
+    phases.begin('respond');
+    call.charged = outcome.charged;
     await deliver(ctx.res, outcome, () => respond(ctx, tool, outcome)).catch((fault: unknown) => {
       ctx.set('X-Credits-Charged', '0');
+      call.charged = 0;
       throw fault;
     });
   });

@@ -1,4 +1,4 @@
-import { audit } from '../../store/audit.ts';
+import { AUDIT_TIMEOUT_MS, audit } from '../../store/audit.ts';
 import { parseOptions } from './arguments.ts';
 import { FAILED, runCli, withStore } from './run.ts';
 
@@ -7,8 +7,6 @@ const HELP =
   'Recomputes every account from its ledger entries, on one snapshot.\n' +
   'Exit status: 0 all accounts are correct, 1 a difference was found or the audit failed, 2 usage error.\n' +
   'Uses the stack in DATA_DIR, or the database of MONGODB_URI.\n';
-/** Longer than on the call path, because one query reads the whole ledger. */
-const TIMEOUT_MS = 300_000;
 
 await runCli(async () => {
   const args = process.argv.slice(2);
@@ -17,7 +15,7 @@ await runCli(async () => {
     args.filter((arg) => arg !== '--json'),
     {},
   );
-  const result = await withStore((store) => audit(store), TIMEOUT_MS);
+  const result = await withStore((store) => audit(store), AUDIT_TIMEOUT_MS);
   if (result.drift.length > 0) process.exitCode = FAILED;
   return { result, json: args.includes('--json') };
 });

@@ -1,11 +1,14 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { PREFIX, SECONDS } from '../../workers/platform/metricsRegistry.ts';
+import type { PhaseTimes } from '../calls/phases.ts';
 import type { Context } from './context.ts';
 
 /** Metrics of the API. */
 export interface ApiMetrics {
   /** Records the response to a request and its duration in seconds. */
   request(ctx: Context, seconds: number): void;
+  /** Records the durations of the phases of a tool call. */
+  phases(tool: string, times: PhaseTimes): void;
   /** Counts a call that is not a replay, by its error code or `ok`, with the credits charged. */
   call(tool: string, outcome: string, charged: number): void;
   /** Counts a mail that the mail server accepted, or that could not be sent. */
@@ -18,6 +21,13 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     name: `${PREFIX}http_request_seconds`,
     help: 'Duration of HTTP requests in seconds, by route, method and status.',
     labelNames: ['route', 'method', 'status'],
+    buckets: SECONDS,
+    registers,
+  });
+  const phases = new Histogram({
+    name: `${PREFIX}call_phase_seconds`,
+    help: 'Seconds of the phases of tool calls in the API.',
+    labelNames: ['tool', 'phase'],
     buckets: SECONDS,
     registers,
   });
@@ -44,6 +54,9 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
       // The route pattern, not the path: this bounds the number of label values and leaves out ids.
       const route = typeof ctx.routerPath === 'string' ? ctx.routerPath : 'none';
       requests.observe({ route, method: ctx.method, status: ctx.status }, seconds);
+    },
+    phases(tool, times) {
+      for (const [phase, ms] of Object.entries(times)) phases.observe({ tool, phase }, ms / 1000);
     },
     call(tool, outcome, charged) {
       calls.inc({ tool, outcome });

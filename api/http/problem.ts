@@ -3,8 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { cutText, ERRORS, ServiceError } from '../../schemas/errors.ts';
+import type { PhaseTimes } from '../calls/phases.ts';
 import { drainRequest } from './body.ts';
-import type { Context, State } from './context.ts';
+import type { CallRecord, Context, State } from './context.ts';
 import { limitSending } from './limitSending.ts';
 import type { ApiMetrics } from './metrics.ts';
 
@@ -28,6 +29,7 @@ export function problemBody(error: ServiceError, requestId: string): Record<stri
 /** Sends an error. For a replayed refusal, `requestId` is the id of the first request. */
 export function sendProblem(ctx: Context, error: ServiceError, requestId: string): void {
   ctx.status = ERRORS[error.code].status;
+  ctx.state.code = error.code;
   ctx.body = JSON.stringify(problemBody(error, requestId));
   ctx.type = 'application/problem+json';
   if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter));
@@ -68,11 +70,17 @@ function hostFault(request: IncomingMessage): string | null {
     : 'The Host header is invalid.';
 }
 
+/** Fields of the log line of a tool call: its tool, the credits charged, and the milliseconds of its phases. */
+function callFields({ tool, charged }: CallRecord, times: PhaseTimes): object {
+  const phases = Object.entries(times).map(([phase, ms]) => [phase, Math.round(ms)]);
+  return { tool, credits: charged, phases: Object.fromEntries(phases) };
+}
+
 /**
  * The outermost middleware: assigns the request id, converts errors to problems, logs and counts responses, and closes
  * connections that do not read the response or keep sending.
  */
-export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Middleware<State> {
+export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request' | 'phases'>): Middleware<State> {
   return async (ctx, next) => {
     const started = performance.now();
     ctx.state.requestId = `req_${randomUUID()}`;
@@ -91,12 +99,18 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request'>): Mid
     limitSending(ctx.res, ctx.body);
     const ms = performance.now() - started;
     metrics.request(ctx, ms / 1000);
+    const { call } = ctx.state;
+    const times = call?.phases.times();
+    if (call && times) metrics.phases(call.tool, times);
     log.info(
       {
         requestId: ctx.state.requestId,
         method: ctx.method,
         path: ctx.path,
         status: ctx.status,
+        code: ctx.state.code,
+        account: ctx.state.caller?.account._id,
+        ...(call && times && callFields(call, times)),
         ms: Math.round(ms),
       },
       'request',

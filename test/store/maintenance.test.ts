@@ -2,9 +2,12 @@ import { Client, Connection, NamespaceNotFoundError } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import test from 'ava';
+import { createAuditActivities } from '../../activities/ledger/auditActivities.ts';
 import { createMaintenanceActivities } from '../../activities/ledger/maintenanceActivities.ts';
 import { createEndpointNotifier } from '../../activities/webhooks/endpointActivities.ts';
+import { audit } from '../../store/audit.ts';
 import { createLedger } from '../../store/ledger.ts';
+import { findWaiting } from '../../store/maintenance.ts';
 import { startNamespace } from '../helpers/stack.ts';
 import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 
@@ -39,4 +42,75 @@ test('a hold is released when Temporal knows no workflow of its call, and kept w
 
   t.deepEqual(await sweepWith(new Client({ connection, namespace })), { ended: 1, strayHolds: 0 });
   t.like(await readLedger(store, call), { holds: 0, reserved: 0, state: 'refunded', balance: 30 });
+});
+
+test('a failed audit is recorded, and so is one that completes', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
+  if (store === undefined) throw new Error('no database');
+  const run = (runAudit: Parameters<typeof createAuditActivities>[1]) =>
+    new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR', () => undefined) }).run(
+      createAuditActivities(store, runAudit).auditLedger,
+    );
+  await t.throwsAsync(run(() => Promise.reject(new Error('the database is gone'))));
+  const failed = await store.maintenance.findOne({ _id: 'audit' });
+  t.true(failed?.failedAt instanceof Date);
+  t.is(failed?.succeededAt, undefined);
+
+  const call = await openCall(store, { credits: 30, price: 10 });
+  t.is(await run(() => audit(store)), 0);
+  await store.accounts.updateOne({ _id: call.accountId }, { $inc: { balance: 1 } });
+  await run(() => audit(store));
+  const found = await store.maintenance.findOne({ _id: 'audit' });
+  t.true((found?.drift ?? 0) > 0);
+  t.deepEqual(found?.failedAt, failed?.failedAt);
+  t.true((found?.succeededAt ?? 0) >= (failed?.failedAt ?? 0));
+});
+
+test('the figures of what waits', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
+  if (store === undefined) throw new Error('no database');
+  const none = { oldestHoldSeconds: 0, refundsOwed: 0, oldestRefundSeconds: 0, oldestDeliverySeconds: 0 };
+  t.deepEqual(await findWaiting(store), { ...none, disabledEndpoints: 0 });
+
+  const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
+  await using open = new AsyncDisposableStack();
+  const ledger = open.adopt(
+    createLedger(store, (error) => t.fail(String(error))),
+    (it) => it.flush(),
+  );
+  const call = await openCall(store, { credits: 30, price: 10 });
+  await ledger.reserve(call);
+  await store.accounts.updateOne(
+    { _id: call.accountId },
+    { $set: { [`holds.${call.callId}.at`]: ago(700) } },
+  );
+  const other = await openCall(store, { credits: 30, price: 10 });
+  const lost = { process: null, code: 'internal' };
+  await store.calls.updateOne(
+    { _id: other.callId },
+    { $set: { state: 'charged', finishedAt: ago(60), pendingAnswer: lost } },
+  );
+  const endpoint = (id: string, state: 'active' | 'disabled', failures: number) => ({
+    ...{ _id: id, accountId: 'acc_1', url: 'https://example.com/', events: null, createdAt: ago(0) },
+    ...{ secret: '', next: null, state, failures, epoch: 0, notBefore: null, disabledAt: null, turn: 0 },
+  });
+  await store.webhookEndpoints.insertMany([
+    endpoint('good', 'active', 0),
+    endpoint('failing', 'active', 2),
+    endpoint('off', 'disabled', 9),
+  ]);
+  const delivery = (endpointId: string, seconds: number) => ({
+    ...{ _id: endpointId, accountId: 'acc_1', endpointId, eventId: 'evt_1', event: 'credits.low' as const },
+    ...{ createdAt: ago(0), state: 'pending' as const, attempts: 0, tries: 0, nextAt: ago(seconds) },
+  });
+  await store.deliveries.insertMany([delivery('good', 40), delivery('failing', 900)]);
+  const figures = await findWaiting(store);
+  t.like(figures, { refundsOwed: 1, disabledEndpoints: 1 });
+  const near = (found: number, wanted: number) =>
+    t.true(found >= wanted && found < wanted + 30, `${found} is not near ${wanted}`);
+  near(figures.oldestHoldSeconds, 700);
+  near(figures.oldestRefundSeconds, 60);
+  near(figures.oldestDeliverySeconds, 40);
 });

@@ -7,6 +7,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import { createVault } from '../../store/vault.ts';
 import { createInternalServer } from '../../workers/platform/internalServer.ts';
+import { createReadiness } from '../../workers/platform/readiness.ts';
 import { createVaultClient } from '../../workers/vaultClient.ts';
 
 const SECRETS = { password: 'hunter2' };
@@ -31,7 +32,9 @@ const isInternal = (error: unknown) => error instanceof ServiceError && error.co
 
 test('a worker fetches the secrets of a call while it runs, and not afterwards', async (t) => {
   const vault = createVault(keyring);
-  await using server = await listen(createInternalServer({ checks: {}, metrics: async () => '', vault }));
+  await using server = await listen(
+    createInternalServer({ readiness: createReadiness({}), metrics: async () => '', vault }),
+  );
   const token = vault.put('call-1', SECRETS);
   const reference = { url: server.url, token };
   t.deepEqual(await fetchSecrets(reference, 'call-1', never), SECRETS);

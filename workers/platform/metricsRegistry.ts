@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Readiness } from './readiness.ts';
 
 /** Prefix of this project's metrics; the SDK's begin with `temporal_`, the runtime's with `nodejs_` and `process_`. */
 export const PREFIX = 'utility_tools_';
@@ -12,4 +13,18 @@ export function createRegistry(process: string): Registry {
   registry.setDefaultLabels({ process });
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/** Registers a gauge of the readiness checks of a process. */
+export function observeReadiness(registry: Registry, readiness: () => Promise<Readiness>): void {
+  new Gauge({
+    name: `${PREFIX}ready`,
+    help: 'Whether a check of /readyz succeeds: 1 or 0.',
+    labelNames: ['check'],
+    registers: [registry],
+    async collect() {
+      for (const [check, result] of Object.entries((await readiness()).checks))
+        this.set({ check }, result === 'ok' ? 1 : 0);
+    },
+  });
 }

@@ -4,6 +4,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { Env } from '../../schemas/env.ts';
 import type { Keyring } from '../../store/keyring.ts';
 import { createCodec } from './codec.ts';
+import { traceWorkflowStarts } from './temporalTracing.ts';
 
 /** Timeout of the first connection; later the SDK reconnects by itself. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -40,5 +41,10 @@ export async function connectClient(
     channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
     ...(retries ? {} : { interceptors: [] }),
   });
-  return new Client({ connection, namespace: env.TEMPORAL_NAMESPACE, dataConverter: dataConverter(keyring) });
+  return new Client({
+    connection,
+    namespace: env.TEMPORAL_NAMESPACE,
+    dataConverter: dataConverter(keyring),
+    interceptors: { workflow: [traceWorkflowStarts] },
+  });
 }

@@ -1,0 +1,30 @@
+import { heartbeat, log } from '@temporalio/activity';
+import type { Audit } from '../../store/audit.ts';
+import { recordAudit, recordFailedAudit } from '../../store/maintenance.ts';
+import type { Store } from '../../store/mongo.ts';
+import type { AuditActivities } from '../../workflows/types.ts';
+
+/** Well below the workflow's heartbeat timeout. */
+const HEARTBEAT_MS = 10_000;
+/** Logged differences of one audit; `npm run audit` shows all. */
+const LOGGED = 20;
+
+/** @param runAudit audits all accounts; its queries may take minutes */
+export const createAuditActivities = (store: Store, runAudit: () => Promise<Audit>): AuditActivities => ({
+  async auditLedger() {
+    const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
+    try {
+      const result = await runAudit();
+      for (const drift of result.drift.slice(0, LOGGED))
+        log.error('the ledger is inconsistent', { ...drift });
+      await recordAudit(store, result);
+      return result.drift.length;
+    } catch (error) {
+      log.error('the audit failed', { err: error });
+      await recordFailedAudit(store);
+      throw error;
+    } finally {
+      clearInterval(beat);
+    }
+  },
+});

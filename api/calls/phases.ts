@@ -1,0 +1,38 @@
+/**
+ * Phases of a tool call in the API: authentication with rate limits; reading and validating the body; recording the call
+ * and starting its workflow; waiting for the result; building the response.
+ */
+export const CALL_PHASES = ['authenticate', 'read', 'start', 'run', 'respond'] as const;
+export type CallPhase = (typeof CALL_PHASES)[number];
+
+/** Milliseconds of the phases that a call reached. */
+export type PhaseTimes = Partial<Record<CallPhase, number>>;
+
+export interface Phases {
+  /** Ends the current phase and begins another one. */
+  begin(phase: CallPhase): void;
+  /** Milliseconds of each phase until now. */
+  times(): PhaseTimes;
+}
+
+/** Starts to measure with the first phase. */
+export function startPhases(): Phases {
+  const times: PhaseTimes = {};
+  let current: CallPhase = CALL_PHASES[0];
+  let since = performance.now();
+  const add = () => {
+    const now = performance.now();
+    times[current] = (times[current] ?? 0) + now - since;
+    since = now;
+  };
+  return {
+    begin(phase) {
+      add();
+      current = phase;
+    },
+    times() {
+      add();
+      return { ...times };
+    },
+  };
+}

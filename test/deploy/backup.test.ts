@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import test from 'ava';
+
+const SCRIPT = resolve('docker/mongodb/backup.sh');
+const URI = 'mongodb://root:secret@127.0.0.1/?replicaSet=rs0';
+
+/**
+ * Runs the script once with programs in place of MongoDB's, which are not published as packages: the dump prints `dump`,
+ * and the import writes its arguments and its input to a file.
+ */
+function runBackup(t: { teardown(end: () => void): void }, dump: string, kept: readonly string[] = []) {
+  const root = mkdtempSync(join(tmpdir(), 'backup-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  const [bin, folder, imported] = [join(root, 'bin'), join(root, 'backups'), join(root, 'imported')];
+  mkdirSync(bin);
+  mkdirSync(folder);
+  for (const name of kept) writeFileSync(join(folder, name), '');
+  const program = (name: string, body: string) => {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  program('mongodump', dump);
+  program('mongoimport', `{ echo "$@"; cat; } >${imported}`);
+  const { status, stderr } = spawnSync('bash', [SCRIPT, '--once'], {
+    encoding: 'utf8',
+    env: {
+      PATH: `${bin}:/usr/bin:/bin`,
+      BACKUP_URI: URI,
+      BACKUP_DATABASE: 'utility_tools',
+      BACKUP_FOLDER: folder,
+      BACKUP_KEEP: '2',
+    },
+  });
+  const [args = '', document = ''] = readFileSync(imported, 'utf8').split('\n');
+  const row: Record<string, unknown> = JSON.parse(document);
+  return { status, stderr, folder, files: readdirSync(folder).sort(), args, row };
+}
+
+test('a backup is complete when it appears, is recorded, and replaces the oldest', (t) => {
+  const { status, stderr, folder, files, args, row } = runBackup(t, 'echo dump | gzip', [
+    '2020-01-01T000000Z.gz',
+    '2020-01-02T000000Z.gz',
+  ]);
+  t.is(status, 0, stderr);
+  t.is(files.length, 2);
+  t.is(files[0], '2020-01-02T000000Z.gz');
+  t.is(gunzipSync(readFileSync(join(folder, files[1] ?? ''))).toString(), 'dump\n');
+  t.true(args.includes('--db utility_tools --collection maintenance --mode merge'), args);
+  t.is(row._id, 'backup');
+  t.deepEqual(Object.keys(row), ['_id', 'succeededAt']);
+  const { $date }: { $date: string } = JSON.parse(JSON.stringify(row.succeededAt));
+  t.true(Math.abs(Date.parse($date) - Date.now()) < 60_000, $date);
+});
+
+for (const [what, dump] of [
+  ['fails', 'echo dump | gzip; exit 1'],
+  ['is truncated', 'echo dump | gzip | head -c 10'],
+] as const)
+  test(`a dump that ${what} leaves no backup, keeps the older ones, and is recorded as failed`, (t) => {
+    const old = ['2020-01-01T000000Z.gz', '2020-01-02T000000Z.gz', '2020-01-03T000000Z.gz'];
+    const { status, files, row } = runBackup(t, dump, old);
+    t.is(status, 1);
+    t.deepEqual(files, old);
+    t.deepEqual(Object.keys(row), ['_id', 'failedAt']);
+  });
