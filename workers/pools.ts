@@ -57,7 +57,7 @@ const SHUTDOWN_GRACE = '110s';
 /** Intervals of the schedules. Allowances run hourly, for those set during a month and for runs missed in an outage. */
 const INTERVALS = { sweep: '15s', allowance: '1h', audit: '1h' } as const;
 
-type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
+export type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
 
 /** Options of a tool pool's worker: one activity per tool, on the pool's queue. */
 export async function toolWorker(
