@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { isRecord } from '../schemas/isRecord.ts';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 import { TASK_QUEUES } from '../workflows/contract.ts';
 import { machineEnv } from './host.mjs';
@@ -66,16 +67,13 @@ export async function defaultPools(): Promise<string[]> {
   return [TASK_QUEUES.orchestrator, TASK_QUEUES.delivery, ...poolsInUse(await loadRegistry())];
 }
 
-const text = (message: object, key: 'baseUrl' | 'internalUrl'): string | undefined => {
-  const value: unknown = Reflect.get(message, key);
-  return typeof value === 'string' ? value : undefined;
-};
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 function readyMessage(child: ChildProcess, signal: AbortSignal): Promise<Ready> {
   return new Promise((resolve, reject) => {
     const onMessage = (message: unknown) => {
-      if (typeof message !== 'object' || message === null || Reflect.get(message, 'type') !== 'ready') return;
-      resolve({ baseUrl: text(message, 'baseUrl'), internalUrl: text(message, 'internalUrl') });
+      if (!isRecord(message) || message.type !== 'ready') return;
+      resolve({ baseUrl: text(message.baseUrl), internalUrl: text(message.internalUrl) });
       child.off('message', onMessage);
     };
     child.on('message', onMessage);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { EventKind } from '../schemas/events.ts';
+import type { EventData, EventKind } from '../schemas/events.ts';
 import type { EventDoc } from './mongo.ts';
 
 /** Creates an event that is pending dispatch. Insert it in the same step as the change that it reports. */
-export const newEvent = (
+export const newEvent = <K extends EventKind>(
   accountId: string,
-  event: EventKind,
-  data: Record<string, unknown>,
+  event: K,
+  data: EventData<K>,
   { id = `evt_${randomUUID()}`, createdAt = new Date() }: { id?: string; createdAt?: Date } = {},
 ): EventDoc => ({ _id: id, accountId, event, createdAt, data, pending: true });
 
