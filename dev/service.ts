@@ -11,8 +11,6 @@ import { type Log, StartError } from './start-error.ts';
 const READY_MS = 60_000;
 /** Long enough to release the activities in progress. A local stack does not wait for the longest tool. */
 const GRACE_MS = 10_000;
-/** Module that the orchestrator loads with `--import`. */
-export const ORCHESTRATOR_PRELOAD = 'workers/lightSandbox.ts';
 
 /** Message of a child process that is ready. */
 interface Ready {
@@ -97,11 +95,7 @@ function createProcess(
     name,
     command: () => ({
       file: process.execPath,
-      args: [
-        ...(name === 'orchestrator' ? ['--import', path(ORCHESTRATOR_PRELOAD)] : []),
-        path(script),
-        ...rest,
-      ],
+      args: [path(script), ...rest],
       env: { ...machineEnv(), ...env() },
       ipc: true,
     }),
