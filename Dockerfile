@@ -35,7 +35,7 @@ CMD ["node", "api/server.ts"]
 
 FROM base AS orchestrator
 ENV INTERNAL_PORT=9090
-CMD ["node", "--import", "./workers/lightSandbox.ts", "workers/main.ts", "--pool", "orchestrator"]
+CMD ["node", "workers/main.ts", "--pool", "orchestrator"]
 
 FROM base AS delivery
 ENV INTERNAL_PORT=9090

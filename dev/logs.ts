@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync, renameSync, statSync, write } from 'nod
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
+import { isRecord } from '../schemas/isRecord.ts';
 import type { Log } from './start-error.ts';
 
 /** Bytes above which a log file is renamed to `.old` when its process starts. */
@@ -60,7 +61,7 @@ function consoleText(line: string): string | null {
   } catch {
     return line.trim() === '' ? null : line;
   }
-  if (typeof record !== 'object' || record === null || !('level' in record)) return line;
+  if (!isRecord(record) || !('level' in record)) return line;
   const level = CONSOLE_LEVELS.get(Number(record.level));
   if (level === undefined) return null;
   const text = 'msg' in record ? String(record.msg) : '';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
-import { msToNumber, msToTs } from '@temporalio/common/lib/time.js';
+import proto from '@temporalio/proto';
 import { SEARCH_ATTRIBUTES } from '../workflows/contract.ts';
 import { StartError } from './start-error.ts';
 
 /** Retention of closed workflows; longer than results are stored. */
-const RETENTION = '72h';
+const RETENTION_SECONDS = 72 * 3600;
 const SEARCH_ATTRIBUTE_NAMES = Object.values(SEARCH_ATTRIBUTES).map(({ name }) => name);
 const READY_MS = 30_000;
 /** IndexedValueType, temporal/api/enums/v1/common.proto. */
@@ -17,11 +17,12 @@ const ALREADY_EXISTS = 6;
 const hasStatus = (error: unknown, code: number): boolean => isGrpcServiceError(error) && error.code === code;
 
 async function ensureNamespace({ workflowService }: Connection, namespace: string): Promise<void> {
-  const workflowExecutionRetentionTtl = msToTs(RETENTION);
+  const { Duration } = proto.google.protobuf;
+  const workflowExecutionRetentionTtl = Duration.fromObject({ seconds: RETENTION_SECONDS });
   try {
     const { config } = await workflowService.describeNamespace({ namespace });
     const retention = config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0;
-    if (retention * 1000 >= msToNumber(RETENTION)) return;
+    if (retention >= RETENTION_SECONDS) return;
     await workflowService.updateNamespace({ namespace, config: { workflowExecutionRetentionTtl } });
   } catch (error) {
     if (!hasStatus(error, NOT_FOUND)) throw error;

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { isRecord } from '../schemas/isRecord.ts';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 import { TASK_QUEUES } from '../workflows/contract.ts';
 import { machineEnv } from './host.mjs';
@@ -10,8 +11,6 @@ import { type Log, StartError } from './start-error.ts';
 const READY_MS = 60_000;
 /** Long enough to release the activities in progress. A local stack does not wait for the longest tool. */
 const GRACE_MS = 10_000;
-/** Module that the orchestrator loads with `--import`. */
-export const ORCHESTRATOR_PRELOAD = 'workers/lightSandbox.ts';
 
 /** Message of a child process that is ready. */
 interface Ready {
@@ -66,16 +65,13 @@ export async function defaultPools(): Promise<string[]> {
   return [TASK_QUEUES.orchestrator, TASK_QUEUES.delivery, ...poolsInUse(await loadRegistry())];
 }
 
-const text = (message: object, key: 'baseUrl' | 'internalUrl'): string | undefined => {
-  const value: unknown = Reflect.get(message, key);
-  return typeof value === 'string' ? value : undefined;
-};
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 function readyMessage(child: ChildProcess, signal: AbortSignal): Promise<Ready> {
   return new Promise((resolve, reject) => {
     const onMessage = (message: unknown) => {
-      if (typeof message !== 'object' || message === null || Reflect.get(message, 'type') !== 'ready') return;
-      resolve({ baseUrl: text(message, 'baseUrl'), internalUrl: text(message, 'internalUrl') });
+      if (!isRecord(message) || message.type !== 'ready') return;
+      resolve({ baseUrl: text(message.baseUrl), internalUrl: text(message.internalUrl) });
       child.off('message', onMessage);
     };
     child.on('message', onMessage);
@@ -99,11 +95,7 @@ function createProcess(
     name,
     command: () => ({
       file: process.execPath,
-      args: [
-        ...(name === 'orchestrator' ? ['--import', path(ORCHESTRATOR_PRELOAD)] : []),
-        path(script),
-        ...rest,
-      ],
+      args: [path(script), ...rest],
       env: { ...machineEnv(), ...env() },
       ipc: true,
     }),

@@ -1,11 +1,12 @@
 import { readdirSync } from 'node:fs';
+import { isRecord } from './isRecord.ts';
 import { POOLS, type Pool, type ToolDefinition } from './tool.ts';
 
 /** All tools by name, in alphabetical order. */
 export type Registry = ReadonlyMap<string, ToolDefinition>;
 
 const isDefinition = (value: unknown): value is ToolDefinition =>
-  typeof value === 'object' && value !== null && 'input' in value && 'output' in value && 'price' in value;
+  isRecord(value) && 'input' in value && 'output' in value && 'price' in value;
 
 /**
  * Loads the tools from `schemas/tools/`. Each file there is a tool; no other registration is needed.
@@ -18,7 +19,7 @@ export async function loadRegistry(): Promise<Registry> {
   for (const file of readdirSync(folder).sort()) {
     const name = file.replace(/\.ts$/, '');
     const module: unknown = await import(new URL(file, folder).href);
-    const definition = typeof module === 'object' && module !== null && 'default' in module && module.default;
+    const definition = isRecord(module) ? module.default : undefined;
     if (!isDefinition(definition) || definition.name !== name)
       throw new Error(`schemas/tools/${file} does not define the tool "${name}"`);
     registry.set(name, definition);

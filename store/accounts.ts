@@ -11,10 +11,10 @@ import {
   type Store,
 } from './mongo.ts';
 
-/** A change of an account's credits other than by a call. */
+/** A change of an account's credits other than by a call or by signing up. */
 export interface Grant {
   accountId: string;
-  type: GrantDoc['type'];
+  type: Exclude<GrantDoc['type'], 'signup'>;
   /** Credits to add, or to take if negative. */
   amount: number;
   /** Id given by the source (payment, month, operator's reference). Each is applied once, so grants can be retried. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { EventKind } from '../schemas/events.ts';
+import type { EventData, EventKind } from '../schemas/events.ts';
 import type { EventDoc } from './mongo.ts';
 import { activeTraceparent } from './trace.ts';
 
 /** Creates an event that is pending dispatch. Insert it in the same step as the change that it reports. */
-export const newEvent = (
+export const newEvent = <K extends EventKind>(
   accountId: string,
-  event: EventKind,
-  data: Record<string, unknown>,
+  event: K,
+  data: EventData<K>,
   {
     id = `evt_${randomUUID()}`,
     createdAt = new Date(),

@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import sharp from 'sharp';
 import { makeAccount, withStore } from './helpers/account.ts';
+import { listen } from './helpers/egress.ts';
 import { recordAt, recordsAt } from './helpers/json.ts';
+import { NEW_TOOLS } from './helpers/newTools.ts';
 import { startDatabase, startNamespace } from './helpers/stack.ts';
 import { until } from './helpers/until.ts';
 
@@ -15,6 +19,7 @@ const SOURCES = [
   'activities',
   'api',
   'dev',
+  'docs',
   'egress',
   'schemas',
   'store',
@@ -25,73 +30,49 @@ const SOURCES = [
   'package.json',
   'package-lock.json',
   'tsconfig.json',
+  'README.md',
 ];
-
-/** All files of a new tool. */
-const NEW_FILES = {
-  'schemas/tools/reverse-text.ts': `import { defineTool } from '../tool.ts';
-
-export default defineTool({
-  name: 'reverse-text',
-  title: 'Reverse text',
-  description: 'Answers the characters of a text in the opposite order.',
-  price: 4,
-  pool: 'cpu',
-  limits: { workMs: 5_000 },
-  input: {
-    type: 'object',
-    properties: { text: { type: 'string', maxLength: 1000, description: 'Text to reverse.' } },
-    required: ['text'],
-    additionalProperties: false,
-  },
-  output: {
-    type: 'object',
-    properties: { text: { type: 'string', description: 'The same, reversed.' } },
-    required: ['text'],
-    additionalProperties: false,
-  },
-  examples: [{ input: { text: 'abc' }, output: { text: 'cba' } }],
-  errors: [],
-});
-`,
-  'activities/tools/reverse-text.ts': `import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
-import type definition from '../../schemas/tools/reverse-text.ts';
-
-export async function run({ text }: ToolInput<typeof definition>): Promise<ToolOutput<typeof definition>> {
-  return { text: [...text].reverse().join('') };
-}
-`,
-  'test/tools/reverse-text.test.ts': `import test from 'ava';
-import { loadTool } from '../helpers/tool.ts';
-
-test('reverses by characters', async (t) => {
-  const tool = await loadTool('reverse-text');
-  t.deepEqual(await tool.call({ text: 'a😀b' }), { text: 'b😀a' });
-});
-`,
-};
+const TOOLS = Object.values(NEW_TOOLS);
 
 type StackModule = typeof import('../dev/stack.ts');
 const isStackModule = (module: object): module is StackModule =>
   'startService' in module && 'defaultPools' in module;
 
-/** Copies the source tree with the new files; everything else is unchanged. */
-async function copyWithTool(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'utility-tools-21-'));
+/** Copies the source tree and adds files to it; everything else is unchanged. */
+async function copyWith(t: ExecutionContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'utility-tools-copy-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
   for (const name of SOURCES) await cp(join(root, name), join(folder, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  for (const [path, text] of Object.entries(NEW_FILES)) {
+  for (const [path, text] of Object.entries(files)) {
     await mkdir(join(folder, path, '..'), { recursive: true });
     await writeFile(join(folder, path), text, { flag: 'wx' });
   }
   return folder;
 }
 
-test('a new tool is three new files and no changed file', async (t) => {
+/** Runs a program of the copy. Resolves with what it prints. */
+async function runIn(folder: string, args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: folder,
+    // Hides this test's own runner from it.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR },
+    timeout: 120_000,
+  });
+  return stdout;
+}
+
+test('a new tool of each kind needs no changed file', async (t) => {
   await using owned = new AsyncDisposableStack();
-  const folder = owned.adopt(await copyWithTool(), (it) => rm(it, { recursive: true, force: true }));
+  const folder = await copyWith(t, Object.assign({}, ...TOOLS.map(({ files }) => files)));
   const { mongodbUri } = owned.adopt(await startDatabase(), (it) => it.stop());
   const { temporalAddress, namespace } = owned.adopt(await startNamespace(), (it) => it.stop());
+  const image = await sharp({ create: { width: 16, height: 12, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  const site = createServer((_, response) => response.writeHead(203).end(image));
+  owned.defer(() => void site.close());
+  const url = `http://127.0.0.1:${await listen(site)}/`;
 
   const module: object = await import(pathToFileURL(join(folder, 'dev/stack.ts')).href);
   if (!isStackModule(module)) throw new Error('dev/stack.ts has changed');
@@ -103,48 +84,89 @@ test('a new tool is three new files and no changed file', async (t) => {
         INTERNAL_PORT: '0',
         RATE_LIMIT: 'off',
         LOG_LEVEL: 'warn',
+        EGRESS_ALLOW: '127.0.0.0/8',
         DATA_DIR: join(folder, '.data'),
         MONGODB_URI: mongodbUri,
         TEMPORAL_ADDRESS: temporalAddress,
         TEMPORAL_NAMESPACE: namespace,
       },
-      pools: ['orchestrator', 'cpu'],
+      pools: ['orchestrator', 'cpu', 'network'],
       logDir: join(folder, '.data/logs'),
       log: (line) => t.log(line),
     }),
     (it) => it.stop(),
   );
   const { baseUrl } = service;
-  const account = await makeAccount({ mongodbUri, baseUrl }, 5);
+  const account = await makeAccount({ mongodbUri, baseUrl }, 100);
 
-  const response = await account.call('reverse-text', { text: 'stressed' });
-  t.is(response.status, 200);
-  t.deepEqual(await response.json(), { text: 'desserts' });
-  t.is(response.headers.get('X-Credits-Charged'), '4');
-  t.is(response.headers.get('X-Credits-Remaining'), '1');
+  let left = 100;
+  for (const [tool, input, output] of [
+    [NEW_TOOLS.plain, { text: 'stressed' }, { text: 'desserts' }],
+    [NEW_TOOLS.picture, { fileUrl: url }, { width: 16, height: 12 }],
+    [NEW_TOOLS.network, { url }, { status: 203 }],
+    [NEW_TOOLS.program, { text: 'to be or not' }, { words: 4 }],
+  ] as const) {
+    const { name, price } = tool;
+    const response = await account.call(name, input);
+    t.deepEqual(
+      { status: response.status, body: await response.json() },
+      { status: 200, body: output },
+      name,
+    );
+    left -= price;
+    t.is(response.headers.get('X-Credits-Charged'), `${price}`);
+    t.is(response.headers.get('X-Credits-Remaining'), `${left}`);
+    t.is((await account.call(name, { txt: 1 })).status, 422, name);
+  }
+  const { name, price } = NEW_TOOLS.plain;
   const entry = await until('the ledger entry exists', () =>
-    withStore({ mongodbUri }, (store) =>
-      store.entries.findOne({ accountId: account.accountId, type: 'charge' }),
-    ),
+    withStore({ mongodbUri }, (store) => store.entries.findOne({ accountId: account.accountId, tool: name })),
   );
-  t.like(entry, { tool: 'reverse-text', amount: -4, balanceAfter: 1 });
-  t.is((await account.call('reverse-text', { txt: 1 })).status, 422);
+  t.like(entry, { type: 'charge', amount: -price, balanceAfter: 100 - price });
 
   const catalogue = await (await fetch(`${baseUrl}/api/v1/tools`)).json();
-  const listed = recordsAt(recordAt(catalogue).items).find(({ name }) => name === 'reverse-text');
-  t.like(listed, { title: 'Reverse text', price: 4, pool: 'cpu' });
   // The human-readable reference is generated from this document.
   const spec = await (await fetch(`${baseUrl}/openapi.json`)).json();
-  const described = recordAt(spec, 'paths', '/api/v1/tools/reverse-text', 'post');
-  t.like(described, { summary: 'Reverse text (4 credits)', 'x-price': 4 });
+  for (const { name, title, price } of TOOLS) {
+    t.like(
+      recordsAt(recordAt(catalogue).items).find((item) => item.name === name),
+      { title, price },
+    );
+    const described = recordAt(spec, 'paths', `/api/v1/tools/${name}`, 'post');
+    t.like(described, { summary: `${title} (${price} credits)`, 'x-price': price });
+  }
   t.is((await fetch(`${baseUrl}/docs`)).status, 200);
 
   const ava = join(folder, 'node_modules/.bin/ava');
-  const { stdout } = await promisify(execFile)(process.execPath, [ava, 'test/tools/reverse-text.test.ts'], {
-    cwd: folder,
-    // Hides this test's own runner from it.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR },
-    timeout: 60_000,
-  });
-  t.regex(stdout, /1 test passed/);
+  const own = TOOLS.map((tool) => `test/tools/${tool.name}.test.ts`);
+  t.regex(await runIn(folder, [ava, ...own]), /4 tests passed/);
+});
+
+test('a tool has three files, and one more if it decodes the files of callers', (t) => {
+  for (const { name, files } of TOOLS)
+    t.is(Object.keys(files).filter((path) => !path.startsWith('activities/jobs/')).length, 3, name);
+});
+
+test('a price changes by one line and `npm run docs`', async (t) => {
+  const folder = await copyWith(t, {});
+  const definition = join(folder, 'schemas/tools/hash-text.ts');
+  const before = await readFile(definition, 'utf8');
+  t.is(before.match(/^ {2}price: 1,$/gm)?.length, 1);
+  await writeFile(definition, before.replace(/^ {2}price: 1,$/m, '  price: 7,'));
+
+  const printed = await runIn(folder, ['dev/docs.ts']);
+  t.is(printed, 'updated README.md\n');
+  t.regex(await readFile(join(folder, 'README.md'), 'utf8'), /^\| `hash-text` +\| +7 \|/m);
+  const spec = JSON.parse(
+    await runIn(folder, [
+      '--input-type=module',
+      '--eval',
+      `import { openApiDocument } from ${JSON.stringify(join(folder, 'api/openapi/openapi.ts'))};
+       import { loadRegistry } from ${JSON.stringify(join(folder, 'schemas/registry.ts'))};
+       const registry = await loadRegistry();
+       console.log(JSON.stringify(openApiDocument({ registry, operations: [], serverUrl: null })));`,
+    ]),
+  );
+  const described = recordAt(spec, 'paths', '/api/v1/tools/hash-text', 'post');
+  t.like(described, { summary: 'Hash text (7 credits)', 'x-price': 7 });
 });

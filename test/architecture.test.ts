@@ -283,3 +283,24 @@ test('the workflow bundle stays small: every worker compiles it at its start', a
   t.true(withoutMap.length > 10_000);
   t.true(Buffer.byteLength(withoutMap) <= 600_000, `${Buffer.byteLength(withoutMap)} bytes`);
 });
+
+/**
+ * Packages that the code uses in ways that are not public: `api/auth/userRecords.ts`, `activities/browser/pool.ts`,
+ * `activities/pdf/limitBytes.ts`.
+ */
+const PINNED = ['better-auth', '@better-auth/mongo-adapter', 'puppeteer-cluster', 'pdfjs-dist', 'pdf-lib'];
+
+test('packages whose internals are used are pinned to an exact version', (t) => {
+  const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(read('package.json'));
+  for (const name of PINNED) t.regex(dependencies[name] ?? '', /^\d+\.\d+\.\d+$/, name);
+  // Ajv documents this path of its draft 2020-12.
+  const deep = imports.filter(
+    ({ from }) => /^(?:@[^/]+\/)?[^@./][^/]*\/(?:dist|lib|src)\//.test(from) && from !== 'ajv/dist/2020.js',
+  );
+  t.deepEqual(deep.filter(({ from }) => !PINNED.some((name) => from.startsWith(`${name}/`))).map(show), []);
+  const reaching = files.filter(({ file }) => /\binternalAdapter\b/.test(read(file)));
+  t.deepEqual(
+    reaching.map(({ file }) => file),
+    ['api/auth/userRecords.ts'],
+  );
+});

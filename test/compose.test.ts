@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'yaml';
-import { ORCHESTRATOR_PRELOAD } from '../dev/service.ts';
 import { VARIABLES } from '../schemas/env.ts';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 
@@ -81,11 +80,8 @@ test('there is one service a pool and the API, each with an image of its own', (
   for (const [name, { build }] of ours()) {
     t.is(build?.target, name);
     const stage = stages().get(name) ?? '';
-    const first = name === 'orchestrator' ? `"--import", "./${ORCHESTRATOR_PRELOAD}", ` : '';
     const command =
-      name === 'api'
-        ? '["node", "api/server.ts"]'
-        : `["node", ${first}"workers/main.ts", "--pool", "${name}"]`;
+      name === 'api' ? '["node", "api/server.ts"]' : `["node", "workers/main.ts", "--pool", "${name}"]`;
     t.true(stage.includes(`CMD ${command}`), name);
     t.regex(stage, /^ENV .*INTERNAL_PORT=9090/m);
   }

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
+import { readEnv } from '../schemas/env.ts';
+import { loadKeyring } from '../store/keyring.ts';
 import { openStore, type Store } from '../store/mongo.ts';
+import { connectClient } from '../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
 import { recordAt } from './helpers/json.ts';
 import { auditWhenIdle } from './helpers/ledgerCheck.ts';
@@ -212,6 +215,28 @@ test.serial('the alerts and the dashboard use metrics that the processes have', 
       [...known].some((it) => it.startsWith(name.slice(1))),
       name,
     );
+});
+
+test.serial('operators see the line of the workflow at which a running call waits', async (t) => {
+  const account = await makeAccount(stack, 1);
+  const env = readEnv(stack.env);
+  const client = await connectClient(env, loadKeyring(env));
+  try {
+    await stack.kill('cpu', 'SIGKILL');
+    const waiting = account.call('hash-text', { text: 'wait' });
+    const callId = await until('the call holds its price', async () => {
+      const [id] = Object.keys((await store.accounts.findOne({ _id: account.accountId }))?.holds ?? {});
+      return id ?? false;
+    });
+    const trace = () => client.workflow.getHandle(callId).query<string>('__stack_trace');
+    await until('the workflow waits for the tool', async () =>
+      /at runTool .*callTool\.ts/s.test(await trace()),
+    );
+    await stack.restart('cpu');
+    t.is((await waiting).status, 200);
+  } finally {
+    await client.connection.close();
+  }
 });
 
 test.serial('one request id appears in the logs of API, workflow and tool', async (t) => {

@@ -13,7 +13,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ReserveResult } from '../store/ledger.ts';
-import { toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
+import { isCallFailure, toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
 import { dispatchEvents } from './dispatchEvents.ts';
 import type {
   CallFailure,
@@ -59,9 +59,6 @@ const refusal = (code: string, detail: string, overrides: Partial<Refusal> = {})
 const INTERNAL = refusal('internal', 'An internal error occurred. It was logged.');
 
 const DEADLINE = refusal('deadline_exceeded', 'The call exceeded its time limit. Nothing was charged.');
-
-const isCallFailure = (value: unknown): value is CallFailure =>
-  typeof value === 'object' && value !== null && 'members' in value && 'retryAfter' in value;
 
 /** Translates the failure of an activity to the error table. */
 function toRefusal(error: unknown): Refusal {

@@ -2,6 +2,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Pool } from '../schemas/tool.ts';
 import type { Resend } from '../store/deliveries.ts';
+import type { CallFailure } from './types.ts';
 
 /**
  * The names that workflows, workers and clients share with Temporal. Running workflows and recorded histories contain
@@ -44,6 +45,14 @@ export const SEARCH_ATTRIBUTES = {
   tool: defineSearchAttributeKey('Tool', 'KEYWORD'),
   accountId: defineSearchAttributeKey('AccountId', 'KEYWORD'),
 };
+
+/** Whether a detail of an `ApplicationFailure` is the one that tools and `callTool` attach. */
+export const isCallFailure = (detail: unknown): detail is CallFailure =>
+  typeof detail === 'object' &&
+  detail !== null &&
+  'members' in detail &&
+  'retryAfter' in detail &&
+  'available' in detail;
 
 /** To `dispatchEvents`: the account has more new events. */
 export const moreEvents = defineSignal('moreEvents');

@@ -73,7 +73,11 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
   /** Sessions whose work was cut off: their browser may still be busy with the page and is replaced. */
   const discarded = new WeakSet<PageSession>();
 
-  /** The cluster's own implementations neither keep browsers warm nor replace them. */
+  /**
+   * The cluster's own implementations neither keep browsers warm nor replace them. The package documents its base class
+   * as experimental and does not export it, so package.json pins the exact version, and test/browser/pool.test.ts shows
+   * that its queue uses these browsers. To drop the import, import the class from the package once it is exported.
+   */
   class WarmBrowsers extends concurrency.default {
     async init(): Promise<void> {}
     async close(): Promise<void> {}

@@ -1,4 +1,5 @@
 import { type ErrorCode, type ProblemMembers, ServiceError } from '../../schemas/errors.ts';
+import { isRecord } from '../../schemas/isRecord.ts';
 
 /** A job and its input, sent to a child process. */
 export interface Task {
@@ -13,14 +14,10 @@ export type Outcome<O> = { output: O } | { code: ErrorCode | null; detail: strin
 /** Message from a child process: `ready` once after its start, then `done` once per task. */
 export type Message<O> = { kind: 'ready' } | { kind: 'done'; outcome: Outcome<O>; rssBytes: number };
 
-const isTask = (value: unknown): value is Task =>
-  typeof value === 'object' && value !== null && 'job' in value && typeof value.job === 'string';
+const isTask = (value: unknown): value is Task => isRecord(value) && typeof value.job === 'string';
 
 const hasJob = (module: unknown): module is { default(input: unknown): unknown } =>
-  typeof module === 'object' &&
-  module !== null &&
-  'default' in module &&
-  typeof module.default === 'function';
+  isRecord(module) && typeof module.default === 'function';
 
 /** V8, libvips and ONNX Runtime report a failed allocation only in the error message. */
 const isOutOfMemory = (error: unknown): boolean =>

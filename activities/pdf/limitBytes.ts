@@ -5,7 +5,13 @@ export interface ByteLimit extends Disposable {
 
 /**
  * Limits the total size of byte arrays that this process creates; larger allocations throw a RangeError. Needed because
- * pdf.js and pdf-lib do not limit decompressed streams: both grow a `Uint8Array` until the stream ends.
+ * pdf.js and pdf-lib do not limit decompressed streams: both grow a `Uint8Array` until the stream ends. The memory limit
+ * of the process is no replacement: a file of 1 MB that expands to 1 GB would use all of the call's time to reach it, and
+ * both libraries would then report a damaged file.
+ *
+ * Replaces the global `Uint8Array`, of which the libraries allocate their buffers. That is not part of their interfaces, so
+ * package.json pins their exact versions, and the hostile files in test/tools/pdf-metadata.test.ts show the effect. To drop
+ * it, use an option of pdf.js that limits decompressed streams, once it has one.
  *
  * @param bytes total of all allocations, including arrays that are no longer in use
  */

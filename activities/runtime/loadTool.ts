@@ -1,3 +1,4 @@
+import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolContext } from './context.ts';
 import type { Resource } from './resource.ts';
 
@@ -8,10 +9,10 @@ export type RunTool<C extends ToolContext> = (
 ) => Promise<Record<string, unknown>>;
 
 const hasRun = <C extends ToolContext>(module: unknown): module is { run: RunTool<C> } =>
-  typeof module === 'object' && module !== null && 'run' in module && typeof module.run === 'function';
+  isRecord(module) && typeof module.run === 'function';
 
 const hasResource = (module: unknown): module is { resource: Resource<AsyncDisposable> } =>
-  typeof module === 'object' && module !== null && 'resource' in module;
+  isRecord(module) && 'resource' in module;
 
 const loadModule = (name: string): Promise<unknown> =>
   import(new URL(`../tools/${name}.ts`, import.meta.url).href);

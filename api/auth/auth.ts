@@ -8,6 +8,7 @@ import type { Accounts } from '../../store/accounts.ts';
 import type { Keyring } from '../../store/keyring.ts';
 import type { Store } from '../../store/mongo.ts';
 import type { Mails } from '../mail/messages.ts';
+import { createUserRecords } from './userRecords.ts';
 
 /** An owner manages an account. An operator may also adjust accounts and decrypt Temporal payloads. */
 export type Role = 'owner' | 'operator';
@@ -69,7 +70,7 @@ interface Dependencies {
   accounts: Accounts;
   keyring: Keyring;
   /** Null for programs that send no mail. */
-  mails: Mails | null;
+  mails: Pick<Mails, 'delivers' | 'reset' | 'verify' | 'accountExists'> | null;
   log: Logger;
 }
 
@@ -118,7 +119,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
       resetPasswordTokenExpiresIn: LINK_SECONDS,
       revokeSessionsOnPasswordReset: true,
       // Using the link proves access to the mailbox.
-      ...(verifies && { onPasswordReset: ({ user }) => update(user.id, { emailVerified: true }) }),
+      ...(verifies && { onPasswordReset: ({ user }) => records.update(user.id, { emailVerified: true }) }),
     },
     ...(verifies && {
       emailVerification: {
@@ -165,6 +166,8 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     },
   });
 
+  const records = createUserRecords(() => auth.$context);
+
   /** Assigns a new account id. Refuses the email address of an account that an operator created. */
   async function assignAccountId(user: Record<string, unknown> & { email: string }) {
     if (typeof user.accountId === 'string') return;
@@ -178,37 +181,11 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
   }
 
   async function openAccount(userId: string): Promise<void> {
-    const { internalAdapter } = await auth.$context;
-    const record = await internalAdapter.findUserById(userId);
+    const record = await records.findById(userId);
     const user = record && asUser(record);
     if (!user) throw new Error(`user ${userId} has no account`);
     if ((await accounts.find(user.accountId)) === null)
       await accounts.create({ id: user.accountId, email: user.email, credits: env.FREE_CREDITS });
-  }
-
-  async function update(userId: string, fields: Record<string, unknown>): Promise<void> {
-    const { internalAdapter } = await auth.$context;
-    await internalAdapter.updateUser(userId, fields);
-  }
-
-  async function activeSessions(userId: string) {
-    const { internalAdapter } = await auth.$context;
-    return internalAdapter.listSessions(userId, { onlyActiveSessions: true });
-  }
-
-  async function passwordHash(userId: string): Promise<string | null> {
-    const { internalAdapter } = await auth.$context;
-    const credentials = await internalAdapter.findAccounts(userId);
-    return credentials.find(({ providerId }) => providerId === 'credential')?.password ?? null;
-  }
-
-  async function setPassword(userId: string, password: string): Promise<void> {
-    const { internalAdapter, password: hasher } = await auth.$context;
-    const hash = await hasher.hash(password);
-    const credential = { userId, providerId: 'credential', accountId: userId, password: hash };
-    if ((await passwordHash(userId)) === null) await internalAdapter.linkAccount(credential);
-    else await internalAdapter.updatePassword(userId, hash);
-    await internalAdapter.deleteUserSessions(userId);
   }
 
   return {
@@ -227,41 +204,28 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     },
 
     async find(email) {
-      const { internalAdapter } = await auth.$context;
-      const found = await internalAdapter.findUserByEmail(email.toLowerCase());
-      return found && asUser(found.user);
+      const record = await records.findByEmail(email);
+      return record && asUser(record);
     },
 
     async createUser({ password, ...user }) {
-      const { internalAdapter } = await auth.$context;
-      const record = await internalAdapter.createUser(
-        { ...user, emailVerified: true },
-        { method: 'email-password' },
-      );
-      const created = asUser(record);
+      const created = asUser(await records.create({ ...user, emailVerified: true }));
       if (created === null) throw new Error('better-auth returned an invalid user record');
-      await setPassword(created.id, password);
+      await records.setPassword(created.id, password);
       return created;
     },
 
-    setRole: (userId, role) => update(userId, { role, emailVerified: true }),
-
-    async hasPassword(userId, password) {
-      const { password: hasher } = await auth.$context;
-      const hash = await passwordHash(userId);
-      return hash !== null && hasher.verify({ hash, password });
-    },
-
-    setPassword,
+    setRole: (userId, role) => records.update(userId, { role, emailVerified: true }),
+    hasPassword: records.hasPassword,
+    setPassword: records.setPassword,
 
     async isResetTokenValid(token) {
-      const { internalAdapter } = await auth.$context;
-      const found = await internalAdapter.findVerificationValue(`reset-password:${token}`);
-      return found !== null && found.expiresAt > new Date();
+      const expiry = await records.resetTokenExpiry(token);
+      return expiry !== null && expiry > new Date();
     },
 
     async sessions(userId) {
-      const rows = await activeSessions(userId);
+      const rows = await records.activeSessions(userId);
       return rows
         .map(({ id, userAgent, ipAddress, createdAt, updatedAt }) => ({
           id,
@@ -274,20 +238,18 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     },
 
     async endSession(userId, sessionId) {
-      const { internalAdapter } = await auth.$context;
-      const session = (await activeSessions(userId)).find(({ id }) => id === sessionId);
+      const session = (await records.activeSessions(userId)).find(({ id }) => id === sessionId);
       if (session === undefined) return false;
-      await internalAdapter.deleteSession(session.token);
+      await records.endSessions([session.token]);
       return true;
     },
 
     async endOtherSessions(userId, sessionId) {
-      const { internalAdapter } = await auth.$context;
-      // `listSessions` returns at most 100.
+      // Each round ends at most 100.
       for (;;) {
-        const others = (await activeSessions(userId)).filter(({ id }) => id !== sessionId);
+        const others = (await records.activeSessions(userId)).filter(({ id }) => id !== sessionId);
         if (others.length === 0) return;
-        await internalAdapter.deleteSessions(others.map(({ token }) => token));
+        await records.endSessions(others.map(({ token }) => token));
       }
     },
   };

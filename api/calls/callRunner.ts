@@ -14,7 +14,8 @@ import { INLINE_BYTES, type Results } from '../../store/results.ts';
 import type { Undelivered } from '../../store/undelivered.ts';
 import type { Vault } from '../../store/vault.ts';
 import { retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
-import type { CallFailure, CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
+import { isCallFailure } from '../../workflows/contract.ts';
+import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
@@ -98,9 +99,6 @@ export function policyOf(
     finalCodes: FINAL_CODES,
   };
 }
-
-const isCallFailure = (value: unknown): value is CallFailure =>
-  typeof value === 'object' && value !== null && 'members' in value && 'available' in value;
 
 export function createCallRunner(deps: Dependencies): CallRunner {
   const { calls, results, answers, vault, keyring, log } = deps;

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
+import { isRecord, type Json } from '../helpers/json.ts';
 import { accountOf } from '../helpers/ledgerCheck.ts';
 import {
   type Credentials,
@@ -31,19 +32,16 @@ test.after.always(async () => {
   await limited?.stop();
 });
 
-type Fields = Record<string, unknown>;
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
-
-async function fields(response: Response): Promise<Fields> {
+async function fields(response: Response): Promise<Json> {
   const body: unknown = await response.json();
-  return isFields(body) ? body : {};
+  return isRecord(body) ? body : {};
 }
 
 /** Returns the account of a session, or null when the session is invalid. */
-async function userOf(cookie: string): Promise<Fields | null> {
+async function userOf(cookie: string): Promise<Json | null> {
   const response = await fetch(`${stack.baseUrl}/api/auth/get-session`, { headers: { Cookie: cookie } });
   const { user } = await fields(response);
-  return isFields(user) ? user : null;
+  return isRecord(user) ? user : null;
 }
 
 async function accountIdOf(cookie: string): Promise<string> {
@@ -186,7 +184,7 @@ test('requests from pages of other origins are refused', async (t) => {
 
 test('the session gives its owner access to the Account API, but refuses changes from other origins', async (t) => {
   const cookie = await signUp(stack.baseUrl, freshCredentials());
-  const ask = (headers: Record<string, string>, body?: Fields, path = 'account/keys') =>
+  const ask = (headers: Record<string, string>, body?: Json, path = 'account/keys') =>
     fetch(`${stack.baseUrl}/api/v1/${path}`, {
       headers: { 'Content-Type': 'application/json', ...headers },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),

@@ -7,7 +7,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
-import { ORCHESTRATOR_PRELOAD } from '../../dev/service.ts';
 import { openStore } from '../../store/mongo.ts';
 import { WORKER_DEPLOYMENT, WORKFLOWS } from '../../workflows/contract.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -45,11 +44,11 @@ async function copyWithChange(): Promise<string> {
 
 /** An orchestrator of another build. */
 async function startBuild(folder: string, env: Record<string, string>) {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    ['--import', `./${ORCHESTRATOR_PRELOAD}`, 'workers/main.ts', '--pool', 'orchestrator'],
-    { cwd: folder, env: { ...machineEnv(), ...env }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
-  );
+  const child: ChildProcess = spawn(process.execPath, ['workers/main.ts', '--pool', 'orchestrator'], {
+    cwd: folder,
+    env: { ...machineEnv(), ...env },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
   let output = '';
   child.stdout?.on('data', (chunk) => {
     output += String(chunk);

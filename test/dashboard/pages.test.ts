@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { parseFragment } from 'parse5';
 import { resultView } from '../../api/dashboard/components/result.ts';
+import { EVENTS } from '../../schemas/events.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { newDelivery } from '../../store/dispatchEvents.ts';
 import { newEvent } from '../../store/events.ts';
@@ -641,11 +642,13 @@ test('events are filtered by type and delivery state, and paged', async (t) => {
     if (account === null || endpoint === null) return t.fail('no endpoint');
     const { _id, accountId } = endpoint;
     const past = (days: number) => ({ createdAt: new Date(Date.now() - days * 86_400_000) });
-    const granted = { amount: 5, source: 'purchase' };
+    const granted = { ...EVENTS['credits.granted'].example, amount: 5 };
     const rows = [
-      newEvent(accountId, 'credits.low', { message: 'Only 24 credits are left.' }, past(1)),
+      newEvent(accountId, 'credits.low', EVENTS['credits.low'].example, past(1)),
       newEvent(accountId, 'credits.granted', granted, past(20)),
-      ...Array.from({ length: 30 }, () => newEvent(accountId, 'webhook.test', {}, past(2))),
+      ...Array.from({ length: 30 }, () =>
+        newEvent(accountId, 'webhook.test', EVENTS['webhook.test'].example, past(2)),
+      ),
     ].map(({ pending: _handedOver, ...event }) => event);
     const [low, old, ...tests] = rows;
     if (low === undefined || old === undefined) return t.fail();

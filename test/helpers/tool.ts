@@ -6,25 +6,22 @@ import { createValidator } from '../../api/http/validator.ts';
 import { type Fault, ServiceError } from '../../schemas/errors.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-
-type Fields = Record<string, unknown>;
+import { isRecord, type Json } from './json.ts';
 
 /** A tool as the API and a worker run it together, without either of them. */
 export interface LoadedTool {
   definition: ToolDefinition;
   /** Validates a body like the API: schema, defaults, then `check`. @throws ServiceError invalid_input */
-  validate(body: Fields): Fields;
+  validate(body: Json): Json;
   /**
    * Validates, runs, and checks the output against its schema.
    *
    * @throws ServiceError invalid_input with its faults, or the error of the tool
    */
-  call(body: Fields, context?: Partial<NetworkContext> & { resource?: unknown }): Promise<Fields>;
+  call(body: Json, context?: Partial<NetworkContext> & { resource?: unknown }): Promise<Json>;
 }
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
-
-type Run = (input: Fields, context: Partial<NetworkContext> & ToolContext) => Promise<unknown>;
+type Run = (input: Json, context: Partial<NetworkContext> & ToolContext) => Promise<unknown>;
 const isRun = (value: unknown): value is Run => typeof value === 'function';
 
 let decoders: Decoders | undefined;
@@ -40,13 +37,13 @@ export async function loadTool(name: string): Promise<LoadedTool> {
   const definition = (await loadRegistry()).get(name);
   if (definition === undefined) throw new Error(`no tool ${name}`);
   const module: unknown = await import(`../../activities/tools/${name}.ts`);
-  const run = isFields(module) ? module.run : undefined;
+  const run = isRecord(module) ? module.run : undefined;
   if (!isRun(run)) throw new Error(`activities/tools/${name}.ts exports no run`);
   const compile = createValidator();
   const checkInput = compile(definition.input, definition.check);
   const checkOutput = compile(definition.output);
 
-  const validate = (body: Fields): Fields => checkInput(structuredClone(body));
+  const validate = (body: Json): Json => checkInput(structuredClone(body));
   return {
     definition,
     validate,
@@ -58,7 +55,7 @@ export async function loadTool(name: string): Promise<LoadedTool> {
         offload,
         ...context,
       });
-      if (!isFields(result)) throw new Error('the output is not an object');
+      if (!isRecord(result)) throw new Error('the output is not an object');
       return checkOutput(JSON.parse(jsonOf(result).toString()));
     },
   };
@@ -68,7 +65,7 @@ export async function loadTool(name: string): Promise<LoadedTool> {
  * Returns the faults for which a call is refused, before it runs or by the tool. @throws when it is not
  * refused with faults
  */
-export async function faultsOf(tool: LoadedTool, body: Fields): Promise<Fault[]> {
+export async function faultsOf(tool: LoadedTool, body: Json): Promise<Fault[]> {
   try {
     await tool.call(body);
   } catch (error) {

@@ -3,6 +3,7 @@ import test from 'ava';
 import { createResolver } from '../../egress/resolver.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { reply, startDns } from '../helpers/dns.ts';
+import { recordsAt } from '../helpers/json.ts';
 import { type DigAnswer, dig, type Named, startNamed } from '../helpers/named.ts';
 import { loadTool } from '../helpers/tool.ts';
 
@@ -73,12 +74,10 @@ test.before(async () => {
 });
 test.after.always(() => named?.close());
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object';
-
 /** Calls the tool with an empty cache. */
 async function call(body: Record<string, unknown>, resolver = createResolver({ servers: [named] })) {
   const { hostname, recordType, records, found } = await tool.call(body, { resolver });
-  return { hostname, recordType, records: Array.isArray(records) ? records.filter(isRecord) : [], found };
+  return { hostname, recordType, records: recordsAt(records), found };
 }
 
 const codeOf = (promise: Promise<unknown>): Promise<string> =>

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { Webhook } from 'standardwebhooks';
+import { EVENTS } from '../../schemas/events.ts';
 import { newEvent } from '../../store/events.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -55,7 +56,9 @@ test('in production an endpoint on localhost gets no requests; the listen comman
   const happen = async (agesMs: readonly number[]) => {
     const now = Date.now();
     const events = agesMs.map((age) =>
-      newEvent(account.accountId, 'credits.granted', {}, { createdAt: new Date(now - age) }),
+      newEvent(account.accountId, 'credits.granted', EVENTS['credits.granted'].example, {
+        createdAt: new Date(now - age),
+      }),
     );
     await store.events.insertMany(events);
     return events.map(({ _id }) => _id);

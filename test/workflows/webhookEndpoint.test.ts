@@ -9,6 +9,7 @@ import {
 } from '../../activities/webhooks/endpointActivities.ts';
 import { createEndpointWorkflow, type EndpointWorkflow } from '../../api/webhooks/endpointWorkflow.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { EVENTS } from '../../schemas/events.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { dispatchEvents } from '../../store/dispatchEvents.ts';
 import { newEvent } from '../../store/events.ts';
@@ -123,7 +124,7 @@ async function makeEndpoint(failures: number) {
 type Endpoint = Awaited<ReturnType<typeof makeEndpoint>>;
 
 async function fire({ accountId }: Endpoint): Promise<void> {
-  await store.events.insertOne(newEvent(accountId, 'api_key.created', {}));
+  await store.events.insertOne(newEvent(accountId, 'api_key.created', EVENTS['api_key.created'].example));
   await dispatchEvents(store, accountId, createEndpointNotifier(client, true));
 }
 
@@ -328,18 +329,20 @@ test('a healthy endpoint gets five concurrent attempts; after a failure, one at 
 
 test('a long history continues as a new run without losing or repeating a delivery', async (t) => {
   const endpoint = await makeEndpoint(0);
-  const EVENTS = 300;
+  const COUNT = 300;
   accepting.set(endpoint.id, 0);
   await store.events.insertMany(
-    Array.from({ length: EVENTS }, () => newEvent(endpoint.accountId, 'api_key.created', {})),
+    Array.from({ length: COUNT }, () =>
+      newEvent(endpoint.accountId, 'api_key.created', EVENTS['api_key.created'].example),
+    ),
   );
   await dispatchEvents(store, endpoint.accountId, createEndpointNotifier(client, true));
   await until(
     'all are delivered',
     async () =>
-      (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'delivered' })) === EVENTS,
+      (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'delivered' })) === COUNT,
   );
-  t.is(accepting.get(endpoint.id), EVENTS);
+  t.is(accepting.get(endpoint.id), COUNT);
   const { events } = await client.workflow.getHandle(`webhook-${endpoint.id}`).fetchHistory();
   const { continuedExecutionRunId } = events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
   t.truthy(continuedExecutionRunId);

@@ -1,5 +1,4 @@
-import type { Payload, PayloadCodec } from '@temporalio/common';
-import type { SerializationContext } from '@temporalio/common/lib/converter/serialization-context.js';
+import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import type { Keyring } from '../../store/keyring.ts';
 

@@ -1,4 +1,5 @@
 import type { Fault, ServiceError } from '../../../schemas/errors.ts';
+import { isRecord } from '../../../schemas/isRecord.ts';
 import { type Html, html } from '../html.ts';
 import { prose } from './text.ts';
 
@@ -12,7 +13,7 @@ export interface Failure {
 export type Labels = Readonly<Record<string, string>>;
 
 const isFault = (value: unknown): value is Fault =>
-  typeof value === 'object' && value !== null && 'pointer' in value && 'message' in value;
+  isRecord(value) && 'pointer' in value && 'message' in value;
 
 const FAULTS_HEADING = 'Please fix the following:';
 

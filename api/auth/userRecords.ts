@@ -1,0 +1,80 @@
+import type { AuthContext } from 'better-auth';
+
+/** The parts of better-auth's context that this file uses. */
+interface Internals extends Pick<AuthContext, 'internalAdapter'> {
+  password: Pick<AuthContext['password'], 'hash' | 'verify'>;
+}
+
+/**
+ * Access to better-auth's users, passwords and sessions by id, for operators' commands and for pages that have checked
+ * the session themselves. The endpoints of `auth.api` cannot replace it: they need the cookie of a signed-in user.
+ *
+ * The only file that uses better-auth's `internalAdapter`, which may change in any release. package.json therefore pins
+ * the exact version, and test/api/userRecords.test.ts shows each effect. To drop it, replace these functions with endpoints
+ * of `auth.api` once these accept a user id on the server.
+ */
+export function createUserRecords(context: () => Promise<Internals>) {
+  const activeSessions = async (userId: string) =>
+    (await context()).internalAdapter.listSessions(userId, { onlyActiveSessions: true });
+
+  async function passwordHash(userId: string): Promise<string | null> {
+    const { internalAdapter } = await context();
+    const credentials = await internalAdapter.findAccounts(userId);
+    return credentials.find(({ providerId }) => providerId === 'credential')?.password ?? null;
+  }
+
+  return {
+    findById: async (userId: string) => (await context()).internalAdapter.findUserById(userId),
+
+    /** Ignores the case of the address. */
+    async findByEmail(email: string) {
+      const { internalAdapter } = await context();
+      return (await internalAdapter.findUserByEmail(email.toLowerCase()))?.user ?? null;
+    },
+
+    /** Creates a user without a password. */
+    async create(user: {
+      email: string;
+      name: string;
+      emailVerified: boolean;
+      accountId: string;
+      role: string;
+    }) {
+      const { internalAdapter } = await context();
+      return internalAdapter.createUser(user, { method: 'email-password' });
+    },
+
+    async update(userId: string, fields: Record<string, unknown>): Promise<void> {
+      await (await context()).internalAdapter.updateUser(userId, fields);
+    },
+
+    async hasPassword(userId: string, password: string): Promise<boolean> {
+      const hash = await passwordHash(userId);
+      return hash !== null && (await context()).password.verify({ hash, password });
+    },
+
+    /** Sets the password and ends all sessions of the user. */
+    async setPassword(userId: string, password: string): Promise<void> {
+      const { internalAdapter, password: hasher } = await context();
+      const hash = await hasher.hash(password);
+      const credential = { userId, providerId: 'credential', accountId: userId, password: hash };
+      if ((await passwordHash(userId)) === null) await internalAdapter.linkAccount(credential);
+      else await internalAdapter.updatePassword(userId, hash);
+      await internalAdapter.deleteUserSessions(userId);
+    },
+
+    /** When the token of a password reset link expires; null for an unknown token. */
+    async resetTokenExpiry(token: string): Promise<Date | null> {
+      const { internalAdapter } = await context();
+      return (await internalAdapter.findVerificationValue(`reset-password:${token}`))?.expiresAt ?? null;
+    },
+
+    /** Returns at most 100 sessions. */
+    activeSessions,
+
+    /** Ends the sessions with these tokens. */
+    async endSessions(tokens: string[]): Promise<void> {
+      await (await context()).internalAdapter.deleteSessions(tokens);
+    },
+  };
+}

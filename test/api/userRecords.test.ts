@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { type Auth, createAuth } from '../../api/auth/auth.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
+import { createAccounts } from '../../store/accounts.ts';
+import { loadKeyring } from '../../store/keyring.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
+import { createLog } from '../../workers/platform/log.ts';
+import { startDatabase } from '../helpers/stack.ts';
+
+const ORIGIN = 'http://localhost:8080';
+const PASSWORD = 'correct horse battery';
+
+let database: Awaited<ReturnType<typeof startDatabase>>;
+let store: Store;
+let auth: Auth;
+let user: { id: string; email: string };
+/** Tokens of the password links that were mailed. */
+const links: string[] = [];
+
+test.before(async () => {
+  database = await startDatabase();
+  store = await openStore(database.mongodbUri);
+  const env = readEnv({ MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}` });
+  const accounts = createAccounts(store);
+  auth = createAuth({
+    env: { ...env, PUBLIC_URL: ORIGIN },
+    store,
+    accounts,
+    keyring: loadKeyring(env),
+    mails: {
+      delivers: false,
+      reset: (_, token) => links.push(token),
+      verify: () => undefined,
+      accountExists: () => undefined,
+    },
+    log: createLog(env, 'test', await loadRegistry()),
+  });
+  const { _id: accountId } = await accounts.create({ email: 'ann@example.com', credits: 0 });
+  user = await auth.createUser({
+    name: 'Ann',
+    email: 'ann@example.com',
+    password: PASSWORD,
+    accountId,
+    role: 'owner',
+  });
+});
+test.after.always(async () => {
+  await store?.close();
+  await database?.stop();
+});
+
+const post = (path: string, body: object) =>
+  auth.handler(
+    new Request(`${ORIGIN}/api/auth/${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: ORIGIN },
+      body: JSON.stringify(body),
+    }),
+  );
+const signIn = (password: string) => post('sign-in/email', { email: user.email, password });
+/** The session of the cookie that a sign-in set. */
+const sessionOf = (response: Response) =>
+  auth.signedIn(new Headers({ Cookie: (response.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '' }));
+
+test.serial('a user whom an operator created signs in, under any case of the address', async (t) => {
+  t.is((await signIn('wrong horse battery')).status, 401);
+  t.is((await signIn(PASSWORD)).status, 200);
+  t.is((await auth.find('ANN@example.com'))?.id, user.id);
+  t.is(await auth.find('bob@example.com'), null);
+  t.true(await auth.hasPassword(user.id, PASSWORD));
+  t.false(await auth.hasPassword(user.id, 'wrong horse battery'));
+});
+
+test.serial('sessions are listed and ended one by one, or all but one', async (t) => {
+  const signedIn = await Promise.all(
+    Array.from({ length: 3 }, async () => sessionOf(await signIn(PASSWORD))),
+  );
+  const [first = '', second = ''] = signedIn.map((session) => session?.sessionId);
+  const ids = async () => (await auth.sessions(user.id)).map(({ id }) => id);
+  t.true((await ids()).includes(first));
+  t.true(await auth.endSession(user.id, first));
+  t.false(await auth.endSession(user.id, first));
+  t.false((await ids()).includes(first));
+  await auth.endOtherSessions(user.id, second);
+  t.deepEqual(await ids(), [second]);
+});
+
+test.serial('a role is changed', async (t) => {
+  await auth.setRole(user.id, 'operator');
+  t.is((await auth.find(user.email))?.role, 'operator');
+});
+
+test.serial('the token of a mailed password link is recognised until it is used', async (t) => {
+  t.is((await post('request-password-reset', { email: user.email })).status, 200);
+  const [token = ''] = links;
+  t.true(await auth.isResetTokenValid(token));
+  t.false(await auth.isResetTokenValid('made-up'));
+  t.is((await post('reset-password', { token, newPassword: 'another good password' })).status, 200);
+  t.false(await auth.isResetTokenValid(token));
+  t.is((await signIn('another good password')).status, 200);
+});
+
+test.serial('a password that is set ends all sessions and the old password', async (t) => {
+  const before = await sessionOf(await signIn('another good password'));
+  t.truthy(before);
+  await auth.setPassword(user.id, PASSWORD);
+  t.deepEqual(await auth.sessions(user.id), []);
+  t.is((await signIn('another good password')).status, 401);
+  t.is((await signIn(PASSWORD)).status, 200);
+});
