@@ -1,7 +1,3 @@
-import { globSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { openStore } from '../../store/mongo.ts';
@@ -10,6 +6,7 @@ import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { callOnce, callUntilResult } from './calls.ts';
+import { createClock } from './clock.ts';
 
 /** Concurrent calls with the same idempotency key. */
 const IDENTICAL = 50;
@@ -25,21 +22,7 @@ const JUMPS = [3600, -3600, 36_000, 0];
 test('when the clocks of API and workers jump during calls, all calls end and are charged once', async (t) => {
   t.timeout(300_000);
   await using open = new AsyncDisposableStack();
-  const folder = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-clock-')), (it) =>
-    rm(it, { recursive: true }),
-  );
-  const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
-  if (library === undefined) throw new Error('libfaketime is not installed');
-  const clock = join(folder, 'clock');
-  const jumpTo = (seconds: number) => writeFile(clock, `${seconds < 0 ? '' : '+'}${seconds}\n`);
-  await jumpTo(0);
-  const env = {
-    LD_PRELOAD: library,
-    FAKETIME_TIMESTAMP_FILE: clock,
-    FAKETIME_NO_CACHE: '1',
-    // Monotonic clocks do not jump.
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-  };
+  const { env, jumpTo } = await createClock(open);
   const stack = open.adopt(await startStack({ pools: ['orchestrator', 'cpu'], env }), (it) => it.stop());
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const account = await makeAccount(stack, CREDITS);
