@@ -186,7 +186,7 @@ function checkEvents({ records, deliveries, keyChanges }: Evidence, expect: Expe
   );
   const [expected, found] = [due, ofCredits].map((list) => JSON.stringify(list?.sort()));
   expect(found === expected, `events ${found}, expected ${expected}`);
-  // An owner whose request was not answered repeats it, so that there may be more of these.
+  // There may be more: changes whose response was lost.
   for (const change of keyChanges) expect(ofKeys?.includes(change) ?? false, `no event ${change}`);
 
   const received = Map.groupBy(deliveries, ({ id }) => id);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { KeyRow } from '../../../schemas/accountRows.ts';
 import type { Accounts } from '../../../store/accounts.ts';
 import type { TestAccount } from '../../helpers/account.ts';
 import { PRICES } from '../../helpers/prices.ts';
@@ -25,6 +26,7 @@ const LEAST = 4;
 const TOP_UP_EVERY_MS = 1000;
 const CHANGE_KEYS_EVERY_MS = 500;
 const RETRY_PAUSE_MS = 250;
+const KEY_NAME = 'chaos';
 /** Milliseconds within which an exact-balance race must end. */
 const RACE_MS = 300_000;
 
@@ -57,33 +59,34 @@ export async function topUp(accounts: Accounts, { account, topUps }: Owner, amou
     }
 }
 
-/** Creates a key and revokes it. Each request is repeated until it is confirmed. */
+/** Creates a key and revokes all keys that it created before, as far as the API process answers. */
 async function changeKeys({ account, keyChanges }: Owner, baseUrl: string): Promise<void> {
   const { manage } = account.at(baseUrl);
-  const confirm = async (send: () => Promise<Response>, status: number) => {
-    for (;;) {
-      const response = await send().catch(() => null);
-      if (response?.status === status) return response.text();
-      await sleep(RETRY_PAUSE_MS);
+  const path = '/api/v1/account/keys';
+  const isMine = ({ name, revokedAt }: KeyRow) => name === KEY_NAME && revokedAt === null;
+  try {
+    const created = await manage(path, { name: KEY_NAME, scopes: ['tools'] });
+    const { id }: { id?: string } = await created.json();
+    if (created.status === 201) keyChanges.push(`api_key.created ${id}`);
+    const { items }: { items?: KeyRow[] } = await (await manage(`${path}?limit=100`)).json();
+    for (const key of items?.filter(isMine) ?? []) {
+      const revoked = await manage(`${path}/${key.id}`, undefined, { method: 'DELETE' });
+      if (revoked.status === 204) keyChanges.push(`api_key.revoked ${key.id}`);
     }
-  };
-  const created = await confirm(
-    () => manage('/api/v1/account/keys', { name: 'chaos', scopes: ['tools'] }),
-    201,
-  );
-  const { id }: { id: string } = JSON.parse(created);
-  keyChanges.push(`api_key.created ${id}`);
-  await confirm(() => manage(`/api/v1/account/keys/${id}`, undefined, { method: 'DELETE' }), 204);
-  keyChanges.push(`api_key.revoked ${id}`);
+  } catch {
+    // The API process was killed or has not restarted yet.
+  }
 }
 
-/** An account with one caller of each role, an owner who changes keys, and an operator who adds credits. Calls until `isOver`. */
+/** An account with one caller of each role, an owner who changes keys, and an operator who adds credits. */
 export async function makeBusyOwner(disturbed: DisturbedStack, number: number, fork: () => Random) {
+  // Before the first await, so that the seed determines which caller gets which.
+  const sources = ROLES.map((role) => ({ role, random: fork() }));
   const owner = await newOwner(disturbed, CREDITS);
   const callers = await Promise.all(
-    ROLES.map(async (role) => {
+    sources.map(async ({ role, random }) => {
       const { key } = await owner.account.addKey({ name: role });
-      return { role, random: fork(), caller: callerOf(disturbed, owner, key) };
+      return { role, random, caller: callerOf(disturbed, owner, key) };
     }),
   );
   return {
