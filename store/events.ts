@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { ClientSession } from 'mongodb';
 import type { EventData, EventKind } from '../schemas/events.ts';
-import type { EventDoc } from './mongo.ts';
+import { createdNow, type EventDoc, type Store } from './mongo.ts';
 import { activeTraceparent } from './trace.ts';
 
-/** Creates an event that is pending dispatch. Insert it in the same step as the change that it reports. */
+/**
+ * Creates an event that is pending dispatch. Insert it in the same step as the change that it reports, with `insertEvent`
+ * unless its time is from the database's clock.
+ */
 export const newEvent = <K extends EventKind>(
   accountId: string,
   event: K,
@@ -22,6 +26,15 @@ export const newEvent = <K extends EventKind>(
   pending: true,
   ...(traceparent !== undefined && { traceparent }),
 });
+
+/** Inserts an event that happens now, by the database's clock. */
+export async function insertEvent(
+  { events }: Pick<Store, 'events'>,
+  event: EventDoc,
+  session: ClientSession,
+): Promise<void> {
+  await events.updateOne({ _id: event._id }, createdNow(event), { session, upsert: true });
+}
 
 /** The JSON body that is posted. Always the same bytes, because documents keep the order of their fields. */
 export const eventBody = ({ _id, event, createdAt, data }: EventDoc): string =>

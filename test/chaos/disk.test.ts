@@ -1,7 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, writeSync } from 'node:fs';
-import { mkdtemp, rm, rmdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -13,6 +9,7 @@ import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { callOnce, callUntilResult } from './calls.ts';
 import { restart, sendSignal } from './faults.ts';
+import { mountDisk } from './smallDisk.ts';
 
 /** Enough for the journal files that MongoDB preallocates, and some data. */
 const DISK = '700m';
@@ -22,42 +19,13 @@ const CREDITS = 1000;
 const FULL_MS = 4000;
 const CALL_EVERY_MS = 200;
 
-function run(file: string, args: string[]): void {
-  const { status, stderr } = spawnSync(file, args, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${file}: ${stderr}`);
-}
-
-/** Writes a file until the disk is full to the last byte. */
-function fill(path: string): void {
-  const file = openSync(path, 'w');
-  try {
-    for (let size = 1 << 20; size >= 1; )
-      try {
-        writeSync(file, Buffer.alloc(size, 1));
-      } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
-        size = Math.floor(size / 2);
-      }
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Mounts a small disk, which is unmounted with `open`. */
-async function mountDisk(open: AsyncDisposableStack): Promise<string> {
-  const disk = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-disk-')), rmdir);
-  run('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', disk]);
-  open.defer(() => run('umount', ['-l', disk]));
-  return disk;
-}
-
 test.serial(
   'when the disk of MongoDB and Temporal fills up during calls, all calls end and are charged once',
   async (t) => {
     t.timeout(300_000);
     await using open = new AsyncDisposableStack();
-    const disk = await mountDisk(open);
-    const servers = open.adopt(await startOwnServers(disk), (it) => it.stop());
+    const disk = await mountDisk(open, DISK);
+    const servers = open.adopt(await startOwnServers(disk.path), (it) => it.stop());
     const stack = open.adopt(await startStack({ servers, pools: ['orchestrator', 'cpu'] }), (it) =>
       it.stop(),
     );
@@ -65,13 +33,12 @@ test.serial(
     const account = await makeAccount(stack, CREDITS);
     t.is((await callOnce(account, 'before', null))?.status, 200);
 
-    const ballast = join(disk, 'ballast');
     const identical = Array.from({ length: IDENTICAL }, () => callUntilResult(account, 'full', 'full'));
     const unkeyed = Array.from({ length: UNKEYED }, (_, i) => callOnce(account, `full ${i}`, null));
     await sleep(100);
-    fill(ballast);
+    await disk.fill();
     await sleep(FULL_MS);
-    await rm(ballast);
+    disk.free();
     // A database that cannot write ends or must be ended. Both are restarted, as a supervisor would do.
     for (const processName of ['mongod', 'temporal']) {
       await sendSignal(processName, 'SIGKILL', stack, servers);
@@ -100,8 +67,8 @@ test.serial(
   async (t) => {
     t.timeout(600_000);
     await using open = new AsyncDisposableStack();
-    const disk = await mountDisk(open);
-    const started = npmStart({ DATA_DIR: join(disk, 'data'), PORT: '0', RATE_LIMIT: 'off' });
+    const disk = await mountDisk(open, DISK);
+    const started = npmStart({ DATA_DIR: join(disk.path, 'data'), PORT: '0', RATE_LIMIT: 'off' });
     open.defer(async () => {
       started.kill('SIGTERM');
       await started.exited;
@@ -111,7 +78,6 @@ test.serial(
     const account = await makeAccount(stack, CREDITS);
     const statuses = [(await callOnce(account, 'before', null))?.status];
 
-    const ballast = join(disk, 'ballast');
     const calls: Promise<Response | null>[] = [];
     const callRepeatedly = async (phase: string, ms: number) => {
       for (let i = 0; i < ms / CALL_EVERY_MS; i++) {
@@ -120,9 +86,9 @@ test.serial(
       }
     };
     await callRepeatedly('before', FULL_MS);
-    fill(ballast);
+    await disk.fill();
     await callRepeatedly('full', FULL_MS);
-    await rm(ballast);
+    disk.free();
     await callRepeatedly('freed', FULL_MS);
     statuses.push(...(await Promise.all(calls)).map((response) => response?.status));
     await until('calls succeed again', async () => {

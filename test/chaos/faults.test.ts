@@ -3,11 +3,11 @@ import test from 'ava';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
-import { type Random, seededRandom } from '../helpers/random.ts';
+import { seededRandom } from '../helpers/random.ts';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
-import { type Link, startToxiproxy } from '../helpers/toxiproxy.ts';
+import { startToxiproxy } from '../helpers/toxiproxy.ts';
 import { callOnce, callUntilResult } from './calls.ts';
-import { sendSignal } from './faults.ts';
+import { linkFaults, stopFault } from './faults.ts';
 
 /** Rounds in which each fault occurs once; soak tests set more rounds and longer faults. */
 const ROUNDS = Number(process.env.TEST_FAULT_ROUNDS ?? 1);
@@ -15,27 +15,6 @@ const LONGEST_MS = Number(process.env.TEST_FAULT_MS ?? 5000);
 const IDENTICAL = 50;
 const UNKEYED = 5;
 const CREDITS = 100_000;
-
-interface Fault {
-  name: string;
-  begin(): Promise<void>;
-  end(): Promise<void>;
-}
-
-const linkFaults = (name: string, link: Link, random: Random): Fault[] => [
-  {
-    name: `${name} is slow`,
-    begin: () =>
-      link.poison({ type: 'latency', attributes: { latency: random.integer(100, 600), jitter: 100 } }),
-    end: link.heal,
-  },
-  { name: `the connection to ${name} is cut`, begin: link.cut, end: link.heal },
-  {
-    name: `the connection to ${name} is half open`,
-    begin: () => link.poison({ type: 'timeout', attributes: { timeout: 0 } }),
-    end: link.heal,
-  },
-];
 
 test('with slow, cut and half-open connections and stopped processes, all calls end and are charged once', async (t) => {
   t.timeout(ROUNDS * 11 * (LONGEST_MS + 120_000));
@@ -61,16 +40,11 @@ test('with slow, cut and half-open connections and stopped processes, all calls 
   );
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const account = await makeAccount(stack, CREDITS);
+  const latency = () => random.integer(100, 600);
   const faults = [
-    ...linkFaults('MongoDB', mongodb, random),
-    ...linkFaults('Temporal', temporal, random),
-    ...['api', 'orchestrator', 'cpu', 'mongod', 'temporal'].map(
-      (processName): Fault => ({
-        name: `${processName} is stopped (SIGSTOP)`,
-        begin: () => sendSignal(processName, 'SIGSTOP', stack, servers),
-        end: () => sendSignal(processName, 'SIGCONT', stack, servers),
-      }),
-    ),
+    ...linkFaults('MongoDB', mongodb, latency),
+    ...linkFaults('Temporal', temporal, latency),
+    ...['api', 'orchestrator', 'cpu', 'mongod', 'temporal'].map((name) => stopFault(name, stack, servers)),
   ];
 
   let charged = 0;

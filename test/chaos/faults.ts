@@ -1,9 +1,17 @@
 import type { Stack, startOwnServers } from '../helpers/stack.ts';
+import type { Link } from '../helpers/toxiproxy.ts';
 
 export type Servers = Awaited<ReturnType<typeof startOwnServers>>;
 
 /** Name of a process of the service, `mongod` or `temporal`. */
 export type ProcessName = string;
+
+/** A disturbance that lasts from `begin` to `end`. */
+export interface Fault {
+  name: string;
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
 
 const isServer = (processName: ProcessName): processName is 'mongod' | 'temporal' =>
   processName === 'mongod' || processName === 'temporal';
@@ -24,3 +32,25 @@ export async function restart(processName: ProcessName, stack: Stack, servers: S
   if (isServer(processName)) await servers[processName].start();
   else await stack.restart(processName);
 }
+
+/** SIGSTOP, then SIGCONT. */
+export const stopFault = (processName: ProcessName, stack: Stack, servers: Servers): Fault => ({
+  name: `${processName} is stopped (SIGSTOP)`,
+  begin: () => sendSignal(processName, 'SIGSTOP', stack, servers),
+  end: () => sendSignal(processName, 'SIGCONT', stack, servers),
+});
+
+/** @param latency milliseconds by which a slow connection delays data; called at each fault */
+export const linkFaults = (name: string, link: Link, latency: () => number): Fault[] => [
+  {
+    name: `${name} is slow`,
+    begin: () => link.poison({ type: 'latency', attributes: { latency: latency(), jitter: 100 } }),
+    end: link.heal,
+  },
+  { name: `the connection to ${name} is cut`, begin: link.cut, end: link.heal },
+  {
+    name: `the connection to ${name} is half open`,
+    begin: () => link.poison({ type: 'timeout', attributes: { timeout: 0 } }),
+    end: link.heal,
+  },
+];
