@@ -5,7 +5,7 @@ export default defineTool({
   name: 'word-to-pdf',
   title: 'Word to PDF',
   description:
-    'Downloads a document of at most 25 MB (`.docx`, `.doc` from Word 6, `.odt` or `.rtf`) and converts it to PDF ' +
+    'Downloads a document of at most 25 MB (`.docx`, `.docm`, `.dotx`, `.dotm`, `.doc` from Word 6, `.odt` or `.rtf`) and converts it to PDF ' +
     'with LibreOffice. The type is detected by content, never by name or `Content-Type`. Other files, and files that ' +
     'need a password, are `unsupported_source`; files that cannot be read are `corrupt_source`. Packed documents may ' +
     'have 10,000 parts and 300 MB unpacked; above that they are `source_too_large`. Each document is converted by ' +

@@ -10,7 +10,7 @@ import test from 'ava';
 import { office } from '../../activities/office/office.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { startFiles } from '../helpers/images.ts';
-import { convertWithLibreOffice, drawPdf, readPdf } from '../helpers/office.ts';
+import { convertWithLibreOffice, drawPdf, makeDocx, readPdf } from '../helpers/office.ts';
 import { childrenOf, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 
@@ -117,6 +117,23 @@ test.serial('a spare LibreOffice has already laid out a Word page', async (t) =>
   while (warmed().length === 0) await sleep(100);
   t.is((await readPdf(pdfOf(warmed()[0] ?? 0))).text, text);
 });
+
+/** Content types of the main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
+const KINDS = {
+  docm: 'application/vnd.ms-word.document.macroEnabled.main+xml',
+  dotx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml',
+  dotm: 'application/vnd.ms-word.template.macroEnabledTemplate.main+xml',
+};
+for (const [extension, mainType] of Object.entries(KINDS))
+  test.serial(`a .${extension} is converted`, async (t) => {
+    const bytes = makeDocx({ mainType });
+    const source = files.put({ bytes }, `letter.${extension}`);
+    const output = await tool.call({ fileUrl: source }, { egress: files.guard, resource });
+    t.is(output.fileName, 'letter.pdf');
+    const made = join(folder, 'kind.pdf');
+    await writeFile(made, Buffer.from(String(output.fileBase64), 'base64'));
+    t.is((await readPdf(made)).text.trim(), 'Hello');
+  });
 
 test.serial('emoji, and rare letters beside CJK, are neither blank nor boxes', async (t) => {
   const mixed = '日本語 𝔘';
