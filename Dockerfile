@@ -67,7 +67,7 @@ FROM base AS heavy
 # fonts for all scripts.
 USER root
 RUN apt-get update && \
-    apt-get install -y --no-install-recommends libreoffice-writer-nogui bubblewrap fontconfig \
+    apt-get install -y --no-install-recommends libreoffice-writer-nogui python3-uno bubblewrap fontconfig \
       fonts-crosextra-carlito fonts-crosextra-caladea fonts-liberation fonts-dejavu-core \
       fonts-noto-core fonts-noto-cjk fonts-symbola && \
     rm -rf /var/lib/apt/lists/*

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { clientEnv } from './host.mjs';
-import { ensurePrograms } from './programs/debian.ts';
-import { TOOL_PROGRAMS } from './programs/tools.ts';
+import { installTestPrograms } from './programs/tools.ts';
 import { startServers } from './stack.ts';
 import { StartError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -80,9 +79,7 @@ async function main(signal: AbortSignal): Promise<void> {
     await check('lint and format (biome)', ['node_modules/.bin/biome', 'ci', ...colors], { env, signal });
   }
 
-  const list: unknown = JSON.parse(await readFile('test/programs.json', 'utf8'));
-  if (!Array.isArray(list)) throw new StartError('test/programs.json is not a list');
-  await ensurePrograms([...TOOL_PROGRAMS, ...list], log, signal);
+  await installTestPrograms(log, signal);
   await using owned = new AsyncDisposableStack();
   const folder = owned.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),

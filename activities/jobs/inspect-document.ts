@@ -1,7 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { isCfb, readCfb } from '../office/cfb.ts';
-import { DOC, DOCX, type DocumentType, ODT, OLD_DOC, RTF } from '../office/types.ts';
-import { isZip, readZip } from '../office/zip.ts';
+import { DOC, DOCM, DOCX, DOTM, DOTX, type DocumentType, ODT, OLD_DOC, RTF } from '../office/types.ts';
+import { isZip, openZip } from '../office/zip.ts';
 
 const ENTRIES = 10_000;
 const UNPACKED_BYTES = 300_000_000;
@@ -11,7 +11,13 @@ const CONTENT_TYPES = '[Content_Types].xml';
 const MIME_TYPE = 'mimetype';
 const MANIFEST = 'META-INF/manifest.xml';
 const ODT_TYPE = 'application/vnd.oasis.opendocument.text';
-const DOCX_TYPE = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
+/** Content types of the main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
+const WORD_TYPES: readonly [contentType: string, type: DocumentType][] = [
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml', DOCX],
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml', DOTX],
+  ['application/vnd.ms-word.document.macroEnabled.main+xml', DOCM],
+  ['application/vnd.ms-word.template.macroEnabledTemplate.main+xml', DOTM],
+];
 
 /** [MS-DOC] 2.5.2: wIdent of Word 97 and later, wIdent of Word 6 and 95, and fEncrypted in the flags at offset 10. */
 const WORD_97 = 0xa5ec;
@@ -20,30 +26,37 @@ const ENCRYPTED = 0x0100;
 
 const unsupported = () =>
   new ServiceError('unsupported_source', {
-    detail: 'The file is not a Word (.doc, .docx), OpenDocument text (.odt) or RTF document.',
+    detail:
+      'The file is not a Word (.doc, .docx, .docm, .dotx, .dotm), OpenDocument text (.odt) or RTF document.',
   });
 const passwordProtected = () =>
   new ServiceError('unsupported_source', { detail: 'The document is password-protected.' });
 
 /** Decodes an XML part, which is UTF-8 or UTF-16. */
-const decode = (bytes: Buffer | undefined): string => {
-  if (bytes === undefined) return '';
+const decode = (bytes: Buffer | null): string => {
+  if (bytes === null) return '';
   const encoding =
     bytes[0] === 0xff || bytes[1] === 0 ? 'utf-16le' : bytes[0] === 0xfe ? 'utf-16be' : 'utf-8';
   return new TextDecoder(encoding).decode(bytes);
 };
 
+/** Reads the type before the whole archive is unpacked, so that other archives are refused at once. */
 async function typeOfZip(bytes: Buffer): Promise<DocumentType> {
-  const budget = { entries: ENTRIES, bytes: UNPACKED_BYTES, depth: DEPTH };
-  const parts = await readZip(bytes, [CONTENT_TYPES, MIME_TYPE, MANIFEST], budget);
-  const manifest = decode(parts.get(MANIFEST));
-  if (decode(parts.get(MIME_TYPE)).trim() === ODT_TYPE) {
-    if (/[<:]encryption-data\b/.test(manifest)) throw passwordProtected();
+  const archive = openZip(bytes, { entries: ENTRIES, bytes: UNPACKED_BYTES, depth: DEPTH });
+  const type = await typeOfParts(async (name) => decode(await archive.readPart(name)));
+  await archive.checkSize();
+  return type;
+}
+
+async function typeOfParts(read: (name: string) => Promise<string>): Promise<DocumentType> {
+  if ((await read(MIME_TYPE)).trim() === ODT_TYPE) {
+    if (/[<:]encryption-data\b/.test(await read(MANIFEST))) throw passwordProtected();
     return ODT;
   }
-  const types = decode(parts.get(CONTENT_TYPES));
-  if (types.includes(`"${DOCX_TYPE}"`) || types.includes(`'${DOCX_TYPE}'`)) return DOCX;
-  throw unsupported();
+  const types = await read(CONTENT_TYPES);
+  const found = WORD_TYPES.find(([it]) => types.includes(`"${it}"`) || types.includes(`'${it}'`));
+  if (found === undefined) throw unsupported();
+  return found[1];
 }
 
 function typeOfCfb(bytes: Buffer): DocumentType {

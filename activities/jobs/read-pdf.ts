@@ -2,6 +2,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { limitBytes } from '../pdf/limitBytes.ts';
 import { cleanText, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
 import { hasHeader, linearizedPages, mayBePdf, type PdfSource, readSource } from '../pdf/source.ts';
+import { withNewTrailer } from '../pdf/withNewTrailer.ts';
 import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 
 /** Result of reading a file with pdf.js. */
@@ -39,10 +40,14 @@ async function read(data: Uint8Array<ArrayBuffer>): Promise<PdfMetadata> {
 /**
  * Reads a PDF with pdf.js.
  *
+ * @param source with `newTrailer`, the trailers of the file are ignored
+ *
  * @throws ServiceError unsupported_source; source_too_large when its streams decompress to more than `UNPACKED_BYTES`
  */
-export default async function readPdf(source: PdfSource): Promise<PdfReading> {
-  const { bytes, start } = readSource(source);
+export default async function readPdf(source: PdfSource & { newTrailer?: boolean }): Promise<PdfReading> {
+  const { bytes: given, start } = readSource(source);
+  const bytes = source.newTrailer ? withNewTrailer(given) : given;
+  if (bytes === null) return { kind: 'unreadable' };
   if (!mayBePdf(start)) throw new ServiceError('unsupported_source');
   using limit = limitBytes(UNPACKED_BYTES);
   try {

@@ -4,6 +4,7 @@ import {
   PDFDict,
   PDFHexString,
   PDFName,
+  PDFNumber,
   PDFPageLeaf,
   PDFParser,
   PDFString,
@@ -39,12 +40,25 @@ function textOf(info: PDFDict | undefined, key: string): string | null {
   return value instanceof PDFString || value instanceof PDFHexString ? cleanText(value.decodeText()) : null;
 }
 
+/**
+ * Whether the strings of an encrypted file are not encrypted, as in a file that encrypts only its attachments
+ * (ISO 32000-2, 7.6.6, table 20: StrF of encryption versions 4 and 5, whose default is Identity).
+ */
+function hasPlainStrings(encryption: unknown): boolean {
+  if (!(encryption instanceof PDFDict)) return false;
+  const version = encryption.lookup(PDFName.of('V'));
+  if (!(version instanceof PDFNumber) || ![4, 5].includes(version.asNumber())) return false;
+  const filter = encryption.lookup(PDFName.of('StrF'));
+  return filter === undefined || filter === PDFName.of('Identity');
+}
+
 async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
   const context = await PDFParser.forBytesWithOptions(bytes, Number.POSITIVE_INFINITY).parseDocument();
   const pageCount = countPages(context);
   const { Encrypt, Info } = context.trailerInfo;
-  if (Encrypt !== undefined) return lockedMetadata(pageCount);
-  if (pageCount === null) return null;
+  const encrypted = Encrypt !== undefined;
+  if (encrypted && !hasPlainStrings(context.lookup(Encrypt))) return lockedMetadata(pageCount);
+  if (pageCount === null && !encrypted) return null;
   const found = context.lookup(Info);
   const info = found instanceof PDFDict ? found : undefined;
   return {
@@ -53,7 +67,7 @@ async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
     subject: textOf(info, 'Subject'),
     producer: textOf(info, 'Producer'),
     pageCount,
-    encrypted: false,
+    encrypted,
   };
 }
 

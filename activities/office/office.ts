@@ -4,7 +4,8 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { isFile } from '../runtime/isFile.ts';
 import type { Resource, ResourceOptions } from '../runtime/resource.ts';
 import { openSandbox, type SandboxLimits } from '../runtime/sandbox.ts';
-import { createOfficeProcess, type Document, type OfficeProcess } from './officeProcess.ts';
+import { createForkServer, createForkServers, type ForkServers } from './forkServer.ts';
+import type { Document, OfficeProcess } from './officeProcess.ts';
 
 export interface Office extends AsyncDisposable {
   /**
@@ -15,8 +16,10 @@ export interface Office extends AsyncDisposable {
   convert(document: Document, limits: { signal: AbortSignal; deadline: number }): Promise<Buffer>;
 }
 
-/** Processes kept warm in addition to the busy one: one that is ready and one that is starting. */
+/** Processes that wait for the next documents. */
 const SPARES = 2;
+/** Documents of a fork server. A new one differs in its memory layout, and has lost no memory. */
+const DOCUMENTS = 200;
 const LIMITS: SandboxLimits = {
   memoryBytes: 4 * 2 ** 30,
   // More than one core can spend within the time limit of a call.
@@ -35,8 +38,12 @@ async function findProgram(given: string | null): Promise<string> {
   for (const path of paths) {
     if (!(await isFile(path))) continue;
     const folder = dirname(await realpath(path));
-    if ((await isFile(join(folder, 'soffice.bin'))) && (await isFile(join(folder, 'oosplash'))))
-      return folder;
+    if (!(await isFile(join(folder, 'soffice.bin')))) continue;
+    if (await isFile(join(folder, 'libpythonloaderlo.so'))) return folder;
+    throw new ServiceError('tool_unavailable', {
+      detail: 'LibreOffice is installed here without Python.',
+      cause: new Error(`${folder} contains no Python loader; on Debian install python3-uno`),
+    });
   }
   throw new ServiceError('tool_unavailable', {
     detail: 'LibreOffice is not installed here.',
@@ -48,39 +55,30 @@ async function open({ env }: ResourceOptions): Promise<Office> {
   const program = await findProgram(env.SOFFICE_PATH);
   const sandbox = await openSandbox();
   const read = (name: string, encoding: BufferEncoding) => readFile(new URL(name, import.meta.url), encoding);
-  const script = await read('./convert.sh', 'utf8');
+  const script = await read('./start.sh', 'utf8');
   const [settings, fonts] = [await read('./settings.xcu', 'utf8'), await read('./fonts.conf', 'utf8')];
   // The warm-up document: one page in common fonts, with a table.
-  const args = [program, settings, fonts, await read('./warm.docx', 'base64')];
+  const warmUp = await read('./warm.docx', 'base64');
+  const component = await read('./forkServer.py', 'utf8');
+  const args = [program, settings, fonts, warmUp, component, `${LIMITS.scratchBytes}`];
   // Debian's package keeps its settings in /etc/libreoffice. Others keep everything in the parent of program/.
   const folders = program.startsWith('/usr/lib/') ? ['/etc/libreoffice'] : [dirname(program)];
-  return createOffice(() => createOfficeProcess(sandbox.start({ script, args, folders, limits: LIMITS })));
+  const options = { script, args, folders, limits: LIMITS, channels: DOCUMENTS };
+  return createOffice(createForkServers(() => createForkServer(sandbox.start(options))));
 }
 
-/** @param startProcess starts a LibreOffice process, which then warms up */
-export function createOffice(startProcess: () => OfficeProcess): Office {
+/** Keeps processes waiting that are forked from the servers. */
+function createOffice(servers: ForkServers): Office {
   const spares: OfficeProcess[] = [];
-  const running = new Set<OfficeProcess>();
   let closed = false;
 
-  function start(): OfficeProcess {
-    const started = startProcess();
-    running.add(started);
-    return started;
-  }
-  async function end(officeProcess: OfficeProcess): Promise<void> {
-    await officeProcess.end();
-    running.delete(officeProcess);
-  }
   /** Takes the oldest spare, which is warm or will be warm first. */
   function take(): OfficeProcess {
-    const oldest = spares.shift() ?? start();
-    if (!oldest.ended) return oldest;
-    running.delete(oldest);
-    return take();
+    const oldest = spares.shift() ?? servers.fork();
+    return oldest.ended ? take() : oldest;
   }
   function refill(): void {
-    while (!closed && spares.length < SPARES) spares.push(start());
+    while (!closed && spares.length < SPARES) spares.push(servers.fork());
   }
 
   return {
@@ -88,6 +86,7 @@ export function createOffice(startProcess: () => OfficeProcess): Office {
       const timeout = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
       const stop = AbortSignal.any([signal, timeout]);
       const officeProcess = take();
+      refill();
       const onAbort = () => void officeProcess.end();
       stop.addEventListener('abort', onAbort);
       try {
@@ -99,13 +98,12 @@ export function createOffice(startProcess: () => OfficeProcess): Office {
         throw error;
       } finally {
         stop.removeEventListener('abort', onAbort);
-        await end(officeProcess);
-        refill();
+        await officeProcess.end();
       }
     },
     async [Symbol.asyncDispose]() {
       closed = true;
-      await Promise.all([...running].map(end));
+      await servers.end();
     },
   };
 }

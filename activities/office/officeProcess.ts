@@ -1,5 +1,6 @@
+import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { SandboxedProcess } from '../runtime/sandbox.ts';
 import type { DocumentType } from './types.ts';
 
 /** A document to convert. */
@@ -23,58 +24,60 @@ export interface OfficeProcess {
   end(): Promise<void>;
 }
 
-const READY = Buffer.from('ready\n');
-const NO_PDF = 3;
 /** Limit of the contract for output. */
 const PDF_BYTES = 50_000_000;
-const STDERR_CHARACTERS = 2000;
+/** Longest first line of an answer. */
+const HEAD_BYTES = 100;
 
-/** @param process runs convert.sh */
-export function createOfficeProcess(process: SandboxedProcess): OfficeProcess {
-  let stderr = '';
-  process.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr = (stderr + chunk).slice(-STDERR_CHARACTERS);
-  });
-  const failure = (problem: string, code: number | null) =>
-    new Error(`LibreOffice ${problem} (exit code ${code}): ${stderr.trim()}`);
-
-  const chunks: AsyncIterator<Buffer> & AsyncIterable<Buffer> = process.stdout[Symbol.asyncIterator]();
-  const ready = chunks.next().then(async ({ value }) => {
-    if (!READY.equals(value ?? Buffer.alloc(0))) throw failure('did not start', await process.exited);
-  });
-  ready.catch(() => undefined);
-  let ended = false;
-  const onEnd = () => {
-    ended = true;
+/**
+ * @param channel socket to the process; forkServer.py describes the protocol
+ * @param ready resolves when the process can be forked, rejects when its fork server ends
+ */
+export function createOfficeProcess(channel: Duplex, ready: Promise<void>): OfficeProcess {
+  let isReady = false;
+  const onReady = () => {
+    isReady = true;
   };
-  process.exited.then(onEnd, onEnd);
+  ready.then(onReady, () => undefined);
+  // EPIPE when the process ends before it has read the document.
+  channel.on('error', () => undefined);
 
   return {
     get ended() {
-      return ended;
+      return channel.readableEnded || channel.destroyed;
     },
     async convert({ bytes, type, name }) {
       await ready;
-      process.stdin.write(`${type.filter}\n${name}\n`);
-      process.stdin.end(bytes);
-      const pdf: Buffer[] = [];
+      channel.write(`${type.filter}\n${name}\n${bytes.length}\n`);
+      channel.write(bytes);
+      const chunks: Buffer[] = [];
       let size = 0;
-      for await (const chunk of chunks) {
+      for await (const chunk of channel) {
         size += chunk.length;
-        if (size > PDF_BYTES) throw new ServiceError('output_too_large');
-        pdf.push(chunk);
+        if (size <= PDF_BYTES + HEAD_BYTES) chunks.push(chunk);
+        else channel.end();
       }
-      const code = await process.exited;
-      if (code === 0) return Buffer.concat(pdf);
-      if (code !== NO_PDF) throw failure('ended', code);
-      throw new ServiceError('corrupt_source', {
-        detail: 'The document is damaged: LibreOffice cannot read it.',
-        cause: failure('wrote no PDF', code),
-      });
+      if (size > PDF_BYTES + HEAD_BYTES) throw new ServiceError('output_too_large');
+      return readAnswer(Buffer.concat(chunks));
     },
     async end() {
-      process.kill();
-      await process.exited.catch(() => undefined);
+      if (!isReady) channel.destroy();
+      if (channel.closed) return;
+      channel.end();
+      channel.resume();
+      await once(channel, 'close');
     },
   };
+}
+
+function readAnswer(answer: Buffer): Buffer {
+  const headEnd = answer.indexOf('\n');
+  const head = answer.toString('latin1', 0, Math.min(HEAD_BYTES, Math.max(0, headEnd)));
+  const body = answer.subarray(headEnd + 1);
+  if (head === `pdf ${body.length}`) return body;
+  if (head === 'failed') throw new Error(`LibreOffice could not be started: ${body}`);
+  throw new ServiceError('corrupt_source', {
+    detail: 'The document is damaged: LibreOffice cannot read it.',
+    cause: new Error(head === 'unreadable' ? body.toString() : 'LibreOffice ended without an answer'),
+  });
 }

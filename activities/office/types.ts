@@ -1,11 +1,17 @@
 /** A document type that can be converted. */
 export interface DocumentType {
-  extension: 'doc' | 'docx' | 'odt' | 'rtf';
+  extension: 'doc' | 'docx' | 'docm' | 'dotx' | 'dotm' | 'odt' | 'rtf';
   /** LibreOffice's import filter; '' lets it detect the filter of an old Word version. */
   filter: string;
 }
 
-export const DOCX: DocumentType = { extension: 'docx', filter: 'MS Word 2007 XML' };
+const WORD_XML = 'MS Word 2007 XML';
+
+export const DOCX: DocumentType = { extension: 'docx', filter: WORD_XML };
+/** Documents with macros and templates have the format of .docx. */
+export const DOCM: DocumentType = { extension: 'docm', filter: WORD_XML };
+export const DOTX: DocumentType = { extension: 'dotx', filter: WORD_XML };
+export const DOTM: DocumentType = { extension: 'dotm', filter: WORD_XML };
 export const ODT: DocumentType = { extension: 'odt', filter: 'writer8' };
 export const RTF: DocumentType = { extension: 'rtf', filter: 'Rich Text Format' };
 export const DOC: DocumentType = { extension: 'doc', filter: 'MS Word 97' };

@@ -106,59 +106,80 @@ async function* inflate(compressed: Buffer): AsyncIterable<Buffer> {
   yield* stream;
 }
 
-/**
- * Decompresses an entry, counting its bytes against the budget.
- *
- * @param keeps decides from the first chunk whether the content is returned
- * @returns null when the content is not kept or its compression method is unsupported
- */
-async function unpack(
-  bytes: Buffer,
-  entry: Entry,
-  budget: ZipBudget,
-  keeps: (first: Buffer) => boolean,
-): Promise<Buffer | null> {
+/** The chunks of an entry; none when its compression method is unsupported. @throws when its data is damaged */
+function unpack(bytes: Buffer, entry: Entry): Iterable<Buffer> | AsyncIterable<Buffer> {
   const compressed = compressedBytes(bytes, entry);
-  if (entry.method !== STORED && entry.method !== DEFLATED) return null;
+  if (entry.method === STORED) return [compressed];
+  return entry.method === DEFLATED ? inflate(compressed) : [];
+}
+
+/** Decompresses at most `PART_BYTES` of an entry; null when its data is damaged. */
+async function readStart(bytes: Buffer, entry: Entry): Promise<Buffer | null> {
+  const kept: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of unpack(bytes, entry)) {
+      kept.push(chunk);
+      size += chunk.length;
+      if (size >= PART_BYTES) break;
+    }
+  } catch {
+    return null;
+  }
+  return Buffer.concat(kept).subarray(0, PART_BYTES);
+}
+
+/** Decompresses an entry, counting its bytes against the budget, and returns it if it is an archive. */
+async function unpackArchive(bytes: Buffer, entry: Entry, budget: ZipBudget): Promise<Buffer | null> {
   const kept: Buffer[] = [];
   let keep: boolean | undefined;
-  for await (const chunk of entry.method === STORED ? [compressed] : inflate(compressed)) {
+  for await (const chunk of unpack(bytes, entry)) {
     budget.bytes -= chunk.length;
     if (budget.bytes < 0)
       throw new ServiceError('source_too_large', { detail: 'The document unpacks to more than 300 MB.' });
-    keep ??= keeps(chunk);
+    keep ??= isZip(chunk);
     if (keep) kept.push(chunk);
   }
   return keep === true ? Buffer.concat(kept) : null;
 }
 
+export interface Zip {
+  /** Decompresses at most 4 MB of a part; null when the part is missing or damaged. */
+  readPart(name: string): Promise<Buffer | null>;
+  /**
+   * Decompresses all parts, including nested archives. Actual sizes are counted because declared sizes cannot be trusted.
+   * Parts that cannot be decompressed are skipped; LibreOffice handles them later.
+   *
+   * @throws ServiceError source_too_large beyond the budget
+   */
+  checkSize(): Promise<void>;
+}
+
 /**
- * Decompresses an archive, including nested archives, and returns the wanted parts. Actual sizes are counted because
- * declared sizes cannot be trusted. Parts that cannot be decompressed are skipped; LibreOffice handles them later.
+ * Reads the directory of an archive.
  *
- * @throws ServiceError source_too_large beyond the budget; corrupt_source when the directory is unreadable or a name
+ * @throws ServiceError source_too_large for too many entries; corrupt_source when the directory is unreadable or a name
  *   points outside the archive; unsupported_source when a part is encrypted
  */
-export async function readZip(
-  bytes: Buffer,
-  wanted: readonly string[],
-  budget: ZipBudget,
-): Promise<Map<string, Buffer>> {
-  const parts = new Map<string, Buffer>();
+export function openZip(bytes: Buffer, budget: ZipBudget): Zip {
   const entries = withinArchive(() => readDirectory(bytes, budget));
   if (entries.some(({ encrypted }) => encrypted))
     throw new ServiceError('unsupported_source', { detail: 'The document is password-protected.' });
-  for (const entry of entries) {
-    const isWanted = wanted.includes(entry.name) && !parts.has(entry.name);
-    const content = await unpack(bytes, entry, budget, (first) => isWanted || isZip(first)).catch((error) => {
-      if (error instanceof ServiceError && error.code === 'source_too_large') throw error;
-      return null;
-    });
-    if (content === null) continue;
-    if (isWanted) parts.set(entry.name, content.subarray(0, PART_BYTES));
-    else if (isZip(content)) await readNested(content, budget);
-  }
-  return parts;
+  return {
+    async readPart(name) {
+      const entry = entries.find((it) => it.name === name);
+      return entry === undefined ? null : readStart(bytes, entry);
+    },
+    async checkSize() {
+      for (const entry of entries) {
+        const nested = await unpackArchive(bytes, entry, budget).catch((error: unknown) => {
+          if (error instanceof ServiceError && error.code === 'source_too_large') throw error;
+          return null;
+        });
+        if (nested !== null) await checkNested(nested, budget);
+      }
+    },
+  };
 }
 
 /** Converts the RangeError of a read beyond the end of a truncated archive to corrupt_source. */
@@ -172,14 +193,14 @@ function withinArchive<T>(read: () => T): T {
 }
 
 /** Counts a nested archive against the budget and ignores other faults, because it can be of any kind. */
-async function readNested(bytes: Buffer, budget: ZipBudget): Promise<void> {
+async function checkNested(bytes: Buffer, budget: ZipBudget): Promise<void> {
   budget.depth -= 1;
   if (budget.depth < 0)
     throw new ServiceError('source_too_large', {
       detail: 'The document contains too many levels of nested archives.',
     });
   try {
-    await readZip(bytes, [], budget);
+    await openZip(bytes, budget).checkSize();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'source_too_large') throw error;
   } finally {

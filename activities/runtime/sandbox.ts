@@ -1,5 +1,5 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import { spawn } from 'node:child_process';
+import { Duplex, type Readable, type Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ServiceError } from '../../schemas/errors.ts';
 import { killOrphans, ownerMark } from './orphanedProcesses.ts';
@@ -25,6 +25,8 @@ export interface SandboxOptions {
   /** Host folders that it may read in addition to programs, libraries and fonts. */
   folders: readonly string[];
   limits: SandboxLimits;
+  /** Number of sockets to it, which are its file descriptors 3 and up. Default: 0. */
+  channels?: number;
 }
 
 /** A process tree without network access or access to host files other than programs and fonts. Leaves no files. */
@@ -32,6 +34,7 @@ export interface SandboxedProcess {
   stdin: Writable;
   stdout: Readable;
   stderr: Readable;
+  channels: readonly Duplex[];
   /** Resolves when the whole tree has ended: the exit code, or null after a signal. */
   exited: Promise<number | null>;
   kill(): void;
@@ -111,12 +114,12 @@ const PREFIXES: readonly (readonly string[])[] =
     ? [['setpriv', `--reuid=${UID}`, `--regid=${UID}`, '--clear-groups', '--no-new-privs', '--'], []]
     : [[]];
 
-function run(command: readonly string[]): SandboxedProcess {
+function run(command: readonly string[], channels = 0): SandboxedProcess {
   const [file = '', ...args] = command;
-  const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, args, {
+  const child = spawn(file, args, {
     env: { PATH },
     cwd: '/',
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', ...Array<'pipe'>(channels).fill('pipe')],
     // A separate process group, so that Ctrl-C does not signal it.
     detached: true,
   });
@@ -131,6 +134,7 @@ function run(command: readonly string[]): SandboxedProcess {
     stdin: child.stdin,
     stdout: child.stdout,
     stderr: child.stderr,
+    channels: child.stdio.slice(3).filter((stream) => stream instanceof Duplex),
     exited,
     kill() {
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -150,7 +154,7 @@ export async function openSandbox(): Promise<Sandbox> {
   await killOrphans(MARK);
   const faults: string[] = [];
   for (const prefix of PREFIXES) {
-    const start = (options: SandboxOptions) => run([...prefix, ...commandLine(options)]);
+    const start = (options: SandboxOptions) => run([...prefix, ...commandLine(options)], options.channels);
     const limits = { memoryBytes: 2 ** 30, cpuSeconds: 5, fileBytes: 2 ** 20, scratchBytes: 2 ** 20 };
     const probe = start({
       script: 'echo works',

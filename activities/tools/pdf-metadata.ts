@@ -9,7 +9,7 @@ import { openScratch } from '../runtime/scratchFile.ts';
 
 /** Time left to return the result before the attempt times out. */
 const MARGIN_MS = 200;
-/** Time limit for the second attempt, on a file that pdf.js cannot open. */
+/** Time limit for further attempts, on a file that pdf.js cannot open. */
 const SALVAGE_MS = 4000;
 
 /** Streams the file to disk to save memory, and reads it in a child process. */
@@ -40,17 +40,22 @@ export async function run(
   const source = { path: `/proc/${process.pid}/fd/${file.fd}`, size };
   const reading = await offload<typeof readPdf>('read-pdf', source, limits);
   if (reading.kind === 'read') return reading.metadata;
-  if (reading.kind === 'locked' && reading.pageCount !== null) return lockedMetadata(reading.pageCount);
 
-  const salvaged = await offload<typeof salvagePdf>('salvage-pdf', source, {
-    signal,
-    deadline: Math.min(limits.deadline, Date.now() + SALVAGE_MS),
-  }).catch((error: unknown) => {
-    // If salvaging fails, the result of the first attempt applies.
+  // If a later attempt fails, the result of the first one applies.
+  const again = { signal, deadline: Math.min(limits.deadline, Date.now() + SALVAGE_MS) };
+  const orNull = (error: unknown) => {
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
     return null;
-  });
-  if (reading.kind === 'locked') return lockedMetadata(salvaged?.pageCount ?? null);
-  if (salvaged === null) throw new ServiceError('corrupt_source');
-  return salvaged;
+  };
+  const salvaged = await offload<typeof salvagePdf>('salvage-pdf', source, again).catch(orNull);
+  if (reading.kind === 'locked') {
+    const found = salvaged ?? lockedMetadata(null);
+    return { ...found, pageCount: reading.pageCount ?? found.pageCount };
+  }
+  if (salvaged !== null) return salvaged;
+  const repaired = await offload<typeof readPdf>('read-pdf', { ...source, newTrailer: true }, again).catch(
+    orNull,
+  );
+  if (repaired?.kind !== 'read') throw new ServiceError('corrupt_source');
+  return repaired.metadata;
 }

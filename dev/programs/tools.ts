@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Env } from '../../schemas/env.ts';
 import { type Log, StartError } from '../start-error.ts';
 import { type DebianProgram, ensurePrograms } from './debian.ts';
@@ -16,6 +17,12 @@ const font = (path: string, name: string): ToolProgram => ({
 export const TOOL_PROGRAMS: readonly ToolProgram[] = [
   { program: 'bwrap', package: 'bubblewrap' },
   { program: 'soffice', package: 'libreoffice-writer-nogui', unless: 'SOFFICE_PATH' },
+  // Python in LibreOffice.
+  {
+    program: '/usr/lib/libreoffice/program/libpythonloaderlo.so',
+    package: 'python3-uno',
+    unless: 'SOFFICE_PATH',
+  },
   { program: 'chromium-headless-shell', package: 'chromium-headless-shell', unless: 'CHROMIUM_PATH' },
   // Brings up the loopback interface in Chromium's network namespace.
   { program: 'ip', package: 'iproute2' },
@@ -45,4 +52,11 @@ export async function installToolPrograms(env: Env, log: Log, signal?: AbortSign
     if (!(error instanceof StartError)) throw error;
     log(`Warning: ${error.message} Until then these tools are unavailable.`);
   }
+}
+
+/** Installs the missing programs that tests and benchmarks run. @throws StartError when that is impossible */
+export async function installTestPrograms(log: Log, signal?: AbortSignal): Promise<void> {
+  const list: unknown = JSON.parse(await readFile('test/programs.json', 'utf8'));
+  if (!Array.isArray(list)) throw new StartError('test/programs.json is not a list');
+  await ensurePrograms([...TOOL_PROGRAMS, ...list], log, signal);
 }

@@ -1,9 +1,11 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
+import { installTestPrograms } from '../../dev/programs/tools.ts';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { benchBrowser, startPages } from './browser.ts';
 import { benchCalls } from './calls.ts';
 import { benchConnections } from './connections.ts';
 import { benchFairness } from './fairness.ts';
+import { compareGoals, type Goal } from './goals.ts';
 import { benchHashes } from './hashes.ts';
 import { benchHistory } from './history.ts';
 import { benchImages } from './images.ts';
@@ -29,6 +31,7 @@ const rounded = (table: object): unknown =>
     typeof value === 'number' ? round(value) : value,
   );
 
+await installTestPrograms(console.log);
 await using open = new AsyncDisposableStack();
 const servers = open.adopt(await startOwnServers(), (it) => it.stop());
 const target = open.use(await startTarget());
@@ -40,22 +43,30 @@ const env = {
 };
 const stack = open.adopt(await startStack({ servers, env }), (it) => it.stop());
 
-/** The sections by name; each returns its table. */
+const goals: Goal[] = [];
+
+/** The sections by name; each returns its table and adds its goals. */
 const sections: Record<string, () => Promise<object>> = {
   memory: async () => {
     const { idle, loaded } = await benchMemory(stack);
+    goals.push({ figure: 'idle memory without Chromium, MB', value: idle.sum ?? Number.NaN, atMost: 1000 });
     return { 'idle MB': idle, 'after calls MB': loaded };
   },
   calls: async () =>
-    (await benchCalls(stack, ROUNDS)).map(({ concurrency, bare, call, latency, throughput }) => ({
-      concurrency,
-      'bare workflow p50 ms': bare.p50,
-      'hash-text p50 ms': call.p50,
-      'p50 ratio': latency,
-      'bare /s': bare.perSecond,
-      'hash-text /s': call.perSecond,
-      '/s ratio': throughput,
-    })),
+    (await benchCalls(stack, ROUNDS)).map(({ concurrency, bare, call, latency, throughput }) => {
+      if (concurrency === 1) goals.push({ figure: 'call / bare workflow, p50', value: latency, atMost: 1.8 });
+      if (concurrency === 32)
+        goals.push({ figure: 'call / bare workflow, /s at 32 concurrent', value: throughput, atLeast: 0.75 });
+      return {
+        concurrency,
+        'bare workflow p50 ms': bare.p50,
+        'hash-text p50 ms': call.p50,
+        'p50 ratio': latency,
+        'bare /s': bare.perSecond,
+        'hash-text /s': call.perSecond,
+        '/s ratio': throughput,
+      };
+    }),
   connections: async () =>
     (await benchConnections(stack)).map(({ attackName, call, ratio, memory }) => ({
       'hash-text during': attackName,
@@ -65,27 +76,34 @@ const sections: Record<string, () => Promise<object>> = {
       'API MB': memory,
     })),
   fairness: async () =>
-    (await benchFairness(servers)).map(({ pool, flood, flooders, idle, longestJob, limit, ...row }) => ({
-      pool,
-      flood: `${flood}, ${flooders} x 64 concurrent`,
-      'idle p95 ms': idle,
-      'longest job ms': longestJob,
-      'p50 ms': row.p50,
-      'p95 ms': row.p95,
-      'max ms': row.max,
-      'allowed p95 ms': limit,
-      calls: row.calls,
-      refused: row.refused,
-      'flood /s': row.floodPerSecond,
-    })),
+    (await benchFairness(servers)).map(({ pool, flood, flooders, idle, longestJob, limit, ...row }) => {
+      const floodName = `${flood}, ${flooders} x 64 concurrent`;
+      goals.push({ figure: `${pool} p95 ms during a flood of ${floodName}`, value: row.p95, atMost: limit });
+      return {
+        pool,
+        flood: floodName,
+        'idle p95 ms': idle,
+        'longest job ms': longestJob,
+        'p50 ms': row.p50,
+        'p95 ms': row.p95,
+        'max ms': row.max,
+        'allowed p95 ms': limit,
+        calls: row.calls,
+        refused: row.refused,
+        'flood /s': row.floodPerSecond,
+      };
+    }),
   start: async () => {
     const { first, second } = await benchStart(ROUNDS);
+    goals.push({ figure: 'second start, s', value: second, atMost: 15 });
     return { 'first start s': first, 'second start s': second };
   },
-  ledger: async () => [
-    await benchLedger(stack.mongodbUri, 1, 4000),
-    await benchLedger(stack.mongodbUri, 1000, 4000),
-  ],
+  ledger: async () => {
+    const one = await benchLedger(stack.mongodbUri, 1, 4000);
+    const value = one.pairsPerSecond.perSecond;
+    goals.push({ figure: 'reserve and settle on one account, pairs/s', value, atLeast: 400 });
+    return [one, await benchLedger(stack.mongodbUri, 1000, 4000)];
+  },
   hashes: async () => benchHashes(ROUNDS),
   network: async () => {
     const { http, scrapes, vetMicroseconds } = await benchNetwork(stack, target, ROUNDS);
@@ -103,6 +121,7 @@ const sections: Record<string, () => Promise<object>> = {
   },
   webhooks: async () => {
     const { perSecond, half, isolation } = await benchWebhooks(stack);
+    goals.push({ figure: 'webhook p99 with / without a hanging endpoint', value: isolation, atMost: 1.5 });
     return {
       'events /s': perSecond,
       'first attempt p50 ms': half.p50,
@@ -125,16 +144,27 @@ const sections: Record<string, () => Promise<object>> = {
     };
   },
   office: async () =>
-    (await benchOffice(ROUNDS)).map(({ calls, cold, unoserver, ours }) => ({
-      'word-to-pdf': calls,
-      'cold soffice p50 ms': cold.p50,
-      'unoserver p50 ms': unoserver?.p50 ?? null,
-      'ours p50 ms': ours.p50,
-      'ours / cold': ours.p50 / cold.p50,
-      'ours / unoserver': unoserver ? ours.p50 / unoserver.p50 : null,
-    })),
+    (await benchOffice(ROUNDS)).map(({ calls, cold, unoserver, ours }) => {
+      const latency = ours.p50 / unoserver.p50;
+      const throughput = ours.perSecond / unoserver.perSecond;
+      goals.push(
+        calls === 'four at once'
+          ? { figure: 'word-to-pdf / unoserver, /s four at once', value: throughput, atLeast: 1.5 }
+          : { figure: `word-to-pdf / unoserver, p50 ${calls}`, value: latency, atMost: 1 },
+      );
+      return {
+        'word-to-pdf': calls,
+        'cold soffice p50 ms': cold.p50,
+        'unoserver p50 ms': unoserver.p50,
+        'ours p50 ms': ours.p50,
+        'ours / cold': ours.p50 / cold.p50,
+        'p50 ratio to unoserver': latency,
+        '/s ratio to unoserver': throughput,
+      };
+    }),
   browser: async () => {
     const { rows, feed, configurations } = await benchBrowser(stack, pages, ROUNDS);
+    goals.push({ figure: 'screenshot of an endless feed, p50 ms', value: feed.p50, atMost: 15_000 });
     console.log(configurations);
     return [
       ...rows.map(
@@ -184,5 +214,7 @@ for (const [name, section] of Object.entries(sections)) {
   console.table(rounded(table));
   results[name] = { load, table };
 }
+console.log('\ngoals');
+console.table(compareGoals(goals));
 const machine = { cores: availableParallelism(), model: cpus()[0]?.model };
 console.log(JSON.stringify({ machine, node: process.version, rounds: ROUNDS, ...results }));

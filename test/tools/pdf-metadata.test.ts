@@ -126,6 +126,58 @@ test.serial(
   },
 );
 
+const withTrailer = (trailer: string): Buffer => {
+  const text = makePdf({ objects: ONE_PAGE }).toString('latin1');
+  return Buffer.from(text.replace(/trailer\n.*>>/, trailer), 'latin1');
+};
+const INFO = `${ONE_PAGE[9]}`.replace('<<', '<< /Producer (Me)');
+
+/** Files whose catalog can be found without their trailer, and the same file with an information dictionary. */
+const TRAILERS = {
+  'an illegal character': 'trailer\n<< /Size 10 /Root 1 0 R /Other ) >>',
+  'a number before its dictionary': 'trailer 3 << /Size 10 /Root 1 0 R >>',
+  'no dictionary': 'trailer\n',
+};
+for (const [fault, trailer] of Object.entries(TRAILERS))
+  test.serial(`a file whose trailer has ${fault} is repaired`, async (t) => {
+    t.like(await outcomeOf(withTrailer(trailer)), {
+      code: 'ok',
+      pageCount: 1,
+      title: null,
+      encrypted: false,
+    });
+    const described = withTrailer(trailer).toString('latin1').replace(`${ONE_PAGE[9]}`, INFO);
+    t.like(await outcomeOf(Buffer.from(described, 'latin1')), {
+      code: 'ok',
+      pageCount: 1,
+      title: 'Hello',
+      producer: 'Me',
+    });
+  });
+
+test.serial('texts are read from a file that encrypts only its attachments', async (t) => {
+  const hex = (bytes: number) => `<${'5a'.repeat(bytes)}>`;
+  const keys = `/O ${hex(48)} /U ${hex(48)} /OE ${hex(32)} /UE ${hex(32)} /Perms ${hex(16)}`;
+  const filters =
+    '/CF << /StdCF << /CFM /AESV3 /AuthEvent /DocOpen /Length 32 >> >> /StmF /Identity /EFF /StdCF';
+  const locked = (strings: string) =>
+    makePdf({
+      objects: {
+        ...ONE_PAGE,
+        8: `<< /Filter /Standard /V 5 /R 6 /P -4 /Length 256 ${keys} ${filters} ${strings} >>`,
+      },
+      trailer: '/Encrypt 8 0 R /ID [<5a> <5a>]',
+    });
+  t.like(await outcomeOf(locked('/StrF /Identity')), {
+    code: 'ok',
+    pageCount: 1,
+    title: 'Hello',
+    encrypted: true,
+  });
+  t.like(await outcomeOf(locked('')), { code: 'ok', pageCount: 1, title: 'Hello', encrypted: true });
+  t.like(await outcomeOf(locked('/StrF /StdCF')), { code: 'ok', pageCount: 1, title: null, encrypted: true });
+});
+
 const titled = (title: string): Buffer => makePdf({ objects: { ...ONE_PAGE, 9: `<< /Title ${title} >>` } });
 
 /** Strings of ISO 32000-2, 7.9.2.2, and their text. */

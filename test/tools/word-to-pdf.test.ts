@@ -10,7 +10,7 @@ import test from 'ava';
 import { office } from '../../activities/office/office.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { startFiles } from '../helpers/images.ts';
-import { convertWithLibreOffice, drawPdf, readPdf } from '../helpers/office.ts';
+import { convertWithLibreOffice, drawPdf, makeDocx, makeOdt, readPdf } from '../helpers/office.ts';
 import { childrenOf, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 
@@ -117,6 +117,65 @@ test.serial('a spare LibreOffice has already laid out a Word page', async (t) =>
   while (warmed().length === 0) await sleep(100);
   t.is((await readPdf(pdfOf(warmed()[0] ?? 0))).text, text);
 });
+
+/** Content types of the main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
+const KINDS = {
+  docm: 'application/vnd.ms-word.document.macroEnabled.main+xml',
+  dotx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml',
+  dotm: 'application/vnd.ms-word.template.macroEnabledTemplate.main+xml',
+};
+for (const [extension, mainType] of Object.entries(KINDS))
+  test.serial(`a .${extension} is converted`, async (t) => {
+    const bytes = makeDocx({ mainType });
+    const source = files.put({ bytes }, `letter.${extension}`);
+    const output = await tool.call({ fileUrl: source }, { egress: files.guard, resource });
+    t.is(output.fileName, 'letter.pdf');
+    const made = join(folder, 'kind.pdf');
+    await writeFile(made, Buffer.from(String(output.fileBase64), 'base64'));
+    t.is((await readPdf(made)).text.trim(), 'Hello');
+  });
+
+const field = (instruction: string) =>
+  `<w:p><w:fldSimple w:instr="${instruction}"><w:r><w:t>before</w:t></w:r></w:fldSimple></w:p>`;
+const display = (kind: string) =>
+  `<text:p><text:file-name text:display="${kind}">before</text:file-name></text:p>`;
+const NAMED: [name: string, bytes: Buffer, lines: string[]][] = [
+  [
+    'annual report.docx',
+    makeDocx({ body: field(' FILENAME ') + field(' FILENAME \\p ') }),
+    ['annual report.docx', 'annual report.docx'],
+  ],
+  [
+    'Résumé.odt',
+    makeOdt(['full', 'path', 'name', 'name-and-extension'].map(display).join('')),
+    ['Résumé.odt', 'Résumé.odt', 'Résumé', 'Résumé.odt'],
+  ],
+  [
+    'old.rtf',
+    Buffer.from('{\\rtf1{\\field{\\*\\fldinst FILENAME \\\\p}{\\fldrslt before}}\\par}'),
+    ['old.rtf'],
+  ],
+];
+for (const [name, bytes, lines] of NAMED)
+  test.serial(`fields for the file name and path show ${name}`, async (t) => {
+    const source = files.put(
+      {
+        bytes,
+        headers: { 'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(name)}` },
+      },
+      'x',
+    );
+    const output = await tool.call({ fileUrl: source }, { egress: files.guard, resource });
+    const made = join(folder, 'field.pdf');
+    await writeFile(made, Buffer.from(String(output.fileBase64), 'base64'));
+    t.deepEqual(
+      (await readPdf(made)).text
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '' && line !== '\f'),
+      lines,
+    );
+  });
 
 test.serial('emoji, and rare letters beside CJK, are neither blank nor boxes', async (t) => {
   const mixed = '日本語 𝔘';

@@ -1,0 +1,206 @@
+"""
+A component of LibreOffice that forks a process for each document, so that every document has a fresh process that is
+already warm. The fork server itself opens only the warm-up document and reads nothing from callers.
+
+stdin: file descriptor numbers of unused sockets, one per line; each makes it fork a process for the document that comes
+through this socket. stdout: "ready" after the warm-up. It exits when stdin ends and all documents are converted.
+
+Through the socket come, one per line, the import filter (empty: detected), the file name and the size in bytes, and then
+the document. The process answers with a line and data: "pdf" with the size in bytes and the PDF; "unreadable" and the
+reason; or "failed", a fault of the service, and the reason. It is killed when the worker closes the socket for writing.
+"""
+
+import ctypes
+import fcntl
+import os
+import select
+import signal
+import stat
+import sys
+import traceback
+
+import uno
+import unohelper
+from com.sun.star.beans import PropertyValue
+from com.sun.star.task import XJobExecutor
+from com.sun.star.text.FilenameDisplayFormat import FULL, NAME_AND_EXT, PATH
+
+# The only folder that the process of a document can write to; LibreOffice keeps its temporary files here.
+JOB = "/tmp/job"
+
+# <linux/sched.h>, <linux/mount.h>, <linux/prctl.h>, <linux/capability.h>
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 1, 2, 4, 32, 4096
+PR_SET_PDEATHSIG = 1
+CAPABILITY_VERSION_3 = 0x20080522
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def check(result):
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def mount(kind, target, flags, options=None):
+    flags |= MS_NOSUID | MS_NODEV
+    check(libc.mount(kind, target.encode(), kind, ctypes.c_ulong(flags), options))
+
+
+def write_file(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def close_all_but(channel):
+    """Keeps fonts and other files that are open for reading. Sockets of other documents and log files are closed."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in range(3):
+        os.dup2(null, fd)
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        try:
+            read_only = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+            if fd > 2 and fd != channel and not (read_only and stat.S_ISREG(os.fstat(fd).st_mode)):
+                os.close(fd)
+        except OSError:
+            pass  # The descriptor of the listing itself.
+
+
+def isolate(channel):
+    """Leaves this process and its children neither processes nor writable files nor network in common with others."""
+    close_all_but(channel)
+    folders = os.listdir(JOB)
+    ids = b"%d %d 1" % (os.getuid(), os.getuid())
+    groups = b"%d %d 1" % (os.getgid(), os.getgid())
+    spaces = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
+    check(libc.unshare(spaces))
+    write_file("/proc/self/setgroups", b"deny")
+    write_file("/proc/self/uid_map", ids)
+    write_file("/proc/self/gid_map", groups)
+    mount(b"tmpfs", JOB, 0, b"mode=700,size=" + os.environ["SCRATCH_BYTES"].encode())
+    for name in folders:
+        os.mkdir(os.path.join(JOB, name))
+    mount(None, "/tmp", MS_REMOUNT | MS_BIND | MS_RDONLY)
+    # Shows the processes of the fork server.
+    mount(b"tmpfs", "/proc", MS_RDONLY)
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    check(libc.capset(header, (ctypes.c_uint32 * 6)()))
+
+
+def wait(child, channel):
+    """Waits until the child has ended; kills it when the worker closes its end of the channel."""
+    ended = os.pidfd_open(child)
+    events = select.poll()
+    events.register(ended, select.POLLIN)
+    events.register(channel, select.POLLRDHUP)
+    events.poll()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def properties(values):
+    return tuple(PropertyValue(name, 0, value, 0) for name, value in values.items())
+
+
+class ForkServer(unohelper.Base, XJobExecutor):
+    def __init__(self, context):
+        self.desktop = context.ServiceManager.createInstanceWithContext("com.sun.star.frame.Desktop", context)
+
+    def trigger(self, _):
+        """Called on LibreOffice's main thread, which holds the SolarMutex."""
+        try:
+            self.serve()
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+
+    def serve(self):
+        # Loads filters, fonts and table layout, which takes longer than a conversion.
+        self.convert("/tmp/warm.docx", "", "/tmp/warm.pdf").close(True)
+        # Nobody may reach the fork server through its pipe.
+        for name in os.listdir("/tmp"):
+            if name.startswith("OSL_PIPE_"):
+                os.unlink("/tmp/" + name)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        # A mutex that its thread holds during a fork cannot be released in the child.
+        vcl = ctypes.CDLL(None)
+        depth = vcl._ZN11Application17ReleaseSolarMutexEv()
+        os.write(1, b"ready\n")
+        for line in open(0, "rb"):
+            channel = int(line)
+            if os.fork() == 0:
+                self.serve_document(channel, lambda: vcl._ZN11Application17AcquireSolarMutexEj(depth))
+            os.close(channel)
+        try:
+            os.wait()
+        except ChildProcessError:
+            pass  # SIGCHLD is ignored, so this comes when the last child has ended.
+
+    def serve_document(self, channel, acquire_mutex):
+        """Runs in the forked process, and converts the document in a child that is the first of its PID namespace."""
+        try:
+            isolate(channel)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            child = os.fork()
+            if child == 0:
+                libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+                acquire_mutex()
+                self.answer(channel)
+            else:
+                wait(child, channel)
+        except BaseException as error:
+            with open(channel, "wb") as reply:
+                reply.write(f"failed\n{error!r}".encode())
+        os._exit(0)
+
+    def answer(self, channel):
+        with open(channel, "rb", closefd=False) as request:
+            [filter_name, name, size] = [request.readline().decode().removesuffix("\n") for _ in range(3)]
+            if size == "":
+                return
+            os.mkdir(JOB + "/in")
+            source = f"{JOB}/in/{name}"
+            write_file(source, request.read(int(size)))
+        pdf = JOB + "/out.pdf"
+        try:
+            self.convert(source, filter_name, pdf)
+            with open(pdf, "rb") as file:
+                data = file.read()
+            reply = b"pdf %d\n" % len(data) + data
+        except Exception as error:
+            reply = f"unreadable\n{error!r}".encode()
+        with open(channel, "wb", closefd=False) as stream:
+            stream.write(reply)
+
+    def convert(self, source, filter_name, target):
+        """Converts as `soffice --convert-to pdf` does, and returns the open document."""
+        options = {"Hidden": True, "Silent": True, "ReadOnly": True, "OpenNewView": True}
+        if filter_name != "":
+            options["FilterName"] = filter_name
+        url = uno.systemPathToFileUrl(source)
+        document = self.desktop.loadComponentFromURL(url, "_blank", 0, properties(options))
+        if document is None:
+            raise OSError("the document was not loaded")
+        show_names(document)
+        url = uno.systemPathToFileUrl(target)
+        document.storeToURL(url, properties({"FilterName": "writer_pdf_Export"}))
+        return document
+
+
+def show_names(document):
+    """Lets fields that show the path of the document show its name. The path is one of this sandbox."""
+    fields = document.getTextFields()
+    for field in list(fields):
+        if not field.supportsService("com.sun.star.text.TextField.FileName"):
+            continue
+        if field.FileFormat in (FULL, PATH):
+            field.FileFormat = NAME_AND_EXT
+    fields.refresh()
+
+
+g_ImplementationHelper = unohelper.ImplementationHelper()
+g_ImplementationHelper.addImplementation(ForkServer, "ForkServer", ("ForkServer",))

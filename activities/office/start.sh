@@ -1,0 +1,24 @@
+# Starts LibreOffice and in it the component forkServer.py, which forks a process for each document.
+# $1: program folder, $2: settings, $3: font configuration, $4: warm-up document in base64, $5: forkServer.py,
+# $6: bytes of files that the process of a document may write. stdin and stdout: see forkServer.py.
+program=$1
+# LibreOffice reads the services of installed extensions from here.
+registry=profile/user/uno_packages/cache/registry/com.sun.star.comp.deployment.component.PackageRegistryBackend
+mkdir -p "$registry" profile/user/extensions job
+printf '%s' "$2" > profile/user/registrymodifications.xcu
+printf '%s' "$3" > fonts.conf
+printf '%s' "$4" | base64 -d > warm.docx
+printf '%s' "$5" > forkServer.py
+cat > services.rdb << 'END'
+<components xmlns="http://openoffice.org/2010/uno-components">
+<component loader="com.sun.star.loader.Python" uri="file:///tmp/forkServer.py">
+<implementation name="ForkServer"><service name="ForkServer"/></implementation>
+</component>
+</components>
+END
+echo 'UNO_SERVICES=file:///tmp/services.rdb' > "$registry/unorc"
+# Without this file LibreOffice assumes an update, clears its caches and restarts.
+sed -n 's/^buildid=//p' "$program/versionrc" | tr -d '\n' > profile/user/extensions/buildid
+export FONTCONFIG_FILE=/tmp/fonts.conf TMPDIR=/tmp/job SCRATCH_BYTES="$6"
+exec "$program/soffice.bin" -env:UserInstallation=file:///tmp/profile --headless --norestore --nologo --nodefault \
+  service:ForkServer
