@@ -1,6 +1,7 @@
 import type { CDPSession, Page } from 'puppeteer';
 import { Cluster } from 'puppeteer-cluster';
 import concurrency from 'puppeteer-cluster/dist/concurrency/ConcurrencyImplementation.js';
+import { untilAborted } from '../../egress/clock.ts';
 import type { FilteringProxy } from '../../egress/proxy.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { NetworkContext } from '../runtime/context.ts';
@@ -116,16 +117,11 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
   ): Promise<T> {
     const { page, client, world, chromium } = session;
     const { egress, signal, deadline } = limits;
-    const ended = new Promise<never>((_, reject) => {
-      const onEnd = () => reject(signal.reason);
-      signal.addEventListener('abort', onEnd, { once: true });
-      void session.lost.then(() => {
-        signal.removeEventListener('abort', onEnd);
-        reject(new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed'));
-      });
+    const lost = session.lost.then((): never => {
+      throw new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed');
     });
     // May reject before anything awaits it; this prevents an unhandled rejection.
-    ended.catch(() => undefined);
+    lost.catch(() => undefined);
     using proxy = await egress.proxy({
       signal,
       deadline,
@@ -136,15 +132,15 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     });
     const running = job({ page, client, world, proxy, metrics });
     try {
-      return await Promise.race([running, ended]);
+      return await untilAborted(Promise.race([running, lost]), signal);
     } catch (error) {
       if (error instanceof ServiceError || signal.aborted) throw error;
       // The error may be the first sign of a crash.
-      const lost = await within(
+      const isLost = await within(
         session.lost.then(() => true),
         Math.min(LOST_MS, deadline - Date.now()),
       );
-      throw lost === true ? new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed') : error;
+      throw isLost === true ? new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed') : error;
     }
   }
 

@@ -642,7 +642,7 @@ test('events are filtered by type and delivery state, and paged', async (t) => {
     if (account === null || endpoint === null) return t.fail('no endpoint');
     const { _id, accountId } = endpoint;
     const past = (days: number) => ({ createdAt: new Date(Date.now() - days * 86_400_000) });
-    const granted = { ...EVENTS['credits.granted'].example, amount: 5 };
+    const granted = { balance: 30, amount: 5, source: 'purchase', reference: 'pi_1' } as const;
     const rows = [
       newEvent(accountId, 'credits.low', EVENTS['credits.low'].example, past(1)),
       newEvent(accountId, 'credits.granted', granted, past(20)),
@@ -670,7 +670,10 @@ test('events are filtered by type and delivery state, and paged', async (t) => {
   );
   // Deliveries that are too old and test deliveries cannot be resent.
   const [old = '', ...rest] = rowsOf(await page('?state=held'));
-  t.regex(old, /credits\.granted amount: 5, source: purchase http:\/\/localhost:3999\/hook held 0 attempts$/);
+  t.regex(
+    old,
+    /credits\.granted balance: 30, amount: 5, source: purchase, reference: pi_1 http:\/\/localhost:3999\/hook held 0 attempts$/,
+  );
   t.deepEqual(rest, []);
   t.is(rowsOf(await page('?state=failed&event=webhook.test')).filter((it) => /Resend/.test(it)).length, 0);
   t.regex(mainText(await page('?state=delivered')), /No event fits/);

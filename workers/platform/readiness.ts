@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { untilAborted } from '../../egress/clock.ts';
 
 /** Dependencies that a process needs, by name. A check fails if it throws or exceeds the time limit. */
 export type Checks = Readonly<Record<string, (signal: AbortSignal) => Promise<unknown>>>;
@@ -13,17 +14,12 @@ const CHECK_TIMEOUT_MS = 2000;
 /** A result is reused for this long, because the checks write to the database and any client may request them. */
 const CACHE_MS = 2000;
 
-const timeout = (signal: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-
 /** Runs all checks concurrently. */
 async function runChecks(checks: Checks): Promise<Readiness> {
   const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
-      const ok = await Promise.race([check(signal), timeout(signal)]).then(
+      const ok = await untilAborted(check(signal), signal).then(
         () => true,
         () => false,
       );
