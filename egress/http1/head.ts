@@ -23,10 +23,18 @@ const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +(\d{3})(?: +(.*))?$/is;
 const EXACT_STATUS_LINE = /^HTTP\/1\.[01] \d{3}(?: |$)/;
 /** RFC 9110 section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const FOLD = /^[\t ]+/;
-const AROUND_VALUE = /^[\t ]+|[\t\r ]+$/g;
+const FOLD = /^[\t ]/;
 /** Control characters that have no warning of their own. */
 const CONTROL = /[^\P{Cc}\t\r\0\x80-\x9f]/u;
+
+/** Removes white space and CR from both ends. A regular expression for the end would take quadratic time. */
+function strip(text: string): string {
+  const isGap = (at: number): boolean => '\t\r '.includes(text.charAt(at));
+  let [start, end] = [0, text.length];
+  while (start < end && isGap(start)) start += 1;
+  while (end > start && isGap(end - 1)) end -= 1;
+  return text.slice(start, end);
+}
 
 function checkStart(start: Buffer): void {
   const text = start.subarray(0, PROTOCOL.length).toString('latin1').toUpperCase();
@@ -64,13 +72,13 @@ function readFields(lines: readonly string[], warn: Warn): Header[] {
     if (FOLD.test(line) && last !== undefined) {
       warn('folded_header');
       // RFC 9112 section 5.2: a fold becomes a space.
-      last[1] = `${last[1]} ${line.replace(AROUND_VALUE, '')}`.trimEnd();
+      last[1] = `${last[1]} ${strip(line)}`.trimEnd();
     } else if (FOLD.test(line) || colon === -1) warn('ignored_line');
     else {
-      const name = line.slice(0, colon).replace(AROUND_VALUE, '');
+      const name = strip(line.slice(0, colon));
       if (name.length < colon) warn('space_before_colon');
       if (!TOKEN.test(name)) warn('invalid_header_name');
-      fields.push([name, line.slice(colon + 1).replace(AROUND_VALUE, '')]);
+      fields.push([name, strip(line.slice(colon + 1))]);
     }
   }
   return fields.map(([name, value]) => [name, decodeValue(value)]);
