@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import type { Vault } from '../../store/vault.ts';
-import { answerHealth, type Checks, createReadiness } from './readiness.ts';
+import { answerHealth, type Checks, createReadiness, type Details } from './readiness.ts';
 
 /** Larger than any vault request, which contains a call id and a token. */
 const REQUEST_BYTES = 4096;
@@ -22,14 +22,17 @@ async function answerVault(vault: Vault, request: IncomingMessage, response: Ser
 interface Internal {
   /** Run by /readyz. */
   checks: Checks;
+  /** Reported by /readyz. */
+  details?: Details;
   /** Returns metrics in Prometheus's text format. */
   metrics(): Promise<string>;
   vault: Vault | null;
 }
 
 /** Server of the internal port: health checks, metrics, and the vault in API processes. */
-export function createInternalServer({ checks, metrics, vault }: Internal): Server {
-  const readiness = createReadiness(checks);
+export function createInternalServer({ checks, details, metrics, vault }: Internal): Server {
+  const ready = createReadiness(checks);
+  const readiness = async () => ({ ...(await ready()), ...(details === undefined ? {} : { details }) });
   return createServer((request, response) => {
     if (answerHealth(readiness, request, response)) return;
     if (request.url === '/metrics') {
