@@ -1,16 +1,14 @@
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  request as startRequest,
-  validateHeaderName,
-  validateHeaderValue,
-} from 'node:http';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
 import { invalidInput } from '../schemas/errors.ts';
+import type { ResponseWarning } from '../schemas/formats/responseWarnings.ts';
 import type { Limits } from './clock.ts';
-import { readSocketError, targetFailed } from './failure.ts';
-import { HEADER_BYTES, INTERIM_RESPONSES } from './limits.ts';
-import type { Header, Overflow } from './response.ts';
+import { targetFailed } from './failure.ts';
+import { type Framing, readBody, readFraming } from './http1/body.ts';
+import { type Head, type Header, readHead, type Warn } from './http1/head.ts';
+import { createReader, type Reader } from './http1/reader.ts';
+import { INTERIM_RESPONSES } from './limits.ts';
+import type { Overflow } from './response.ts';
 import type { WebParts } from './target.ts';
 
 export interface RequestOptions extends Limits {
@@ -25,6 +23,16 @@ export interface RequestOptions extends Limits {
   overflow?: Overflow;
   /** How to treat an invalid certificate. Default `enforce`. */
   verify?: 'enforce' | 'report';
+}
+
+/** A final response whose body has not been read. */
+export interface Message extends Head {
+  framing: Framing;
+  /** Without `chunked`; with all other codings. */
+  body: AsyncIterable<Buffer>;
+  /** Complete after the body has been read. */
+  warnings: ReadonlySet<ResponseWarning>;
+  close(): void;
 }
 
 const DEFAULT_HEADERS: readonly Header[] = [
@@ -76,66 +84,56 @@ export function writeHeaders(
   return all.flat();
 }
 
-/**
- * Waits for the headers of the final response to a request. Its connection ends with every failure.
- *
- * @throws ServiceError `target_failed` for a status below 100, another protocol or too many interim responses; what the
- *   request fails with
- */
-export function nextResponse(request: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    let interim = 0;
-    request.on('response', (message) => {
-      // What breaks later is told to whoever reads the body.
-      message.on('error', () => undefined);
-      const { statusCode = 0 } = message;
-      // RFC 9110 section 15: there are 100 to 599; Node's parser takes any three digits.
-      if (statusCode >= 100) return resolve(message);
-      message.destroy();
-      reject(targetFailed('protocol'));
-    });
-    request.on('information', () => {
-      interim += 1;
-      if (interim > INTERIM_RESPONSES)
-        request.destroy(targetFailed('protocol', { detail: 'The target sent too many interim responses.' }));
-    });
-    request.on('upgrade', (_, socket) => {
-      socket.destroy();
-      reject(targetFailed('protocol', { detail: 'The target switched to another protocol.' }));
-    });
-    request.on('error', reject);
-  });
+function writeHead(method: string, { path }: WebParts, headers: readonly string[]): Buffer {
+  const lines = Array.from(
+    { length: headers.length / 2 },
+    (_, index) => `${headers[2 * index]}: ${headers[2 * index + 1]}\r\n`,
+  );
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
+}
+
+async function readFinalHead(reader: Reader, warn: Warn): Promise<Head> {
+  for (let interim = 0; interim <= INTERIM_RESPONSES; interim += 1) {
+    const head = await readHead(reader, warn);
+    if (head.status === 101)
+      throw targetFailed('protocol', { detail: 'The target switched to another protocol.' });
+    if (head.status >= 200) return head;
+  }
+  throw targetFailed('protocol', { detail: 'The target sent too many interim responses.' });
 }
 
 /**
  * Sends one request over its own connection and waits for the headers of the final response.
  *
- * It uses Node's client with the lenient parser, which accepts folded lines, bare line feeds and both lengths at once, as
- * curl and browsers do. The strict parser guards against request smuggling on shared connections, which cannot happen on
- * a connection for one request. undici fails on an unsolicited 100 (Continue), which RFC 9110 forbids.
+ * The response is read by `http1/`, which accepts what curl accepts and reports deviations. Node's client, also with its
+ * lenient parser, and undici fail on repeated lengths, odd names and spaces before a colon. Strict parsers guard against
+ * request smuggling on shared connections, which cannot happen on a connection for one request.
  *
- * @throws ServiceError `target_failed`
+ * @throws ServiceError `target_failed` for a response that cannot be read, another protocol or too many interim responses
  */
 export async function exchange(
   socket: Socket,
   url: WebParts,
   headers: readonly string[],
   { method = 'GET', body }: RequestOptions,
-): Promise<IncomingMessage> {
-  const request = startRequest({
-    createConnection: () => socket,
-    method,
-    path: url.path,
-    headers: [...headers],
-    maxHeaderSize: HEADER_BYTES,
-    insecureHTTPParser: true,
-  });
-  const response = nextResponse(request);
-  request.end(body ?? undefined);
+): Promise<Message> {
+  const reader = createReader(socket);
+  const warnings = new Set<ResponseWarning>();
+  const warn = (warning: ResponseWarning): void => void warnings.add(warning);
   try {
-    return await response;
+    socket.write(writeHead(method, url, headers));
+    if (body !== undefined && body !== null) socket.write(body);
+    const head = await readFinalHead(reader, warn);
+    const framing = readFraming(head, method, warn);
+    return {
+      ...head,
+      framing,
+      body: readBody(reader, framing, warn),
+      warnings,
+      close: () => socket.destroy(),
+    };
   } catch (error) {
     socket.destroy();
-    throw readSocketError(error);
+    throw error;
   }
 }

@@ -74,7 +74,7 @@ export function createGuard({
   async function send(target: Target, options: RequestOptions, trail: Trail): Promise<GuardedResponse> {
     const { url } = target;
     if (url === null) throw new TypeError('a bare host takes no HTTP request');
-    const { method = 'GET', maxBytes, overflow = 'source_too_large', verify = 'enforce' } = options;
+    const { maxBytes, overflow = 'source_too_large', verify = 'enforce' } = options;
     const headers = writeHeaders(url, options);
     const clock = startClock(options);
     let socket: Socket | undefined;
@@ -96,7 +96,7 @@ export function createGuard({
         socket = secure;
       }
       const message = await exchange(socket, url, headers, options);
-      return readResponse({ message, url, method, clock, trail, certificateFault, maxBytes, overflow });
+      return readResponse({ message, url, clock, trail, certificateFault, maxBytes, overflow });
     } catch (error) {
       clock[Symbol.dispose]();
       socket?.destroy();

@@ -1,5 +1,4 @@
-import { type ExecFileException, execFile } from 'node:child_process';
-import { ServiceError } from '../schemas/errors.ts';
+import { runProbe } from './probeProgram.ts';
 import type { Vetted } from './vet.ts';
 
 export interface EchoOptions {
@@ -16,43 +15,35 @@ export type Echo = (
 ) => Promise<{ status: 'ok'; ms: number } | { status: 'timeout' | 'unreachable' } | null>;
 
 /** Exit codes of iputils' ping. */
+const REPLY = 0;
 const NO_REPLY = 1;
-/** Time for the program to start and exit, beyond the wait for a reply, in milliseconds. */
-const GRACE_MS = 1000;
+const CHECK_MS = 1000;
+
+const wordsFor = (address: string, timeoutMs: number): string[] => [
+  ...['-n', '-c', '1', '-W', String(timeoutMs / 1000), '--', address],
+];
 
 /**
- * Sends ICMP through iputils' ping, which has the capability or the unprivileged socket that Node lacks. Each probe is one
- * process, because with several probes ping exits some time after the first reply, regardless of `-W`.
- *
- * @param program name or path; a name is looked up in /usr/bin and /bin only
+ * Sends ICMP through iputils' ping, which has the capability or the unprivileged socket (`net.ipv4.ping_group_range`) that
+ * Node lacks, and takes the time of a reply from the kernel. Each probe is one process, because with several probes ping
+ * exits some time after the first reply, regardless of `-W`.
  */
 export function createEcho(program: string): Echo {
-  return ({ addresses }, { address, timeoutMs, signal }) => {
+  return async ({ addresses }, { address, timeoutMs, signal }) => {
     if (!addresses.includes(address)) throw new RangeError('not a vetted address');
-    const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Echo>>>();
-    const onExit = (error: ExecFileException | null, stdout: string) => {
-      if (signal.aborted) return reject(signal.reason);
-      const [, time] = /\btime[=<]([\d.]+) ms/.exec(stdout) ?? [];
-      if (time !== undefined) {
-        const ms = Number(time);
-        return resolve(ms <= timeoutMs ? { status: 'ok', ms } : { status: 'timeout' });
-      }
-      // The program exits by itself after its wait; it was killed because it started or exited too slowly.
-      if (error?.killed) return reject(new ServiceError('deadline_exceeded', { cause: error }));
-      if (error?.code !== NO_REPLY) return resolve(null);
-      resolve({ status: /unreachable|prohibited|filtered/i.test(stdout) ? 'unreachable' : 'timeout' });
-    };
-    try {
-      execFile(
-        program,
-        ['-n', '-c', '1', '-W', String(timeoutMs / 1000), '--', address],
-        { signal, killSignal: 'SIGKILL', timeout: timeoutMs + GRACE_MS, env: { LC_ALL: 'C' } },
-        onExit,
-      );
-    } catch {
-      // Node throws when the kernel refuses to run the program, such as one with a capability that a container drops.
-      resolve(null);
+    const { stdout, code } = await runProbe(program, wordsFor(address, timeoutMs), { timeoutMs, signal });
+    const [, time] = /\btime[=<]([\d.]+) ms/.exec(stdout) ?? [];
+    if (time !== undefined) {
+      const ms = Number(time);
+      return ms <= timeoutMs ? { status: 'ok', ms } : { status: 'timeout' };
     }
-    return promise;
+    if (code !== NO_REPLY) return null;
+    return { status: /unreachable|prohibited|filtered/i.test(stdout) ? 'unreachable' : 'timeout' };
   };
+}
+
+/** Whether the program is there and permitted to send ICMP. It is tried on loopback. */
+export async function permitsIcmp(program: string, signal: AbortSignal): Promise<boolean> {
+  const { code } = await runProbe(program, wordsFor('127.0.0.1', CHECK_MS), { timeoutMs: CHECK_MS, signal });
+  return code === REPLY || code === NO_REPLY;
 }

@@ -3,7 +3,7 @@ import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { Limits } from './clock.ts';
 import { failureKind, targetFailed } from './failure.ts';
 import type { Guard } from './guard.ts';
-import { issued, type RootOf } from './roots.ts';
+import { issued, type RootOf, signed } from './roots.ts';
 import { certificateFaults } from './tls.ts';
 import { verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
@@ -12,15 +12,18 @@ import type { Vetted } from './vet.ts';
 export interface Presented {
   /** DER: the server's certificate, then the issuer of each, as far as presented or trusted. Never empty. */
   chain: readonly Buffer[];
+  /** The chain has more certificates than are returned. */
+  truncated: boolean;
   /** OpenSSL's code, such as CERT_HAS_EXPIRED; null when the chain ends at a trusted root. */
   chainError: string | null;
+  /** By the rules of Node, which also takes common names and partial wildcards. */
   hostnameMatches: boolean;
   /** OpenSSL's name, such as `TLSv1.3`. */
   protocol: string;
 }
 
-/** Far longer than any real chain. */
-const MAX_CHAIN = 20;
+/** Longer than any chain that clients verify. OpenSSL accepts about 100 KB of certificates. */
+const MAX_CHAIN = 100;
 
 /** The oldest protocol and weakest ciphers of this OpenSSL build: the tool reports certificates, not transports. */
 export const ANYTHING = {
@@ -36,24 +39,27 @@ export const ANYTHING = {
 /** Ciphers without encryption come last. They are enough to read a certificate; no secret is sent. */
 const ANY_CIPHER = 'ALL:eNULL:!aNULL:@SECLEVEL=0';
 
-function chainOf(socket: TLSSocket): Buffer[] {
+type Chain = Pick<Presented, 'chain' | 'truncated'>;
+
+function chainOf(socket: TLSSocket): Chain {
   const chain: Buffer[] = [];
   let next: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
   // The object is empty before a certificate arrives. A root is its own issuer.
-  while (next?.raw !== undefined && chain.length < MAX_CHAIN) {
+  while (next?.raw !== undefined) {
     const { raw } = next;
     if (chain.some((seen) => seen.equals(raw))) break;
+    if (chain.length === MAX_CHAIN) return { chain, truncated: true };
     chain.push(raw);
     next = next.issuerCertificate;
   }
-  return chain;
+  return { chain, truncated: false };
 }
 
 function read(socket: TLSSocket, vetted: Vetted, chainError: string | null): Presented | null {
   const chain = chainOf(socket);
-  if (chain.length === 0) return null;
+  if (chain.chain.length === 0) return null;
   const hostnameMatches = certificateFaults(socket, vetted).host === null;
-  return { chain, chainError, hostnameMatches, protocol: socket.getProtocol() ?? '' };
+  return { ...chain, chainError, hostnameMatches, protocol: socket.getProtocol() ?? '' };
 }
 
 const isSelfIssued = (der: Buffer | undefined): boolean => {
@@ -62,21 +68,25 @@ const isSelfIssued = (der: Buffer | undefined): boolean => {
   return subject === issuer;
 };
 
-/** The certificates that the server sent, each followed by its issuer, and the trusted root if the server omitted it. */
-function sortedChain(socket: TLSSocket, rootOf: RootOf): Buffer[] {
+/**
+ * The certificates that the server sent, each followed by its issuer, and the trusted root if the server omitted it. An
+ * issuer is one by name and signature, also if it may not issue certificates.
+ */
+function sortedChain(socket: TLSSocket, rootOf: RootOf): Chain {
   const rest: X509Certificate[] = [];
   let next = socket.getPeerX509Certificate();
   for (; next !== undefined && rest.length < MAX_CHAIN; next = next.issuerCertificate) rest.push(next);
+  const truncated = next !== undefined;
   const chain = rest.splice(0, 1);
   for (const last of chain) {
-    const at = rest.findIndex((certificate) => issued(certificate, last));
-    if (at !== -1) chain.push(...rest.splice(at, 1));
-    else if (chain.length < MAX_CHAIN) {
-      const root = rootOf(last);
-      if (root !== null && root.raw.compare(last.raw) !== 0) chain.push(root);
-    }
+    const take = (is: typeof issued): X509Certificate | undefined => {
+      const at = rest.findIndex((certificate) => is(certificate, last));
+      return at === -1 ? undefined : rest.splice(at, 1)[0];
+    };
+    const next = take(issued) ?? rootOf(last) ?? take(signed);
+    if (next !== undefined && !next.raw.equals(last.raw)) chain.push(next);
   }
-  return chain.map(({ raw }) => raw);
+  return { chain: chain.map(({ raw }) => raw), truncated };
 }
 
 /**
@@ -84,11 +94,12 @@ function sortedChain(socket: TLSSocket, rootOf: RootOf): Buffer[] {
  */
 export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null {
   const presented = read(socket, vetted, certificateFaults(socket, vetted).chain);
-  if (presented === null || presented.chainError !== null || isSelfIssued(presented.chain.at(-1)))
-    return presented;
-  // Node's list ends early when the issuer it found was the last certificate sent. Reading the certificates as sent
-  // removes them from OpenSSL's list and leaks about 10 KB, so it is done last and only when needed.
-  return { ...presented, chain: sortedChain(socket, rootOf) };
+  if (presented === null || presented.truncated || isSelfIssued(presented.chain.at(-1))) return presented;
+  // Node's list ends early when the issuer it found was the last certificate sent, or may not issue certificates. Reading
+  // the certificates as sent removes them from OpenSSL's list and leaks about 10 KB, so it is done last and only when needed.
+  const sorted = sortedChain(socket, rootOf);
+  // Node's list is longer when it follows names whose signatures do not fit.
+  return sorted.chain.length < presented.chain.length ? presented : { ...presented, ...sorted };
 }
 
 /**

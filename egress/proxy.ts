@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../schemas/errors.ts';
 import { type Limits, startClock } from './clock.ts';
-import { nextResponse } from './exchange.ts';
 import { HEADER_BYTES } from './limits.ts';
+import { nextResponse } from './nextResponse.ts';
 
 export interface ProxyOptions extends Limits {
   /** Path of a Unix socket to listen on. Default: a free port of 127.0.0.1. */
@@ -171,7 +171,7 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
         path: pathname + search,
         headers: [...endToEnd(incoming.rawHeaders), 'Connection', 'close'],
         maxHeaderSize: HEADER_BYTES,
-        insecureHTTPParser: true, // as in exchange.ts
+        insecureHTTPParser: true, // Chromium accepts more than the strict parser.
       });
       const response = nextResponse(request);
       // A failure surfaces as a failure of the response.

@@ -1,14 +1,15 @@
-import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../schemas/errors.ts';
+import type { ResponseWarning } from '../schemas/formats/responseWarnings.ts';
 import type { Clock } from './clock.ts';
 import { collect } from './collect.ts';
 import { decode, readCodings, TooLarge } from './decode.ts';
-import { readSocketError, targetFailed } from './failure.ts';
+import type { Message } from './exchange.ts';
+import { targetFailed } from './failure.ts';
+import type { Header } from './http1/head.ts';
 import { HEADER_COUNT } from './limits.ts';
 import type { WebParts } from './target.ts';
 
-export type Header = readonly [name: string, value: string];
+export type { Header };
 
 /** How to treat a body that exceeds its size limit or the decompression ratio. */
 export type Overflow = 'source_too_large' | 'target_failed' | 'truncate';
@@ -44,7 +45,7 @@ export interface GuardedResponse extends Disposable {
   elapsedMs: number;
   /** With `verify: 'report'`: the verification error of the certificate; null when it is valid. */
   certificateFault: string | null;
-  /** False when the Content-Encoding is unknown and the body is therefore not decoded. */
+  /** False when a content or transfer coding is unknown and the body is therefore not decoded. */
   decoded: boolean;
   /**
    * The decoded body; it can be read once. The time that the reader takes between two chunks is not the target's.
@@ -54,38 +55,21 @@ export interface GuardedResponse extends Disposable {
   body: AsyncIterable<Buffer>;
   /** Reads the whole body. @throws as `body` */
   bytes(): Promise<Buffer>;
+  /** Deviations from the standard; complete after the body has been read. */
+  readonly warnings: ReadonlySet<ResponseWarning>;
   /** After reading: true when the body was cut at the limit. */
   readonly truncated: boolean;
   close(): void;
 }
 
 interface ResponseParts {
-  message: IncomingMessage;
+  message: Message;
   url: WebParts;
-  /** Method of the request. */
-  method: string;
   clock: Clock;
   trail: Trail;
   certificateFault: string | null;
   maxBytes: number;
   overflow: Overflow;
-}
-
-function readHeaders(raw: readonly string[]): Header[] {
-  const text = (latin1 = ''): string => {
-    const bytes = Buffer.from(latin1, 'latin1');
-    return isUtf8(bytes) ? bytes.toString() : latin1;
-  };
-  return Array.from({ length: raw.length / 2 }, (_, index) => [
-    raw[2 * index] ?? '',
-    text(raw[2 * index + 1]),
-  ]);
-}
-
-/** Whether Content-Length states the length of the body that follows (RFC 9110 section 8.6, RFC 9112 section 6.3). */
-function announcesLength({ statusCode = 0, headers }: IncomingMessage, method: string): boolean {
-  const hasBody = method !== 'HEAD' && statusCode >= 200 && statusCode !== 204 && statusCode !== 304;
-  return hasBody && headers['transfer-encoding'] === undefined;
 }
 
 /**
@@ -99,34 +83,32 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
   const elapsedMs = performance.now() - parts.trail.startedAt;
   const close = (): void => {
     clock[Symbol.dispose]();
-    message.destroy();
-    message.socket.destroy();
+    message.close();
   };
   const tooLarge = (): ServiceError =>
     overflow === 'source_too_large'
       ? new ServiceError('source_too_large')
       : targetFailed('protocol', { detail: 'The response is larger than this tool takes.' });
 
-  const headers = readHeaders(message.rawHeaders);
+  const { headers, framing } = message;
   if (headers.length > HEADER_COUNT)
     throw targetFailed('protocol', { detail: `The response has more than ${HEADER_COUNT} headers.` });
   const header = (name: string): string | null => {
     const values = headers.filter(([key]) => key.toLowerCase() === name.toLowerCase());
     return values.length === 0 ? null : values.map(([, value]) => value).join(', ');
   };
-  const codings = readCodings(header('content-encoding'));
+  const content = header('content-encoding') ?? '';
+  const codings = readCodings([content, ...framing.codings].join());
   let truncated = false;
 
   async function* wire(): AsyncGenerator<Buffer> {
     try {
       clock.resume();
-      for await (const chunk of message) {
+      for await (const chunk of message.body) {
         clock.pause();
         yield chunk;
         clock.resume();
       }
-    } catch (error) {
-      throw readSocketError(error);
     } finally {
       clock.pause();
     }
@@ -135,12 +117,7 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
     try {
       clock.signal.throwIfAborted();
       // The announced length already exceeds the limit, so nothing is read.
-      if (
-        overflow !== 'truncate' &&
-        announcesLength(message, parts.method) &&
-        codings?.length === 0 &&
-        Number(header('content-length')) > maxBytes
-      )
+      if (overflow !== 'truncate' && codings?.length === 0 && (framing.length ?? 0) > maxBytes)
         throw new TooLarge();
       yield* decode(wire(), codings ?? [], maxBytes);
     } catch (error) {
@@ -159,13 +136,14 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
     },
     url: url.href,
     redirects: parts.trail.redirects,
-    status: message.statusCode ?? 0,
-    statusText: message.statusMessage ?? '',
+    status: message.status,
+    statusText: message.statusText,
     headers,
     header,
     elapsedMs,
     certificateFault: parts.certificateFault,
     decoded: codings !== null,
+    warnings: message.warnings,
     body,
     bytes: () => collect(body, maxBytes),
     get truncated() {

@@ -5,6 +5,7 @@ import { createDecoders } from '../activities/decoders/pool.ts';
 import { openResources } from '../activities/runtime/resources.ts';
 import { createThreads } from '../activities/runtime/threads.ts';
 import { createGuard, type Guard, type GuardOptions } from '../egress/guard.ts';
+import { permitsIcmp } from '../egress/icmp.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
 import { EnvError, readEnv } from '../schemas/env.ts';
@@ -70,6 +71,13 @@ function stopSignal(): AbortSignal {
   process.once('disconnect', stop);
   return stopping.signal;
 }
+
+/** The method of the ping tool. When ping hangs, a call would use TCP too, or fail. */
+const pingMethod = (): Promise<'icmp' | 'tcp'> =>
+  permitsIcmp('ping', new AbortController().signal).then(
+    (permitted) => (permitted ? 'icmp' : 'tcp'),
+    () => 'tcp',
+  );
 
 /** Runs one worker process: connects, reports that it is ready, works until it is stopped, and closes everything. */
 async function main(): Promise<void> {
@@ -204,6 +212,7 @@ async function main(): Promise<void> {
   const internal = open.adopt(
     createInternalServer({
       readiness,
+      ...(pool === 'network' ? { details: { ping: await pingMethod() } } : {}),
       metrics: () => withSdkMetrics(metrics, sdkPort),
       vault: null,
     }),

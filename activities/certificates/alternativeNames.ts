@@ -9,11 +9,16 @@ const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 const CONTEXT_SPECIFIC = 3;
 
-function read(tag: number, bytes: Buffer): string | null {
+export interface AlternativeName {
+  kind: 'dns' | 'ip';
+  value: string;
+}
+
+function read(tag: number, bytes: Buffer): AlternativeName | null {
   // Should be ASCII, but some certificates violate that.
-  if (tag === DNS_NAME) return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
+  if (tag === DNS_NAME) return { kind: 'dns', value: bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1') };
   if (tag === IP_ADDRESS && (bytes.length === 4 || bytes.length === 16))
-    return ipaddr.fromByteArray([...bytes]).toString();
+    return { kind: 'ip', value: ipaddr.fromByteArray([...bytes]).toString() };
   return null;
 }
 
@@ -23,7 +28,7 @@ function read(tag: number, bytes: Buffer): string | null {
  *
  * @throws Error when the extension cannot be parsed
  */
-export function alternativeNames(der: Buffer): string[] {
+export function alternativeNames(der: Buffer): AlternativeName[] {
   const { extensions = [] } = AsnConvert.parse(der, Certificate).tbsCertificate;
   const extension = extensions.find(({ extnID }) => extnID === id_ce_subjectAltName);
   if (extension === undefined) return [];

@@ -1,12 +1,61 @@
+import type { X509Certificate } from 'node:crypto';
+import { type BaseBlock, fromBER, Sequence, Set as SetOf } from 'asn1js';
+
+/** The distinguished names of a certificate as in RFC 4514: most specific part first. */
+export interface DistinguishedNames {
+  issuer: string;
+  subject: string;
+}
+
+const UNIVERSAL = 1;
+const CONTEXT_SPECIFIC = 3;
+/** UTF8, Numeric, Printable, Teletex, IA5, UTCTime, GeneralizedTime, Visible, Universal, BMP: what OpenSSL prints as text. */
+const TEXT_TAGS: ReadonlySet<number> = new Set([12, 18, 19, 20, 22, 23, 24, 26, 28, 30]);
+const DOTTED = /^\d+(?:\.\d+)+$/;
+
+const children = (block: BaseBlock | undefined): BaseBlock[] =>
+  block instanceof Sequence || block instanceof SetOf ? block.valueBlock.value : [];
+
+/** Issuer and subject in DER. Version is the only optional field before them (RFC 5280 section 4.1). */
+function readNames(der: Buffer): { issuer: BaseBlock | undefined; subject: BaseBlock | undefined } {
+  const fields = children(children(fromBER(der).result)[0]);
+  const first = fields[0]?.idBlock.tagClass === CONTEXT_SPECIFIC ? 1 : 0;
+  return { issuer: fields[first + 2], subject: fields[first + 4] };
+}
+
+/** One attribute. RFC 4514 section 2.4: values of unknown types, and those that are no text, are `#` and their DER. */
+function formatAttribute(text: string, attribute: BaseBlock | undefined): string {
+  const value = children(attribute)[1];
+  if (value === undefined) return text;
+  const type = text.slice(0, text.indexOf('='));
+  const isText = value.idBlock.tagClass === UNIVERSAL && TEXT_TAGS.has(value.idBlock.tagNumber);
+  if (isText && !DOTTED.test(type)) return text;
+  return `${type}=#${Buffer.from(value.valueBeforeDecodeView).toString('hex').toUpperCase()}`;
+}
+
 /**
- * Formats a distinguished name by RFC 4514: most specific part first.
- *
  * @param text name from X509Certificate: one part per line in certificate order. Special and control characters are
  *   escaped, so that line breaks only separate parts. undefined when the name is empty
+ * @param name the same name in DER
  */
-export const distinguishedName = (text: string | undefined): string =>
-  (text ?? '')
+function format(text: string | undefined, name: BaseBlock | undefined): string {
+  const parts = children(name);
+  return (text ?? '')
     .split('\n')
-    .map((part) => part.split(' + ').reverse().join('+'))
+    .map((part, index) => {
+      const attributes = children(parts[index]);
+      return part
+        .split(' + ')
+        .map((attribute, at) => formatAttribute(attribute, attributes[at]))
+        .reverse()
+        .join('+');
+    })
     .reverse()
     .join(',');
+}
+
+/** Formats issuer and subject of a certificate. */
+export function distinguishedNames({ raw, issuer, subject }: X509Certificate): DistinguishedNames {
+  const names = readNames(raw);
+  return { issuer: format(issuer, names.issuer), subject: format(subject, names.subject) };
+}

@@ -1,4 +1,6 @@
-import { MIMEType } from 'node:util';
+import { type ContentType, readContentType } from '../html/contentType.ts';
+import { declaredEncoding } from '../html/decode.ts';
+import { isHtml } from '../html/sniff.ts';
 import { charsetOfLabel, charsetOfMark, decodeStrictly, decodeText } from './charset.ts';
 
 /** Body of an HTTP response in a form that JSON can hold. */
@@ -16,30 +18,31 @@ const MEDIA = /^(?:image|audio|video|font)\//;
 const isBinaryByte = (byte: number): boolean =>
   byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f);
 
-interface MediaType {
-  /** `type/subtype` in lower case; empty when missing or invalid. */
-  type: string;
-  /** Encoding label as sent by the server. */
-  charset: string | null;
+const XML = /^(?:text|application)\/xml$|\+xml$/;
+const XML_DECLARATION = /^<\?xml[\t\n\r ]/;
+
+/** The markup language that browsers see in a body; they look at its bytes only when it has no type. */
+function markupOf(bytes: Buffer, type: string): 'html' | 'xml' | null {
+  if (type === 'text/html') return 'html';
+  if (XML.test(type)) return 'xml';
+  if (type !== '') return null;
+  if (XML_DECLARATION.test(bytes.subarray(0, 6).toString('latin1'))) return 'xml';
+  return isHtml(bytes, null) ? 'html' : null;
 }
 
-function readMediaType(field: string | null): MediaType {
-  try {
-    const { essence, params } = new MIMEType(field ?? '');
-    return { type: essence, charset: params.get('charset') };
-  } catch {
-    return { type: '', charset: null };
-  }
+/** The encoding that a document in HTML or XML declares; null for other types and without a declaration. */
+function declaredInside(bytes: Buffer, type: string): string | null {
+  const markup = markupOf(bytes, type);
+  return markup === null ? null : declaredEncoding(bytes, markup, null) || null;
 }
 
-function textOf(bytes: Buffer, { type, charset: declared }: MediaType): string | null {
+function textOf(bytes: Buffer, { essence: type, charset: label }: ContentType): string | null {
   const textual = TEXTUAL.test(type) || TEXTUAL_SUFFIX.test(type);
   if (MEDIA.test(type) && !textual) return null;
+  const declared = (label === null ? null : charsetOfLabel(label)) ?? declaredInside(bytes, type);
   const charset =
     // In other types, the bytes of a byte order mark may mean something else.
-    (textual || type === '' ? charsetOfMark(bytes) : null) ??
-    (declared === null ? null : charsetOfLabel(declared)) ??
-    'utf-8';
+    (textual || type === '' ? charsetOfMark(bytes) : null) ?? declared ?? 'utf-8';
   const binary = !charset.startsWith('utf-16') && bytes.some(isBinaryByte);
   const text = decodeStrictly(bytes, charset);
   if (text !== null && (textual || !binary)) return text;
@@ -56,7 +59,7 @@ function textOf(bytes: Buffer, { type, charset: declared }: MediaType): string |
  * @param contentType value of the Content-Type header; null when there is none
  */
 export function readBodyText(bytes: Buffer, contentType: string | null): BodyText {
-  const text = bytes.length === 0 ? '' : textOf(bytes, readMediaType(contentType));
+  const text = bytes.length === 0 ? '' : textOf(bytes, readContentType(contentType));
   return text === null
     ? { body: bytes.toString('base64'), bodyEncoding: 'base64' }
     : { body: text, bodyEncoding: 'text' };

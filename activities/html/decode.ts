@@ -18,6 +18,19 @@ function prescanBytes(bytes: Uint8Array): number {
 }
 
 /**
+ * The encoding of an HTML or XML document by its byte order mark, then the charset of its Content-Type, then what the
+ * document declares: `<meta charset>`, its `http-equiv` form or an XML declaration. Empty when nothing says so.
+ *
+ * @param charset label of the Content-Type; null when missing
+ */
+export const declaredEncoding = (bytes: Uint8Array, kind: 'html' | 'xml', charset: string | null): string =>
+  sniffEncoding(bytes, {
+    transportLayerEncodingLabel: charset ?? undefined,
+    defaultEncoding: '',
+    ...(kind === 'xml' ? { xml: true } : { maxPrescanBytes: prescanBytes(bytes) }),
+  });
+
+/**
  * Decodes a page by the HTML Standard's encoding sniffing algorithm: byte order mark, then Content-Type, then
  * `<meta charset>`, its `http-equiv` form or an XML declaration. A page without a declared encoding is decoded as UTF-8 if
  * valid, else as windows-1252. Bytes that are invalid in the encoding become U+FFFD, as in browsers.
@@ -27,11 +40,7 @@ function prescanBytes(bytes: Uint8Array): number {
 export function decodePage(bytes: Uint8Array, contentType: string | null): string {
   const { essence, charset } = readContentType(contentType);
   const xml = essence === XHTML_TYPE;
-  const encoding = sniffEncoding(bytes, {
-    transportLayerEncodingLabel: charset ?? undefined,
-    defaultEncoding: xml ? 'UTF-8' : '',
-    ...(xml ? { xml } : { maxPrescanBytes: prescanBytes(bytes) }),
-  });
+  const encoding = declaredEncoding(bytes, xml ? 'xml' : 'html', charset) || (xml ? 'UTF-8' : '');
   if (encoding !== '') return legacyHookDecode(bytes, encoding);
   return (
     decodeStrictly(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), 'utf-8') ??

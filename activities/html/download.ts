@@ -16,7 +16,7 @@ export interface Page {
 /** Covers DNS lookup, redirects and the whole body. */
 const DOWNLOAD_MS = 15_000;
 /** Limit after decompression. */
-const PAGE_BYTES = 5 * 1024 * 1024;
+export const PAGE_BYTES = 5 * 1024 * 1024;
 /** Sent by browsers for content negotiation. */
 const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 

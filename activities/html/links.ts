@@ -6,7 +6,7 @@ import { resolveUrl } from './urls.ts';
 
 /** A URL that a page links to. */
 export interface Link {
-  /** Absolute, http or https, without fragment. */
+  /** Absolute, http or https; without fragment, unless they are kept. */
   url: string;
   /** First non-empty link text; empty when all are empty. */
   text: string;
@@ -26,8 +26,13 @@ const isNofollow = ({ attribs: { rel = '' } }: Element): boolean =>
  * and https.
  *
  * @param limit maximum length of `links`; `total` counts all
+ * @param keepFragments whether URLs that differ in their fragments are distinct
  */
-export function findLinks(page: LoadedPage, limit: number): { total: number; links: Link[] } {
+export function findLinks(
+  page: LoadedPage,
+  limit: number,
+  keepFragments = false,
+): { total: number; links: Link[] } {
   const site = siteOf(new URL(page.url));
   const found = new Map<string, Link>();
   const beyond = new Set<string>();
@@ -35,7 +40,8 @@ export function findLinks(page: LoadedPage, limit: number): { total: number; lin
     if (element.name !== 'a' && element.name !== 'area') continue;
     const url = resolveUrl(element.attribs.href, page.base);
     if (url === null) continue;
-    if (url.hash !== '' || url.href.endsWith('#')) url.hash = '';
+    // An empty fragment is one too, and is removed in any case.
+    if (url.hash === '' ? url.href.endsWith('#') : !keepFragments) url.hash = '';
     const { href } = url;
     const known = found.get(href);
     if (known === undefined && found.size >= limit) {

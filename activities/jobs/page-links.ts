@@ -10,6 +10,14 @@ interface PageLinks {
 }
 
 /** Returns the links of a page. @throws ServiceError source_too_large when the page has too many nodes */
-export default function pageLinks({ page, limit }: { page: Page; limit: number }): PageLinks {
-  return findLinks(loadPage(page), limit);
+export default function pageLinks({
+  page,
+  limit,
+  keepFragments,
+}: {
+  page: Page;
+  limit: number;
+  keepFragments: boolean;
+}): PageLinks {
+  return findLinks(loadPage(page), limit, keepFragments);
 }

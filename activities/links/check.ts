@@ -1,16 +1,22 @@
 import { failureKind } from '../../egress/failure.ts';
 import type { Guard } from '../../egress/guard.ts';
+import type { GuardedResponse } from '../../egress/response.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
-import type { ToolOutput } from '../../schemas/tool.ts';
-import type definition from '../../schemas/tools/broken-links.ts';
+import type { Offload } from '../decoders/offload.ts';
+import { PAGE_BYTES } from '../html/download.ts';
+import { fragmentOf } from '../html/fragments.ts';
 import type { Link } from '../html/links.ts';
+import { isHtml } from '../html/sniff.ts';
+import type missingFragments from '../jobs/missing-fragments.ts';
+import { explain, type LinkReport } from './explain.ts';
 
-export type LinkReport = ToolOutput<typeof definition>['links'][number];
 type Reason = Exclude<LinkReport['reason'], null>;
 type Verdict = Pick<LinkReport, 'statusCode' | 'broken' | 'reason' | 'finalUrl'>;
 
 interface CheckOptions {
   egress: Guard;
+  /** Parses pages. */
+  offload: Offload;
   signal: AbortSignal;
   /** Time by which the response headers must arrive, epoch milliseconds. */
   deadline: number;
@@ -52,23 +58,72 @@ function withoutCredentials(href: string): string {
   return url.href;
 }
 
-async function request(href: string, { egress, signal, deadline }: CheckOptions): Promise<Verdict> {
+/** The fragments that the response has no target for; none if it is not a page, or longer than is read. */
+async function findMissing(
+  response: GuardedResponse,
+  fragments: readonly string[],
+  { offload, signal, deadline }: CheckOptions,
+): Promise<readonly string[]> {
+  const named = fragments.filter((fragment) => fragment !== '');
+  if (named.length === 0 || response.status < 200 || response.status > 299 || !response.decoded) return [];
+  const bytes = await response.bytes();
+  const contentType = response.header('content-type');
+  if (response.truncated || !isHtml(bytes, contentType)) return [];
+  const page = { url: response.url, statusCode: response.status, contentType, bytes };
+  return offload<typeof missingFragments>(
+    'missing-fragments',
+    { page, fragments: named },
+    { signal, deadline },
+  );
+}
+
+interface Checked {
+  verdict: Verdict;
+  missing: readonly string[];
+}
+
+async function request(href: string, fragments: readonly string[], options: CheckOptions): Promise<Checked> {
+  const { egress, signal, deadline } = options;
   try {
     const target = egress.parseTarget(withoutCredentials(href), { kind: 'url', pointer: '' });
-    // The body is not read. Disposing of the response closes the connection.
-    using response = await egress.fetch(target, { maxBytes: 0, maxRedirects: REDIRECTS, signal, deadline });
-    return verdictOf(response.status, response.url);
+    // Without fragments the body is not read. Disposing of the response closes the connection.
+    using response = await egress.fetch(target, {
+      maxBytes: PAGE_BYTES,
+      overflow: 'truncate',
+      maxRedirects: REDIRECTS,
+      signal,
+      deadline,
+    });
+    return {
+      verdict: verdictOf(response.status, response.url),
+      missing: await findMissing(response, fragments, options),
+    };
   } catch (error) {
     signal.throwIfAborted();
     const reason = reasonOf(error);
     if (reason === null) throw error;
-    return { statusCode: null, finalUrl: null, broken: true, reason };
+    return { verdict: { statusCode: null, finalUrl: null, broken: true, reason }, missing: [] };
   }
 }
 
-/** Requests a link. @throws the signal's reason; errors that the link did not cause, such as `deadline_exceeded` */
-export async function checkLink({ url, text }: Link, options: CheckOptions): Promise<LinkReport> {
+/**
+ * Requests the URL of links that differ only in their fragments, and looks for the fragments.
+ *
+ * @returns one report per link
+ * @throws the signal's reason; errors that the link did not cause, such as `deadline_exceeded`
+ */
+export async function checkLinks(
+  href: string,
+  links: readonly Link[],
+  options: CheckOptions,
+): Promise<LinkReport[]> {
   const startedAt = performance.now();
-  const verdict = await request(url, options);
-  return { url, text, ...verdict, ms: Math.round(performance.now() - startedAt) };
+  const fragments = links.map(({ url }) => fragmentOf(new URL(url).hash));
+  const { verdict, missing } = await request(href, fragments, options);
+  const ms = Math.round(performance.now() - startedAt);
+  return links.map(({ url, text }, index) => {
+    const isMissing = missing.includes(fragments[index] ?? '');
+    const own: Verdict = isMissing ? { ...verdict, broken: true, reason: 'fragment' } : verdict;
+    return { url, text, ...own, explanation: explain({ ...own, url }), ms };
+  });
 }

@@ -3,7 +3,7 @@ import type { TLSSocket } from '../../egress/guard.ts';
 import { presentedBy } from '../../egress/probe.ts';
 import type { RootOf } from '../../egress/roots.ts';
 import type { Vetted } from '../../egress/vet.ts';
-import { distinguishedName } from '../certificates/distinguishedName.ts';
+import { distinguishedNames } from '../certificates/distinguishedName.ts';
 import { readX509 } from '../certificates/readX509.ts';
 import { weakness } from '../certificates/weakness.ts';
 
@@ -34,9 +34,10 @@ export function readCertificate(socket: TLSSocket, vetted: Vetted, rootOf: RootO
       presented.chainError ??
       weakness([leaf, ...issuers], rootOf) ??
       (presented.hostnameMatches ? null : 'ERR_TLS_CERT_ALTNAME_INVALID');
+    const { subject, issuer } = distinguishedNames(leaf);
     return {
-      certificateSubject: distinguishedName(leaf.subject),
-      certificateIssuer: distinguishedName(leaf.issuer),
+      certificateSubject: subject,
+      certificateIssuer: issuer,
       certificateExpiresUtc: leaf.validToDate.toISOString(),
       certificateValid: error === null,
       certificateError: error,

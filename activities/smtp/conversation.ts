@@ -5,7 +5,7 @@ import { NO_CERTIFICATE } from './certificate.ts';
 import { NO_CAPABILITIES, readCapabilities } from './ehlo.ts';
 import { type Reply, textOf } from './reply.ts';
 import { type Credentials, chooseMechanism, createExchange } from './sasl.ts';
-import type { Session } from './session.ts';
+import { CLOSING, type Session } from './session.ts';
 
 type Input = ToolInput<typeof definition>;
 /** Output of a conversation without its steps. */
@@ -14,8 +14,6 @@ export type Findings = Omit<ToolOutput<typeof definition>, 'steps'>;
 const IMPLICIT_TLS_PORT = 465;
 /** Address literal for EHLO. Valid without a host name (RFC 5321 section 4.1.4) and reveals nothing about this host. */
 const CLIENT = '[127.0.0.1]';
-/** After this code the server closes the connection (RFC 5321 section 3.8). */
-const CLOSING = 421;
 /** Codes with which servers reject EHLO as unknown (RFC 5321 section 3.2). */
 const UNKNOWN_COMMAND = [500, 502, 504];
 /**

@@ -12,6 +12,8 @@ export interface Reply {
 export interface ReplyReader {
   /** @throws ServiceError target_failed for an invalid reply or a closed connection; the signal's reason */
   next(signal: AbortSignal): Promise<Reply>;
+  /** Whether data that `next` has not read have arrived, or do so within `ms`. */
+  hasMore(ms: number, signal: AbortSignal): Promise<boolean>;
   /** Discards buffered data and data that arrives within `ms`. @returns whether any data were discarded */
   drain(ms: number, signal: AbortSignal): Promise<boolean>;
 }
@@ -97,6 +99,17 @@ export function createReplyReader(stream: Readable): ReplyReader {
         if (mark !== '-') return { code: Number(code), lines };
         if (lines.length === MAX_LINES) throw protocolError(`The reply has more than ${MAX_LINES} lines.`);
       }
+    },
+
+    async hasMore(ms, signal) {
+      if (buffer.length > 0 || fill()) return true;
+      if (ms > 0 && !stream.readableEnded && !stream.destroyed)
+        // Errors are reported by the next read.
+        await untilReadable(stream, AbortSignal.any([signal, AbortSignal.timeout(ms)])).catch(
+          () => undefined,
+        );
+      signal.throwIfAborted();
+      return fill();
     },
 
     async drain(ms, signal) {

@@ -16,7 +16,8 @@ type StepName = Step['step'];
 export interface Session extends Disposable {
   readonly steps: Step[];
   /**
-   * Sends a line, unless it is null, and reads the reply.
+   * Sends a line, unless it is null, and reads the reply. Replies that arrived before the line was sent answer nothing:
+   * they are recorded as a step of their own, except for a 421, with which a server may end the session at any time.
    *
    * @param wanted code or codes that mean success
    * @param shown text recorded instead of the line
@@ -27,13 +28,17 @@ export interface Session extends Disposable {
   startTls(): Promise<CertificateReport>;
   /** Discards data that the server sent after its reply. @returns whether there were any */
   drain(): Promise<boolean>;
+  /** Whether the server sent replies before it was asked for any. */
+  readonly talkedEarly: boolean;
   /** Records a step that was skipped, and why. */
   note(step: StepName, reason: string): void;
 }
 
 const STEP_MS = 10_000;
-/** Injected data directly follow the reply, so a short wait suffices to detect them. */
+/** Injected data directly follow the reply, so a short wait suffices to detect them. So do early replies the banner. */
 const INJECTION_MS = 50;
+/** With this code a server ends the session, whatever it was asked (RFC 5321 section 3.8). */
+export const CLOSING = 421;
 
 /**
  * Opens the connection.
@@ -79,17 +84,47 @@ export async function openSession(
   });
   let reader: ReplyReader = createReplyReader(socket);
 
+  let talkedEarly = false;
+
+  /** Reads the replies that nothing was asked for. @returns a 421 among them, or null */
+  async function readEarly(limits: { signal: AbortSignal }): Promise<Reply | null> {
+    const lines: string[] = [];
+    let closing: Reply | null = null;
+    let code = 0;
+    while (closing === null && (await reader.hasMore(0, limits.signal))) {
+      const reply = await reader.next(limits.signal);
+      if (reply.code === CLOSING) closing = reply;
+      else {
+        ({ code } = reply);
+        lines.push(...reply.lines);
+      }
+    }
+    if (lines.length > 0) {
+      talkedEarly = true;
+      steps.push({ step: 'unsolicited', command: null, reply: lines.join('\n'), code, ms: 0, ok: false });
+    }
+    return closing;
+  }
+
   return {
     steps,
-    ask: (step, line, wanted, shown = line ?? undefined) =>
-      record(
+    get talkedEarly() {
+      return talkedEarly;
+    },
+    async ask(step, line, wanted, shown = line ?? undefined) {
+      // Outside the step, whose duration is the server's.
+      if (steps.at(-1)?.step === 'banner') await reader.hasMore(INJECTION_MS, whole.signal);
+      return record(
         { step, command: shown ?? null },
-        (limits) => {
-          if (line !== null) socket.write(`${line}\r\n`);
-          return reader.next(limits.signal);
+        async (limits) => {
+          if (line === null) return reader.next(limits.signal);
+          const closing = await readEarly(limits);
+          socket.write(`${line}\r\n`);
+          return closing ?? reader.next(limits.signal);
         },
         ({ code, lines }) => ({ reply: lines.join('\n'), code, ok: [wanted].flat().includes(code) }),
-      ),
+      );
+    },
     async startTls() {
       const { certificate } = await record(
         { step: 'tls', command: null },

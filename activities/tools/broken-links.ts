@@ -3,7 +3,7 @@ import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/broken-links.ts';
 import { downloadPage } from '../html/download.ts';
 import type pageLinks from '../jobs/page-links.ts';
-import { checkLink } from '../links/check.ts';
+import { checkLinks } from '../links/check.ts';
 import { mapConcurrent } from '../links/mapConcurrent.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
@@ -16,7 +16,7 @@ const MARGIN_MS = 200;
 
 /** Downloads a page and checks its links. */
 export async function run(
-  { url, maxLinks }: ToolInput<typeof definition>,
+  { url, maxLinks, checkFragments }: ToolInput<typeof definition>,
   { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
 ): Promise<ToolOutput<typeof definition>> {
   const startedAt = performance.now();
@@ -25,23 +25,26 @@ export async function run(
   const page = await downloadPage(url, { egress, signal, deadline: within(PAGE_MS) });
   const { total, links } = await offload<typeof pageLinks>(
     'page-links',
-    { page, limit: maxLinks },
+    { page, limit: maxLinks, keepFragments: checkFragments },
     { signal, deadline: within(PAGE_MS) },
   );
-  const reports = await mapConcurrent(links, CONCURRENCY, signal, async (link, linkSignal) => {
-    if (Date.now() >= end) return null;
+  const byUrl = [...Map.groupBy(links, ({ url: href }) => href.replace(/#.*$/s, ''))];
+  const reports = await mapConcurrent(byUrl, CONCURRENCY, signal, async ([href, same], linkSignal) => {
+    if (Date.now() >= end) return [];
     const linkDeadline = within(LINK_MS);
     try {
-      const report = await checkLink(link, { egress, signal: linkSignal, deadline: linkDeadline });
+      const options = { egress, offload, signal: linkSignal, deadline: linkDeadline };
+      const checked = await checkLinks(href, same, options);
       // A link that had less than its full time is not reported as too slow.
-      return report.reason === 'timeout' && linkDeadline === end ? null : report;
+      return checked.filter(({ reason }) => reason !== 'timeout' || linkDeadline !== end);
     } catch (error) {
       if (!linkSignal.aborted && error instanceof ServiceError && error.code === 'deadline_exceeded')
-        return null;
+        return [];
       throw error;
     }
   });
-  const checked = reports.filter((report) => report !== null);
+  const found = new Map(reports.flat().map((report) => [report.url, report]));
+  const checked = links.flatMap((link) => found.get(link.url) ?? []);
   return {
     url: page.url,
     totalFound: total,

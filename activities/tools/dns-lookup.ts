@@ -1,6 +1,6 @@
 import type { DnsRecord } from '../../egress/dns/record.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
-import { isInternalName, parseHost } from '../../schemas/formats/hostname.ts';
+import { isInternalName, parseQueryName } from '../../schemas/formats/hostname.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/dns-lookup.ts';
 import type { NetworkContext } from '../runtime/context.ts';
@@ -33,7 +33,7 @@ export async function run(
   { hostname, recordType }: ToolInput<typeof definition>,
   { resolver, signal, deadline }: Omit<NetworkContext, 'egress'>,
 ): Promise<Output> {
-  const host = parseHost(hostname);
+  const host = parseQueryName(hostname);
   if (host.kind !== 'name') throw invalidInput([{ pointer: '/hostname', message: 'is not a domain name' }]);
   if (isInternalName(host.name)) throw new ServiceError('target_refused');
   const { status, records, chain } = await resolver.lookup(host.name, recordType, { signal, deadline });

@@ -58,6 +58,7 @@ export async function run(
     statusCode: response.status,
     headers: groupHeaders(response.headers),
     ...text,
+    warnings: [...response.warnings],
     elapsedMs: Math.round(performance.now() - startedAt),
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failureKind } from '../../egress/failure.ts';
 import type { Guard } from '../../egress/guard.ts';
+import { createHandshake, type Handshake } from '../../egress/handshake.ts';
 import { createEcho, type Echo } from '../../egress/icmp.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
@@ -30,7 +31,8 @@ const round = (value: number): number => Math.round(value * 1000) / 1000;
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : round(values.reduce((sum, value) => sum + value, 0) / values.length);
 
-const tcpProbe =
+/** Measured here, where other work delays it. */
+const ownProbe =
   (egress: Guard, vetted: Vetted, address: string, timeoutMs: number): Probe =>
   async (signal) => {
     const startedAt = performance.now();
@@ -51,11 +53,12 @@ const tcpProbe =
     }
   };
 
-const icmpProbe =
-  (echo: Echo, vetted: Vetted, address: string, timeoutMs: number): Probe =>
+/** A probe that another process times. */
+const timedProbe =
+  (send: Echo | Handshake, vetted: Vetted, address: string, timeoutMs: number): Probe =>
   async (signal) => {
-    const reply = await echo(vetted, { address, timeoutMs, signal });
-    return reply && { status: reply.status, ms: reply.status === 'ok' ? round(reply.ms) : null };
+    const reply = await send(vetted, { address, timeoutMs, signal });
+    return reply && { status: reply.status, ms: 'ms' in reply ? round(reply.ms) : null };
   };
 
 /** Sends probes at a fixed interval without waiting for replies. Returns null as soon as one proves impossible. */
@@ -80,23 +83,30 @@ async function probeAll(probe: Probe, count: number, signal: AbortSignal): Promi
   }
 }
 
-/**
- * Probes a host with ICMP if this process is permitted to, else with TCP.
- *
- * @param echo sends ICMP echo requests
- */
+/** The programs that send and time probes. */
+interface Programs {
+  echo: Echo;
+  handshake: Handshake;
+}
+
+const PROGRAMS: Programs = { echo: createEcho('ping'), handshake: createHandshake('perl') };
+
+/** Probes a host with ICMP if this process is permitted to, else with TCP. */
 export async function run(
   { host, count, port, timeoutMs }: Input,
   { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
-  echo: Echo = createEcho('ping'),
+  { echo, handshake }: Programs = PROGRAMS,
 ): Promise<Output> {
   const target = egress.parseTarget(host, { kind: 'hostOrUrl', port, pointer: '/host' });
   const lookup = { signal, deadline: Math.min(deadline - RESERVE_MS, Date.now() + LOOKUP_MS) };
   const vetted = await egress.vet(target, lookup);
   const [address = ''] = vetted.addresses;
 
-  const echoed = await probeAll(icmpProbe(echo, vetted, address, timeoutMs), count, signal);
-  const outcomes = echoed ?? (await probeAll(tcpProbe(egress, vetted, address, timeoutMs), count, signal));
+  const echoed = await probeAll(timedProbe(echo, vetted, address, timeoutMs), count, signal);
+  const outcomes =
+    echoed ??
+    (await probeAll(timedProbe(handshake, vetted, address, timeoutMs), count, signal)) ??
+    (await probeAll(ownProbe(egress, vetted, address, timeoutMs), count, signal));
   if (outcomes === null) throw new TypeError('a TCP probe has no outcome');
 
   const latencies = outcomes.flatMap(({ ms }) => ms ?? []);

@@ -34,6 +34,7 @@ export async function run(
     const greeted = session.steps.some(({ step, code }) => step === 'banner' && code !== null);
     if (!greeted || !isServerFault(error)) throw error;
   }
+  if (session.talkedEarly) findings.flags.push('early_reply');
   const secrets = [username, password].filter((secret) => secret !== undefined);
   const output = { ...findings, steps: session.steps };
   const transcript = { output, secrets, sent };

@@ -5,7 +5,8 @@ import { parseHostPort } from '../../schemas/formats/hostPort.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition, { HTTPS_PORT } from '../../schemas/tools/ssl-check.ts';
 import { alternativeNames } from '../certificates/alternativeNames.ts';
-import { distinguishedName } from '../certificates/distinguishedName.ts';
+import { distinguishedNames } from '../certificates/distinguishedName.ts';
+import { matchHost } from '../certificates/matchHost.ts';
 import { readX509 } from '../certificates/readX509.ts';
 import { weakness } from '../certificates/weakness.ts';
 import type { NetworkContext } from '../runtime/context.ts';
@@ -17,8 +18,7 @@ const DAY_MS = 86_400_000;
 const RESERVE_MS = 200;
 
 const describe = (certificate: X509Certificate) => ({
-  issuer: distinguishedName(certificate.issuer),
-  subject: distinguishedName(certificate.subject),
+  ...distinguishedNames(certificate),
   validFrom: certificate.validFromDate.toISOString(),
   validTo: certificate.validToDate.toISOString(),
   serialNumber: certificate.serialNumber,
@@ -50,16 +50,20 @@ export async function run(
   };
   const presented = await probeTls(egress, await egress.vet(target, limits), limits);
   const { leaf, issuers, names } = readCertificates(presented.chain);
+  const commonNames = [leaf.toLegacyObject().subject.CN ?? []].flat();
+  const matchedBy = matchHost(host, names, commonNames);
   const chainError = presented.chainError ?? weakness([leaf, ...issuers], egress.rootOf);
   return {
     host: host.kind === 'name' ? host.name : host.address,
     ...describe(leaf),
     daysRemaining: Math.floor((leaf.validToDate.getTime() - Date.now()) / DAY_MS),
-    subjectAlternativeNames: names,
+    subjectAlternativeNames: names.map(({ value }) => value),
     chainValid: chainError === null,
     chainError,
-    hostnameMatches: presented.hostnameMatches,
+    hostnameMatches: matchedBy === 'dns-san' || matchedBy === 'ip-san',
+    matchedBy,
     protocol: presented.protocol,
     chain: issuers.map(describe),
+    chainTruncated: presented.truncated,
   };
 }

@@ -77,6 +77,7 @@ export function readRequestHeaders(input: HeadersInput, url: URL | null): Reques
       faults.push(fault(name, 'is neither a string nor an array of strings'));
       continue;
     }
+    if (values.length === 0) faults.push(fault(name, 'has no values'));
     const messages = values
       .map((value) => faultOf(name, value, url) ?? surrogateFault(input, value))
       .filter((message) => message !== null);

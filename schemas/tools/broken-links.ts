@@ -19,6 +19,7 @@ export const LINK_REASONS = [
   'certificate',
   'protocol',
   'redirects',
+  'fragment',
 ] as const;
 
 export default defineTool({
@@ -32,7 +33,8 @@ export default defineTool({
     'resolve, or when the connection, the certificate or the protocol fails. Servers often answer 401, 403, 429 and ' +
     '999 to programs only: then `broken` is false and `reason` is `blocked`. A link to a non-public address or to a ' +
     'port that browsers block is not requested; it is broken with the reason `refused`. The page has 15 s and the ' +
-    'whole call 60 s. Links without an answer by then are left out; `checked` is the number of links that were ' +
+    'whole call 60 s. With `checkFragments`, the pages behind links are read too, and a link is also broken when its ' +
+    'fragment names nothing there. Links without an answer by then are left out; `checked` is the number of links that were ' +
     'checked.',
   price: 10,
   pool: 'network',
@@ -47,6 +49,14 @@ export default defineTool({
         maximum: LINKS,
         default: LINKS,
         description: 'Number of links to check, in document order.',
+      },
+      checkFragments: {
+        type: 'boolean',
+        default: false,
+        description:
+          'Whether to check that the part after `#` names an element of the page, by `id` or `a name`. Links that differ ' +
+          'only in it are then distinct, and `url` includes it. `#top`, an empty fragment, text fragments (`#:~:text=…`), ' +
+          'and fragments of what is not HTML are always fine.',
       },
     },
     required: ['url'],
@@ -70,7 +80,10 @@ export default defineTool({
         items: {
           type: 'object',
           properties: {
-            url: { type: 'string', description: 'Absolute URL of the link, without fragment.' },
+            url: {
+              type: 'string',
+              description: 'Absolute URL of the link, without fragment unless `checkFragments`.',
+            },
             text: {
               type: 'string',
               description: 'Text of the first such link that has text; empty if none has.',
@@ -88,7 +101,11 @@ export default defineTool({
               description:
                 '`status` (400 or above), `blocked` (401, 403, 429, 999: not broken), `refused` (not public, or redirected there: ' +
                 'not requested), `malformed` (an invalid host), `dns`, `connection_refused`, `reset`, ' +
-                '`unreachable`, `timeout`, `tls`, `certificate`, `protocol` or `redirects` (more than 5); null for a good link.',
+                '`unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or `fragment` (only with `checkFragments`); null for a good link.',
+            },
+            explanation: {
+              type: ['string', 'null'],
+              description: '`reason` in words; null for a good link.',
             },
             finalUrl: {
               type: ['string', 'null'],
@@ -100,7 +117,7 @@ export default defineTool({
               description: 'Duration of the check in milliseconds, including redirects.',
             },
           },
-          required: ['url', 'text', 'statusCode', 'broken', 'reason', 'finalUrl', 'ms'],
+          required: ['url', 'text', 'statusCode', 'broken', 'reason', 'explanation', 'finalUrl', 'ms'],
           additionalProperties: false,
         },
       },
@@ -123,6 +140,7 @@ export default defineTool({
             statusCode: 404,
             broken: true,
             reason: 'status',
+            explanation: 'The server answered with status 404.',
             finalUrl: 'https://example.com/gone',
             ms: 84,
           },

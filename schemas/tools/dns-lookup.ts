@@ -1,4 +1,4 @@
-import { parseHost } from '../formats/hostname.ts';
+import { parseQueryName } from '../formats/hostname.ts';
 import { defineTool } from '../tool.ts';
 
 const RECORD_TYPES = ['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'SOA'] as const;
@@ -15,8 +15,8 @@ export default defineTool({
   name: 'dns-lookup',
   title: 'DNS lookup',
   description:
-    'Looks up one type of DNS record of a domain. Internationalised names are converted (IDNA); labels may begin ' +
-    'with an underscore. A domain that does not exist is `host_not_found`. A domain that exists without a record of ' +
+    'Looks up one type of DNS record of a domain. Internationalised names are converted (IDNA); labels may ' +
+    'contain underscores, begin with a hyphen or be `*`, which is asked for as it is. A domain that does not exist is `host_not_found`. A domain that exists without a record of ' +
     'the type returns `found: false`, also when it is an alias whose target has no such record. Aliases (CNAME) are ' +
     'followed for every type except CNAME, and the records are those of the last name. A name server that fails ' +
     '(SERVFAIL, a malformed or refused answer) is `target_failed`; one that does not answer is `target_timeout`. ' +
@@ -96,7 +96,9 @@ export default defineTool({
                 chunks: {
                   type: 'array',
                   items: { type: 'string' },
-                  description: 'The strings of the record, of at most 255 bytes each.',
+                  description:
+                    'The strings of the record, of at most 255 bytes each. A character whose bytes are split between strings is ' +
+                    'whole in the string where it ends.',
                 },
                 ttl,
               },
@@ -163,7 +165,7 @@ export default defineTool({
   ],
   errors: ['host_not_found', 'target_refused', 'target_failed', 'target_timeout'],
   check({ hostname }) {
-    const host = parseHost(hostname);
+    const host = parseQueryName(hostname);
     if (host.kind === 'name') return [];
     const message = host.kind === 'address' ? 'is an IP address; enter a domain name' : host.message;
     return [{ pointer: '/hostname', message }];

@@ -1,7 +1,12 @@
 import { readRequestHeaders } from '../formats/requestHeaders.ts';
+import { RESPONSE_WARNING_CODES, RESPONSE_WARNINGS } from '../formats/responseWarnings.ts';
 import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
 import { parseWebUrl } from '../formats/url.ts';
 import { defineTool } from '../tool.ts';
+
+const WARNINGS = Object.entries(RESPONSE_WARNINGS)
+  .map(([code, text]) => `- \`${code}\`: ${text}`)
+  .join('\n');
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
@@ -11,11 +16,12 @@ export default defineTool({
   description:
     'Sends one HTTP/1.1 request and returns the complete response, including headers that browsers hide. Every ' +
     'status of the target is a result. Redirects are not followed: you get the 3xx response and its `location`. ' +
-    'Content codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an unknown coding ' +
-    'the body is returned undecoded in base64. The decoded body may have at most 5 MB. A larger body, or one that ' +
+    'Content and transfer codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an ' +
+    'unknown coding the body is returned undecoded in base64. The decoded body may have at most 5 MB. A larger body, or one that ' +
     'grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. Non-public ' +
     'addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid ' +
-    'certificate, or a response that violates HTTP or ends early is `target_failed`; no complete response within 30 ' +
+    'certificate, or a response that cannot be read or ends early is `target_failed`; what a readable response ' +
+    'violates is listed in `warnings`. No complete response within 30 ' +
     's is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when ' +
     'the caller disconnects.',
   price: 2,
@@ -37,7 +43,7 @@ export default defineTool({
           {
             type: 'object',
             maxProperties: 100,
-            additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
+            additionalProperties: { type: ['string', 'array'], items: { type: 'string' }, minItems: 1 },
           },
           { type: 'string', maxLength: 65_536 },
         ],
@@ -70,8 +76,8 @@ export default defineTool({
       body: {
         type: 'string',
         description:
-          'Response body as text, decoded by its byte order mark, else by the charset of its `Content-Type`, else as UTF-8 ' +
-          'if valid, else as windows-1252. Base64 if it is not text. Empty without a body.',
+          'Response body as text, decoded by its byte order mark, else by the charset of its `Content-Type`, else by ' +
+          'what HTML declares in `<meta>` and XML in its declaration, else as UTF-8 if valid, else as windows-1252. Base64 if it is not text. Empty without a body.',
       },
       bodyEncoding: {
         type: 'string',
@@ -80,6 +86,11 @@ export default defineTool({
           'Encoding of `body`: `text`, or `base64` for images, audio, video, fonts and other content that is ' +
           'not text.',
       },
+      warnings: {
+        type: 'array',
+        items: { type: 'string', enum: RESPONSE_WARNING_CODES },
+        description: `What the response violates in HTTP/1.1 (RFC 9112), each code once; empty if nothing.\n\n${WARNINGS}`,
+      },
       elapsedMs: {
         type: 'integer',
         minimum: 0,
@@ -87,7 +98,7 @@ export default defineTool({
           'Total time in milliseconds, from the DNS look-up to the last byte of the response, including TLS.',
       },
     },
-    required: ['statusCode', 'headers', 'body', 'bodyEncoding', 'elapsedMs'],
+    required: ['statusCode', 'headers', 'body', 'bodyEncoding', 'warnings', 'elapsedMs'],
     additionalProperties: false,
   },
   examples: [
@@ -98,6 +109,7 @@ export default defineTool({
         headers: { 'content-type': 'text/html', 'content-length': '32' },
         body: '<!doctype html><title>Hi</title>',
         bodyEncoding: 'text',
+        warnings: [],
         elapsedMs: 42,
       },
     },

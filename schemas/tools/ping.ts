@@ -10,7 +10,8 @@ export default defineTool({
   title: 'Ping',
   description:
     'Probes a public host and reports round-trip statistics, by ICMP echo where the service is permitted to send it, ' +
-    'otherwise by the time of TCP handshakes with `port`; `method` says which. Probes start 250 ms apart, whether or ' +
+    'otherwise by the time of TCP handshakes with `port`; `method` says which. Times are taken by the kernel or in a ' +
+    'process of its own, so that other calls do not lengthen them. Probes start 250 ms apart, whether or ' +
     'not the previous one was answered. A TCP port that refuses the connection counts as a reply (`refused`). A host ' +
     'that never replies is a result with 100 % loss, not an error. If the host has several addresses, the first is ' +
     'probed, IPv4 before IPv6. Private, loopback and link-local addresses are `target_refused`.',

@@ -140,10 +140,11 @@ export default defineTool({
       },
       flags: {
         type: 'array',
-        items: { type: 'string', enum: ['starttls_injection'] },
+        items: { type: 'string', enum: ['starttls_injection', 'early_reply'] },
         description:
           'Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS. A client that ' +
-          'reads it as part of the encrypted session can be deceived. It is discarded here.',
+          'reads it as part of the encrypted session can be deceived. It is discarded here. `early_reply`: the server sent replies before the command was sent; they ' +
+          'are the step `unsolicited` and are not taken for the reply to the command.',
       },
       steps: {
         type: 'array',
@@ -153,9 +154,10 @@ export default defineTool({
           properties: {
             step: {
               type: 'string',
-              enum: ['connect', 'tls', 'banner', 'ehlo', 'helo', 'starttls', 'auth', 'quit'],
+              enum: ['connect', 'tls', 'banner', 'ehlo', 'helo', 'starttls', 'auth', 'quit', 'unsolicited'],
               description:
-                'Kind of the step. `helo` follows an EHLO that the server does not support; AUTH can take several steps.',
+                'Kind of the step. `helo` follows an EHLO that the server does not support; AUTH can take several steps; ' +
+                '`unsolicited` holds replies that no command asked for, without a duration.',
             },
             command: {
               type: ['string', 'null'],

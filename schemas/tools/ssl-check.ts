@@ -6,7 +6,8 @@ export const HTTPS_PORT = 443;
 const certificate = {
   issuer: {
     type: 'string',
-    description: "Distinguished name of the issuer as in RFC 4514, `CN=R11,O=Let's Encrypt,C=US`.",
+    description:
+      "Distinguished name of the issuer as in RFC 4514, `CN=R11,O=Let's Encrypt,C=US`; values of unknown types as `1.2.3.4=#0C0141`.",
   },
   subject: {
     type: 'string',
@@ -99,20 +100,34 @@ export default defineTool({
       },
       hostnameMatches: {
         type: 'boolean',
-        description: 'Whether the certificate matches the host (RFC 6125).',
+        description:
+          'Whether the certificate names the host in its alternative names, as browsers require (RFC 9525).',
+      },
+      matchedBy: {
+        type: ['string', 'null'],
+        enum: ['dns-san', 'ip-san', 'common-name', 'partial-wildcard', null],
+        description:
+          'How the certificate names the host: by a DNS name (`dns-san`, also `*.example.com`) or an address (`ip-san`) ' +
+          'of its alternative names. Only by its common name (`common-name`) or by a wildcard within a label ' +
+          '(`partial-wildcard`, `w*.example.com`), which older clients accept but `hostnameMatches` does not; null if not at all.',
       },
       protocol: { type: 'string', description: 'Negotiated version: `TLSv1` to `TLSv1.3`.' },
       chain: {
         type: 'array',
         description:
           'Issuers of the certificate, each of which signed the previous one, as presented by the server; an ' +
-          'omitted trusted root is added.',
+          'omitted trusted root is added. Issuers that may not sign certificates are listed too; `chainError` says so.',
         items: {
           type: 'object',
           properties: certificate,
           required: ['issuer', 'subject', 'validFrom', 'validTo', 'serialNumber', 'fingerprint256'],
           additionalProperties: false,
         },
+      },
+      chainTruncated: {
+        type: 'boolean',
+        description:
+          'Whether the server presented more than 100 certificates, of which the rest are not listed.',
       },
     },
     required: [
@@ -128,8 +143,10 @@ export default defineTool({
       'chainValid',
       'chainError',
       'hostnameMatches',
+      'matchedBy',
       'protocol',
       'chain',
+      'chainTruncated',
     ],
     additionalProperties: false,
   },
@@ -144,8 +161,10 @@ export default defineTool({
         chainValid: true,
         chainError: null,
         hostnameMatches: true,
+        matchedBy: 'dns-san',
         protocol: 'TLSv1.3',
         chain: [root],
+        chainTruncated: false,
       },
     },
   ],

@@ -91,10 +91,18 @@ function parseDig(text: string): DigAnswer {
 
 /** Queries with BIND's own client, as a reference: one answer for each type, in order. */
 export async function dig(server: DnsServer, name: string, types: readonly string[]): Promise<DigAnswer[]> {
-  const options = ['+noall', '+comments', '+answer', '+idnin'];
+  // dig converts names by IDNA 2008, which has no leading hyphens.
+  const idn = /[^\p{ASCII}]/u.test(name) ? '+idnin' : '+noidnin';
+  const options = ['+noall', '+comments', '+answer', idn];
   const { stdout } = await promisify(execFile)(
     'dig',
-    [`@${server.address}`, '-p', `${server.port}`, ...options, ...types.flatMap((type) => [name, type])],
+    [
+      `@${server.address}`,
+      '-p',
+      `${server.port}`,
+      ...options,
+      ...types.flatMap((type) => ['-q', name, '-t', type]),
+    ],
     { env: { ...process.env, LC_ALL: 'C.UTF-8' } },
   );
   const answers = stdout

@@ -25,6 +25,8 @@ export interface Issue {
   bits?: number;
   /** An existing key, PEM. */
   key?: string;
+  /** Object identifiers in the subject that openssl does not know. */
+  newTypes?: readonly string[];
 }
 
 /** Creates a certificate with openssl. `makeCertificate` suffices for plain self-signed certificates. */
@@ -38,6 +40,7 @@ export async function issueCertificate({
   extensions = [],
   bits,
   key,
+  newTypes = [],
 }: Issue): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'certificate-'));
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder });
@@ -45,7 +48,7 @@ export async function issueCertificate({
     const names_ = names.length === 0 ? '' : `subjectAltName=@names\n[names]\n${names.join('\n')}\n`;
     await writeFile(
       join(folder, 'config'),
-      `[req]\ndistinguished_name=dn\n[dn]\n[ext]\nbasicConstraints=CA:${authority}\n${[...extensions, names_].join('\n')}`,
+      `oid_section=types\n[types]\n${newTypes.map((type, index) => `type${index}=${type}\n`).join('')}[req]\ndistinguished_name=dn\n[dn]\n[ext]\nbasicConstraints=CA:${authority}\n${[...extensions, names_].join('\n')}`,
     );
     if (key !== undefined) await writeFile(join(folder, 'key'), key);
     else if (bits === undefined)

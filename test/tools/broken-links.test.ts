@@ -397,3 +397,108 @@ test('targets that are not pages are refused', async (t) => {
   t.like(await check(`${site.origin}/none`), { totalFound: 0, checked: 0, links: [] });
   t.is(await codeOf(() => check('http://10.0.0.1/')), 'target_refused');
 });
+
+/** Fragment by whether a browser finds its target in TARGET. */
+const FRAGMENTS: Readonly<Record<string, boolean>> = {
+  id: true,
+  'no-such': false,
+  ID: false,
+  named: true,
+  'div-name': false,
+  top: true,
+  TOP: true,
+  't%6fp': true,
+  ':~:text=hello': true,
+  'id:~:text=hello': true,
+  'no-such:~:text=hello': false,
+  'gr%C3%BC%C3%9Fe': true,
+  grüße: true,
+  'with%20space': true,
+  'with space': true,
+  'a%2525b': true,
+  'per%cent': true,
+  '100%25': true,
+  '%FF': false,
+  'a+b': true,
+  'a%20b': false,
+  'in-svg': true,
+  'in-template': false,
+  'in-comment': false,
+  'in-noscript': false,
+  'user-content-id': false,
+  '/route': false,
+  '0': true,
+};
+const TARGET = `<!doctype html><meta charset=utf-8><p id=id>hello<a name=named></a><div name=div-name></div>
+  <p id="grüße"><p id="with space"><p id="a%25b"><p id="per%cent"><p id="100%"><p id="a+b"><p id=0><p id="">
+  <svg><g id=in-svg /></svg><template><p id=in-template></template><!-- <p id=in-comment> -->
+  <noscript><p id=in-noscript></noscript>`;
+
+test('fragments are looked for in their page, each page once', async (t) => {
+  const hrefs = Object.keys(FRAGMENTS).map((fragment) => `/target#${fragment}`);
+  const site = await startSite(t, {
+    '/': pageOf([
+      ...hrefs.slice(0, 20),
+      '#',
+      '#Link',
+      '/target',
+      '/target#',
+      '/gone#id',
+      '/moved#named',
+      '/file#page=2',
+    ]),
+    '/more': `${pageOf(hrefs.slice(20))}<p id=here><a href="#here">a</a><a href="#nowhere">b</a>`,
+    '/target': TARGET,
+    '/moved': redirect('/target'),
+    '/file': (_, response) => response.setHeader('Content-Type', 'application/pdf').end('%PDF-1.4'),
+  });
+  const hashOf = (link: Json) => new URL(String(link.url)).hash;
+  const first = await check(`${site.origin}/`, { checkFragments: true });
+  t.is(
+    site.requests.filter((request) => request === 'GET /target').length,
+    2,
+    'once by itself, once redirected',
+  );
+  const second = await check(`${site.origin}/more`, { checkFragments: true });
+  const links = [...recordsAt(first.links), ...recordsAt(second.links)];
+  for (const [fragment, found] of Object.entries(FRAGMENTS)) {
+    const { hash } = new URL(`http://a/#${fragment}`);
+    const link = links.find((it) => hashOf(it) === hash && String(it.url).includes('/target#'));
+    t.like(link, { statusCode: 200, broken: !found, reason: found ? null : 'fragment' }, fragment);
+    t.is(link?.explanation, found ? null : `The page has no element that ${hash} names.`);
+  }
+  const byUrl = new Map(links.map((link) => [String(link.url).replace(site.origin, ''), link]));
+  t.like(byUrl.get('/'), { broken: false });
+  t.like(byUrl.get('/#Link'), { broken: true, reason: 'fragment' });
+  t.like(byUrl.get('/target'), { broken: false });
+  t.like(byUrl.get('/gone#id'), {
+    broken: true,
+    reason: 'status',
+    explanation: 'The server answered with status 404.',
+  });
+  t.like(byUrl.get('/moved#named'), { broken: false, finalUrl: `${site.origin}/target` });
+  t.like(byUrl.get('/file#page=2'), { broken: false });
+  t.like(byUrl.get('/more#here'), { broken: false });
+  t.like(byUrl.get('/more#nowhere'), { broken: true });
+  t.false(byUrl.has('/target#'));
+});
+
+test('without the option fragments are ignored, and pages are not read', async (t) => {
+  const site = await startSite(t, { '/': pageOf(['/target#no-such', '/target#id']), '/target': TARGET });
+  const { links, totalFound } = await check(`${site.origin}/`);
+  t.is(totalFound, 1);
+  t.like(recordsAt(links)[0], { url: `${site.origin}/target`, broken: false, explanation: null });
+});
+
+test('a page that is too long to be read breaks no link', async (t) => {
+  const long = `<p id=first>${'<p>filler'.repeat(700_000)}<p id=last>`;
+  const site = await startSite(t, {
+    '/': pageOf(['/long#first', '/long#last', '/long#none']),
+    '/long': long,
+  });
+  const { links } = await check(`${site.origin}/`, { checkFragments: true });
+  t.deepEqual(
+    recordsAt(links).map(({ broken }) => broken),
+    [false, false, false],
+  );
+});

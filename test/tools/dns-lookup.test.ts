@@ -31,6 +31,10 @@ _dmarc TXT "v=DMARC1; p=none"
 xn--bcher-kva A 192.0.2.77
 *.wild A 192.0.2.88
 under.empty A 192.0.2.99
+-dash A 192.0.2.31
+-dash.-two A 192.0.2.32
+a+b,c=d A 192.0.2.33
+star.*.middle A 192.0.2.34
 www CNAME web
 web 30 CNAME mail
 dangling CNAME nowhere
@@ -40,6 +44,7 @@ nomail MX 0 .
 latin1 TXT "caf\233"
 utf8 TXT "caf\195\169 \240\159\146\169"
 split TXT "caf\195" "\169!"
+splinters TXT "\240" "\159" "" "\146" "\169\240\159" "\146\169"
 control TXT "nul \000 tab \009 \"quoted\" back\\slash" ""
 odd MX 5 od\.d\032na\255me
 odd2 CNAME sem\;i\(x\)\@\"y\".example.test.
@@ -55,6 +60,7 @@ const origin = (zone: string, records: string): string =>
 const NAMES = [
   ...['', 'ns1.', 'mail.', 'private.', '_dmarc.', 'a.b.wild.', 'empty.', 'under.empty.', 'www.', 'web.'],
   ...['dangling.', 'abroad.', 'mail.renamed.', 'nomail.', 'latin1.', 'utf8.', 'split.', 'control.', 'odd.'],
+  ...['-dash.', '-DASH.-two.', '-none.', '*.wild.', '*.', 'b.*.wild.', 'a*.', 'star.*.middle.', 'a+b,c=d.'],
   ...['odd2.', 'max.', 'many.', 'bücher.', 'BÜCHER.', 'no.such.name.', 'WWW.', 'xn--bcher-kva.'],
 ].map((label) => `${label}example.test`);
 
@@ -180,6 +186,7 @@ const TXT: [name: string, text: string, chunks: string[]][] = [
   ['latin1', 'café', ['café']],
   ['utf8', 'café 💩', ['café 💩']],
   ['split', 'café!', ['caf', 'é!']],
+  ['splinters', '💩💩', ['', '', '', '', '💩', '💩']],
   ['control', 'nul \0 tab \t "quoted" back\\slash', ['nul \0 tab \t "quoted" back\\slash', '']],
 ];
 for (const [name, text, chunks] of TXT)
@@ -229,6 +236,10 @@ test.serial('internal names are refused without a query, also as the target of a
     'DB.Internal.',
     'a.local',
     'home.arpa',
+    '*.internal',
+    '-a.local',
+    '-c1',
+    '*',
   ])
     t.is(await codeOf(call({ hostname }, watched)), 'target_refused', hostname);
   t.is(server.received.length, 0);
@@ -251,10 +262,19 @@ test.serial('input other than a bare domain name is invalid_input and names the 
     'example.com:53',
     'me@example.com',
     'exa mple.com',
-    '-c1.a.com',
+    '$(id).a.com',
     long,
   ];
-  for (const hostname of [...bad, '1.2.3.4', '0x7f.1', '①②⑦.0.0.1', '::1', '[::1]', '1.2.3.4.5', '*.a.com']) {
+  for (const hostname of [
+    ...bad,
+    '1.2.3.4',
+    '0x7f.1',
+    '①②⑦.0.0.1',
+    '::1',
+    '[::1]',
+    '1.2.3.4.5',
+    '*.1.2.3.4',
+  ]) {
     const error = await t.throwsAsync(call({ hostname }), { instanceOf: ServiceError });
     t.is(error?.code, 'invalid_input', hostname);
     t.is(error?.members.errors?.[0]?.pointer, '/hostname', hostname);

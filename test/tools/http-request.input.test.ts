@@ -79,6 +79,15 @@ test('a lone surrogate is one fault, wherever it occurs', async (t) => {
   t.is((await faults({ headers: nested })).at(-1)?.pointer, `/headers${'/0'.repeat(30)}`);
 });
 
+test('a header without values is a fault at its name', async (t) => {
+  for (const headers of [{ X: [] }, { Y: 'a', X: [] }]) {
+    t.true(pointersOf(await faultsOf(tool, { url, headers })).includes('/headers/X'));
+    t.deepEqual(await faultsOf(tool, { url, headers: JSON.stringify(headers) }), [
+      { pointer: '/headers', message: 'contains "X", which has no values' },
+    ]);
+  }
+});
+
 test('Host may repeat the host of the URL', async (t) => {
   const faults = async (href: string, host: string | string[]) => {
     const input = { url: href, headers: { host } };

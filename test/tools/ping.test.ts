@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,8 @@ import test from 'ava';
 import { run } from '../../activities/tools/ping.ts';
 import { type Dial, dialTcp } from '../../egress/connect.ts';
 import { createGuard } from '../../egress/guard.ts';
-import { createEcho } from '../../egress/icmp.ts';
+import { createHandshake } from '../../egress/handshake.ts';
+import { createEcho, permitsIcmp } from '../../egress/icmp.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
 import { codeOf, listen, soon, stubNetwork } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
@@ -18,8 +20,19 @@ import { faultsOf, loadTool } from '../helpers/tool.ts';
 const tool = await loadTool('ping');
 const execute = promisify(execFile);
 
-/** Behaves as on a machine without the program, so that TCP is used. */
+/** A server that prints its port. */
+const SERVER =
+  "const s = require('net').createServer(); s.listen(0, '127.0.0.1', () => console.log(s.address().port))";
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Behave as on a machine without the programs, so that TCP is used, and timed by this process. */
 const noEcho = createEcho('no-such-program');
+const noHandshake = createHandshake('no-such-program');
+const handshake = createHandshake('perl');
 
 function guardFor(addresses: readonly string[], dial: Dial = dialTcp) {
   const allow = [parseAllow('127.0.0.0/8'), parseAllow('::1/128')];
@@ -35,7 +48,7 @@ const probe = (
   run(
     { host: 'example.com', count: 4, port: 443, timeoutMs: 2000, ...fields },
     { egress: guard, ...soon() },
-    noEcho,
+    { echo: noEcho, handshake: noHandshake },
   );
 
 async function closedPort(): Promise<number> {
@@ -94,7 +107,7 @@ case $n in
 esac`;
   await withProgram(script, async (program, folder) => {
     const input = { host: 'example.com', count: 6, port: 443, timeoutMs: 2000 };
-    const output = await run(input, { egress, ...soon() }, createEcho(program));
+    const output = await run(input, { egress, ...soon() }, { echo: createEcho(program), handshake });
     t.deepEqual(output, {
       resolvedIp: '127.0.0.1',
       method: 'icmp',
@@ -124,7 +137,7 @@ test('TCP replaces a ping program that lacks the permission to send', async (t) 
   const port = await closedPort();
   await withProgram(script, async (program) => {
     const input = { host: 'example.com', count: 2, port, timeoutMs: 2000 };
-    const output = await run(input, { egress, ...soon() }, createEcho(program));
+    const output = await run(input, { egress, ...soon() }, { echo: createEcho(program), handshake });
     t.like(output, { method: 'tcp', sent: 2, received: 2 });
   });
 });
@@ -137,17 +150,86 @@ test('a ping program that hangs is ended, at its timeout or by a cancel', async 
     };
     const input = { host: 'example.com', count: 1, port: 443, timeoutMs: 100 };
     // A program that does not exit after its own wait says nothing about the target.
-    await t.throwsAsync(run(input, { egress, ...soon() }, createEcho(program)), {
+    await t.throwsAsync(run(input, { egress, ...soon() }, { echo: createEcho(program), handshake }), {
       code: 'deadline_exceeded',
     });
     await gone();
 
     const cancel = new AbortController();
     const context = { egress, signal: cancel.signal, deadline: Date.now() + 60_000 };
-    const work = run({ ...input, count: 10, timeoutMs: 5000 }, context, createEcho(program));
+    const work = run({ ...input, count: 10, timeoutMs: 5000 }, context, {
+      echo: createEcho(program),
+      handshake,
+    });
     setTimeout(() => cancel.abort(new Error('cancelled')), 400);
     await t.throwsAsync(work, { message: 'cancelled' });
   });
+});
+
+test('a handshake is timed as by a client that does nothing else, however busy this process is', async (t) => {
+  // The server runs elsewhere too, or its own accept would wait for this process.
+  const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => server.kill('SIGKILL'));
+  const [line]: Buffer[] = await once(server.stdout, 'data');
+  const port = Number(line?.toString());
+  const input = { host: 'example.com', count: 10, port, timeoutMs: 2000 };
+  const busy = setInterval(() => {
+    const until = performance.now() + 150;
+    while (performance.now() < until);
+  }, 1);
+  t.teardown(() => clearInterval(busy));
+  const output = await run(input, { egress, ...soon() }, { echo: noEcho, handshake });
+  t.like(output, { method: 'tcp', sent: 10, received: 10 });
+  t.true((output.maxMs ?? 1) > 0);
+  t.true((output.maxMs ?? Infinity) < 1, `${output.maxMs} ms`);
+});
+
+for (const address of ['127.0.0.1', '::1'])
+  test(`a handshake with ${address} is ok, refused or unanswered`, async (t) => {
+    const guard = guardFor([address]);
+    const ask = async (port: number, timeoutMs = 2000) => {
+      const input = { host: 'example.com', count: 1, port, timeoutMs };
+      const output = await run(input, { egress: guard, ...soon() }, { echo: noEcho, handshake });
+      t.like(output, { method: 'tcp', resolvedIp: address });
+      return output.attempts[0]?.status;
+    };
+    const open = createServer();
+    const { promise, resolve } = Promise.withResolvers<number>();
+    open.listen(0, address, () => resolve(portOf(open)));
+    t.is(await ask(await promise), 'ok');
+    open.close();
+    t.is(await ask(await closedPort()), 'refused');
+  });
+
+test('a handshake without an answer ends at its timeout, and a missing program is no outcome', async (t) => {
+  await withProgram('echo timeout', async (program) => {
+    const input = { host: 'example.com', count: 2, port: 443, timeoutMs: 100 };
+    const output = await run(
+      input,
+      { egress, ...soon() },
+      { echo: noEcho, handshake: createHandshake(program) },
+    );
+    t.like(output, { received: 0, packetLossPercent: 100, avgMs: null });
+  });
+  for (const script of ['exit 1', 'echo hello'])
+    await withProgram(script, async (program) => {
+      const input = { host: 'example.com', count: 1, port: await closedPort(), timeoutMs: 1000 };
+      const output = await run(
+        input,
+        { egress, ...soon() },
+        { echo: noEcho, handshake: createHandshake(program) },
+      );
+      t.is(output.attempts[0]?.status, 'refused');
+    });
+});
+
+test('whether ICMP is permitted is found out by sending it', async (t) => {
+  const { signal } = new AbortController();
+  t.true(await permitsIcmp('ping', signal));
+  t.false(await permitsIcmp('no-such-program', signal));
+  await withProgram("echo 'ping: socktype: SOCK_RAW' >&2; exit 2", async (program) =>
+    t.false(await permitsIcmp(program, signal)),
+  );
 });
 
 test('TCP: open and closed ports both count as replies', async (t) => {
@@ -217,7 +299,11 @@ test('a cancel ends the probes', async (t) => {
   const cancel = new AbortController();
   const guard = guardFor(['127.0.0.1'], () => new Socket());
   const input = { host: 'example.com', count: 10, port: 443, timeoutMs: 5000 };
-  const work = run(input, { egress: guard, signal: cancel.signal, deadline: Date.now() + 60_000 }, noEcho);
+  const work = run(
+    input,
+    { egress: guard, signal: cancel.signal, deadline: Date.now() + 60_000 },
+    { echo: noEcho, handshake: noHandshake },
+  );
   setTimeout(() => cancel.abort(new Error('cancelled')), 300);
   await t.throwsAsync(work, { message: 'cancelled' });
 });

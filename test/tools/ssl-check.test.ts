@@ -62,6 +62,10 @@ const CODES: Readonly<Record<string, string | null>> = {
   10: 'CERT_HAS_EXPIRED',
   18: 'DEPTH_ZERO_SELF_SIGNED_CERT',
   19: 'SELF_SIGNED_CERT_IN_CHAIN',
+  24: 'INVALID_CA',
+  26: 'INVALID_PURPOSE',
+  32: 'KEYUSAGE_NO_CERTSIGN',
+  79: 'INVALID_CA',
   20: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   21: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   34: 'UNHANDLED_CRITICAL_EXTENSION',
@@ -139,6 +143,14 @@ const cross = await issueCertificate({
   digest: 'sha1',
   key: root.key,
 });
+
+const powerless = await issueCertificate({
+  subject: '/CN=Powerless',
+  issuer: root,
+  authority: true,
+  extensions: ['keyUsage=critical,digitalSignature'],
+});
+const endEntity = await issueCertificate({ subject: '/CN=End entity', issuer: root });
 
 const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null; issuers: number }>> = {
   valid: { own: good, error: null, issuers: 1 },
@@ -228,6 +240,72 @@ for (const [name, { own, error, issuers }] of Object.entries(SERVERS))
     });
   });
 
+/** Intermediate certificates from the root down. */
+async function descend(count: number): Promise<Certificate[]> {
+  const issuers: Certificate[] = [];
+  for (let index = 0; index < count; index++)
+    issuers.push(
+      await issueCertificate({
+        subject: `/CN=Level ${index}`,
+        issuer: issuers.at(-1) ?? root,
+        authority: true,
+      }),
+    );
+  return issuers;
+}
+
+test('a long chain is returned whole', async (t) => {
+  const issuers = await descend(25);
+  const own = await issueCertificate({ ...site, issuer: issuers.at(-1) ?? null });
+  const output = await checkServer(tlsServer(withChain(own, ...issuers.toReversed())));
+  t.like(output, { chainValid: true, chainTruncated: false });
+  t.deepEqual(
+    recordsAt(output.chain).map(({ subject }) => subject),
+    [...issuers.map((_, index) => `CN=Level ${index}`).toReversed(), 'CN=Root,O=Test,C=US'],
+  );
+});
+
+test('a chain that is too long to be listed is said to be truncated', async (t) => {
+  // Two names that issue each other; their validity times tell the certificates apart.
+  const odd = await issueCertificate({ subject: '/CN=Odd', issuer: null, authority: true });
+  const even = await issueCertificate({ subject: '/CN=Even', issuer: odd, authority: true });
+  const back = await issueCertificate({ subject: '/CN=Odd', issuer: even, authority: true, key: odd.key });
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const issuers = Array.from({ length: 102 }, (_, index) =>
+    retime(
+      index % 2 === 0 ? even : back,
+      `20${two(1 + (index % 12))}${two(1 + Math.floor(index / 12))}000000Z`,
+      null,
+    ),
+  );
+  const own = await issueCertificate({ ...site, issuer: even });
+  const listed = async (count: number) => {
+    const output = await checkServer(tlsServer(withChain(own, ...issuers.slice(0, count))));
+    return [recordsAt(output.chain).length, output.chainTruncated];
+  };
+  t.deepEqual(await listed(99), [99, false]);
+  t.deepEqual(await listed(100), [99, true]);
+  t.deepEqual(await listed(102), [99, true]);
+});
+
+for (const [what, issuer, above] of [
+  ['without the right to sign', powerless, []],
+  ['that is no authority', endEntity, []],
+  ['without the right to sign, above another', powerless, [between]],
+] as const)
+  test(`an issuer ${what} is listed, with its fault`, async (t) => {
+    const leaf = await issueCertificate({ ...site, issuer });
+    await withServer(tlsServer(withChain(leaf, issuer, ...above)), async (port) => {
+      const output = await check(`example.com:${port}`);
+      t.false(output.chainValid);
+      t.deepEqual(
+        recordsAt(output.chain).map(({ fingerprint256 }) => fingerprint256),
+        [issuer, root].map(({ cert }) => new X509Certificate(cert).fingerprint256),
+      );
+      t.is(output.chainError, (await opensslVerdict(port, 'example.com')).code);
+    });
+  });
+
 test('the returned fields are those of the certificate', async (t) => {
   const own = await issueCertificate({
     ...site,
@@ -253,6 +331,62 @@ test('the returned fields are those of the certificate', async (t) => {
   const [issuer] = recordsAt(output.chain);
   t.like(issuer, { subject: 'CN=Root,O=Test,C=US', issuer: 'CN=Root,O=Test,C=US' });
 });
+
+test('values of unknown types are hexadecimal in names, as openssl prints them', async (t) => {
+  const names = ['/type0=Aé+CN=a\\+b/O=x', '/CN=a/type0=b=c', '/type1=a+type2=b+CN=c \\+ d'];
+  for (const subject of names) {
+    const own = await issueCertificate({ ...site, subject, newTypes: ['1.2.3.4', '1.2.3', '1.2.4'] });
+    const output = await checkServer(tlsServer(own));
+    const reading = run('openssl', ['x509', '-noout', '-subject', '-nameopt', 'RFC2253,-esc_msb']);
+    reading.child.stdin?.end(own.cert);
+    t.is((await reading).stdout, `subject=${output.subject}\n`);
+    t.regex(String(output.subject), /=#0C/);
+  }
+});
+
+/** Whether openssl finds that a certificate names a host. */
+async function opensslMatches({ cert }: Certificate, host: string): Promise<boolean> {
+  const option = /^[\d.]+$|:/.test(host) ? '-checkip' : '-checkhost';
+  const reading = run('openssl', ['x509', '-noout', option, host]);
+  reading.child.stdin?.end(cert);
+  return (await reading).stdout.includes('does match');
+}
+
+const HOSTS: [subject: string, names: string[], host: string, matchedBy: string | null][] = [
+  ['/CN=a', ['DNS.1=Example.COM'], 'example.com', 'dns-san'],
+  ['/CN=a', ['DNS.1=*.example.com'], 'www.example.com', 'dns-san'],
+  ['/CN=a', ['DNS.1=*.example.com'], 'xn--bcher-kva.example.com', 'dns-san'],
+  ['/CN=a', ['DNS.1=*.example.com'], 'example.com', null],
+  ['/CN=a', ['DNS.1=*.example.com'], 'a.b.example.com', null],
+  ['/CN=a', ['DNS.1=*.com'], 'example.com', null],
+  ['/CN=a', ['DNS.1=www.*.com'], 'www.example.com', null],
+  ['/CN=a', ['DNS.1=*.*.com'], 'www.example.com', null],
+  ['/CN=a', ['DNS.1=example.com.'], 'example.com', null],
+  ['/CN=a', ['DNS.1=*.example.com.'], 'www.example.com', null],
+  ['/CN=a', ['DNS.1=example.com'], 'example.com.', 'dns-san'],
+  ['/CN=a', ['DNS.1=w*.example.com'], 'www.example.com', 'partial-wildcard'],
+  ['/CN=a', ['DNS.1=*w.example.com'], 'www.example.com', 'partial-wildcard'],
+  ['/CN=a', ['DNS.1=w*w.example.com'], 'www.example.com', null],
+  ['/CN=a', ['DNS.1=ww*ww.example.com'], 'www.example.com', null],
+  ['/CN=a', ['DNS.1=w*.example.com', 'DNS.2=www.example.com'], 'www.example.com', 'dns-san'],
+  ['/CN=a', ['DNS.1=xn--*.example.com'], 'xn--bcher-kva.example.com', null],
+  ['/CN=example.com', [], 'example.com', 'common-name'],
+  ['/CN=*.example.com', [], 'www.example.com', 'common-name'],
+  ['/CN=a/CN=example.com', [], 'example.com', 'common-name'],
+  ['/CN=example.com', ['IP.1=192.0.2.1'], 'example.com', 'common-name'],
+  ['/CN=example.com', ['DNS.1=example.org'], 'example.com', null],
+  ['/CN=127.0.0.1', [], '127.0.0.1', null],
+  ['/CN=a', ['DNS.1=127.0.0.1'], '127.0.0.1', null],
+  ['/CN=a', ['IP.1=127.0.0.1'], '127.0.0.1', 'ip-san'],
+];
+for (const [subject, names, host, matchedBy] of HOSTS)
+  test(`${host} in ${subject} ${names.join()}: ${matchedBy}, as openssl finds`, async (t) => {
+    const own = await issueCertificate({ ...site, subject, names });
+    const output = await checkServer(tlsServer(own), host);
+    t.is(output.matchedBy, matchedBy);
+    t.is(output.hostnameMatches, matchedBy === 'dns-san' || matchedBy === 'ip-san');
+    t.is(await opensslMatches(own, host.replace(/\.$/, '')), matchedBy !== null);
+  });
 
 test('days remaining are rounded down, also below zero', async (t) => {
   const days = async (validity: number) => {

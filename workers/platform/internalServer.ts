@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import type { Vault } from '../../store/vault.ts';
-import { answerHealth, type Readiness } from './readiness.ts';
+import { answerHealth, type Details, type Readiness } from './readiness.ts';
 
 /** Larger than any vault request, which contains a call id and a token. */
 const REQUEST_BYTES = 4096;
@@ -22,15 +22,18 @@ async function answerVault(vault: Vault, request: IncomingMessage, response: Ser
 interface Internal {
   /** Result of /readyz. */
   readiness(): Promise<Readiness>;
+  /** Reported by /readyz beside the result. */
+  details?: Details;
   /** Returns metrics in Prometheus's text format. */
   metrics(): Promise<string>;
   vault: Vault | null;
 }
 
 /** Server of the internal port: health checks, metrics, and the vault in API processes. */
-export function createInternalServer({ readiness, metrics, vault }: Internal): Server {
+export function createInternalServer({ readiness, details, metrics, vault }: Internal): Server {
+  const health = async () => ({ ...(await readiness()), ...(details === undefined ? {} : { details }) });
   return createServer((request, response) => {
-    if (answerHealth(readiness, request, response)) return;
+    if (answerHealth(health, request, response)) return;
     if (request.url === '/metrics') {
       metrics().then(
         (text) => response.writeHead(200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text),

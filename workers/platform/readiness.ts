@@ -9,6 +9,9 @@ export interface Readiness {
   checks: Record<string, 'ok' | 'failed'>;
 }
 
+/** What a process uses where it has a choice, by name. It does not decide whether the process is ready. */
+export type Details = Readonly<Record<string, string>>;
+
 /** Load balancers probe every few seconds and wait about as long. */
 const CHECK_TIMEOUT_MS = 2000;
 /** A result is reused for this long, because the checks write to the database and any client may request them. */
@@ -42,7 +45,7 @@ export function createReadiness(checks: Checks): () => Promise<Readiness> {
 
 /** Answers /livez and /readyz of a process's internal port. @returns false if the request has another path */
 export function answerHealth(
-  readiness: () => Promise<Readiness>,
+  readiness: () => Promise<Readiness & { details?: Details }>,
   request: IncomingMessage,
   response: ServerResponse,
 ): boolean {

@@ -1,0 +1,27 @@
+import { fileURLToPath } from 'node:url';
+import type { EchoOptions } from './icmp.ts';
+import { runProbe } from './probeProgram.ts';
+import type { Vetted } from './vet.ts';
+
+/** Opens and closes one TCP connection. Resolves to null when the program is missing or cannot measure here. */
+export type Handshake = (
+  vetted: Vetted,
+  options: EchoOptions,
+) => Promise<{ status: 'ok' | 'refused'; ms: number } | { status: 'timeout' | 'unreachable' } | null>;
+
+const SCRIPT = fileURLToPath(new URL('./handshake.pl', import.meta.url));
+
+/** Measures TCP handshakes by `handshake.pl`, one process each. @param program Perl */
+export function createHandshake(program: string): Handshake {
+  return async ({ target, addresses }, { address, timeoutMs, signal }) => {
+    if (!addresses.includes(address)) throw new RangeError('not a vetted address');
+    const words = [SCRIPT, address, `${target.port}`, `${timeoutMs}`];
+    const { stdout, code } = await runProbe(program, words, { timeoutMs, signal });
+    if (code !== 0) return null;
+    const [status, time] = stdout.trim().split(' ');
+    const ms = Number(time);
+    if (status === 'ok' || status === 'refused')
+      return ms <= timeoutMs ? { status, ms } : { status: 'timeout' };
+    return status === 'timeout' || status === 'unreachable' ? { status } : null;
+  };
+}

@@ -1,0 +1,104 @@
+import { targetFailed } from '../failure.ts';
+import { type Head, readLines, type Warn } from './head.ts';
+import type { Reader } from './reader.ts';
+
+/** How a body is delimited (RFC 9112 section 6.3). */
+export interface Framing {
+  /** Length in bytes; null when the body is chunked or ends with the connection. */
+  length: number | null;
+  chunked: boolean;
+  /** Transfer codings under `chunked`, in the order they were applied. */
+  codings: string[];
+}
+
+/** Bytes of the line before a chunk; its extensions are ignored. */
+const CHUNK_LINE_BYTES = 16 * 1024;
+/** RFC 9112 section 7.1. Twelve digits are more than any limit of ours. */
+const CHUNK_LINE = /^0*([0-9a-f]{1,12})[\t ]*(?:;|$)/i;
+
+/** The members of all fields of a name, which are one comma-separated list. */
+const listOf = ({ headers }: Head, name: string): string[] =>
+  headers
+    .filter(([key]) => key.toLowerCase() === name)
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((member) => member.trim());
+
+function readLength(lengths: readonly string[], warn: Warn): number | null {
+  const [first, ...rest] = lengths;
+  if (first === undefined) return null;
+  if (!/^\d+$/.test(first) || rest.some((length) => length !== first))
+    throw targetFailed('protocol', { detail: 'The target sent an invalid Content-Length.' });
+  if (rest.length > 0) warn('repeated_content_length');
+  return Number(first);
+}
+
+/**
+ * Determines how the body of a final response is delimited.
+ *
+ * @param method of the request
+ * @throws ServiceError `target_failed` for lengths that are invalid or differ, and for a coding above `chunked`
+ */
+export function readFraming(head: Head, method: string, warn: Warn): Framing {
+  const { status } = head;
+  if (method === 'HEAD' || status === 204 || status === 304)
+    return { length: 0, chunked: false, codings: [] };
+  const lengths = listOf(head, 'content-length');
+  const transfer = listOf(head, 'transfer-encoding').filter(
+    // RFC 2616 section 3.6 had `identity`.
+    (coding) => coding !== '' && coding !== 'identity',
+  );
+  if (transfer.length === 0) return { length: readLength(lengths, warn), chunked: false, codings: [] };
+  if (lengths.length > 0) warn('length_and_transfer_encoding');
+  const codings = transfer.filter((coding) => coding !== 'chunked');
+  const times = transfer.length - codings.length;
+  if (times > 0 && transfer.slice(codings.length).some((coding) => coding !== 'chunked'))
+    throw targetFailed('protocol', { detail: 'The target applied a transfer coding after chunked.' });
+  if (times > 1) warn('repeated_chunked');
+  return { length: null, chunked: times > 0, codings };
+}
+
+async function* readExactly(reader: Reader, bytes: number): AsyncGenerator<Buffer> {
+  for (let left = bytes; left > 0; ) {
+    const chunk = await reader.some(left);
+    if (chunk === null) throw targetFailed('reset');
+    left -= chunk.length;
+    yield chunk;
+  }
+}
+
+async function readChunkLine(reader: Reader, warn: Warn): Promise<string> {
+  const line = (await reader.line(CHUNK_LINE_BYTES)).toString('latin1');
+  if (!line.endsWith('\r')) warn('bare_lf');
+  return line.replace(/\r$/, '');
+}
+
+async function* readChunks(reader: Reader, warn: Warn): AsyncGenerator<Buffer> {
+  for (;;) {
+    const [, digits] = CHUNK_LINE.exec(await readChunkLine(reader, warn)) ?? [];
+    if (digits === undefined) throw targetFailed('protocol');
+    const size = Number.parseInt(digits, 16);
+    if (size === 0) break;
+    yield* readExactly(reader, size);
+    if ((await readChunkLine(reader, warn)) !== '') throw targetFailed('protocol');
+  }
+  // The trailer section is not part of the result.
+  await readLines(reader, warn);
+}
+
+async function* readToEnd(reader: Reader): AsyncGenerator<Buffer> {
+  for (;;) {
+    const chunk = await reader.some(Infinity);
+    if (chunk === null) return;
+    yield chunk;
+  }
+}
+
+/**
+ * The bytes of a body without `chunked`; other codings stay.
+ *
+ * @throws ServiceError `target_failed` for a body that breaks off or is no sequence of chunks
+ */
+export function readBody(reader: Reader, { length, chunked }: Framing, warn: Warn): AsyncGenerator<Buffer> {
+  if (chunked) return readChunks(reader, warn);
+  return length === null ? readToEnd(reader) : readExactly(reader, length);
+}

@@ -1,0 +1,84 @@
+import type { Socket } from 'node:net';
+import { readSocketError, targetFailed } from '../failure.ts';
+
+/** Reads the bytes of a socket in order. Every method rejects with what the socket failed with. */
+export interface Reader {
+  /** The next bytes, at most `max` and at least one; null at the end of the connection. */
+  some(max: number): Promise<Buffer | null>;
+  /**
+   * The bytes before the next LF, which is consumed. @throws ServiceError `target_failed` at the end of the connection or
+   * after `max` bytes without LF
+   *
+   * @param check called with the beginning of the line whenever more of it has arrived
+   */
+  line(max: number, check?: (start: Buffer) => void): Promise<Buffer>;
+}
+
+/** Received bytes from which on the socket is paused until they are read. */
+const HIGH_WATER = 256 * 1024;
+const LF = 0x0a;
+
+/**
+ * Starts to read from a socket. Bytes that arrived before a failure are still read: a server may reset the connection
+ * after an early response, because it does not read the rest of the request.
+ */
+export function createReader(socket: Socket): Reader {
+  const queue: Buffer[] = [];
+  let waiting = 0;
+  let end: { failure: unknown } | null = null;
+  let arrived = Promise.withResolvers<void>();
+
+  const finish = (failure: unknown): void => {
+    end ??= { failure };
+    arrived.resolve();
+  };
+  socket.on('data', (chunk: Buffer) => {
+    queue.push(chunk);
+    waiting += chunk.length;
+    if (waiting >= HIGH_WATER) socket.pause();
+    arrived.resolve();
+  });
+  socket.on('end', () => finish(null));
+  socket.on('error', (error) => finish(readSocketError(error)));
+  socket.on('close', () => finish(targetFailed('reset')));
+  if (socket.destroyed) finish(targetFailed('reset', { cause: socket.errored }));
+
+  /** Returns bytes that were read too far. */
+  const unread = (bytes: Buffer): void => {
+    if (bytes.length === 0) return;
+    queue.unshift(bytes);
+    waiting += bytes.length;
+  };
+  async function some(max: number): Promise<Buffer | null> {
+    for (;;) {
+      const chunk = queue.shift();
+      if (chunk !== undefined) {
+        waiting -= chunk.length;
+        unread(chunk.subarray(max));
+        if (waiting < HIGH_WATER && socket.isPaused()) socket.resume();
+        return chunk.subarray(0, max);
+      }
+      if (end !== null) {
+        if (end.failure === null) return null;
+        throw end.failure;
+      }
+      arrived = Promise.withResolvers();
+      await arrived.promise;
+    }
+  }
+  async function line(max: number, check?: (start: Buffer) => void): Promise<Buffer> {
+    let held = Buffer.alloc(0);
+    while (held.length <= max) {
+      const chunk = await some(max + 1 - held.length);
+      if (chunk === null) throw targetFailed('reset');
+      const at = chunk.indexOf(LF);
+      held = Buffer.concat([held, at === -1 ? chunk : chunk.subarray(0, at)]);
+      check?.(held);
+      if (at === -1) continue;
+      unread(chunk.subarray(at + 1));
+      return held;
+    }
+    throw targetFailed('protocol', { detail: 'The target sent a line that is too long.' });
+  }
+  return { some, line };
+}
