@@ -5,7 +5,7 @@ import { timed } from './metrics.ts';
 import { BrowserLost, type Browsers, type Limits, type RenderPage } from './pool.ts';
 import { followRequests, type Requests } from './requests.ts';
 import { ensureResponsive } from './responsive.ts';
-import { scrollThrough } from './scroll.ts';
+import { keepRevealed, layOutAsWhole, scrollThrough } from './scroll.ts';
 import { settle } from './settle.ts';
 
 /** Viewport height for `fullPage`, where the requested height is ignored. */
@@ -39,7 +39,7 @@ async function perform<T>(
   const { page, world, client, metrics } = renderPage;
   const { width, deviceScaleFactor, fullPage } = options;
   const height = fullPage ? FULL_PAGE_WINDOW : options.height;
-  const requests = followRequests(page);
+  const requests = await followRequests(page, client);
   // Set in the session that captures: the scale factor applies to that session only.
   await client.send('Emulation.setDeviceMetricsOverride', {
     width,
@@ -50,6 +50,7 @@ async function perform<T>(
     screenWidth: width,
     screenHeight: height,
   });
+  if (fullPage) await keepRevealed(page);
   await timed(metrics, 'navigate', () => load(renderPage, requests));
   await makeResponsive(renderPage);
   const settled = await timed(metrics, 'settle', () => settle(world, requests));
@@ -59,6 +60,7 @@ async function perform<T>(
     await timed(metrics, 'scroll', async () => {
       await scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS });
       await drawFrames(renderPage);
+      await layOutAsWhole(world);
     });
   if (prepare || fullPage) await makeResponsive(renderPage);
   const rest = await finish(renderPage, requests);

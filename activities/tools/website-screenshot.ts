@@ -21,6 +21,8 @@ export async function run(
   // Rejects most invalid targets before a browser is needed.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
+  // A target has no fragment.
+  const address = (target.url?.href ?? input.url).replace(/#.*/s, '') + (URL.parse(input.url)?.hash ?? '');
   const loadMs = loadTime(limits);
   let dropped = 0;
   return render(limits, {
@@ -35,7 +37,7 @@ export async function run(
           return wanted;
         });
       }
-      await navigate(renderPage, requests, target.url?.href ?? input.url, { ...limits, loadMs });
+      await navigate(renderPage, requests, address, { ...limits, loadMs });
     },
     ...(input.hideOverlays && { prepare: hideOverlays }),
     async finish(renderPage, requests) {

@@ -18,7 +18,7 @@ export default defineTool({
     'is captured as it is, also when `load` has not fired after 30 s, and a script that never ends is stopped. Pages are ' +
     'captured whatever their status code. All requests of the browser are filtered: non-public addresses, internal names and ' +
     'ports that browsers refuse are blocked; for the page itself, also after a redirect, the result is `target_refused`. ' +
-    'Dialogs are dismissed, new windows closed, service workers refused. A download, a PDF, a response without content (204) ' +
+    'Dialogs are dismissed, new windows closed, service workers refused. A download, a PDF, a response without content (204, 304) ' +
     'or a page that navigates to `about:blank` is `unsupported_source`; a failed connection, an invalid certificate, endless ' +
     'redirects, an error status without a page or a page that requires a user name and a password is `target_failed`. A ' +
     'target that sends no page within 30 s is `target_timeout`; a page that our browser cannot render in time is ' +
@@ -56,7 +56,7 @@ export default defineTool({
     properties: {
       ...PICTURE_OUTPUT,
       pageTitle: { type: 'string', description: 'Document title, at most 1,000 characters; may be empty.' },
-      finalUrl: { type: 'string', description: 'Address of the page after redirects.' },
+      finalUrl: { type: 'string', description: 'Address of the page after redirects, with its fragment.' },
       blockedRequestCount: {
         type: 'integer',
         minimum: 0,
