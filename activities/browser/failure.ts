@@ -14,6 +14,9 @@ const ASKS_USER = /^\s*(?:basic|digest|negotiate|ntlm)\b/i;
 const asksUser = (header: string): boolean => header.split(/[,\n]/).some((part) => ASKS_USER.test(part));
 const TLS = /ERR_(CERT_\w+|SSL_\w+|BAD_SSL\w*|TLS\w*)/;
 
+/** Without content, and to be answered from a cache that the browser does not have (RFC 9110 section 15.4.5). */
+const NOT_MODIFIED = 304;
+
 const ANSWER_MS = 3_000;
 
 const stillAnswers = async (page: Page): Promise<boolean> =>
@@ -86,7 +89,7 @@ export async function explainNavigation(
     // A page that crashes aborts its navigation too, and does not answer.
     if (!(await stillAnswers(page))) return cause;
     // A download has a status. A redirect to a scheme that only scripts or programs open (`javascript:`, `mailto:`) has none.
-    const answered = (requests.navigation?.response() ?? null) !== null;
+    const answered = (requests.navigation?.response() ?? null) !== null || requests.status === NOT_MODIFIED;
     return answered ? noPage(cause) : new ServiceError('target_refused', { cause });
   }
   try {
@@ -107,6 +110,6 @@ export async function explainNavigation(
 export const noPage = (cause?: unknown): ServiceError =>
   new ServiceError('unsupported_source', {
     detail:
-      'The target sent no page: no content (status 204, or a script that empties the page), or a file to download.',
+      'The target sent no page: no content (status 204 or 304, or a script that empties the page), or a file to download.',
     cause,
   });

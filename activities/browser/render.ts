@@ -1,11 +1,14 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { type Capture, type CaptureOptions, CEILING_CSS_PIXELS, capture } from './capture.ts';
+import { type Emulation, emulate, viewportOf } from './emulate.ts';
 import { drawFrames } from './frames.ts';
 import { timed } from './metrics.ts';
 import { BrowserLost, type Browsers, type Limits, type RenderPage } from './pool.ts';
+import { print } from './print.ts';
 import { followRequests, type Requests } from './requests.ts';
 import { ensureResponsive } from './responsive.ts';
-import { scrollThrough } from './scroll.ts';
+import { keepRevealed, layOutAsWhole, scrollThrough } from './scroll.ts';
+import { showSelected, waitFor } from './selected.ts';
 import { settle } from './settle.ts';
 
 /** Viewport height for `fullPage`, where the requested height is ignored. */
@@ -17,9 +20,18 @@ const MARGIN_MS = 1_500;
 /** Time that a second attempt after a crash needs at least. */
 const RETRY_MS = 10_000;
 
+/** Options of a render, as in the input of the tools. */
+export interface RenderOptions extends Omit<CaptureOptions, 'format' | 'box'>, Emulation {
+  format: CaptureOptions['format'] | 'pdf';
+  /** CSS selector of the element to capture. */
+  selector?: string | undefined;
+  /** CSS selector of an element, or milliseconds. */
+  waitFor?: string | number | undefined;
+}
+
 /** The parts of a render that differ between tools. */
 export interface Script<T> {
-  options: CaptureOptions;
+  options: RenderOptions;
   /** Loads the document. */
   load(renderPage: RenderPage, requests: Requests): Promise<void>;
   /** Runs when the page is loaded and idle. */
@@ -35,34 +47,35 @@ async function makeResponsive({ page, client }: RenderPage): Promise<void> {
 async function perform<T>(
   renderPage: RenderPage,
   { options, load, prepare, finish }: Script<T>,
+  signal: AbortSignal,
 ): Promise<Capture & { rest: T }> {
   const { page, world, client, metrics } = renderPage;
-  const { width, deviceScaleFactor, fullPage } = options;
-  const height = fullPage ? FULL_PAGE_WINDOW : options.height;
-  const requests = followRequests(page);
-  // Set in the session that captures: the scale factor applies to that session only.
-  await client.send('Emulation.setDeviceMetricsOverride', {
-    width,
-    height,
-    deviceScaleFactor,
-    mobile: false,
-    // Old style sheets query `device-width`.
-    screenWidth: width,
-    screenHeight: height,
-  });
+  const { fullPage, format, selector } = options;
+  const viewport = viewportOf(options);
+  const height = fullPage && options.device === undefined ? FULL_PAGE_WINDOW : viewport.height;
+  const requests = await followRequests(page, client);
+  await emulate(renderPage, options, { ...viewport, height });
+  if (fullPage) await keepRevealed(page);
   await timed(metrics, 'navigate', () => load(renderPage, requests));
   await makeResponsive(renderPage);
   const settled = await timed(metrics, 'settle', () => settle(world, requests));
   if (!settled) await makeResponsive(renderPage);
+  if (options.waitFor !== undefined) await waitFor(world, options.waitFor, signal);
   if (prepare) await timed(metrics, 'overlays', () => prepare(renderPage));
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
       await scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS });
       await drawFrames(renderPage);
+      await layOutAsWhole(world);
     });
   if (prepare || fullPage) await makeResponsive(renderPage);
   const rest = await finish(renderPage, requests);
-  const picture = await timed(metrics, 'capture', () => capture(client, options));
+  const box = selector === undefined ? undefined : await showSelected(world, requests, selector);
+  const picture = await timed(metrics, 'capture', () =>
+    format === 'pdf'
+      ? print(client, viewport, fullPage)
+      : capture(client, { ...viewport, fullPage, format, quality: options.quality, box }),
+  );
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');
   return { ...picture, rest };
 }
@@ -78,10 +91,17 @@ export const limitWork = (context: RenderContext, ms: number): RenderContext => 
   deadline: Math.min(context.deadline, Date.now() + ms),
 });
 
+const MIME_TYPES = {
+  jpeg: 'image/jpeg',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  webp: 'image/webp',
+} as const;
+
 /** The capture as part of a tool's output. */
 export interface RenderedImage {
   fileBase64: string;
-  mimeType: 'image/jpeg' | 'image/png';
+  mimeType: (typeof MIME_TYPES)[keyof typeof MIME_TYPES];
   width: number;
   height: number;
   truncated: boolean;
@@ -98,7 +118,7 @@ export async function render<T extends object>(
   script: Script<T>,
 ): Promise<RenderedImage & T> {
   const limits = { egress, signal, deadline: deadline - MARGIN_MS };
-  const attempt = () => browsers.run(limits, (renderPage) => perform(renderPage, script));
+  const attempt = () => browsers.run(limits, (renderPage) => perform(renderPage, script, signal));
   try {
     // A browser may also crash for a reason other than this page.
     const { file, rest, ...size } = await attempt().catch((error: unknown) => {
@@ -106,7 +126,7 @@ export async function render<T extends object>(
       if (!again || Date.now() + RETRY_MS > limits.deadline) throw error;
       return attempt();
     });
-    const mimeType = script.options.format === 'jpeg' ? 'image/jpeg' : 'image/png';
+    const mimeType = MIME_TYPES[script.options.format];
     return { fileBase64: file.toString('base64'), mimeType, ...size, ...rest };
   } catch (error) {
     signal.throwIfAborted();

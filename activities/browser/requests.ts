@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HTTPRequest, Page } from 'puppeteer';
+import type { CDPSession, HTTPRequest, Page } from 'puppeteer';
 
 /** Request types that stay open or do not affect whether the page is complete. */
 const NOT_AWAITED: ReadonlySet<string> = new Set([
@@ -10,6 +10,8 @@ const NOT_AWAITED: ReadonlySet<string> = new Set([
   'prefetch',
   'websocket',
 ]);
+/** Request types that the `load` event does not wait for (HTML Standard, "delay the load event"). */
+const WITHOUT_LOAD: ReadonlySet<string> = new Set(['fetch', 'preflight', 'xhr']);
 const POLL_MS = 20;
 /** A font that takes longer is not waited for. */
 export const FONTS_MS = 3_000;
@@ -20,19 +22,21 @@ export interface Requests {
   readonly navigation: HTTPRequest | null;
   /** When that request began, before its redirects (`performance.now()`). */
   readonly navigationAt: number;
+  /** Status of its newest answer, also of one that Chromium discards; null before. */
+  readonly status: number | null;
   /** Requested hosts. */
   readonly hosts: ReadonlySet<string>;
   /** Number of frames loaded from each host over TLS. */
   readonly secureFrames: ReadonlyMap<string, number>;
   /** A font has been loading for FONTS_MS or longer. */
   readonly hasSlowFonts: boolean;
-  /** Resolves when the document is parsed and nothing but slow fonts is loading. Pending once the signal has aborted. */
+  /** Resolves when the document is parsed and `load` waits only for slow fonts. Pending once the signal has aborted. */
   fontsAreSlow(signal: AbortSignal): Promise<null>;
   /** Waits until nothing but slow fonts has been loading for `quietMs`, at most until `until` (epoch milliseconds). */
   waitForIdle(quietMs: number, until: number): Promise<void>;
 }
 
-export function followRequests(page: Page): Requests {
+export async function followRequests(page: Page, client: CDPSession): Promise<Requests> {
   /** Pending requests and when they began, in epoch milliseconds. */
   const open = new Map<HTTPRequest, number>();
   const hosts = new Set<string>();
@@ -41,6 +45,20 @@ export function followRequests(page: Page): Requests {
   let navigationAt = performance.now();
   let parsed = false;
   let changedAt = Date.now();
+  let documentId = '';
+  let status: number | null = null;
+  // The id of a page's main frame equals that of its target.
+  const { targetInfo } = await client.send('Target.getTargetInfo');
+  client.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId }) => {
+    if (requestId !== loaderId || frameId !== targetInfo.targetId) return;
+    documentId = requestId;
+    status = null;
+  });
+  client.on('Network.responseReceivedExtraInfo', ({ requestId, statusCode }) => {
+    if (requestId === documentId) status = statusCode;
+  });
+  // Keeps no bodies for this session.
+  await client.send('Network.enable', { maxTotalBufferSize: 0 });
   const isSlowFont = ([request, since]: [HTTPRequest, number]): boolean =>
     request.resourceType() === 'font' && Date.now() - since >= FONTS_MS;
   const slowFonts = (): number => [...open].filter(isSlowFont).length;
@@ -75,6 +93,9 @@ export function followRequests(page: Page): Requests {
     get navigationAt() {
       return navigationAt;
     },
+    get status() {
+      return status;
+    },
     hosts,
     secureFrames,
     get hasSlowFonts() {
@@ -84,7 +105,8 @@ export function followRequests(page: Page): Requests {
       for (;;) {
         await sleep(POLL_MS);
         if (signal.aborted) return new Promise(() => undefined);
-        if (parsed && open.size > 0 && slowFonts() === open.size) return null;
+        const delaying = [...open].filter(([request]) => !WITHOUT_LOAD.has(request.resourceType()));
+        if (parsed && delaying.length > 0 && delaying.every(isSlowFont)) return null;
       }
     },
     async waitForIdle(quietMs, until) {

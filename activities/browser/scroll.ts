@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Page } from 'puppeteer';
 import type { IsolatedWorld } from './isolatedWorld.ts';
+import { markScrolling, SCROLLING, suppressLeaving } from './page/intersections.ts';
 import { expandScroller, findScroller, SCROLLER, scrollTo } from './page/scrollers.ts';
 import { loadLazyContent, waitUntilPainted } from './page/settled.ts';
+import { cancelScrollAnimations, placeFixedElements, releaseBackgrounds } from './page/wholePage.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
 
@@ -13,6 +16,17 @@ const REST_MS = 3_000;
 const QUIET_MS = 400;
 const ANSWER_MS = 2_000;
 
+/** Keeps blocks visible that a page reveals by an intersection observer, once they were scrolled past. Call before the page loads. */
+export async function keepRevealed(page: Page): Promise<void> {
+  await page.evaluateOnNewDocument(suppressLeaving, SCROLLING);
+}
+
+/** Adapts what depends on the window, such as fixed elements, to a capture of the whole page. */
+export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
+  for (const step of [cancelScrollAnimations, releaseBackgrounds, placeFixedElements])
+    await within(world.evaluate(step), ANSWER_MS);
+}
+
 /**
  * Scrolls through a page viewport by viewport so that lazy content loads, waits for it, and scrolls back to the top. Stops
  * when the time is over or the ceiling is reached.
@@ -23,6 +37,7 @@ export async function scrollThrough(
   { step, ceiling }: { step: number; ceiling: number },
 ): Promise<void> {
   const until = Date.now() + SCROLL_MS;
+  await within(world.evaluate(markScrolling, SCROLLING), ANSWER_MS);
   await within(world.evaluate(loadLazyContent), ANSWER_MS);
   let height = (await within(world.evaluate(findScroller, SCROLLER), ANSWER_MS)) ?? 0;
   for (let top = step; top < Math.min(height, ceiling) && Date.now() < until - REST_MS; top += step) {

@@ -1,6 +1,7 @@
 import type { CheerioAPI } from 'cheerio/slim';
 import { type Element, isTag, isText } from 'domhandler';
 import { type Declaration, type Declarations, override, readDeclarations } from './declarations.ts';
+import { mediaApplies } from './mediaQueries.ts';
 
 /** Declarations of the style sheets for each element that they match. */
 export type StyleSheets = ReadonlyMap<Element, Declarations>;
@@ -13,7 +14,7 @@ interface Rule {
 }
 
 const MAX_RULES = 5000;
-/** Limit for matching steps, the number of rules times elements. A step takes about a microsecond. */
+/** Limit for matching steps, the number of rules times the elements that may match. A step takes about a microsecond. */
 const MAX_STEPS = 1_500_000;
 /** Steps per element for a selector with combinators, which also examines ancestors. */
 const COMBINATOR_STEPS = 8;
@@ -22,15 +23,20 @@ const COMBINATOR_STEPS = 8;
 const SELECTOR_LENGTH = 1000;
 
 const COMMENT_OR_QUOTE = /\/\*|["']|<!--|-->/g;
-const SCREEN = /^(?:only\s+)?(?:all|screen)$/i;
 /**
  * Type, class, id and attribute selectors, combined by descendant or child combinators. Pseudo-classes are excluded
  * because the state of elements is unknown, sibling combinators because matching them is not linear in the page's size.
  */
 const SELECTOR = /^(?:[^:~+<()\\]|\\.)+$/s;
+/** Rules that contain rules. `@supports` queries features that browsers have; with `not`, those that they lack. */
+const GROUP = /^\s*@(media|supports|layer)\b(.*)$/is;
 
-const appliesToScreens = (media: string): boolean =>
-  media.trim() === '' || media.split(',').some((it) => SCREEN.test(it.trim()));
+function groupApplies(prelude: string): boolean {
+  const [, name, condition = ''] = GROUP.exec(prelude) ?? [];
+  if (name === undefined) return false;
+  if (name.toLowerCase() === 'media') return mediaApplies(condition);
+  return !/^\s*not\b/i.test(condition);
+}
 
 /** Returns the index where the string that opens at `start` ends: after its closing quote, or at the end of the line. */
 function endOfString(css: string, start: number): number {
@@ -60,40 +66,58 @@ function withoutComments(css: string): string {
     }
     if (mark === '"' || mark === "'") done = endOfString(css, found.index);
     const text = css.slice(found.index, done);
-    parts.push(/^["'][^{};]*$/.test(text) ? text : ' ');
+    parts.push(/^["'][^{}();[\]]*$/.test(text) ? text : ' ');
   }
   return parts.join('') + css.slice(done);
 }
 
+const CLOSING: Readonly<Record<string, string>> = { '{': '}', '(': ')', '[': ']' };
+
 /** Yields the selectors and declarations of each rule. Skips rules for other media and nested rules. */
 function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
-  const pieces = `${withoutComments(css)}}`.split(/([{};])/);
+  // Open blocks end with the sheet.
+  const pieces = `${withoutComments(css)}}`.split(/([{}();[\]])/);
+  /** Closing marks of the open blocks, without those of groups. Within a block only its own mark closes it. */
+  const open: string[] = [];
   let groups = 0;
-  let skipped = 0;
-  let selectors: string | null = null;
-  let body = '';
-  // Open blocks end with the sheet. A surplus closing brace invalidates the next selector.
-  let stray = '';
+  let prelude = '';
+  let body: string | null = null;
   for (let index = 0; index + 1 < pieces.length; index += 2) {
     const before = pieces[index] ?? '';
-    const mark = pieces[index + 1];
-    if (mark === '{') {
-      const media = /^\s*@media\b(.*)$/is.exec(before)?.[1];
-      if (skipped > 0 || selectors !== null) skipped++;
-      else if (media !== undefined && appliesToScreens(media)) groups++;
-      else if (/^\s*@/.test(before)) skipped++;
-      else [selectors, body, stray] = [stray + before, '', ''];
-    } else if (skipped > 0) {
-      if (mark === '}') skipped--;
-    } else if (selectors !== null) {
-      body += before + mark;
-      if (mark === ';') continue;
-      yield [selectors, body];
-      selectors = null;
-    } else if (mark === '}') {
-      if (groups > 0) groups--;
-      else stray = mark;
+    const mark = pieces[index + 1] ?? '';
+    const closing = CLOSING[mark];
+    const isInBody = body !== null && open.length === 1;
+    const isInPrelude = body === null && !open.includes('}');
+    if (isInBody && closing !== '}') body += before;
+    if (isInPrelude) prelude += before;
+
+    if (closing !== undefined && (mark !== '{' || open.length > 0)) open.push(closing);
+    else if (mark === '{' && groupApplies(prelude)) {
+      groups++;
+      prelude = '';
+      continue;
+    } else if (mark === '{') {
+      open.push('}');
+      body = '';
+      continue;
+    } else if (open.length > 0) {
+      if (mark === open.at(-1)) open.pop();
+      if (open.length === 0 && mark === '}') {
+        if (body !== null && !/^\s*@/.test(prelude)) yield [prelude, body];
+        [prelude, body] = ['', null];
+        continue;
+      }
+    } else if (mark === '}' && groups > 0) {
+      groups--;
+      prelude = '';
+      continue;
+    } else if (mark === ';' && /^\s*@/.test(prelude)) {
+      prelude = '';
+      continue;
     }
+    if (isInBody && mark !== '{' && mark !== '}') body += mark;
+    // A surplus mark invalidates the selectors that it precedes.
+    if (isInPrelude) prelude += mark;
   }
 }
 
@@ -103,18 +127,10 @@ function specificityOf(selector: string): number {
   return 1e6 * count(/#/g) + 1e3 * count(/[.[]/g) + count(/(?:^|[\s>])[a-z]/gi);
 }
 
-function elementsOf($: CheerioAPI, selector: string): Element[] {
-  try {
-    return $.root().find(selector).toArray().filter(isTag);
-  } catch {
-    return []; // invalid selector
-  }
-}
-
 function readRules($: CheerioAPI): Rule[] {
   const rules: Rule[] = [];
-  for (const element of elementsOf($, 'style')) {
-    if (!appliesToScreens(element.attribs.media ?? '')) continue;
+  for (const element of $('style').toArray().filter(isTag)) {
+    if (!mediaApplies(element.attribs.media ?? '')) continue;
     const css = element.children.map((child) => (isText(child) ? child.data : '')).join('');
     for (const [selectors, body] of rulesOf(css)) {
       const declarations = readDeclarations(body);
@@ -129,17 +145,64 @@ function readRules($: CheerioAPI): Rule[] {
   return rules.sort((a, b) => a.specificity - b.specificity);
 }
 
+/** Finds the elements that may match a selector, by the id, a class or the type that the selector requires. */
+function indexElements($: CheerioAPI): (selector: string) => readonly Element[] {
+  const all = $('*').toArray().filter(isTag);
+  const found = new Map<string, Element[]>();
+  for (const element of all) {
+    const classes = new Set((element.attribs.class ?? '').split(/[\t\n\f\r ]+/));
+    for (const key of [
+      element.name.toLowerCase(),
+      `#${element.attribs.id}`,
+      ...[...classes].map((name) => `.${name}`),
+    ]) {
+      const known = found.get(key);
+      if (known === undefined) found.set(key, [element]);
+      else known.push(element);
+    }
+  }
+  return (selector) => {
+    const last = selector
+      .replace(/\[[^\]]*\]/g, '[]')
+      .split(/[\s>]+/)
+      .at(-1);
+    if (last === undefined || /[\\"']/.test(last)) return all;
+    const key = /#[^.#[]+/.exec(last) ?? /\.[^.#[]+/.exec(last) ?? /^[^.#[*]+/.exec(last);
+    if (key === null) return all;
+    return found.get(/^[#.]/.test(key[0]) ? key[0] : key[0].toLowerCase()) ?? [];
+  };
+}
+
+function matching($: CheerioAPI, candidates: readonly Element[], selector: string): Element[] {
+  try {
+    return $([...candidates])
+      .filter(selector)
+      .toArray();
+  } catch {
+    return []; // invalid selector
+  }
+}
+
 /** Applies the `style` elements of a page to its elements. Returns an empty map when matching would take too long. */
 export function readStyleSheets($: CheerioAPI): StyleSheets {
   const found = new Map<Element, Map<string, Declaration>>();
   const rules = readRules($);
-  const steps = rules.reduce((sum, { selector }) => sum + (/[\s>]/.test(selector) ? COMBINATOR_STEPS : 1), 0);
-  if (steps === 0 || steps * $('*').length > MAX_STEPS) return found;
-  for (const { selector, declarations } of rules)
-    for (const element of elementsOf($, selector)) {
+  if (rules.length === 0) return found;
+  const candidatesOf = indexElements($);
+  const steps = rules.reduce(
+    (sum, { selector }) =>
+      sum + candidatesOf(selector).length * (/[\s>]/.test(selector) ? COMBINATOR_STEPS : 1),
+    0,
+  );
+  if (steps > MAX_STEPS) return found;
+  for (const { selector, declarations } of rules) {
+    const candidates = candidatesOf(selector);
+    if (candidates.length === 0) continue;
+    for (const element of matching($, candidates, selector)) {
       const known = found.get(element);
       if (known === undefined) found.set(element, new Map(declarations));
       else override(known, declarations);
     }
+  }
   return found;
 }

@@ -20,6 +20,9 @@ const BLOCKS = names(`
   search section select summary svg table tbody tfoot thead tr ul xmp
   text foreignObject`);
 
+/** Elements that a page may hide only until its script shows them, such as guards against framing and flicker. */
+const ROOTS = names('html body');
+
 const NOTHING: Declarations = new Map();
 const BLOCK_DISPLAY = /^(?:block|flex|flow-root|grid|list-item|table)$/;
 
@@ -47,9 +50,14 @@ export function renderedChildren({ name, attribs, children }: Element): readonly
   return children.filter((child) => isTag(child) && child.name === 'summary').slice(0, 1);
 }
 
-/** @param sheets null to use only the `style` attribute */
+/**
+ * Style never hides the root elements: a browser would show them once the page's script ran.
+ *
+ * @param sheets null to use only the `style` attribute
+ */
 export function displayOf(element: Element, sheets: StyleSheets | null): Display {
   const { name, attribs } = element;
+  if (ROOTS.has(name)) return { rendered: true, block: true, visible: true };
   const style = styleOf(element, sheets);
   const display = style.get('display')?.value;
   const visibility = style.get('visibility')?.value;

@@ -4,6 +4,7 @@ import { assertPage } from '../browser/failure.ts';
 import { intercept } from '../browser/intercept.ts';
 import { loadTime, navigate } from '../browser/navigate.ts';
 import { hideOverlays } from '../browser/overlays.ts';
+import { withOwnHeaders } from '../browser/ownHeaders.ts';
 import { countRefused } from '../browser/refused.ts';
 import { limitWork, type RenderContext, render } from '../browser/render.ts';
 
@@ -21,21 +22,26 @@ export async function run(
   // Rejects most invalid targets before a browser is needed.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
+  // A target has no fragment.
+  const address = (target.url?.href ?? input.url).replace(/#.*/s, '') + (URL.parse(input.url)?.hash ?? '');
+  const { origin } = new URL(address);
   const loadMs = loadTime(limits);
   let dropped = 0;
   return render(limits, {
     options: input,
     async load(renderPage, requests) {
       dropped = 0;
-      if (input.blockAds && browsers.ads !== null) {
-        const { ads } = browsers;
+      const ads = input.blockAds ? browsers.ads : null;
+      const hasOwn = Object.keys(input.headers).length + input.cookies.length > 0;
+      if (ads !== null || hasOwn)
         await intercept(renderPage.page, (request) => {
-          const wanted = !ads.isAd(request);
-          if (!wanted) dropped += 1;
-          return wanted;
+          if (ads?.isAd(request) === true) {
+            dropped += 1;
+            return false;
+          }
+          return hasOwn ? { changes: { headers: withOwnHeaders(request, origin, input) } } : true;
         });
-      }
-      await navigate(renderPage, requests, target.url?.href ?? input.url, { ...limits, loadMs });
+      await navigate(renderPage, requests, address, { ...limits, loadMs });
     },
     ...(input.hideOverlays && { prepare: hideOverlays }),
     async finish(renderPage, requests) {

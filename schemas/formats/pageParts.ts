@@ -76,6 +76,7 @@ export const wordCount = {
   description:
     'Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and ' +
     'similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or ' +
-    'simple rules in `style` elements are not counted. Content hidden by external style sheets, or by rules for states ' +
-    'or viewport sizes, is counted.',
+    'simple rules in `style` elements are not counted; rules for window sizes are applied as in a window of 1440 x 900 ' +
+    'pixels. Content hidden by external style sheets or by rules for states is counted. Style that hides `html` or `body`, ' +
+    'which pages use until their script runs, is ignored.',
 } as const;

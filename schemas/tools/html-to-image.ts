@@ -1,4 +1,5 @@
 import {
+  checkPicture,
   EXAMPLE_PICTURE,
   heightField,
   PICTURE_INPUT,
@@ -51,5 +52,6 @@ export default defineTool({
   },
   examples: [{ input: { html: '<h1>Hi</h1>', width: 100, height: 100 }, output: EXAMPLE_PICTURE }],
   errors: ['source_too_large', 'target_failed', 'tool_unavailable'],
+  check: checkPicture,
   raw: { data: 'fileBase64', mimeType: 'mimeType' },
 });

@@ -1,10 +1,12 @@
 import {
+  checkPicture,
   EXAMPLE_PICTURE,
   heightField,
   PICTURE_INPUT,
   PICTURE_OUTPUT,
   widthField,
 } from '../formats/picture.ts';
+import { readRequestHeaders } from '../formats/requestHeaders.ts';
 import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
@@ -18,7 +20,7 @@ export default defineTool({
     'is captured as it is, also when `load` has not fired after 30 s, and a script that never ends is stopped. Pages are ' +
     'captured whatever their status code. All requests of the browser are filtered: non-public addresses, internal names and ' +
     'ports that browsers refuse are blocked; for the page itself, also after a redirect, the result is `target_refused`. ' +
-    'Dialogs are dismissed, new windows closed, service workers refused. A download, a PDF, a response without content (204) ' +
+    'Dialogs are dismissed, new windows closed, service workers refused. A download, a PDF, a response without content (204, 304) ' +
     'or a page that navigates to `about:blank` is `unsupported_source`; a failed connection, an invalid certificate, endless ' +
     'redirects, an error status without a page or a page that requires a user name and a password is `target_failed`. A ' +
     'target that sends no page within 30 s is `target_timeout`; a page that our browser cannot render in time is ' +
@@ -42,6 +44,31 @@ export default defineTool({
       },
       ...PICTURE_INPUT,
       blockAds: { type: 'boolean', default: true, description: 'Drop known ad and tracker hosts.' },
+      headers: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        default: {},
+        description:
+          'Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other, also not ' +
+          'after a redirect. At most 100, 32 KB. Host, Cookie and headers of the connection cannot be set.',
+      },
+      cookies: {
+        type: 'array',
+        maxItems: 50,
+        default: [],
+        items: {
+          type: 'object',
+          properties: {
+            name: { type: 'string', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", maxLength: 256 },
+            value: { type: 'string', pattern: '^[!#-+--:<-\\[\\]-~]*$', maxLength: 4096 },
+          },
+          required: ['name', 'value'],
+          additionalProperties: false,
+        },
+        description:
+          'Cookies that are sent with requests to the origin of `url`, and to no other, also not after a redirect. Scripts ' +
+          'of the page do not see them.',
+      },
       hideOverlays: {
         type: 'boolean',
         default: false,
@@ -56,7 +83,7 @@ export default defineTool({
     properties: {
       ...PICTURE_OUTPUT,
       pageTitle: { type: 'string', description: 'Document title, at most 1,000 characters; may be empty.' },
-      finalUrl: { type: 'string', description: 'Address of the page after redirects.' },
+      finalUrl: { type: 'string', description: 'Address of the page after redirects, with its fragment.' },
       blockedRequestCount: {
         type: 'integer',
         minimum: 0,
@@ -95,6 +122,13 @@ export default defineTool({
     'source_too_large',
     'tool_unavailable',
   ],
-  check: ({ url }) => checkSourceUrl('/url', url),
+  check: ({ url, headers, ...picture }) => [
+    ...checkSourceUrl('/url', url),
+    ...readRequestHeaders(headers, null).faults,
+    ...Object.keys(headers)
+      .filter((name) => /^(?:cookie|host)$/i.test(name))
+      .map((name) => ({ pointer: `/headers/${name}`, message: 'cannot be set' })),
+    ...checkPicture(picture),
+  ],
   raw: { data: 'fileBase64', mimeType: 'mimeType' },
 });

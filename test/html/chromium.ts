@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { Page } from 'puppeteer';
+import type { Page, PuppeteerLifeCycleEvent } from 'puppeteer';
 import { launchChromium } from '../helpers/browser.ts';
 import { listen } from '../helpers/egress.ts';
 
@@ -11,8 +11,8 @@ export interface Served {
 
 /** A tab of a Chromium that reaches only our server and runs only our scripts. */
 export interface Reader {
-  /** Serves the page and returns the tab that shows it; the URL is always the same. */
-  open(served: Served): Promise<Page>;
+  /** Serves the page and returns the tab that shows it; the URL is always the same. @param waitUntil default: `load` */
+  open(served: Served, waitUntil?: PuppeteerLifeCycleEvent): Promise<Page>;
   url: string;
   close(): Promise<void>;
 }
@@ -32,11 +32,14 @@ export async function startReader(): Promise<Reader> {
   const url = `http://127.0.0.1:${await listen(server)}/dir/page.html`;
   const browser = await launchChromium();
   const page = await browser.newPage();
+  // The window for which embedded style sheets are read.
+  await page.setViewport({ width: 1440, height: 900 });
+  page.setDefaultNavigationTimeout(120_000);
   return {
     url,
-    async open(next) {
+    async open(next, waitUntil = 'load') {
       served = next;
-      await page.goto(url, { waitUntil: 'load' });
+      await page.goto(url, { waitUntil });
       return page;
     },
     async close() {

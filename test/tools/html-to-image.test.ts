@@ -224,7 +224,11 @@ test('invalid input is refused', async (t) => {
     { html: 'x', height: 4321 },
     { html: 'x', deviceScaleFactor: 3 },
     { html: 'x', quality: 39 },
-    { html: 'x', format: 'webp' },
+    { html: 'x', format: 'gif' },
+    { html: 'x', format: 'pdf', selector: 'p' },
+    { html: 'x', device: 'Nokia 3310' },
+    { html: 'x', userAgent: 'a\nb' },
+    { html: 'x', headers: {} },
     { html: 'x', url: 'http://x' },
   ])
     t.is((await faultsOf(tool, body)).length, 1, JSON.stringify(body));

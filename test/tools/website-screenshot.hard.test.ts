@@ -36,6 +36,8 @@ test.before(async () => {
     '/pdf': (_, response) =>
       response.writeHead(200, { 'Content-Type': 'application/pdf' }).end('%PDF-1.4\n%%EOF\n'),
     '/204': (_, response) => response.writeHead(204).end(),
+    '/304': (_, response) => response.writeHead(304).end(),
+    '/to-304': (_, response) => response.writeHead(302, { Location: '/304' }).end(),
     '/205': (_, response) => response.writeHead(205).end(),
     '/empty-500': (_, response) => response.writeHead(500).end(),
     '/404-page': (_, response) => response.writeHead(404, HTML).end(page('<h1>Not here</h1>')),
@@ -139,6 +141,8 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   '/pdf': 'unsupported_source',
   '/204': 'unsupported_source',
   '/205': 'unsupported_source',
+  '/304': 'unsupported_source',
+  '/to-304': 'unsupported_source',
   '/empty-500': 'target_failed',
   '/404-page': 'T',
   '/endless-later': 'T',

@@ -41,6 +41,9 @@ test.before(async () => {
       await sleep(300);
       response.writeHead(200, HTML).end(page('<h1>late</h1>'));
     },
+    '/hung-font-and-request': page(
+      `<style>@font-face{font-family:Hung;src:url(/silent)}p{font:40px Hung,serif}</style><p>Text</p><script>fetch('/silent?1');const x=new XMLHttpRequest();x.open('GET','/silent?2');x.send()</script>`,
+    ),
     '/hung-font': page(
       `<style>@font-face{font-family:Hung;src:url(/silent)}p{font:40px Hung,serif}</style><p>Text</p>`,
     ),
@@ -106,6 +109,16 @@ test.serial('a font that never comes costs about as long as the description says
   t.log(`${Math.round(screenshotMs)} ms`);
   t.true(screenshotMs < 12_000, `${screenshotMs}`);
 });
+
+test.serial(
+  'a font that never comes is not waited for because of requests that `load` ignores',
+  async (t) => {
+    const startedAt = performance.now();
+    t.is(await outcome('/hung-font-and-request', 60_000), 'T');
+    const screenshotMs = performance.now() - startedAt;
+    t.true(screenshotMs < 20_000, `${screenshotMs}`);
+  },
+);
 
 test.serial('markup with a font that never comes is drawn without it', async (t) => {
   const silent = createServer();

@@ -28,11 +28,13 @@ export function findScroller(mark: string): number {
   return best.scrollHeight;
 }
 
-/** Scrolls without animation. @returns the current scroll height */
-export function scrollTo(mark: string, top: number): number {
+/** Scrolls without animation, and waits until the page knows which elements are visible. @returns the current scroll height */
+export async function scrollTo(mark: string, top: number): Promise<number> {
   const scroller =
     document.querySelector(`[${mark}]`) ?? document.scrollingElement ?? document.documentElement;
   scroller.scrollTo({ top, behavior: 'instant' });
+  // Intersection observers are notified at the end of a frame.
+  for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
   return scroller.scrollHeight;
 }
 

@@ -1,0 +1,26 @@
+import type { HTTPRequest } from 'puppeteer';
+
+/** What the caller adds to requests to the page's own origin. */
+export interface OwnHeaders {
+  headers: Readonly<Record<string, string>>;
+  cookies: readonly { name: string; value: string }[];
+}
+
+/**
+ * Returns the headers of a request with those of the caller, for its own origin, and without them for any other: after a
+ * redirect Chromium repeats the headers that were set before it.
+ */
+export function withOwnHeaders(
+  request: HTTPRequest,
+  origin: string,
+  { headers, cookies }: OwnHeaders,
+): Record<string, string> {
+  const added = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  if (cookies.length > 0) added.cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  if (URL.parse(request.url())?.origin === origin) return { ...request.headers(), ...added };
+  return Object.fromEntries(
+    Object.entries(request.headers()).filter(([name, value]) => added[name.toLowerCase()] !== value),
+  );
+}

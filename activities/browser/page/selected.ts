@@ -1,0 +1,39 @@
+/// <reference lib="dom" />
+
+// Each function runs in the page by itself, so it contains everything it uses.
+
+/** Whether the first element that matches is visible; null when the selector is invalid. */
+export function isShown(selector: string): boolean | null {
+  try {
+    return document.querySelector(selector)?.checkVisibility({ visibilityProperty: true }) ?? false;
+  } catch {
+    return null;
+  }
+}
+
+/** Scrolls to the first element that matches. */
+export function scrollToSelected(selector: string): void {
+  document.querySelector(selector)?.scrollIntoView({ block: 'center', behavior: 'instant' });
+}
+
+/** A rectangle of the page in CSS pixels, from the top left corner of its window. */
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Hides fixed and sticky elements that may cover the first element that matches. @returns its box, rounded outwards */
+export function isolateSelected(selector: string): Box | null {
+  const selected = document.querySelector(selector);
+  if (selected === null) return null;
+  for (const element of document.querySelectorAll<HTMLElement>('body *')) {
+    if (element.contains(selected) || selected.contains(element)) continue;
+    if (['fixed', 'sticky'].includes(getComputedStyle(element).position))
+      element.style.setProperty('visibility', 'hidden', 'important');
+  }
+  const { left, top, right, bottom } = selected.getBoundingClientRect();
+  const [x, y] = [Math.floor(left), Math.floor(top)];
+  return { x, y, width: Math.ceil(right) - x, height: Math.ceil(bottom) - y };
+}

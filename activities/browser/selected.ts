@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { invalidInput } from '../../schemas/errors.ts';
+import type { IsolatedWorld } from './isolatedWorld.ts';
+import { type Box, isolateSelected, isShown, scrollToSelected } from './page/selected.ts';
+import { waitUntilPainted } from './page/settled.ts';
+import { FONTS_MS, type Requests } from './requests.ts';
+import { within } from './within.ts';
+
+const WAIT_MS = 10_000;
+const POLL_MS = 50;
+const ANSWER_MS = 2_000;
+const QUIET_MS = 300;
+const REST_MS = 3_000;
+
+/**
+ * Waits until a selector matches a visible element.
+ *
+ * @param pointer JSON Pointer of the selector
+ * @throws ServiceError invalid_input when it does not in 10 s
+ */
+async function waitForSelector(world: IsolatedWorld, selector: string, pointer: string): Promise<void> {
+  const until = Date.now() + WAIT_MS;
+  for (;;) {
+    const shown = await within(world.evaluate(isShown, selector), ANSWER_MS);
+    if (shown === true) return;
+    if (shown === null) throw invalidInput([{ pointer, message: 'is not a valid CSS selector' }]);
+    if (Date.now() >= until)
+      throw invalidInput([{ pointer, message: 'matches no visible element of the page within 10 s' }]);
+    await sleep(POLL_MS);
+  }
+}
+
+/** Waits for a time in milliseconds, or for an element. @throws ServiceError invalid_input */
+export async function waitFor(
+  world: IsolatedWorld,
+  target: string | number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (typeof target === 'number') await sleep(target, undefined, { signal });
+  else await waitForSelector(world, target, '/waitFor');
+}
+
+/**
+ * Shows the selected element without elements over it.
+ *
+ * @returns its box in the window
+ * @throws ServiceError invalid_input when there is no such element
+ */
+export async function showSelected(world: IsolatedWorld, requests: Requests, selector: string): Promise<Box> {
+  await waitForSelector(world, selector, '/selector');
+  await within(world.evaluate(scrollToSelected, selector), ANSWER_MS);
+  await requests.waitForIdle(QUIET_MS, Date.now() + REST_MS);
+  const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
+  await within(world.evaluate(waitUntilPainted, fontsMs), fontsMs + ANSWER_MS);
+  const box = await within(world.evaluate(isolateSelected, selector), ANSWER_MS);
+  if (box === null || box === undefined || box.width < 1 || box.height < 1)
+    throw invalidInput([{ pointer: '/selector', message: 'matches an element without a size' }]);
+  return box;
+}

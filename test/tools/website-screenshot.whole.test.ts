@@ -1,0 +1,120 @@
+import test from 'ava';
+import sharp from 'sharp';
+import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('website-screenshot');
+let site: Site;
+let resource: Awaited<ReturnType<typeof openBrowsers>>;
+
+const page = (body: string) => `<!doctype html><title>T</title><style>*{margin:0}</style>${body}`;
+const TALL = '<div style="height:3000px"></div>';
+const dot = (colour: string) =>
+  `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" width="50" height="50"><rect width="50" height="50" fill="${colour}"/></svg>`)}`;
+const BLOCKS = Array.from({ length: 15 }, () => '<section></section>').join('');
+/** Blocks that are green while they intersect the window, and white outside it. */
+const toggling = (script: string) =>
+  page(
+    `<style>section{height:400px}section.in{background:#0f0}</style>${BLOCKS}<script>const o=new IntersectionObserver(${script});for(const s of document.querySelectorAll('section'))o.observe(s)</script>`,
+  );
+
+test.before(async () => {
+  resource = await openBrowsers();
+  site = await startSite({
+    '/hash': page(
+      `<p id=p></p>${TALL}<h1 id=there style="height:500px;background:#00f"></h1>${TALL}<script>const show=()=>document.title='route '+location.hash;show();addEventListener('hashchange',show)</script>`,
+    ),
+    '/to-hash': (_, response) => response.writeHead(302, { Location: '/hash' }).end(),
+    '/gradient': page(`<style>body{background:linear-gradient(#0f0,#0f0) fixed}</style>${TALL}`),
+    '/picture': page(
+      `<style>body{background:#fff url("${dot('#0f0')}") no-repeat fixed 0 0/100% 100%}</style>${TALL}`,
+    ),
+    '/cover': page(
+      `<div style="background:url('${dot('#0f0')}') fixed center/cover;height:2000px"></div><div style="height:1000px;background:#0f0"></div>`,
+    ),
+    '/layer': page(`<div style="position:fixed;inset:0;z-index:-1;background:#0f0"></div>${TALL}`),
+    '/bar': page(
+      `${TALL}<div style="position:fixed;bottom:0;width:100%;height:60px;background:#00f"></div><div style="position:fixed;top:0;width:100%;height:60px;background:#0f0"></div>`,
+    ),
+    '/sticky': page(
+      `${TALL}<div style="position:sticky;bottom:0;height:60px;background:#00f"></div><div style="position:sticky;top:0;height:0"></div>`,
+    ),
+    '/toggling': toggling(
+      'entries=>{for(const e of entries)e.target.classList.toggle("in",e.isIntersecting)}',
+    ),
+    '/ratio': toggling(
+      'entries=>{for(const e of entries)e.target.className=e.intersectionRatio>0?"in":""},{threshold:[0,.5,1]}',
+    ),
+    '/view-timeline': page(
+      `<style>@keyframes r{from{opacity:0}to{opacity:1}}section{height:400px;background:#0f0;animation:r linear both;animation-timeline:view()}</style>${BLOCKS}`,
+    ),
+  });
+});
+test.after.always(async () => {
+  await resource?.[Symbol.asyncDispose]();
+  site?.close();
+});
+
+async function shoot(path: string, body: object = {}) {
+  const result = await tool.call(
+    { url: site.origin + path, width: 400, height: 300, ...body },
+    { egress: site.guard(), resource },
+  );
+  const { data, info } = await sharp(Buffer.from(String(result.fileBase64), 'base64'))
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const at = (y: number, x = 200): string => {
+    const start = 3 * (y * info.width + x);
+    return [...data.subarray(start, start + 3)].join();
+  };
+  return { ...result, at, height: info.height };
+}
+const GREEN = '0,255,0';
+const BLUE = '0,0,255';
+const WHITE = '255,255,255';
+
+test.serial('the fragment of the URL selects the route and the scroll position', async (t) => {
+  const there = await shoot('/hash#there');
+  t.like(there, { pageTitle: 'route #there', finalUrl: `${site.origin}/hash#there` });
+  t.is(there.at(150), BLUE);
+  t.like(await shoot('/to-hash#there'), { pageTitle: 'route #there', finalUrl: `${site.origin}/hash#there` });
+  t.is((await shoot('/hash')).at(150), WHITE);
+});
+
+for (const path of ['/gradient', '/picture', '/cover', '/layer'])
+  test.serial(`a background fixed to the window covers the whole page: ${path}`, async (t) => {
+    const { at, height } = await shoot(path, { fullPage: true });
+    t.is(height, 3000);
+    t.deepEqual(
+      [10, 880, 920, 1500, 2990].map((y) => at(y)),
+      Array.from({ length: 5 }, () => GREEN),
+    );
+  });
+
+test.serial('a bar fixed to the bottom of the window is at the bottom of the page', async (t) => {
+  const { at } = await shoot('/bar', { fullPage: true });
+  t.deepEqual(
+    [30, 500, 870, 2000, 2930, 2970].map((y) => at(y)),
+    [GREEN, WHITE, WHITE, WHITE, WHITE, BLUE],
+  );
+});
+
+test.serial('a sticky bar at the bottom of the window is at its own place', async (t) => {
+  const { at, height } = await shoot('/sticky', { fullPage: true });
+  t.is(height, 3060);
+  t.deepEqual(
+    [870, 2990, 3030].map((y) => at(y)),
+    [WHITE, WHITE, BLUE],
+  );
+});
+
+for (const path of ['/toggling', '/ratio', '/view-timeline'])
+  test.serial(`blocks that are shown only in the window are all visible: ${path}`, async (t) => {
+    const { at, height } = await shoot(path, { fullPage: true });
+    t.is(height, 6000);
+    t.deepEqual(
+      Array.from({ length: 15 }, (_, index) => at(400 * index + 200)),
+      Array.from({ length: 15 }, () => GREEN),
+    );
+  });
