@@ -86,7 +86,7 @@ export async function orchestratorWorker(
   store: Store,
   ledger: Ledger,
   client: Client,
-  env: Pick<Env, 'NODE_ENV' | 'WEBHOOK_RETRY_SCHEDULE'>,
+  env: Pick<Env, 'BUILD_ID' | 'NODE_ENV' | 'WEBHOOK_RETRY_SCHEDULE'>,
   runAudit: () => Promise<Audit>,
   onSweep: (sweep: Sweep) => void,
   onError: (error: unknown) => void,
@@ -98,7 +98,7 @@ export async function orchestratorWorker(
     activities: {
       ...createLedgerActivities(ledger),
       ...createEndpointActivities(store, notifier, env.WEBHOOK_RETRY_SCHEDULE),
-      ...createMaintenanceActivities(store, ledger, client, notifier, onSweep),
+      ...createMaintenanceActivities(store, ledger, client, notifier, onSweep, env.BUILD_ID !== null),
       ...createAllowanceActivities(store, notifier),
       ...createAuditActivities(store, runAudit),
     },

@@ -8,19 +8,14 @@ import { type Sweep, sweep } from '../../store/sweeper.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import type { MaintenanceActivities } from '../../workflows/types.ts';
-import { terminateIfStranded } from './strandedCalls.ts';
+import { endStrandedCalls } from './strandedCalls.ts';
 
-/**
- * Whether Temporal reports the workflow as closed or not found. Closes a call that no worker can continue.
- *
- * @throws other errors of Temporal
- */
+/** Whether Temporal reports the workflow as closed or not found. @throws other errors of Temporal */
 async function isClosed(client: Client, workflowId: string): Promise<boolean> {
   heartbeat();
   try {
-    const handle = client.workflow.getHandle(workflowId);
-    const description = await handle.describe();
-    return description.status.name !== 'RUNNING' || (await terminateIfStranded(handle, description));
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    return status.name !== 'RUNNING';
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return true;
     throw error;
@@ -42,8 +37,10 @@ export const createMaintenanceActivities = (
   client: Client,
   notifier: EndpointNotifier,
   onSweep: (sweep: Sweep) => void,
+  isVersioned: boolean,
 ): MaintenanceActivities => ({
   async sweepLedger() {
+    if (isVersioned) await endStrandedCalls(client, heartbeat);
     const swept = await sweep(store, ledger, (callId) => isClosed(client, callId));
     onSweep(swept);
     return swept;

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isDeepStrictEqual } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
@@ -68,21 +68,33 @@ async function startBuild(folder: string, env: Record<string, string>) {
   };
 }
 
-/** Counts calls with this search attribute. */
-async function countCalls(stack: Stack, attribute: string, value: string): Promise<number> {
+async function withClient<T>(stack: Stack, use: (client: Client) => Promise<T>): Promise<T> {
   const connection = await Connection.connect({ address: stack.temporalAddress });
   try {
-    const { count } = await new Client({ connection, namespace: stack.namespace }).workflow.count(
-      `WorkflowType = '${WORKFLOWS.callTool}' AND ${attribute} = '${value}'`,
-    );
-    return count;
+    return await use(new Client({ connection, namespace: stack.namespace }));
   } finally {
     await connection.close();
   }
 }
 
+/** Counts calls with this search attribute. */
+const countCalls = (stack: Stack, attribute: string, value: string): Promise<number> =>
+  withClient(stack, async ({ workflow }) => {
+    const query = `WorkflowType = '${WORKFLOWS.callTool}' AND ${attribute} = '${value}'`;
+    return (await workflow.count(query)).count;
+  });
+
 const countOf = (stack: Stack, build: string): Promise<number> =>
   countCalls(stack, 'TemporalWorkerDeploymentVersion', `${WORKER_DEPLOYMENT}:${build}`);
+
+const makeCurrent = (stack: Stack, buildId: string) =>
+  withClient(stack, ({ workflowService }) =>
+    workflowService.setWorkerDeploymentCurrentVersion({
+      namespace: stack.namespace,
+      deploymentName: WORKER_DEPLOYMENT,
+      buildId,
+    }),
+  );
 
 const ENV = { LOG_LEVEL: 'info', BUILD_ID: 'first' };
 
@@ -135,6 +147,31 @@ test.serial(
   },
 );
 
+test.serial('a stopped build waits for its calls', async (t) => {
+  t.timeout(400_000);
+  await using open = new AsyncDisposableStack();
+  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'cpu'], env: ENV }), (it) => it.stop());
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const account = await makeAccount(stack, 10);
+  open.use(await startBuild(root, { ...stack.env, BUILD_ID: 'second' }));
+  await makeCurrent(stack, 'first');
+  await stack.kill('cpu', 'SIGTERM');
+  const answer = account.call('hash-text', { text: 'abc' });
+  await untilHeld(store, account.accountId, 1);
+  await makeCurrent(stack, 'second');
+  let isStopped = false;
+  const stopped = stack.kill('orchestrator', 'SIGTERM').then(() => {
+    isStopped = true;
+  });
+  // Longer than an orchestrator without calls takes to stop.
+  await sleep(15_000);
+  t.false(isStopped);
+  await stack.restart('cpu');
+  t.is((await answer).status, 200);
+  await stopped;
+  t.is(await countOf(stack, 'first'), 1);
+});
+
 test.serial('a call whose build was killed is refunded, and its workflow ends', async (t) => {
   t.timeout(400_000);
   await using open = new AsyncDisposableStack();
@@ -147,10 +184,11 @@ test.serial('a call whose build was killed is refunded, and its workflow ends', 
   open.use(await startBuild(root, { ...stack.env, BUILD_ID: 'second' }));
   await stack.kill('orchestrator', 'SIGKILL');
   t.true((await answer).status >= 500);
-  const refunded = { balance: 10, reserved: 0, holds: {} };
-  await until('the call is refunded', async () => {
-    const { balance, reserved, holds } = await accountOf(store, account.accountId);
-    return isDeepStrictEqual({ balance, reserved, holds }, refunded);
+  await until('the workflow ends', async () => {
+    return (await countCalls(stack, 'ExecutionStatus', 'Terminated')) === 1;
   });
-  t.is(await countCalls(stack, 'ExecutionStatus', 'Terminated'), 1);
+  await until('the credits are free', async () => {
+    const { balance, reserved } = await accountOf(store, account.accountId);
+    return balance === 10 && reserved === 0;
+  });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { request } from 'undici';
@@ -203,6 +203,8 @@ async function main(): Promise<void> {
   owned.defer(async () => {
     if (!flags.keep) await runCleanup('bash', cluster('down'), root);
   });
+  // cluster.sh runs names.ts with the Node of this process.
+  env.PATH = `${dirname(process.execPath)}:${env.PATH}`;
   env.KUBECONFIG = (await run('bash', cluster('up'), root, BUILD_MS)).trim();
   await ensureHelm();
   if (!flags.images) await provideImages(components);

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Runs a Kubernetes node on machines without a cluster: etcd and containerd of Debian, Kubernetes and CoreDNS built from
-# their Go modules. Requires Debian 12, root, Go, and access to package registries only. Pods, services and names work;
-# network policies are accepted but not enforced.
+# Runs a Kubernetes node on machines without a cluster: etcd and containerd of Debian, Kubernetes built from its Go module,
+# and names.ts for names. Requires Debian 12, root, Go, Node, and access to package registries only. Network policies are
+# accepted but not enforced.
 #   cluster.sh up FOLDER     builds what is missing (minutes), starts the node, prints the path of its kubeconfig
 #   cluster.sh load FOLDER   reads images from stdin (`docker save`) into the node
 #   cluster.sh down FOLDER   ends all pods, stops the node and removes its rules from the machine
 set -euo pipefail
 command=$1 folder=$2
 bin=$folder/bin run=$folder/run
-kubernetes=v1.34.4 coredns=v1.12.4
-# The address of CoreDNS. Pods reach it because it is an address of the node.
+kubernetes=v1.34.4
+here=$(cd "$(dirname "$0")" && pwd)
+# The address of names.ts. Pods reach it because it is an address of the node.
 dns=169.254.25.53
 export KUBECONFIG=$run/kubeconfig
 
@@ -33,10 +34,6 @@ build() {
         go build -ldflags='-s -w' -o "$bin/$name" "./cmd/$name"
       done)
     rm -rf "$source"
-  fi
-  if [ ! -x "$bin/coredns" ]; then
-    echo 'cluster: building CoreDNS' >&2
-    GOBIN=$bin go install -ldflags='-s -w' "github.com/coredns/coredns@$coredns"
   fi
 }
 
@@ -137,16 +134,6 @@ clusterDNS: [$dns]
 clusterDomain: cluster.local
 evictionHard: { nodefs.available: "1%", imagefs.available: "1%", memory.available: 100Mi }
 CONFIG
-  cat >"$run/Corefile" <<CONFIG
-.:53 {
-  bind $dns
-  errors
-  kubernetes cluster.local {
-    kubeconfig $KUBECONFIG test
-    ttl 1
-  }
-}
-CONFIG
 }
 
 up() {
@@ -175,7 +162,7 @@ up() {
     --cluster-cidr=10.244.0.0/24 --masquerade-all --conntrack-max-per-core=0
   sysctl -q -w net.ipv4.ip_forward=1
   ip address replace "$dns/32" dev lo
-  start coredns "$bin/coredns" -conf "$run/Corefile"
+  start names node "$here/names.ts" "$dns" "$bin/kubectl"
   wait_for 120 "$bin/kubectl" wait --for=condition=Ready node/node1 --timeout=1s
   echo "$KUBECONFIG"
 }
@@ -201,7 +188,7 @@ down() {
     "$bin/kubectl" delete deployments,jobs --all --all-namespaces --timeout=60s >/dev/null 2>&1 || true
     "$bin/kubectl" delete pods --all --all-namespaces --grace-period=5 --timeout=120s >/dev/null 2>&1 || true
   fi
-  for name in coredns proxy kubelet scheduler controller-manager containerd apiserver etcd; do stop "$name"; done
+  for name in names proxy kubelet scheduler controller-manager containerd apiserver etcd; do stop "$name"; done
   ip address delete "$dns/32" dev lo 2>/dev/null || true
   "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
   ip link delete cni0 2>/dev/null || true
