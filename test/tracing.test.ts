@@ -1,7 +1,13 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { Worker } from '@temporalio/worker';
 import test from 'ava';
+import { readEnv } from '../schemas/env.ts';
 import { LOW_CREDITS } from '../schemas/events.ts';
-import { makeAccount } from './helpers/account.ts';
+import { loadKeyring } from '../store/keyring.ts';
+import { loadWorkflowBundle } from '../workers/bundle.ts';
+import { connectClient, dataConverter } from '../workers/platform/temporal.ts';
+import { TRACE_HEADER } from '../workflows/contract.ts';
+import { makeAccount, withStore } from './helpers/account.ts';
 import { type CollectedSpan, type Collector, startCollector } from './helpers/collector.ts';
 import { listen } from './helpers/egress.ts';
 import { startReceiver } from './helpers/receiver.ts';
@@ -94,6 +100,24 @@ test.serial("a call is one trace from the caller's span to MongoDB and the targe
   });
   t.like(command.attributes, { 'db.system.name': 'mongodb', 'db.collection.name': 'accounts' });
   t.is(collector.headers['x-tenant'], 'a b');
+});
+
+test.serial('the history of a traced call replays, with and without a trace', async (t) => {
+  t.timeout(120_000);
+  const env = readEnv(stack.env);
+  const keyring = loadKeyring(env);
+  const client = await connectClient(env, keyring);
+  t.teardown(() => client.connection.close());
+  const row = await withStore(stack, (store) => store.calls.findOne({ tool: 'http-request' }));
+  const callId = row?._id ?? '';
+  const history = await client.workflow.getHandle(callId).fetchHistory();
+  const start = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  t.true(TRACE_HEADER in (start?.header?.fields ?? {}), 'the trace is in the history');
+  const workflowBundle = await loadWorkflowBundle((error) => t.log(error));
+  const options = { workflowBundle, dataConverter: dataConverter(keyring) };
+  await t.notThrowsAsync(Worker.runReplayHistory(options, history, callId));
+  if (start) start.header = null;
+  await t.notThrowsAsync(Worker.runReplayHistory(options, history, callId));
 });
 
 test.serial('the target of a call receives no trace id', (t) => {
