@@ -123,7 +123,7 @@ async function main(): Promise<void> {
       );
       const runAudit = async () => {
         await using owned = new AsyncDisposableStack();
-        return audit(owned.adopt(await openStore(MONGODB_URI, AUDIT_TIMEOUT_MS), (it) => it.close()));
+        return await audit(owned.adopt(await openStore(MONGODB_URI, AUDIT_TIMEOUT_MS), (it) => it.close()));
       };
       return orchestratorWorker(store, ledger, client, env, runAudit, onSweep, onError);
     }

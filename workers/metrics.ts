@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type BrowserMetrics, PHASES, type Phase } from '../activities/browser/metrics.ts';
 import type { ObserveAttempt } from '../activities/runtime/toolActivities.ts';
 import type { ObserveDelivery } from '../activities/webhooks/deliveryActivities.ts';
+import { untilAborted } from '../egress/clock.ts';
 import type { Waiting } from '../store/maintenance.ts';
 import { MAINTENANCE, type MaintenanceDoc } from '../store/mongo.ts';
 import type { Sweep } from '../store/sweeper.ts';
@@ -118,11 +119,14 @@ const WAITING: readonly (readonly [figure: keyof Waiting, name: string, help: st
   ['disabledEndpoints', 'webhook_endpoints_disabled', 'Disabled webhook endpoints.'],
 ];
 
+/** Prometheus waits 10 s for a scrape. During an outage of MongoDB the other metrics must still arrive. */
+const READ_TIMEOUT_MS = 3000;
+
 /** The gauges of a scrape share one read: a scrape collects them at the same time. */
 function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   return () => {
-    running ??= read().finally(() => {
+    running ??= untilAborted(read(), AbortSignal.timeout(READ_TIMEOUT_MS)).finally(() => {
       running = null;
     });
     return running;
@@ -219,24 +223,28 @@ export function observeService(
     labelNames: ['queue'],
     registers,
     async collect() {
-      for (const queue of queues)
-        try {
-          this.set({ queue }, await queueLength(client, queue));
-        } catch (error) {
-          this.remove({ queue });
-          onError(error);
-        }
+      await Promise.all(
+        queues.map(async (queue) => {
+          try {
+            this.set({ queue }, await queueLength(client, queue));
+          } catch (error) {
+            this.remove({ queue });
+            onError(error);
+          }
+        }),
+      );
     },
   });
+  const countOldHolds = shareRead(service.countOldHolds);
   new Gauge({
     name: `${PREFIX}old_holds`,
     help: 'Holds older than 10 minutes. If above 0, inspect the workflows of their calls.',
     registers,
     async collect() {
       try {
-        this.set(await service.countOldHolds());
+        this.set(await countOldHolds());
       } catch (error) {
-        this.reset();
+        this.remove();
         onError(error);
       }
     },

@@ -20,7 +20,7 @@ export const createAuditActivities = (store: Store, runAudit: () => Promise<Audi
       await recordAudit(store, result);
       return result.drift.length;
     } catch (error) {
-      log.error('the audit failed', { error });
+      log.error('the audit failed', { err: error });
       await recordFailedAudit(store);
       throw error;
     } finally {
