@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { Worker } from '@temporalio/worker';
 import test from 'ava';
@@ -147,4 +148,27 @@ test.serial('a webhook continues the trace of the call that fired its event', as
   const [, traceId = '', spanId = ''] = String(delivery?.headers.traceparent).split('-');
   t.is((await spanOf(traceId, 'activity deliver')).spanId, spanId);
   await spanOf(traceId, 'workflow callTool');
+});
+
+test('without a collector nothing but the interface of OpenTelemetry is loaded', (t) => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = new Set();
+    registerHooks({
+      resolve(name, context, next) {
+        if (name.startsWith('@opentelemetry/')) loaded.add(name);
+        return next(name, context);
+      },
+    });
+    const { startTracing } = await import('./workers/platform/tracing.ts');
+    const env = { OTEL_EXPORTER_OTLP_HEADERS: [], OTEL_TRACES_SAMPLER_ARG: 1 };
+    for (const OTEL_EXPORTER_OTLP_ENDPOINT of [null, 'http://127.0.0.1:9']) {
+      await startTracing({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT }, 'test', null);
+      console.log(JSON.stringify([...loaded]));
+    }`;
+  const args = ['--input-type=module', '-e', script];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const [without, configured]: string[][] = stdout.split('\n', 2).map((line) => JSON.parse(line || '[]'));
+  t.deepEqual(without, ['@opentelemetry/api'], stderr);
+  t.true(configured?.includes('@opentelemetry/sdk-trace'), 'the hook sees what is loaded');
 });
