@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import type { Json } from '../../helpers/json.ts';
+import type { Random } from '../../helpers/random.ts';
+
+/** A kind of call, and how it ends while nothing is broken. */
+export interface Kind {
+  tool: string;
+  /** The result, or the code of the error that every attempt gets. */
+  ending: 'result' | 'invalid_input' | 'target_refused' | 'target_failed';
+  /** It may change its target, so it is sent at most once and continues after a disconnect. */
+  acts: boolean;
+  /** Its input has secret fields, so it cannot be replayed. */
+  secret: boolean;
+  /** @param id unique text of the call */
+  input(id: string, target: string): Json;
+  /** Whether the output is correct for this id. */
+  isRight(output: Json, id: string): boolean;
+}
+
+/** Path below which the target closes the connection without a response. */
+export const BROKEN_PATH = '/broken/';
+/** Path below which the response is too large for a workflow payload. */
+export const LARGE_PATH = '/large/';
+const LARGE_BYTES = 100_000;
+
+/** The body with which the target answers a request for this path. */
+export const bodyOf = (path: string): string =>
+  path.startsWith(LARGE_PATH) ? path.padEnd(LARGE_BYTES, '.') : path;
+
+const plain = { ending: 'result', acts: false, secret: false } as const;
+const none = () => false;
+
+const request = (method: string, folder: string): Pick<Kind, 'tool' | 'input' | 'isRight'> => ({
+  tool: 'http-request',
+  input: (id, target) => ({ method, url: `${target}${folder}${id}` }),
+  isRight: ({ body, statusCode }, id) => statusCode === 200 && body === bodyOf(`${folder}${id}`),
+});
+
+const HASH: Kind = {
+  ...plain,
+  tool: 'hash-text',
+  input: (text) => ({ text }),
+  isRight: ({ hash }, text) => hash === createHash('sha256').update(text).digest('hex'),
+};
+const QR: Kind = {
+  ...plain,
+  tool: 'qr-generate',
+  input: (text) => ({ text, size: 64 }),
+  isRight: ({ imageBase64 }) => typeof imageBase64 === 'string' && imageBase64.startsWith('iVBORw0KGgo'),
+};
+const BCRYPT: Kind = {
+  ...plain,
+  tool: 'bcrypt-hash',
+  secret: true,
+  input: (password) => ({ password, workFactor: 5 }),
+  isRight: ({ hash }) => typeof hash === 'string' && hash.startsWith('$2b$05$'),
+};
+const GET: Kind = { ...plain, ...request('GET', '/get/') };
+const LARGE: Kind = { ...plain, ...request('GET', LARGE_PATH) };
+const POST: Kind = { ...plain, ...request('POST', '/post/'), acts: true };
+const BROKEN: Kind = { ...plain, ...request('GET', BROKEN_PATH), ending: 'target_failed' };
+const REFUSED: Kind = {
+  ...plain,
+  tool: 'http-request',
+  ending: 'target_refused',
+  input: (id) => ({ url: `http://10.1.2.3/${id}` }),
+  isRight: none,
+};
+const INVALID: Kind = {
+  ...plain,
+  tool: 'hash-text',
+  ending: 'invalid_input',
+  input: (id) => ({ text: id, algorithm: 'none' }),
+  isRight: none,
+};
+
+/** Which calls a caller makes. Each caller of an account has its own API key, which the rows of its calls name. */
+export const ROLES = ['keyed', 'unkeyed', 'impatient', 'acting'] as const;
+export type Role = (typeof ROLES)[number];
+
+const KINDS: Record<Role, readonly Kind[]> = {
+  keyed: [HASH, HASH, QR, GET, LARGE, BROKEN, REFUSED, POST],
+  unkeyed: [HASH, HASH, QR, BCRYPT, GET, LARGE, BROKEN, REFUSED, INVALID],
+  impatient: [HASH, QR, BCRYPT, GET, LARGE],
+  acting: [POST],
+};
+
+/** Kinds of the simultaneous calls of an account with too few credits for all of them. */
+export const RACE_KINDS: readonly Kind[] = [HASH, GET, LARGE];
+
+/** All random decisions of one call. */
+export interface Plan {
+  id: string;
+  kind: Kind;
+  key: string | null;
+  /** One entry per concurrent request: milliseconds after which its caller disconnects, or null. */
+  requests: (number | null)[];
+  /** Does not repeat the call after an error. */
+  givesUp: boolean;
+  /** Index of the API process that gets the first request. */
+  api: number;
+  pauseMs: number;
+}
+
+/** Draws the next call of a caller; always the same number of random numbers. */
+export function planCall(random: Random, role: Role, id: string): Plan {
+  const kind = random.pick(KINDS[role]);
+  const duplicates = random.pick([1, 1, 2, 4]);
+  const hangUpMs = random.integer(0, 1500);
+  const hangsUp = random.integer(1, 4) === 1;
+  const givesUp = random.integer(1, 4) === 1;
+  const api = random.integer(0, 1);
+  const pauseMs = random.integer(0, 200);
+  const isKeyed = role === 'keyed';
+  const first = role === 'impatient' || (hangsUp && role !== 'unkeyed') ? hangUpMs : null;
+  return {
+    id,
+    kind,
+    key: isKeyed ? id : null,
+    requests: [first, ...Array.from({ length: isKeyed ? duplicates - 1 : 0 }, () => null)],
+    givesUp: givesUp || !isKeyed,
+    api,
+    pauseMs,
+  };
+}

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KeyRow } from '../../../schemas/accountRows.ts';
+import type { Accounts } from '../../../store/accounts.ts';
+import type { TestAccount } from '../../helpers/account.ts';
+import { PRICES } from '../../helpers/prices.ts';
+import type { Random } from '../../helpers/random.ts';
+import { type Caller, createCaller, type Observation } from './callers.ts';
+import type { DisturbedStack } from './disturbedStack.ts';
+import { type Plan, planCall, RACE_KINDS, ROLES } from './kinds.ts';
+
+/** An account whose callers are being observed. */
+export interface Owner {
+  account: TestAccount;
+  credits: number;
+  topUps: Map<string, number>;
+  observations: Observation[];
+  /** Confirmed changes of API keys. */
+  keyChanges: string[];
+  /** Calls with a key, with the caller that made them. */
+  keyed: { caller: Caller; plan: Plan }[];
+}
+
+const CREDITS = 40;
+const TOP_UP = 40;
+const LEAST = 4;
+const TOP_UP_EVERY_MS = 1000;
+const CHANGE_KEYS_EVERY_MS = 500;
+const RETRY_PAUSE_MS = 250;
+const KEY_NAME = 'chaos';
+/** Milliseconds within which an exact-balance race must end. */
+const RACE_MS = 300_000;
+
+async function newOwner({ makeAccount }: DisturbedStack, credits: number): Promise<Owner> {
+  const account = await makeAccount(credits);
+  return { account, credits, topUps: new Map(), observations: [], keyChanges: [], keyed: [] };
+}
+
+const callerOf = ({ stack, target }: DisturbedStack, owner: Owner, apiKey: string): Caller =>
+  createCaller({
+    accountId: owner.account.accountId,
+    apiKey,
+    baseUrls: stack.baseUrls,
+    target: target.origin,
+    observe: (observation) => owner.observations.push(observation),
+  });
+
+/** Adds credits with a reference of their own; repeated until it succeeds. */
+export async function topUp(accounts: Accounts, { account, topUps }: Owner, amount: number): Promise<void> {
+  const { accountId } = account;
+  const reference = `top-up-${topUps.size}`;
+  topUps.set(reference, amount);
+  for (;;)
+    try {
+      await accounts.grant({ accountId, type: 'adjustment', amount, reference, reason: 'test' });
+      return;
+    } catch {
+      // MongoDB was killed or has not restarted yet.
+      await sleep(TOP_UP_EVERY_MS);
+    }
+}
+
+/** Creates a key and revokes all keys that it created before, as far as the API process answers. */
+async function changeKeys({ account, keyChanges }: Owner, baseUrl: string): Promise<void> {
+  const { manage } = account.at(baseUrl);
+  const path = '/api/v1/account/keys';
+  const isMine = ({ name, revokedAt }: KeyRow) => name === KEY_NAME && revokedAt === null;
+  try {
+    const created = await manage(path, { name: KEY_NAME, scopes: ['tools'] });
+    const { id }: { id?: string } = await created.json();
+    if (created.status === 201) keyChanges.push(`api_key.created ${id}`);
+    const { items }: { items?: KeyRow[] } = await (await manage(`${path}?limit=100`)).json();
+    for (const key of items?.filter(isMine) ?? []) {
+      const revoked = await manage(`${path}/${key.id}`, undefined, { method: 'DELETE' });
+      if (revoked.status === 204) keyChanges.push(`api_key.revoked ${key.id}`);
+    }
+  } catch {
+    // The API process was killed or has not restarted yet.
+  }
+}
+
+/** An account with one caller of each role, an owner who changes keys, and an operator who adds credits. */
+export async function makeBusyOwner(disturbed: DisturbedStack, number: number, fork: () => Random) {
+  // Before the first await, so that the seed determines which caller gets which.
+  const sources = ROLES.map((role) => ({ role, random: fork() }));
+  const owner = await newOwner(disturbed, CREDITS);
+  const callers = await Promise.all(
+    sources.map(async ({ role, random }) => {
+      const { key } = await owner.account.addKey({ name: role });
+      return { role, random, caller: callerOf(disturbed, owner, key) };
+    }),
+  );
+  return {
+    owner,
+    async run(accounts: Accounts, isOver: () => boolean): Promise<void> {
+      let calling = callers.length;
+      const operate = async () => {
+        while (calling > 0) {
+          const row = await accounts.find(owner.account.accountId).catch(() => null);
+          if (row !== null && row.balance - row.reserved < LEAST) await topUp(accounts, owner, TOP_UP);
+          await sleep(TOP_UP_EVERY_MS);
+        }
+      };
+      const work = callers.map(async ({ role, random, caller }) => {
+        try {
+          for (let i = 0; !isOver(); i++) {
+            const plan = planCall(random, role, `${number}-${role}-${i}`);
+            if (plan.key !== null) owner.keyed.push({ caller, plan });
+            await sleep(plan.pauseMs);
+            const seen = await caller.make(plan);
+            // The API process may be down.
+            if (seen.includes(null)) await sleep(RETRY_PAUSE_MS);
+          }
+        } finally {
+          calling -= 1;
+        }
+      });
+      const manage = async () => {
+        for (let i = 0; !isOver(); i++) {
+          await changeKeys(owner, disturbed.stack.baseUrls[i % disturbed.stack.baseUrls.length] ?? '');
+          await sleep(CHANGE_KEYS_EVERY_MS);
+        }
+      };
+      await Promise.all([...work, operate(), manage()]);
+    },
+  };
+}
+
+/** An account with credits for exactly `enough` of its simultaneous calls, each with a key. */
+export async function makeRace(disturbed: DisturbedStack, number: number, random: Random) {
+  const kind = random.pick(RACE_KINDS);
+  const price = PRICES[kind.tool] ?? 0;
+  const enough = random.integer(3, 26);
+  const calls = enough + random.integer(1, 5);
+  const owner = await newOwner(disturbed, enough * price + random.integer(0, price - 1));
+  const caller = callerOf(disturbed, owner, owner.account.toolsKey);
+  const plans = Array.from({ length: calls }, (_, i): Plan => {
+    const id = `race-${number}-${i}`;
+    return { id, kind, key: id, requests: [null], givesUp: false, api: i, pauseMs: 0 };
+  });
+  return {
+    owner,
+    enough,
+    /** Repeats calls that were refused, because others may have been refunded since. @returns the number of results */
+    async run(): Promise<number> {
+      let waiting = plans;
+      for (const end = Date.now() + RACE_MS; calls - waiting.length < enough && Date.now() < end; ) {
+        const responses = await Promise.all(waiting.map((plan) => caller.make(plan)));
+        waiting = waiting.filter((_, i) => !responses[i]?.some((seen) => seen?.status === 200));
+        await sleep(TOP_UP_EVERY_MS);
+      }
+      for (const plan of plans) if (!waiting.includes(plan)) owner.keyed.push({ caller, plan });
+      return calls - waiting.length;
+    },
+  };
+}
