@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
-import { newEvent } from './events.ts';
+import { insertEvent, newEvent } from './events.ts';
 import {
   type Account,
   type AccountDoc,
@@ -55,7 +55,7 @@ const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
 const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
 
 export function createAccounts(store: Store): Accounts {
-  const { accounts, entries, events, grants } = store;
+  const { accounts, entries, grants } = store;
 
   /** Changes the balance and inserts the entry with the next number. */
   async function post(
@@ -121,14 +121,15 @@ export function createAccounts(store: Store): Accounts {
 
     await grants.updateOne({ _id: id }, { $set: { applied, shortfall: missing } }, { session });
     if (amount > 0)
-      await events.insertOne(
+      await insertEvent(
+        store,
         newEvent(accountId, 'credits.granted', {
           balance: account.balance,
           amount,
           source: type,
           reference,
         }),
-        { session },
+        session,
       );
     return {
       balance: account.balance,

@@ -1,7 +1,7 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { ServiceError } from '../schemas/errors.ts';
-import { newEvent } from './events.ts';
+import { insertEvent, newEvent } from './events.ts';
 import type { ApiKeyDoc, Store } from './mongo.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -78,7 +78,7 @@ export interface ApiKeys {
 }
 
 export function createApiKeys(store: Store, onError: (error: unknown) => void): ApiKeys {
-  const { apiKeys, events } = store;
+  const { apiKeys } = store;
   const used = new Map<string, Date>();
   let timer: NodeJS.Timeout | undefined;
   let writing = Promise.resolve();
@@ -151,7 +151,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
           throw new ServiceError('limit_reached', {
             detail: `The account has reached its limit of ${MAX_LIVE_KEYS} live keys. Revoke one first.`,
           });
-        await events.insertOne(event(row, 'api_key.created'), { session });
+        await insertEvent(store, event(row, 'api_key.created'), session);
       });
       return { row, key };
     },
@@ -163,7 +163,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
           { $set: { revokedAt: new Date() } },
           { session, returnDocument: 'after' },
         );
-        if (row !== null) await events.insertOne(event(row, 'api_key.revoked'), { session });
+        if (row !== null) await insertEvent(store, event(row, 'api_key.revoked'), session);
         else if ((await apiKeys.countDocuments({ _id: id, accountId }, { session })) === 0)
           throw new ServiceError('not_found');
       });

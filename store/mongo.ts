@@ -367,6 +367,14 @@ export function isTransient(error: unknown): boolean {
 export const isDuplicate = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
+/**
+ * Update pipeline that creates a document with the database's time in `createdAt`. Times that are compared with each
+ * other come from this clock, because the clocks of processes can differ.
+ */
+export const createdNow = (document: Document): Document[] => [
+  { $replaceWith: { $mergeObjects: [{ $literal: document }, { createdAt: '$$NOW' }] } },
+];
+
 /** Inserts documents and keeps existing ones with the same id unchanged, so that it can be repeated. */
 export async function insertAllOnce<T extends Document>(
   collection: Collection<T>,

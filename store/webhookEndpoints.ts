@@ -3,7 +3,7 @@ import { ServiceError } from '../schemas/errors.ts';
 import type { EventKind } from '../schemas/events.ts';
 import { generateSigningSecret, type SigningSecrets } from '../schemas/webhookSignature.ts';
 import type { Keyring } from './keyring.ts';
-import type { Store } from './mongo.ts';
+import { createdNow, type Store } from './mongo.ts';
 import type { WebhookEndpointDoc } from './webhookDocs.ts';
 
 /** Endpoints per account. */
@@ -83,12 +83,11 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
 
     async create({ id = `whe_${randomUUID()}`, accountId, url, events }) {
       const secret = generateSigningSecret();
-      const row: WebhookEndpointDoc = {
+      const newRow: Omit<WebhookEndpointDoc, 'createdAt'> = {
         _id: id,
         accountId,
         url,
         events,
-        createdAt: new Date(),
         secret: sealSecret(keyring, id, secret),
         next: null,
         state: 'active',
@@ -98,7 +97,7 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
         disabledAt: null,
         turn: 0,
       };
-      await store.transaction(async (session) => {
+      const row = await store.transaction(async (session) => {
         // Forces concurrent creations to conflict, so that the count below stays exact.
         const { matchedCount } = await store.accounts.updateOne(
           { _id: accountId },
@@ -107,11 +106,17 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
         );
         if (matchedCount === 0) throw new ServiceError('not_found');
         // Before the count: a repeated creation fails as a duplicate, not at the limit.
-        await webhookEndpoints.insertOne(row, { session });
+        const created = await webhookEndpoints.findOneAndUpdate(
+          { _id: id, createdAt: { $exists: false } },
+          createdNow(newRow),
+          { session, upsert: true, returnDocument: 'after' },
+        );
+        if (created === null) throw new Error('the endpoint was not created');
         if ((await webhookEndpoints.countDocuments({ accountId }, { session })) > MAX_ENDPOINTS)
           throw new ServiceError('limit_reached', {
             detail: `The account has reached its limit of ${MAX_ENDPOINTS} webhook endpoints. Delete one first.`,
           });
+        return created;
       });
       return { row, secret };
     },

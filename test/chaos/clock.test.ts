@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
+import { recordAt } from '../helpers/json.ts';
 import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
+import { startReceiver } from '../helpers/receiver.ts';
 import { startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { callOnce, callUntilResult } from './calls.ts';
@@ -66,4 +68,34 @@ test('when the clocks of API and workers jump during calls, all calls end and ar
     charged = rows.length;
   }
   t.is((await accountOf(store, account.accountId)).balance, CREDITS - charged);
+});
+
+test('events are delivered while the clocks of API and workers are wrong, and after they were', async (t) => {
+  t.timeout(300_000);
+  await using open = new AsyncDisposableStack();
+  const { env, jumpTo } = await createClock(open);
+  const receiver = open.adopt(await startReceiver(), (it) => it.close());
+  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'delivery'], env }), (it) => it.stop());
+  const account = await makeAccount(stack, CREDITS);
+  const post = async (path: string, body: Record<string, unknown>) => {
+    const response = await account.manage(`/api/v1/account/${path}`, body);
+    t.is(response.status, 201);
+  };
+  const createKey = (name: string) => post('keys', { name, scopes: ['tools'] });
+  const isReceived = (name: string) =>
+    receiver.received.some(({ body }) => recordAt(JSON.parse(body), 'data').name === name);
+
+  await jumpTo(3600);
+  await post('webhooks', { url: receiver.url });
+  for (const [name, jump] of Object.entries({ ahead: 3600, correct: 0, behind: -3600 })) {
+    await jumpTo(jump);
+    await createKey(name);
+    await t.notThrowsAsync(until(`the event of ${name}`, async () => isReceived(name)));
+  }
+  await stack.kill('orchestrator');
+  await jumpTo(3600);
+  await createKey('later');
+  await jumpTo(0);
+  await stack.restart('orchestrator');
+  await t.notThrowsAsync(until('the event of later', async () => isReceived('later')));
 });
