@@ -9,6 +9,7 @@ import {
   PDFParser,
   PDFString,
 } from 'pdf-lib';
+import { decryptString, keyOfEmptyOwnerPassword } from '../pdf/emptyOwnerPassword.ts';
 import { limitBytes } from '../pdf/limitBytes.ts';
 import { cleanText, lockedMetadata, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
 import { type PdfSource, readSource } from '../pdf/source.ts';
@@ -35,21 +36,41 @@ function countPages(context: PDFContext): number | null {
   return pages === 0 ? null : pages;
 }
 
-function textOf(info: PDFDict | undefined, key: string): string | null {
-  const value = info?.lookup(PDFName.of(key));
-  return value instanceof PDFString || value instanceof PDFHexString ? cleanText(value.decodeText()) : null;
-}
+/** Returns the text of a string, or null. */
+type ReadString = (value: PDFString | PDFHexString) => string | null;
+
+const plainText: ReadString = (value) => cleanText(value.decodeText());
 
 /**
- * Whether the strings of an encrypted file are not encrypted, as in a file that encrypts only its attachments
- * (ISO 32000-2, 7.6.6, table 20: StrF of encryption versions 4 and 5, whose default is Identity).
+ * Returns how to read the strings of an encrypted file without a password; null when it is needed. Strings are plain where
+ * StrF is Identity, as in a file that encrypts only its attachments, or encrypted so that the empty owner password opens
+ * them, which pdf.js does not try (ISO 32000-2, 7.6.4 to 7.6.6).
  */
-function hasPlainStrings(encryption: unknown): boolean {
-  if (!(encryption instanceof PDFDict)) return false;
-  const version = encryption.lookup(PDFName.of('V'));
-  if (!(version instanceof PDFNumber) || ![4, 5].includes(version.asNumber())) return false;
-  const filter = encryption.lookup(PDFName.of('StrF'));
-  return filter === undefined || filter === PDFName.of('Identity');
+function stringReader(encryption: unknown): ReadString | null {
+  if (!(encryption instanceof PDFDict)) return null;
+  const numberOf = (key: string) => {
+    const value = encryption.lookup(PDFName.of(key));
+    return value instanceof PDFNumber ? value.asNumber() : 0;
+  };
+  const bytesOf = (key: string) => {
+    const value = encryption.lookup(PDFName.of(key));
+    return Buffer.from(value instanceof PDFString || value instanceof PDFHexString ? value.asBytes() : []);
+  };
+  if (![4, 5].includes(numberOf('V'))) return null;
+  const filter = encryption.lookup(PDFName.of('StrF')) ?? PDFName.of('Identity');
+  if (filter === PDFName.of('Identity')) return plainText;
+  const entries = { revision: numberOf('R'), o: bytesOf('O'), u: bytesOf('U'), oe: bytesOf('OE') };
+  const key = keyOfEmptyOwnerPassword(entries);
+  if (key === null) return null;
+  return (value) => {
+    const text = decryptString(key, Buffer.from(value.asBytes()));
+    return plainText(PDFHexString.of(text.toString('hex')));
+  };
+}
+
+function textOf(info: PDFDict | undefined, key: string, readString: ReadString): string | null {
+  const value = info?.lookup(PDFName.of(key));
+  return value instanceof PDFString || value instanceof PDFHexString ? readString(value) : null;
 }
 
 async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
@@ -57,22 +78,23 @@ async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
   const pageCount = countPages(context);
   const { Encrypt, Info } = context.trailerInfo;
   const encrypted = Encrypt !== undefined;
-  if (encrypted && !hasPlainStrings(context.lookup(Encrypt))) return lockedMetadata(pageCount);
+  const readString = encrypted ? stringReader(context.lookup(Encrypt)) : plainText;
+  if (readString === null) return lockedMetadata(pageCount);
   if (pageCount === null && !encrypted) return null;
   const found = context.lookup(Info);
   const info = found instanceof PDFDict ? found : undefined;
   return {
-    title: textOf(info, 'Title'),
-    author: textOf(info, 'Author'),
-    subject: textOf(info, 'Subject'),
-    producer: textOf(info, 'Producer'),
+    title: textOf(info, 'Title', readString),
+    author: textOf(info, 'Author', readString),
+    subject: textOf(info, 'Subject', readString),
+    producer: textOf(info, 'Producer', readString),
     pageCount,
     encrypted,
   };
 }
 
 /**
- * Reads files that pdf.js cannot open, with pdf-lib. It does not decrypt, but numbers and the page tree are not
+ * Reads files that pdf.js cannot open, with pdf-lib, which does not decrypt. Numbers and the page tree are not
  * encrypted in most files.
  *
  * @returns null when no metadata can be read

@@ -12,6 +12,7 @@ reason; or "failed", a fault of the service, and the reason. It is killed when t
 
 import ctypes
 import fcntl
+import gc
 import os
 import select
 import signal
@@ -129,6 +130,8 @@ class ForkServer(unohelper.Base, XJobExecutor):
         # A mutex that its thread holds during a fork cannot be released in the child.
         vcl = ctypes.CDLL(None)
         depth = vcl._ZN11Application17ReleaseSolarMutexEv()
+        # Otherwise collections in the forked processes would copy the memory that they share with this one.
+        gc.freeze()
         os.write(1, b"ready\n")
         for line in open(0, "rb"):
             channel = int(line)

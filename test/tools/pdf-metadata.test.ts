@@ -178,6 +178,23 @@ test.serial('texts are read from a file that encrypts only its attachments', asy
   t.like(await outcomeOf(locked('/StrF /StdCF')), { code: 'ok', pageCount: 1, title: null, encrypted: true });
 });
 
+for (const revision of [5, 6])
+  test.serial(`texts are read with the empty owner password, revision ${revision}`, async (t) => {
+    const weak = revision === 5 ? ['--force-R5'] : [];
+    const locked = (owner: string) =>
+      inFolder(async (folder) => {
+        const [plain, made] = [join(folder, 'plain.pdf'), join(folder, 'locked.pdf')];
+        await writeFile(plain, makePdf({ objects: { ...ONE_PAGE, 9: '<< /Title (Grüße) >>' } }));
+        const options = ['--encrypt', 'user', owner, '256', '--allow-insecure', ...weak, '--'];
+        await run('qpdf', [plain, ...options, made]);
+        return readFile(made);
+      });
+    const open = await locked('');
+    t.is((await pdfinfoOf(open))?.title, 'Grüße');
+    t.like(await outcomeOf(open), { code: 'ok', pageCount: 1, title: 'Grüße', encrypted: true });
+    t.like(await outcomeOf(await locked('owner')), { pageCount: 1, title: null, encrypted: true });
+  });
+
 const titled = (title: string): Buffer => makePdf({ objects: { ...ONE_PAGE, 9: `<< /Title ${title} >>` } });
 
 /** Strings of ISO 32000-2, 7.9.2.2, and their text. */

@@ -285,14 +285,22 @@ test.serial(
 
 const NAMESPACES = ['ipc', 'mnt', 'net', 'pid', 'user', 'uts'];
 const namespacesOf = (pid: number) => NAMESPACES.map((name) => readlinkSync(`/proc/${pid}/ns/${name}`));
+/** Returns null for what a running process has closed or unmapped in the meantime. */
+function unlessGone<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
 /** What a process could use to exchange data: sockets, pipes and files that are open for writing. */
 const channelsOf = (pid: number) =>
   readdirSync(`/proc/${pid}/fd`)
     .filter((fd) => {
-      const flags = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8'))?.[1] ?? '';
-      return (Number.parseInt(flags, 8) & 3) !== 0;
+      const info = unlessGone(() => readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8')) ?? '';
+      return (Number.parseInt(/^flags:\s+(\d+)$/m.exec(info)?.[1] ?? '0', 8) & 3) !== 0;
     })
-    .map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`))
+    .flatMap((fd) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? [])
     // Each process has its own /tmp/job.
     .filter((it) => it !== '/dev/null' && !it.startsWith('/tmp/job/'));
 /** A line of /proc/<pid>/maps for writable memory that is not part of a file. */
@@ -304,13 +312,11 @@ function remembers(pid: number, text: string): boolean {
     return readFileSync(`/proc/${pid}/maps`, 'utf8')
       .split('\n')
       .some((line) => {
-        const [, from = '', to = ''] = ANONYMOUS.exec(line) ?? [];
-        const bytes = Buffer.alloc(Number.parseInt(to, 16) - Number.parseInt(from, 16) || 0);
-        const size =
-          bytes.length === 0 ? 0 : readSync(memory, bytes, 0, bytes.length, Number.parseInt(from, 16));
-        return (['utf8', 'utf16le'] as const).some((it) =>
-          bytes.subarray(0, size).includes(Buffer.from(text, it)),
-        );
+        const [, from = '0', to = '0'] = ANONYMOUS.exec(line) ?? [];
+        const start = Number.parseInt(from, 16);
+        const bytes = Buffer.alloc(Number.parseInt(to, 16) - start);
+        if (bytes.length > 0) unlessGone(() => readSync(memory, bytes, 0, bytes.length, start));
+        return bytes.includes(text) || bytes.includes(text, 0, 'utf16le');
       });
   } finally {
     closeSync(memory);
