@@ -10,7 +10,13 @@ export interface TlsOptions
   extends Limits,
     Pick<
       ConnectionOptions,
-      'minVersion' | 'maxVersion' | 'ciphers' | 'ALPNProtocols' | 'minDHSize' | 'secureOptions'
+      | 'minVersion'
+      | 'maxVersion'
+      | 'ciphers'
+      | 'ALPNProtocols'
+      | 'minDHSize'
+      | 'secureOptions'
+      | 'requestOCSP'
     > {
   /** `enforce` fails when the certificate is not valid for the host; `report` accepts it and reports the fault. */
   verify?: 'enforce' | 'report';

@@ -3,13 +3,20 @@ import { probeTls } from '../../egress/probe.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { parseHostPort } from '../../schemas/formats/hostPort.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
-import definition, { HTTPS_PORT } from '../../schemas/tools/ssl-check.ts';
+import {
+  CHECK_MS,
+  type default as definition,
+  HTTPS_PORT,
+  SURVEY_MS,
+} from '../../schemas/tools/ssl-check.ts';
 import { alternativeNames } from '../certificates/alternativeNames.ts';
 import { distinguishedNames } from '../certificates/distinguishedName.ts';
 import { matchHost } from '../certificates/matchHost.ts';
 import { readX509 } from '../certificates/readX509.ts';
 import { weakness } from '../certificates/weakness.ts';
 import type { NetworkContext } from '../runtime/context.ts';
+import { grade, isPostQuantum } from '../tls/grade.ts';
+import { surveyTls } from '../tls/survey.ts';
 
 type Output = ToolOutput<typeof definition>;
 
@@ -37,22 +44,22 @@ function readCertificates(chain: readonly Buffer[]) {
 
 /** Performs a TLS handshake with the host and reports the certificate chain that it presents. */
 export async function run(
-  { host: input }: ToolInput<typeof definition>,
+  { host: input, survey: wantsSurvey }: ToolInput<typeof definition>,
   { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
 ): Promise<Output> {
   const parsed = parseHostPort(input, HTTPS_PORT);
   if (parsed.kind === 'invalid') throw invalidInput([{ pointer: '/host', message: parsed.message }]);
   const { text, port, host } = parsed;
   const target = egress.parseTarget(text, { kind: 'host', port, pointer: '/host' });
-  const limits = {
-    signal,
-    deadline: Math.min(deadline, Date.now() + definition.limits.workMs) - RESERVE_MS,
-  };
-  const presented = await probeTls(egress, await egress.vet(target, limits), limits);
+  const within = (ms: number) => ({ signal, deadline: Math.min(deadline, Date.now() + ms) - RESERVE_MS });
+  const limits = within(CHECK_MS);
+  const vetted = await egress.vet(target, limits);
+  const presented = await probeTls(egress, vetted, limits);
   const { leaf, issuers, names } = readCertificates(presented.chain);
   const commonNames = [leaf.toLegacyObject().subject.CN ?? []].flat();
   const matchedBy = matchHost(host, names, commonNames);
   const chainError = presented.chainError ?? weakness([leaf, ...issuers], egress.rootOf);
+  const offered = wantsSurvey ? await surveyTls(egress, vetted, within(SURVEY_MS)) : null;
   return {
     host: host.kind === 'name' ? host.name : host.address,
     ...describe(leaf),
@@ -65,5 +72,9 @@ export async function run(
     protocol: presented.protocol,
     chain: issuers.map(describe),
     chainTruncated: presented.truncated,
+    survey:
+      offered === null
+        ? null
+        : { ...offered, grade: grade(offered), postQuantum: offered.groups.some(isPostQuantum) },
   };
 }

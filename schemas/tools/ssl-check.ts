@@ -2,6 +2,9 @@ import { parseHostPort } from '../formats/hostPort.ts';
 import { defineTool } from '../tool.ts';
 
 export const HTTPS_PORT = 443;
+/** Time of the check and of the survey, in milliseconds. */
+export const CHECK_MS = 10_000;
+export const SURVEY_MS = 25_000;
 
 const certificate = {
   issuer: {
@@ -50,10 +53,16 @@ export default defineTool({
     'error. Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate. Host ' +
     'names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 2048 ' +
     'bits is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
-    '`target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake.',
+    '`target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake. With ' +
+    '`survey`, up to some hundred further handshakes find out what the server accepts, in at most 25 s.\n\n' +
+    'Grades of the survey, the worst that applies: F for SSL 3.0 or a cipher suite without encryption or ' +
+    'authentication, of export strength, or with RC4, RC2 or DES; C without TLS 1.2 and 1.3, or with 3DES, IDEA or ' +
+    'SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without forward secrecy; A for the rest, A+ with a ' +
+    'post-quantum key exchange. The certificate does not count.',
   price: 2,
   pool: 'network',
-  limits: { workMs: 10_000 },
+  // A check has 10 s of it (CHECK_MS), a survey the rest.
+  limits: { workMs: 36_000 },
   input: {
     type: 'object',
     properties: {
@@ -65,6 +74,13 @@ export default defineTool({
         description:
           'Host name or IP address without a scheme, such as `example.com`; with a port unless it is 443, ' +
           '`example.com:8443`, `[2001:db8::1]:8443`.',
+      },
+      survey: {
+        type: 'boolean',
+        default: false,
+        description:
+          'Whether to find out which protocol versions, cipher suites, groups and extensions the server accepts. It sends ' +
+          'many handshakes, which the server may limit or log.',
       },
     },
     required: ['host'],
@@ -129,6 +145,60 @@ export default defineTool({
         description:
           'Whether the server presented more than 100 certificates, of which the rest are not listed.',
       },
+      survey: {
+        type: ['object', 'null'],
+        description: 'What the server accepts; null unless `survey` was asked for.',
+        properties: {
+          grade: {
+            type: 'string',
+            enum: ['A+', 'A', 'B', 'C', 'F'],
+            description: 'Summary by the rules in the description of the tool.',
+          },
+          protocols: {
+            type: 'array',
+            description: 'Accepted versions from SSL 3.0 to TLS 1.3, oldest first.',
+            items: {
+              type: 'object',
+              properties: {
+                version: {
+                  type: 'string',
+                  enum: ['SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'],
+                  description: 'Version.',
+                },
+                cipherSuites: {
+                  type: 'array',
+                  items: { type: 'string' },
+                  description:
+                    'IANA names of the accepted cipher suites, in the order in which the server chose them.',
+                },
+              },
+              required: ['version', 'cipherSuites'],
+              additionalProperties: false,
+            },
+          },
+          groups: {
+            type: 'array',
+            items: { type: 'string' },
+            description:
+              'IANA names of the accepted curves and other groups: all of TLS 1.3, those of elliptic curves in older versions.',
+          },
+          postQuantum: {
+            type: 'boolean',
+            description: 'Whether a group is secure against quantum computers, such as `X25519MLKEM768`.',
+          },
+          alpn: {
+            type: 'array',
+            items: { type: 'string', enum: ['h2', 'http/1.1'] },
+            description: 'Protocols that the server agrees to by ALPN.',
+          },
+          ocspStapling: {
+            type: 'boolean',
+            description: 'Whether the server sends an OCSP response with its certificate.',
+          },
+        },
+        required: ['grade', 'protocols', 'groups', 'postQuantum', 'alpn', 'ocspStapling'],
+        additionalProperties: false,
+      },
     },
     required: [
       'host',
@@ -147,6 +217,7 @@ export default defineTool({
       'protocol',
       'chain',
       'chainTruncated',
+      'survey',
     ],
     additionalProperties: false,
   },
@@ -165,6 +236,7 @@ export default defineTool({
         protocol: 'TLSv1.3',
         chain: [root],
         chainTruncated: false,
+        survey: null,
       },
     },
   ],

@@ -1,0 +1,33 @@
+import type { Offered } from './survey.ts';
+
+export type Grade = 'A+' | 'A' | 'B' | 'C' | 'F';
+
+const BROKEN_SUITE = /_NULL_|_EXPORT_|_anon_|_WITH_(?:RC4|RC2|DES)_|_DES40_/;
+const OLD_SUITE = /_3DES_|_IDEA_|_SEED_/;
+const FORWARD_SECRET = /^TLS_(?:DHE|ECDHE|AES|CHACHA20)_/;
+const POST_QUANTUM = /MLKEM/;
+
+/** Whether a group is secure against quantum computers. */
+export const isPostQuantum = (group: string): boolean => POST_QUANTUM.test(group);
+
+/**
+ * Grades what a server accepts. The worst rule that applies decides:
+ *
+ * - F: SSL 3.0, or a cipher suite without encryption, without authentication, of export strength, with RC4, RC2 or DES
+ * - C: no TLS 1.2 or newer, or a suite with 3DES, IDEA or SEED
+ * - B: TLS 1.0 or 1.1, no TLS 1.3, or a suite without forward secrecy
+ * - A: none of these
+ * - A+: the same, and a post-quantum key exchange
+ *
+ * The certificate does not count.
+ */
+export function grade({ protocols, groups }: Offered): Grade {
+  const versions = new Set(protocols.map(({ version }) => version));
+  const suites = protocols.flatMap(({ cipherSuites }) => cipherSuites);
+  if (versions.has('SSLv3') || suites.some((suite) => BROKEN_SUITE.test(suite))) return 'F';
+  const isModern = versions.has('TLSv1.2') || versions.has('TLSv1.3');
+  if (!isModern || suites.some((suite) => OLD_SUITE.test(suite))) return 'C';
+  const isOld = versions.has('TLSv1') || versions.has('TLSv1.1') || !versions.has('TLSv1.3');
+  if (isOld || suites.some((suite) => !FORWARD_SECRET.test(suite))) return 'B';
+  return groups.some(isPostQuantum) ? 'A+' : 'A';
+}

@@ -1,0 +1,245 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer, type TlsOptions } from 'node:tls';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { grade } from '../../activities/tls/grade.ts';
+import type { Offered } from '../../activities/tls/survey.ts';
+import { freePort } from '../../dev/ports.ts';
+import { createGuard } from '../../egress/guard.ts';
+import { parseAllow } from '../../schemas/formats/allow.ts';
+import { codeOf, listen } from '../helpers/egress.ts';
+import { type Json, recordsAt } from '../helpers/json.ts';
+import { issueCertificate } from '../helpers/pki.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('ssl-check');
+const run = promisify(execFile);
+
+const site = { subject: '/CN=example.com', names: ['DNS.1=example.com'], issuer: null };
+const rsa = await issueCertificate({ ...site, bits: 2048 });
+const ecdsa = await issueCertificate(site);
+
+const resolver = { addresses: async () => ({ addresses: ['127.0.0.1'], chain: [] }) };
+const egress = createGuard({ resolver, allow: [parseAllow('127.0.0.0/8')], ownPorts: [] });
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+async function survey(t: ExecutionContext, port: number): Promise<Json> {
+  const output = await tool.call({ host: `example.com:${port}`, survey: true }, { egress });
+  return isRecord(output.survey) ? output.survey : t.fail('no survey');
+}
+
+/** Starts `openssl s_server` on loopback. @returns its port */
+async function serve(
+  t: ExecutionContext,
+  certificate: typeof rsa,
+  options: readonly string[],
+): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'survey-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, 'key'), certificate.key);
+  await writeFile(join(folder, 'cert'), certificate.cert);
+  const port = await freePort();
+  const words = ['s_server', '-accept', `127.0.0.1:${port}`, '-key', 'key', '-cert', 'cert', ...options];
+  const server = spawn('openssl', words, { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] });
+  t.teardown(() => server.kill('SIGKILL'));
+  let printed = '';
+  server.stdout.on('data', (text: Buffer) => {
+    printed += text.toString('latin1');
+  });
+  // It prints this when it listens, and it ends with its input.
+  while (!printed.includes('ACCEPT')) await once(server.stdout, 'data');
+  return port;
+}
+
+/** Options of `openssl ciphers` for the versions. */
+const VERSIONS = { TLSv1: '-tls1', 'TLSv1.1': '-tls1_1', 'TLSv1.2': '-tls1_2', 'TLSv1.3': '-tls1_3' };
+type Version = keyof typeof VERSIONS;
+
+/** The suites that openssl has for a version, without those that need other keys. */
+async function suitesOf(version: Version, ciphers: string, keyType: 'RSA' | 'ECDSA'): Promise<string[]> {
+  const { stdout } = await run('openssl', ['ciphers', '-s', VERSIONS[version], '-stdname', ciphers]);
+  const names = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' ')[0] ?? '');
+  const other = keyType === 'RSA' ? /_ECDSA_|_DSS_/ : /_RSA_|_DSS_/;
+  return names.filter((name) => !/PSK|SRP/.test(name) && !other.test(name)).sort();
+}
+
+interface Configuration {
+  key: 'RSA' | 'ECDSA';
+  versions: Version[];
+  ciphers: string;
+  groups: readonly (readonly [openssl: string, name: string])[];
+  grade: string;
+}
+
+const MODERN = [
+  ['X25519', 'x25519'],
+  ['P-256', 'secp256r1'],
+] as const;
+const SERVERS: Readonly<Record<string, Configuration>> = {
+  'TLS 1.3 alone': { key: 'ECDSA', versions: ['TLSv1.3'], ciphers: '', groups: MODERN, grade: 'A' },
+  'TLS 1.3 with other groups': {
+    key: 'RSA',
+    versions: ['TLSv1.3'],
+    ciphers: '',
+    groups: [
+      ['X448', 'x448'],
+      ['P-521', 'secp521r1'],
+      ['ffdhe3072', 'ffdhe3072'],
+    ],
+    grade: 'A',
+  },
+  'forward secrecy': {
+    key: 'ECDSA',
+    versions: ['TLSv1.2', 'TLSv1.3'],
+    ciphers: 'ECDHE+AESGCM:ECDHE+CHACHA20',
+    groups: MODERN,
+    grade: 'A',
+  },
+  'key transport': {
+    key: 'RSA',
+    versions: ['TLSv1.2', 'TLSv1.3'],
+    ciphers: 'ECDHE+AESGCM:AES128-GCM-SHA256',
+    groups: MODERN,
+    grade: 'B',
+  },
+  'TLS 1.2 alone': {
+    key: 'RSA',
+    versions: ['TLSv1.2'],
+    ciphers: 'ECDHE-RSA-AES256-GCM-SHA384:DHE-RSA-CHACHA20-POLY1305',
+    groups: [['P-384', 'secp384r1']],
+    grade: 'B',
+  },
+  'all versions': {
+    key: 'RSA',
+    versions: ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'],
+    ciphers: 'ECDHE:DHE:@SECLEVEL=0',
+    groups: MODERN,
+    grade: 'F',
+  },
+  'old versions': {
+    key: 'ECDSA',
+    versions: ['TLSv1', 'TLSv1.1'],
+    ciphers: 'ECDHE+AES:@SECLEVEL=0',
+    groups: MODERN,
+    grade: 'C',
+  },
+  'no authentication': {
+    key: 'RSA',
+    versions: ['TLSv1.2'],
+    ciphers: 'ADH-AES128-SHA256:AES128-SHA256:@SECLEVEL=0',
+    groups: [],
+    grade: 'F',
+  },
+  'no encryption': {
+    key: 'RSA',
+    versions: ['TLSv1.2'],
+    ciphers: 'NULL-SHA256:AES128-SHA:@SECLEVEL=0',
+    groups: [],
+    grade: 'F',
+  },
+};
+
+const between = (versions: readonly Version[]): string[] =>
+  Object.entries(VERSIONS)
+    .filter(([version]) => !versions.some((it) => it === version))
+    .map(([, option]) => option.replace('-', '-no_'));
+
+for (const [what, { key, versions, ciphers, groups, grade: expected }] of Object.entries(SERVERS))
+  test.serial(`a survey finds what openssl was told to accept: ${what}`, async (t) => {
+    const options = [
+      ...between(versions),
+      ...(ciphers === '' ? [] : ['-cipher', ciphers]),
+      ...(groups.length === 0 ? [] : ['-curves', groups.map(([name]) => name).join(':')]),
+    ];
+    const found = await survey(t, await serve(t, key === 'RSA' ? rsa : ecdsa, options));
+    const protocols = recordsAt(found.protocols);
+    t.deepEqual(
+      protocols.map(({ version }) => version),
+      versions,
+    );
+    for (const [index, version] of versions.entries()) {
+      const ours = [protocols[index]?.cipherSuites].flat().map(String).sort();
+      const theirs = version === 'TLSv1.3' ? TLS_13 : await suitesOf(version, ciphers, key);
+      t.deepEqual(ours, theirs, version);
+    }
+    t.deepEqual([found.groups].flat().sort(), groups.map(([, name]) => name).sort());
+    t.like(found, { postQuantum: false, ocspStapling: false, alpn: [] });
+    t.is(found.grade, expected);
+  });
+
+/** What openssl accepts unless told otherwise. */
+const TLS_13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+/** Starts Node's server. @returns its port */
+async function serveNode(t: ExecutionContext, options: TlsOptions, staple: boolean): Promise<number> {
+  const server = createServer({ cert: ecdsa.cert, key: ecdsa.key, ...options });
+  server.on('tlsClientError', () => undefined);
+  server.on('secureConnection', (socket) => socket.on('error', () => undefined));
+  if (staple)
+    server.on('OCSPRequest', (_certificate, _issuer, callback) => callback(null, Buffer.from('a response')));
+  t.teardown(() => server.close());
+  return listen(server);
+}
+
+test.serial('a survey finds ALPN, stapling and post-quantum key exchange', async (t) => {
+  const full = {
+    ALPNProtocols: ['h2', 'http/1.1'],
+    minVersion: 'TLSv1.3',
+    ecdhCurve: 'X25519MLKEM768',
+  } as const;
+  t.like(await survey(t, await serveNode(t, full, true)), {
+    groups: ['X25519MLKEM768'],
+    alpn: ['h2', 'http/1.1'],
+    ocspStapling: true,
+    postQuantum: true,
+    grade: 'A+',
+  });
+  const plain = { ALPNProtocols: ['http/1.1'], maxVersion: 'TLSv1.2', ecdhCurve: 'P-256' } as const;
+  t.like(await survey(t, await serveNode(t, plain, false)), {
+    groups: ['secp256r1'],
+    alpn: ['http/1.1'],
+    ocspStapling: false,
+    postQuantum: false,
+    grade: 'B',
+  });
+});
+
+test('without the option there is no survey; without a server there is no result', async (t) => {
+  const port = await serveNode(t, {}, false);
+  t.is((await tool.call({ host: `example.com:${port}` }, { egress })).survey, null);
+  const closed = `example.com:${await freePort()}`;
+  t.is(await codeOf(() => tool.call({ host: closed, survey: true }, { egress })), 'target_failed');
+});
+
+test('the worst rule decides the grade', (t) => {
+  const of = (version: Offered['protocols'][number]['version'], ...cipherSuites: string[]): Offered => ({
+    protocols: [
+      { version, cipherSuites },
+      { version: 'TLSv1.3', cipherSuites: ['TLS_AES_128_GCM_SHA256'] },
+    ],
+    groups: ['x25519'],
+    alpn: [],
+    ocspStapling: false,
+  });
+  t.is(grade(of('TLSv1.2', 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256')), 'A');
+  t.is(grade(of('TLSv1.2', 'TLS_RSA_WITH_AES_128_GCM_SHA256')), 'B');
+  t.is(grade(of('TLSv1', 'TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA')), 'B');
+  t.is(grade(of('TLSv1.2', 'TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA')), 'C');
+  for (const suite of [
+    'TLS_RSA_WITH_RC4_128_SHA',
+    'TLS_RSA_WITH_NULL_SHA',
+    'TLS_DH_anon_WITH_AES_128_CBC_SHA',
+    'TLS_RSA_EXPORT_WITH_DES40_CBC_SHA',
+    'TLS_RSA_WITH_DES_CBC_SHA',
+  ])
+    t.is(grade(of('TLSv1.2', suite)), 'F', suite);
+  t.is(grade(of('SSLv3', 'TLS_RSA_WITH_AES_128_CBC_SHA')), 'F');
+});
