@@ -117,7 +117,7 @@ export default defineTool({
       hostnameMatches: {
         type: 'boolean',
         description:
-          'Whether the certificate names the host in its alternative names, as browsers require (RFC 9525).',
+          'Whether the certificate names the host in its alternative names, by the rules of browsers (RFC 9525).',
       },
       matchedBy: {
         type: ['string', 'null'],

@@ -151,7 +151,7 @@ test('each kind of response gets its verdict, and each link is requested once wi
   t.like(output, { url: `${site.origin}/`, totalFound: paths.length, checked: paths.length });
   t.true(Number.isInteger(output.elapsedMs));
   t.deepEqual(
-    recordsAt(output.links).map(({ ms: _, ...rest }) => rest),
+    recordsAt(output.links).map(({ ms: _, explanation: __, ...rest }) => rest),
     Object.entries(EXPECTED).map(([path, [statusCode, reason, leadsTo]], index) => ({
       url: site.origin + path,
       text: `Link ${index}`,
@@ -161,6 +161,8 @@ test('each kind of response gets its verdict, and each link is requested once wi
       finalUrl: statusCode === null ? null : site.origin + (leadsTo ?? path),
     })),
   );
+  for (const { reason, explanation } of recordsAt(output.links))
+    t.is(typeof explanation === 'string', reason !== null, String(reason));
   t.true(site.requests.every((request) => request.startsWith('GET ')));
   t.is(site.requests.filter((request) => request === 'GET /error').length, 1);
   t.true(site.most() <= 5);

@@ -147,25 +147,19 @@ test('a certificate without valid dates cannot be read', async (t) => {
 
 test('replies that arrive before their command are kept apart, and the conversation stays in step', async (t) => {
   const early = ['250 hello\r\n', '250-a\r\n250 STARTTLS\r\n250 b\r\n', '500 what?\r\n'];
-  for (const text of early)
-    for (const pause of [0, 10]) {
-      const { output } = await against(async (peer) => {
-        if (pause === 0) peer.say(`220 mail\r\n${text}`);
-        else {
-          peer.say('220 mail\r\n');
-          await new Promise((sent) => setTimeout(sent, pause));
-          peer.say(text);
-        }
-        await serve(peer);
-      }, credentials);
-      t.deepEqual(stepsOf(output).slice(0, 4), [
-        ...['connect -', 'banner 220'],
-        `unsolicited ${text.trimEnd().split('\r\n').at(-1)?.slice(0, 3)} !`,
-        'ehlo 250',
-      ]);
-      t.is(replyOf(output, 'unsolicited'), text.trimEnd().replaceAll('\r\n', '\n'));
-      t.like(output, { flags: ['early_reply'], extensions: ['AUTH PLAIN LOGIN'] });
-    }
+  for (const text of early) {
+    const { output } = await against(async (peer) => {
+      peer.say(`220 mail\r\n${text}`);
+      await serve(peer);
+    }, credentials);
+    t.deepEqual(stepsOf(output).slice(0, 4), [
+      ...['connect -', 'banner 220'],
+      `unsolicited ${text.trimEnd().split('\r\n').at(-1)?.slice(0, 3)} !`,
+      'ehlo 250',
+    ]);
+    t.is(replyOf(output, 'unsolicited'), text.trimEnd().replaceAll('\r\n', '\n'));
+    t.like(output, { flags: ['early_reply'], extensions: ['AUTH PLAIN LOGIN'] });
+  }
   // Within the conversation, also over TLS.
   const { output } = await against(async (peer) => {
     await upgrade(peer);
