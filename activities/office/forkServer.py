@@ -18,6 +18,7 @@ import select
 import signal
 import stat
 import sys
+import time
 import traceback
 
 import uno
@@ -35,6 +36,10 @@ CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 1, 2, 4, 32, 4096
 PR_SET_PDEATHSIG = 1
 CAPABILITY_VERSION_3 = 0x20080522
+
+# LibreOffice's main thread, and the one that waits at its pipe.
+LASTING_THREADS = 2
+THREADS_SECONDS = 30
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -90,6 +95,18 @@ def isolate(channel):
     check(libc.capset(header, (ctypes.c_uint32 * 6)()))
 
 
+def wait_for_threads():
+    """
+    Waits until LibreOffice's temporary threads have ended, such as the one that saves its settings. A forked process does
+    not contain them, and would wait forever for them and for their locks.
+    """
+    deadline = time.monotonic() + THREADS_SECONDS
+    while len(os.listdir("/proc/self/task")) > LASTING_THREADS:
+        if time.monotonic() > deadline:
+            raise TimeoutError("a thread of LibreOffice does not end")
+        time.sleep(0.01)
+
+
 def wait(child, channel):
     """Waits until the child has ended; kills it when the worker closes its end of the channel."""
     ended = os.pidfd_open(child)
@@ -135,6 +152,7 @@ class ForkServer(unohelper.Base, XJobExecutor):
         os.write(1, b"ready\n")
         for line in open(0, "rb"):
             channel = int(line)
+            wait_for_threads()
             if os.fork() == 0:
                 self.serve_document(channel, lambda: vcl._ZN11Application17AcquireSolarMutexEj(depth))
             os.close(channel)

@@ -335,7 +335,7 @@ test.serial('the process of a document shares nothing with those of other docume
     ),
   );
   const [one = [], two = []] = await Promise.all([untilConverting('one.rtf'), untilConverting('two.rtf')]);
-  t.true(remembers(Math.max(...one), marker));
+  await until('the document is loaded', async () => (remembers(Math.max(...one), marker) ? true : null));
   for (const group of [one, two]) {
     const pid = Math.max(...group);
     const others = ours().filter((it) => !group.includes(it));
