@@ -1,6 +1,6 @@
 import { ServiceError } from '../schemas/errors.ts';
 
-/** The kind of a `target_failed`. All of this folder have one, except those of DNS. */
+/** The kind of a `target_failed` error. Every such error that this folder throws has one, except DNS errors. */
 export type FailureKind =
   | 'refused'
   | 'reset'

@@ -30,7 +30,7 @@ export interface Guard {
   vet(target: Target, limits: Limits): Promise<Vetted>;
   /** Opens a TCP connection, which the caller must destroy. @throws as `connect` of `egress/connect.ts` */
   connect(vetted: Vetted, options: ConnectOptions): Promise<Socket>;
-  /** Starts TLS on a socket of `connect`. @throws as `startTls` of `egress/tls.ts` */
+  /** Starts TLS on a socket that `connect` returned. @throws the errors of `startTls` in `egress/tls.ts` */
   startTls(socket: Socket, vetted: Vetted, options: TlsOptions): Promise<TLSSocket>;
   /** Looks among the roots that `startTls` trusts. */
   rootOf: RootOf;

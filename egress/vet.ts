@@ -33,7 +33,7 @@ async function resolve(
   limits: Limits,
 ): Promise<HostAddresses> {
   if (host.kind === 'address') return { addresses: [host.address], chain: [] };
-  // RFC 6761 section 6.3: never looked up in DNS. Only an exception allows it at all.
+  // RFC 6761 section 6.3: never looked up in DNS. The guard blocks loopback addresses unless `EGRESS_ALLOW` lists them.
   if (host.name === 'localhost') return { addresses: ['127.0.0.1', '::1'], chain: [] };
   const found = await resolver.addresses(host.name, limits);
   const inside = policy.names(host, port) ? undefined : found.chain.find(isInternalName);

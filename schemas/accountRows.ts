@@ -39,7 +39,7 @@ export const call = {
       enum: ['running', 'charged', 'refunded', 'refused'],
       description: 'State of the call. `refused`: it ended before credits were reserved.',
     },
-    code: { ...optionalText, description: 'Error code; null if the call has a result or still runs.' },
+    code: { ...optionalText, description: 'Error code; null if the call has a result or is still running.' },
     startedAt: { ...timestamp, description: 'When the call was accepted.' },
     durationMs: {
       type: ['integer', 'null'],

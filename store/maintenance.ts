@@ -2,7 +2,7 @@ import type { Audit } from './audit.ts';
 import type { Store } from './mongo.ts';
 import { ABANDONED, isRefundDue } from './undelivered.ts';
 
-/** What the metrics tell about money and deliveries that wait. Ages are in seconds, 0 if nothing waits. */
+/** Pending refunds and deliveries, for the metrics. Ages are in seconds; 0 if there are none. */
 export interface Waiting {
   oldestHoldSeconds: number;
   /** Charged calls whose price has not been returned yet. */
@@ -52,7 +52,7 @@ async function oldestDelivery({ deliveries, webhookEndpoints }: Store): Promise<
   return oldest?.nextAt;
 }
 
-/** Reads what waits at this time. */
+/** Reads the current number and age of pending refunds and deliveries. */
 export async function findWaiting(store: Store): Promise<Waiting> {
   const [hold, delivery, disabledEndpoints, abandoned] = await Promise.all([
     oldestHold(store),

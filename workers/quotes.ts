@@ -18,8 +18,7 @@ function allowUrl(variable: string, text: string): AllowEntry {
 }
 
 /**
- * Opens the quotes of the configured feeds. Feeds may have private addresses, so they use a separate guard that no
- * caller's target passes through.
+ * Starts to poll the configured price feeds. Feeds may have private addresses, so they use a separate egress guard that no caller's target passes through.
  */
 export function openQuotes(
   env: Env,

@@ -18,7 +18,7 @@ const ANSWER_MS = 3_000;
 export const loadTime = ({ deadline }: Pick<Limits, 'deadline'>): number =>
   Math.max(1, Math.min(LOAD_MS, (deadline - Date.now()) / 2));
 
-/** The load time has passed. `delayed`: this process was too busy to follow the page. */
+/** The time limit for loading was exceeded. `delayed`: this process was too busy to handle the page's events in time. */
 class LoadTimeout extends Error {
   override readonly name = 'LoadTimeout';
   readonly delayed: boolean;

@@ -33,7 +33,7 @@ async function findChromium(given: string | null): Promise<string> {
   });
 }
 
-/** Finds the strongest boundary in which Chromium starts. @throws ServiceError tool_unavailable */
+/** Finds the strongest isolation (namespaces, sandbox) in which Chromium starts. @throws ServiceError tool_unavailable */
 async function chooseBoundary(options: Omit<ChromiumOptions, 'boundary'>): Promise<Boundary> {
   let cause: unknown;
   for (const boundary of BOUNDARIES) {

@@ -13,7 +13,7 @@ export function readAnchors({ $ }: LoadedPage): Anchors {
   ]);
 }
 
-/** Percent-decodes (URL Standard): other than decodeURIComponent, it leaves what is no valid sequence. */
+/** Percent-decodes (URL Standard). Unlike `decodeURIComponent`, it leaves invalid sequences unchanged. */
 const percentDecode = (text: string): string =>
   new TextDecoder('utf-8', { ignoreBOM: true }).decode(
     Buffer.from(

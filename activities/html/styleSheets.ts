@@ -75,7 +75,7 @@ const CLOSING: Readonly<Record<string, string>> = { '{': '}', '(': ')', '[': ']'
 
 /** Yields the selectors and declarations of each rule. Skips rules for other media and nested rules. */
 function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
-  // Open blocks end with the sheet.
+  // Unclosed blocks end at the end of the style sheet.
   const pieces = `${withoutComments(css)}}`.split(/([{}();[\]])/);
   /** Closing marks of the open blocks, without those of groups. Within a block only its own mark closes it. */
   const open: string[] = [];

@@ -19,7 +19,7 @@ function encode(text: string, level: ToolInput<typeof definition>['errorCorrecti
   }
 }
 
-/** Draws rows of pixels, 1 is white. Modules have whole pixels; the remaining pixels form the margin. */
+/** Draws rows of pixels; 1 is white. Each module is a whole number of pixels wide, and the remaining pixels form the margin. */
 function draw(modules: Modules, size: number): Buffer[] {
   const scale = Math.floor(size / minimumSize(modules.size));
   const margin = Math.floor((size - scale * modules.size) / 2);

@@ -10,7 +10,7 @@ type Output = ToolOutput<typeof definition>;
 
 const TOTAL_MS = 30_000;
 const LOOKUP_MS = 10_000;
-/** Time left to report a slow server before the attempt times out. */
+/** Time reserved for reporting a slow server before the attempt times out. */
 const RESERVE_MS = 200;
 
 /** Characters of server text above which a child process redacts it. The longest text allowed takes 100 ms. */

@@ -15,7 +15,7 @@ export interface Phases {
   times(): PhaseTimes;
 }
 
-/** Starts to measure with the first phase. */
+/** Starts to measure, beginning with the first phase. */
 export function startPhases(): Phases {
   const times: PhaseTimes = {};
   let current: CallPhase = CALL_PHASES[0];

@@ -13,7 +13,7 @@ export function reportProgress({ _meta, notify }: ServerContext['mcpReq']): Disp
   const started = performance.now();
   const timer = setInterval(() => {
     const progress = Math.round((performance.now() - started) / 1000);
-    // The client has disconnected; the call itself learns of it by the connection.
+    // The notification cannot be sent because the client has disconnected, which cancels the call separately.
     notify({
       method: 'notifications/progress',
       params: { progressToken, progress, message: `Running for ${progress} s` },

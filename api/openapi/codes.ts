@@ -23,7 +23,7 @@ const CALL: readonly ErrorCode[] = [
   'tool_unavailable',
   'deadline_exceeded',
 ];
-/** Errors of every operation of an account. */
+/** Errors that every operation of the Account API can return. */
 const ACCOUNT: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',

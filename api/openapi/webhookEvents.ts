@@ -76,7 +76,7 @@ const webhook = (kind: EventKind): Json => ({
     },
     responses: {
       '2XX': { description: 'Delivered.' },
-      default: { description: 'Failed. Retried, except for a test.' },
+      default: { description: 'The attempt failed. It is retried unless it was a test.' },
     },
   },
 });

@@ -44,7 +44,7 @@ export function readFraming(head: Head, method: string, warn: Warn): Framing {
     return { length: 0, chunked: false, codings: [] };
   const lengths = listOf(head, 'content-length');
   const transfer = listOf(head, 'transfer-encoding').filter(
-    // RFC 2616 section 3.6 had `identity`.
+    // RFC 2616 section 3.6 defined the coding `identity`, which changes nothing; it was removed later.
     (coding) => coding !== '' && coding !== 'identity',
   );
   if (transfer.length === 0) return { length: readLength(lengths, warn), chunked: false, codings: [] };
@@ -94,9 +94,9 @@ async function* readToEnd(reader: Reader): AsyncGenerator<Buffer> {
 }
 
 /**
- * The bytes of a body without `chunked`; other codings stay.
+ * Reads a body without its `chunked` coding; other codings are kept.
  *
- * @throws ServiceError `target_failed` for a body that breaks off or is no sequence of chunks
+ * @throws ServiceError `target_failed` for a body that is cut off or is not a valid sequence of chunks
  */
 export function readBody(reader: Reader, { length, chunked }: Framing, warn: Warn): AsyncGenerator<Buffer> {
   if (chunked) return readChunks(reader, warn);

@@ -123,7 +123,10 @@ export default defineTool({
                   ...seconds,
                   description: 'Seconds until secondary servers check for a newer version.',
                 },
-                retry: { ...seconds, description: 'Seconds until they retry a failed check.' },
+                retry: {
+                  ...seconds,
+                  description: 'Seconds after which secondary name servers retry a failed refresh.',
+                },
                 expire: {
                   ...seconds,
                   description: 'Seconds after which they stop answering when checks keep failing.',

@@ -147,7 +147,8 @@ export default defineTool({
       },
       survey: {
         type: ['object', 'null'],
-        description: 'What the server accepts; null unless `survey` was asked for.',
+        description:
+          'The protocol versions, cipher suites and key exchanges that the server accepts; null unless `survey` is true.',
         properties: {
           grade: {
             type: 'string',

@@ -49,8 +49,7 @@ export default defineTool({
         additionalProperties: { type: 'string' },
         default: {},
         description:
-          'Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other, also not ' +
-          'after a redirect. At most 100, 32 KB. Host, Cookie and headers of the connection cannot be set.',
+          'Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other origin, not even after a redirect. At most 100, 32 KB. Host, Cookie and headers of the connection cannot be set.',
       },
       cookies: {
         type: 'array',

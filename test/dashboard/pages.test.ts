@@ -583,7 +583,7 @@ test('a shortfall is shown where credits are bought and used, and so is its sett
   for (const path of ['', '/credits', '/tools', '/tools/hash-text'])
     t.regex(
       await textOn(path),
-      /suspended: 1,200 credits of an adjustment or a refund could not be taken/,
+      /suspended: 1,200 credits of an adjustment or a refund could not be deducted/,
       path,
     );
   const refused = mainText(await pageOf(t, await owner.post('/tools/hash-text', { text: 'a' })));

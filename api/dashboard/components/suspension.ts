@@ -8,6 +8,6 @@ export const suspension = ({ shortfall }: Pick<Account, 'shortfall'>): Html | nu
   shortfall === 0
     ? null
     : alert({
-        message: `This account is suspended: ${count(shortfall, 'credit')} of an adjustment or a refund could not be taken. Calls are refused until new credits settle it.`,
+        message: `This account is suspended: ${count(shortfall, 'credit')} of an adjustment or a refund could not be deducted. Calls are refused until new credits cover the shortfall.`,
         faults: [],
       });

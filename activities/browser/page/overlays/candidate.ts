@@ -95,7 +95,7 @@ export function measureContent(body: Element): PageContent {
   };
 }
 
-/** Measures an element. */
+/** Collects the position, size, styles and words of an element by which it is judged. */
 export function describeCandidate(element: Element, content: PageContent, words: Words): Candidate {
   const style = getComputedStyle(element);
   const text = visibleTextOf(element);
