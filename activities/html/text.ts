@@ -1,5 +1,6 @@
 import { type ChildNode, type Element, isTag, isText, type ParentNode } from 'domhandler';
 import type { LoadedPage } from './load.ts';
+import { parseHtml } from './parse.ts';
 import { readStyleSheets, type StyleSheets } from './styleSheets.ts';
 import { createTextBuilder, type TextBuilder } from './textBuilder.ts';
 import { displayOf, isRawText, renderedChildren } from './visibility.ts';
@@ -45,6 +46,13 @@ function walk(nodes: readonly ChildNode[], state: WalkState, builder: TextBuilde
       else builder.add(node.data);
     }
   }
+}
+
+/** Returns the text of a piece of HTML, without style sheets. */
+export function htmlText(html: string): string {
+  const builder = createTextBuilder();
+  walk(parseHtml(html).children, { preformatted: false, visible: true, sheets: null }, builder);
+  return builder.toString();
 }
 
 function isPreformatted(element: Element): boolean {

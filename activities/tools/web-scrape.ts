@@ -7,13 +7,13 @@ import type { EncodedOutput } from '../runtime/encodedOutput.ts';
 
 /** Extracts the content of a page, whatever its HTTP status. */
 export async function run(
-  { url, selector, includeText }: ToolInput<typeof definition>,
+  { url, selector, includeText, content, format }: ToolInput<typeof definition>,
   context: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
 ): Promise<EncodedOutput> {
   return readPage(url, context, definition.limits.workMs, (page, options) =>
     context.offload<typeof scrapePage>(
       'scrape-page',
-      { page, selector: selector ?? null, includeText },
+      { page, selector: selector ?? null, includeText, content, format },
       options,
     ),
   );

@@ -45,6 +45,22 @@ export default defineTool({
         default: true,
         description: 'Whether to include the text of the page; if false, `text` is null.',
       },
+      content: {
+        type: 'string',
+        enum: ['page', 'main'],
+        default: 'page',
+        description:
+          'What `text` and `wordCount` cover: the whole page, or only its main content, such as an article, without ' +
+          'navigation, related links and captions. A page without main content has an empty text.',
+      },
+      format: {
+        type: 'string',
+        enum: ['text', 'markdown'],
+        default: 'text',
+        description:
+          'Format of `text`. Markdown (GitHub Flavored) has headings, lists, tables, code, links with absolute URLs and the ' +
+          'alternative texts of images. Of a page, it includes content that style sheets hide.',
+      },
     },
     required: ['url'],
     additionalProperties: false,
@@ -134,7 +150,7 @@ export default defineTool({
       text: {
         type: ['string', 'null'],
         description:
-          'Visible text, with one line per block such as a paragraph, list item or table row, cut between words ' +
+          'Visible text, or Markdown, as `format` says. Text has one line per block such as a paragraph, list item or table row, cut between words ' +
           `at ${TEXT_CODE_POINTS} characters (code points). Null when \`includeText\` is false.`,
       },
       wordCount,

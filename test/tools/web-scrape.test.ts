@@ -119,6 +119,43 @@ test.serial('the content of a template is not part of the page', async (t) => {
   t.deepEqual((await scrape(t, svg, { selector: '.x' })).selectorMatches, ['drawn']);
 });
 
+const SENTENCES = 'This sentence of the article, which has a comma, is about as long as usual. '.repeat(4);
+const ARTICLE = `<!doctype html><title>T</title><nav><a href=/a>Menu one</a> <a href=/b>Menu two</a></nav><main><article><h2>First part</h2>
+<p>${SENTENCES}</p><ul><li>apple</li><li>pear</li></ul><p>See <a href="../there">the other page</a>. ${SENTENCES}</p>
+<pre><code>const x = 1;</code></pre><table><thead><tr><th>Name</th><th>Size</th></tr></thead><tbody><tr><td>A</td><td>1</td></tr></tbody></table>
+<p><img src=/cat.png alt="A cat"> ${SENTENCES}</p><div class=related-articles><p><a href=/x>Another story</a></p></div></article></main>
+<footer>All rights reserved</footer>`;
+const MARKDOWN = [
+  /^## First part$/m,
+  /^- +apple\n- +pear$/m,
+  /\[the other page\]\(http:\/\/127\.0\.0\.1:\d+\/there\)/,
+  /^```\nconst x = 1;\n```$/m,
+  /^\| Name \| Size \|\n\| -+ \| -+ \|\n\| A +\| 1 +\|$/m,
+  /!\[A cat\]\(http:\/\/127\.0\.0\.1:\d+\/cat\.png\)/,
+];
+test.serial('the main content is returned as text or Markdown, without what is beside it', async (t) => {
+  const text = await scrape(t, ARTICLE, { content: 'main' });
+  t.regex(String(text.text), /First part[\s\S]*apple\npear[\s\S]*the other page/);
+  const markdown = await scrape(t, ARTICLE, { content: 'main', format: 'markdown' });
+  t.is(markdown.wordCount, text.wordCount);
+  for (const pattern of MARKDOWN) t.regex(String(markdown.text), pattern);
+  for (const { text: found } of [text, markdown])
+    t.notRegex(String(found), /Menu|Another story|rights reserved/);
+});
+
+test.serial('a page without main content gives an empty text', async (t) => {
+  t.like(await scrape(t, '<!doctype html><title>T</title>', { content: 'main', format: 'markdown' }), {
+    text: '',
+    wordCount: 0,
+  });
+});
+
+test.serial('a whole page as Markdown has its navigation', async (t) => {
+  const { text } = await scrape(t, ARTICLE, { format: 'markdown' });
+  t.regex(String(text), /Menu one/);
+  t.regex(String(text), /^## First part$/m);
+});
+
 const SELECTORS: [selector: string, matches: string[]][] = [
   ['h1', ['One two']],
   ['H1', ['One two']],
