@@ -4,7 +4,7 @@ import { invalidInput } from '../schemas/errors.ts';
 import type { ResponseWarning } from '../schemas/formats/responseWarnings.ts';
 import type { Limits } from './clock.ts';
 import { targetFailed } from './failure.ts';
-import { type Framing, readBody, readFraming } from './http1/body.ts';
+import { type Message, readBody, readFraming } from './http1/body.ts';
 import { type Head, type Header, readHead, type Warn } from './http1/head.ts';
 import { createReader, type Reader } from './http1/reader.ts';
 import { INTERIM_RESPONSES } from './limits.ts';
@@ -23,16 +23,6 @@ export interface RequestOptions extends Limits {
   overflow?: Overflow;
   /** How to treat an invalid certificate. Default `enforce`. */
   verify?: 'enforce' | 'report';
-}
-
-/** A final response whose body has not been read. */
-export interface Message extends Head {
-  framing: Framing;
-  /** Without `chunked`; with all other codings. */
-  body: AsyncIterable<Buffer>;
-  /** Complete after the body has been read. */
-  warnings: ReadonlySet<ResponseWarning>;
-  close(): void;
 }
 
 const DEFAULT_HEADERS: readonly Header[] = [

@@ -1,3 +1,4 @@
+import type { ResponseWarning } from '../../schemas/formats/responseWarnings.ts';
 import { targetFailed } from '../failure.ts';
 import { type Head, readLines, type Warn } from './head.ts';
 import type { Reader } from './reader.ts';
@@ -9,6 +10,16 @@ export interface Framing {
   chunked: boolean;
   /** Transfer codings under `chunked`, in the order they were applied. */
   codings: string[];
+}
+
+/** A final response whose body has not been read. */
+export interface Message extends Head {
+  framing: Framing;
+  /** Without `chunked`; with all other codings. */
+  body: AsyncIterable<Buffer>;
+  /** Complete after the body has been read. */
+  warnings: ReadonlySet<ResponseWarning>;
+  close(): void;
 }
 
 /** Bytes of the line before a chunk; its extensions are ignored. */
