@@ -103,6 +103,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     runner: deps.runner,
     metrics: deps.metrics,
     outages: deps.outages,
+    accounts,
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
   });
   toolRoutes(router, {

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
+import type { Accounts } from '../../store/accounts.ts';
 import type { Caller } from '../http/context.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 import { createValidator } from '../http/validator.ts';
@@ -36,12 +37,13 @@ interface Dependencies {
   runner: CallRunner;
   metrics: Pick<ApiMetrics, 'call'>;
   outages: Outages;
+  accounts: Pick<Accounts, 'find'>;
   /** Maximum number of concurrent calls of an account in one pool; null: unlimited. */
   maxRunning: number | null;
 }
 
 export function createToolCallService(deps: Dependencies): ToolCallService {
-  const { registry, runner, metrics, outages, maxRunning } = deps;
+  const { registry, runner, metrics, outages, accounts, maxRunning } = deps;
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
 
@@ -57,6 +59,12 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     }
     if (maxRunning !== null && (running[tool.pool] ?? 0) >= maxRunning)
       throw new ServiceError('rate_limited', { detail: 'Too many calls of this account are running.' });
+  }
+
+  /** Reads the available credits anew: other requests may have spent some since this one was authenticated. */
+  async function availableNow(accountId: string): Promise<number | null> {
+    const account = await accounts.find(accountId);
+    return account === null ? null : account.balance - account.reserved;
   }
 
   return {
@@ -84,7 +92,9 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
       const { ending, replayed } = outcome;
       const charged = 'output' in ending && !replayed ? tool.price : 0;
       if (!replayed) metrics.call(tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
-      return { ...outcome, charged };
+      const available =
+        replayed && outcome.available === null ? await availableNow(caller.account._id) : outcome.available;
+      return { ...outcome, available, charged };
     },
   };
 }
