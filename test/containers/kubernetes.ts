@@ -219,7 +219,9 @@ async function main(): Promise<void> {
     const options = ['autoscaling', 'ingress', 'keda'].map((name) => `${name}.enabled=true`);
     const all = [...options, 'sandbox.unmaskedProc=true'].flatMap((option) => ['--set', option]);
     await kubectl(['create', 'namespace', NAMESPACE]);
-    await helm(['install', ...release('1'), ...all, '--dry-run=server']);
+    const manifests = await helm(['template', ...release('1'), ...all, '--kube-version', '1.34.0']);
+    await writeFile(join(NODE, 'all.yaml'), manifests);
+    await inTools(['apply', '--dry-run=server', '--filename', join(NODE, 'all.yaml')]);
   });
   await step('MongoDB and Temporal start', async () => {
     await kubectl(['create', 'namespace', 'servers']);

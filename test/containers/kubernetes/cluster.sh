@@ -28,10 +28,13 @@ build() {
     # The module replaces its libraries by folders that it does not contain; they are published as modules too.
     sed -i -E "/=> \.\/staging\//d; s#(k8s\.io/[a-z0-9-]+) v0\.0\.0\$#\1 v0${kubernetes#v1}#" "$source/go.mod"
     rm -rf "$source/go.work" "$source/go.work.sum" "$source/vendor"
+    # Without these, the server reports no version, and Helm refuses the chart.
+    local version=k8s.io/component-base/version
+    local flags="-s -w -X $version.gitVersion=$kubernetes -X $version.gitMajor=1 -X $version.gitMinor=34"
     # kubectl last: it marks the end of the build.
     (cd "$source" && go mod tidy -e >/dev/null 2>&1 || true
       for name in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
-        go build -ldflags='-s -w' -o "$bin/$name" "./cmd/$name"
+        go build -ldflags="$flags" -o "$bin/$name" "./cmd/$name"
       done)
     rm -rf "$source"
   fi
@@ -118,6 +121,7 @@ contexts: [{ name: test, context: { cluster: test, user: admin } }]
 current-context: test
 CONFIG
   )
+  # The kubelet admits every client, so it listens on loopback only; the API server finds it under the name of the node.
   cat >"$run/kubelet.yaml" <<CONFIG
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -147,7 +151,7 @@ up() {
   start etcd etcd --data-dir "$run/etcd" --listen-client-urls http://127.0.0.1:23790 \
     --advertise-client-urls http://127.0.0.1:23790 --listen-peer-urls http://127.0.0.1:23800
   start apiserver "$bin/kube-apiserver" --etcd-servers=http://127.0.0.1:23790 --cert-dir="$run/certificates" \
-    --secure-port=16443 --bind-address=127.0.0.1 --token-auth-file="$run/tokens.csv" --authorization-mode=RBAC \
+    --secure-port=16443 --bind-address=127.0.0.1 --kubelet-preferred-address-types=Hostname --token-auth-file="$run/tokens.csv" --authorization-mode=RBAC \
     --service-cluster-ip-range=10.96.0.0/16 --service-account-issuer=https://kubernetes.default.svc \
     --service-account-key-file="$run/accounts.key" --service-account-signing-key-file="$run/accounts.key"
   start containerd containerd -c "$run/containerd.toml"
@@ -156,14 +160,14 @@ up() {
     --service-account-private-key-file="$run/accounts.key" --controllers='*,-node-ipam-controller'
   start scheduler "$bin/kube-scheduler" --kubeconfig="$KUBECONFIG"
   start kubelet "$bin/kubelet" --kubeconfig="$KUBECONFIG" --config="$run/kubelet.yaml" --root-dir="$run/kubelet" \
-    --hostname-override=node1 --node-ip=127.0.0.1
+    --hostname-override=localhost
   # Masquerades all traffic to services, so that answers pass the node although pods share a bridge.
-  start proxy "$bin/kube-proxy" --kubeconfig="$KUBECONFIG" --hostname-override=node1 --proxy-mode=iptables \
+  start proxy "$bin/kube-proxy" --kubeconfig="$KUBECONFIG" --hostname-override=localhost --proxy-mode=iptables \
     --cluster-cidr=10.244.0.0/24 --masquerade-all --conntrack-max-per-core=0
   sysctl -q -w net.ipv4.ip_forward=1
   ip address replace "$dns/32" dev lo
   start names node "$here/names.ts" "$dns" "$bin/kubectl"
-  wait_for 120 "$bin/kubectl" wait --for=condition=Ready node/node1 --timeout=1s
+  wait_for 120 "$bin/kubectl" wait --for=condition=Ready node/localhost --timeout=1s
   echo "$KUBECONFIG"
 }
 
