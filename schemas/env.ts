@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   boolean,
+  buildId,
   dnsServer,
   hostPort,
   integer,
@@ -95,6 +96,12 @@ export const VARIABLES = {
     about: '`host:port` of the Temporal server. Default: `npm start` runs a local server.',
   }),
   TEMPORAL_NAMESPACE: variable({ parse: String, fallback: 'default', about: 'Temporal namespace.' }),
+  BUILD_ID: variable({
+    parse: buildId,
+    fallback: null,
+    about:
+      'Build of an orchestrator, for worker versioning: running calls stay on the build that they started on. It must change with the code. Default: no versioning.',
+  }),
   TEMPORAL_UI_URL: variable({
     parse: webUrl,
     fallback: null,
@@ -279,6 +286,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     MONGODB_URI: read('MONGODB_URI', v.MONGODB_URI, source),
     TEMPORAL_ADDRESS: read('TEMPORAL_ADDRESS', v.TEMPORAL_ADDRESS, source),
     TEMPORAL_NAMESPACE: read('TEMPORAL_NAMESPACE', v.TEMPORAL_NAMESPACE, source),
+    BUILD_ID: read('BUILD_ID', v.BUILD_ID, source),
     TEMPORAL_UI_URL: read('TEMPORAL_UI_URL', v.TEMPORAL_UI_URL, source),
     MASTER_KEYS: read('MASTER_KEYS', v.MASTER_KEYS, source),
     FREE_CREDITS: read('FREE_CREDITS', v.FREE_CREDITS, source),

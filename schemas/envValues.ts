@@ -55,6 +55,13 @@ export function mongodbUri(text: string): string {
   return text;
 }
 
+/** Parses the build id of a worker deployment version. */
+export function buildId(text: string): string {
+  if (!/^[\w.-]{1,128}$/.test(text))
+    throw new Error('must be at most 128 letters, digits, dots, hyphens and underscores');
+  return text;
+}
+
 export const webUrl = (text: string): string => url(text, ['http:', 'https:']).replace(/\/$/, '');
 
 /** Parses a bare address. Other characters of the header syntax are refused, because they would change its meaning. */

@@ -18,6 +18,7 @@ import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createResults } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
+import { type Build, createBuild } from './deployment.ts';
 import { observeBrowsers, observeService, observeTools, withSdkMetrics } from './metrics.ts';
 import { mongodbCheck, queuesOf } from './platform/healthChecks.ts';
 import { createInternalServer } from './platform/internalServer.ts';
@@ -33,6 +34,7 @@ import {
   ensureSchedules,
   JOB_MEMORY,
   orchestratorWorker,
+  type PoolOptions,
   SLOTS,
   toolWorker,
   WORKER_POOLS,
@@ -48,10 +50,20 @@ function chosenPool(): WorkerPool {
   return pool;
 }
 
+/** Returns a signal that aborts on SIGINT, SIGTERM or the exit of the parent process. */
+function stopSignal(): AbortSignal {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
+  process.once('disconnect', stop);
+  return stopping.signal;
+}
+
 /** Runs one worker process: connects, reports that it is ready, works until it is stopped, and closes everything. */
 async function main(): Promise<void> {
   const pool = chosenPool();
   const env = readEnv();
+  const stopping = stopSignal();
   const registry = await loadRegistry();
   const log = createLog(env, pool, registry);
   const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
@@ -70,7 +82,8 @@ async function main(): Promise<void> {
   // The SDK serves its metrics on a separate port.
   const sdkPort = env.SDK_METRICS_PORT || (await freePort());
   Runtime.install({
-    shutdownSignals: ['SIGINT', 'SIGTERM'],
+    // The worker is shut down below, because a versioned orchestrator first waits for its calls.
+    shutdownSignals: [],
     logger: sdkLog(log),
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
@@ -85,13 +98,14 @@ async function main(): Promise<void> {
   // Extended below and by messages of the parent process.
   const blockedPorts = [...ownPorts(env), sdkPort];
   addReservedPorts(blockedPorts);
-  const options = await (async () => {
+  const { build, ...options } = await (async (): Promise<PoolOptions & { build?: Build | null }> => {
     if (pool === 'orchestrator') {
       await ensureIndexes(store);
       const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
       const client = await connectClient(env, keyring);
       open.defer(() => client.connection.close());
       await ensureSchedules(client);
+      const build = env.BUILD_ID === null ? null : createBuild(client, env.BUILD_ID);
       const onSweep = observeService(
         metrics,
         client,
@@ -99,7 +113,7 @@ async function main(): Promise<void> {
         () => countOldHolds(store),
         onError,
       );
-      return orchestratorWorker(store, ledger, client, env, onSweep, onError);
+      return { ...(await orchestratorWorker(store, ledger, client, env, onSweep, onError)), build };
     }
     const resolver = createResolver({ servers: env.DNS_SERVERS });
     if (pool === 'delivery') {
@@ -136,16 +150,18 @@ async function main(): Promise<void> {
 
   const worker: Worker = await Worker.create({
     ...options,
+    ...build?.options,
     connection,
     namespace: env.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(keyring),
   });
-  const assertPolling = async () => {
-    if (worker.getState() !== 'RUNNING') throw new Error('the worker is not polling');
+  let isReady = false;
+  const assertReady = async () => {
+    if (!isReady || worker.getState() !== 'RUNNING') throw new Error('the worker is not polling');
   };
   const internal = open.adopt(
     createInternalServer({
-      checks: { ...mongodbCheck(store), worker: assertPolling },
+      checks: { ...mongodbCheck(store), worker: assertReady },
       metrics: () => withSdkMetrics(metrics, sdkPort),
       vault: null,
     }),
@@ -153,12 +169,26 @@ async function main(): Promise<void> {
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   blockedPorts.push(Number(new URL(internalUrl).port));
-  process.once('disconnect', () => {
-    if (worker.getState() === 'RUNNING') worker.shutdown(); // The parent process is gone.
-  });
-  log.info({ queue: options.taskQueue, internalUrl }, 'worker is ready');
   const running = worker.run();
-  process.send?.({ type: 'ready' });
+  const shutDown = () => {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const stop = async () => {
+    await build?.untilDrained().catch((error) => log.warn({ err: error }, 'calls of this build still run'));
+    shutDown();
+  };
+  if (stopping.aborted) void stop();
+  stopping.addEventListener('abort', () => void stop());
+  try {
+    await build?.makeCurrent(stopping);
+    isReady = true;
+    log.info({ queue: options.taskQueue, internalUrl }, 'worker is ready');
+    process.send?.({ type: 'ready' });
+  } catch (error) {
+    shutDown();
+    await running;
+    if (!stopping.aborted) throw error;
+  }
   await running;
 }
 

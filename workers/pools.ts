@@ -55,7 +55,7 @@ const SHUTDOWN_GRACE = '110s';
 /** Intervals of the schedules. Allowances run hourly, for those set during a month and for runs missed in an outage. */
 const INTERVALS = { sweep: '15s', allowance: '1h' } as const;
 
-type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
+export type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
 
 /** Options of a tool pool's worker: one activity per tool, on the pool's queue. */
 export async function toolWorker(
@@ -84,7 +84,7 @@ export async function orchestratorWorker(
   store: Store,
   ledger: Ledger,
   client: Client,
-  env: Pick<Env, 'NODE_ENV' | 'WEBHOOK_RETRY_SCHEDULE'>,
+  env: Pick<Env, 'BUILD_ID' | 'NODE_ENV' | 'WEBHOOK_RETRY_SCHEDULE'>,
   onSweep: (sweep: Sweep) => void,
   onError: (error: unknown) => void,
 ): Promise<PoolOptions> {
@@ -95,7 +95,7 @@ export async function orchestratorWorker(
     activities: {
       ...createLedgerActivities(ledger),
       ...createEndpointActivities(store, notifier, env.WEBHOOK_RETRY_SCHEDULE),
-      ...createMaintenanceActivities(store, ledger, client, notifier, onSweep),
+      ...createMaintenanceActivities(store, ledger, client, notifier, onSweep, env.BUILD_ID !== null),
       ...createAllowanceActivities(store, notifier),
     },
     maxConcurrentWorkflowTaskExecutions: 40,

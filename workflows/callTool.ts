@@ -7,12 +7,13 @@ import {
   log,
   proxyActivities,
   proxyLocalActivities,
+  setWorkflowOptions,
   startChild,
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ReserveResult } from '../store/ledger.ts';
-import { toolQueue, workflowIds } from './contract.ts';
+import { toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
 import { dispatchEvents } from './dispatchEvents.ts';
 import type {
   CallFailure,
@@ -248,3 +249,13 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   }
   return { result, available: settled.available };
 }
+
+// On a versioned orchestrator, a call ends on the build that it started on, whatever the next build changes here. The SDK
+// rejects the option on an unversioned one.
+setWorkflowOptions(
+  () =>
+    workflowInfo().currentDeploymentVersion?.deploymentName === WORKER_DEPLOYMENT
+      ? { versioningBehavior: 'PINNED' }
+      : {},
+  callTool,
+);

@@ -20,6 +20,9 @@ export const WORKFLOWS = {
 /** Task queues beside those of the tools: workflows with their local activities, and deliveries of webhooks. */
 export const TASK_QUEUES = { orchestrator: 'orchestrator', delivery: 'delivery' } as const;
 
+/** Temporal's worker deployment of the orchestrators. A version of it is a build (`BUILD_ID`). */
+export const WORKER_DEPLOYMENT = 'orchestrator';
+
 /** Task queue of the tools of a pool. */
 export const toolQueue = (pool: Pool) => `tools-${pool}` as const;
 

@@ -8,6 +8,7 @@ import { type Sweep, sweep } from '../../store/sweeper.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import type { MaintenanceActivities } from '../../workflows/types.ts';
+import { endStrandedCalls } from './strandedCalls.ts';
 
 /** Whether Temporal reports the workflow as closed or not found. @throws other errors of Temporal */
 async function isClosed(client: Client, workflowId: string): Promise<boolean> {
@@ -36,8 +37,10 @@ export const createMaintenanceActivities = (
   client: Client,
   notifier: EndpointNotifier,
   onSweep: (sweep: Sweep) => void,
+  isVersioned: boolean,
 ): MaintenanceActivities => ({
   async sweepLedger() {
+    if (isVersioned) await endStrandedCalls(client, heartbeat);
     const swept = await sweep(store, ledger, (callId) => isClosed(client, callId));
     onSweep(swept);
     return swept;

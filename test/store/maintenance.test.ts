@@ -22,7 +22,14 @@ test('a hold is released when Temporal knows no workflow of its call, and kept w
   );
   const sweepWith = (client: Client) => {
     const channel = createEndpointNotifier(client, false);
-    const { sweepLedger } = createMaintenanceActivities(store, ledger, client, channel, () => undefined);
+    const { sweepLedger } = createMaintenanceActivities(
+      store,
+      ledger,
+      client,
+      channel,
+      () => undefined,
+      false,
+    );
     // The failure is expected, so its warning is not logged.
     return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(sweepLedger);
   };
