@@ -15,9 +15,8 @@ const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'test/store/ledger.schedules.test.ts': { TEST_SCHEDULES: '1000' },
 };
 
-/** Concurrent test files, for the two-core machine on which the duration of a full run is measured. */
-const LIGHT_CONCURRENCY = 3;
-const HEAVY_CONCURRENCY = 2;
+/** Light test files that run at the same time, for the two-core machine on which the duration of a full run is measured. */
+const LIGHT_CONCURRENCY = 2;
 
 export interface Suite {
   files: string[];
@@ -35,8 +34,7 @@ export function suites(slow: boolean): Suite[] {
   const light = { files: files.filter((file) => !HEAVY.test(file)), concurrency: LIGHT_CONCURRENCY, env: {} };
   const heavy = {
     files: files.filter((file) => HEAVY.test(file)),
-    // Faults and load need the machine for themselves.
-    concurrency: slow ? 1 : HEAVY_CONCURRENCY,
+    concurrency: 1,
     env: {},
   };
   const full = {

@@ -81,14 +81,16 @@ const endOf = async (accountId: string) => {
 };
 
 test.serial('hanging up without an Idempotency-Key cancels the call and refunds it', async (t) => {
-  const account = await makeAccount(stack, 5);
+  // Enough for all calls to hold their price at once.
+  const credits = 30;
+  const account = await makeAccount(stack, credits);
   await stack.kill('cpu');
   const waiting = call(account, 'hash-text', { text: 'gone' });
   await untilHeld(store, account.accountId, 1);
   waiting.hangUp();
   t.is(await waiting.status, null);
   t.deepEqual(await endOf(account.accountId), [{ state: 'refunded', code: 'cancelled', charged: 0 }]);
-  t.is((await accountOf(store, account.accountId)).balance, 5);
+  t.is((await accountOf(store, account.accountId)).balance, credits);
   const [row] = await callsOf(store, account.accountId);
   const ended = await t.throwsAsync(client.workflow.getHandle(row?._id ?? '').result(), {
     instanceOf: WorkflowFailedError,
@@ -108,7 +110,7 @@ test.serial('hanging up without an Idempotency-Key cancels the call and refunds 
   const ends = await endOf(account.accountId);
   t.deepEqual([...new Set(ends.map(({ code }) => code))], ['cancelled']);
   t.true(ends.every(({ state }) => state === 'refunded' || state === 'refused'));
-  t.is((await accountOf(store, account.accountId)).balance, 5);
+  t.is((await accountOf(store, account.accountId)).balance, credits);
   await stack.restart('cpu');
   t.deepEqual(await auditWhenIdle(store), []);
 });
