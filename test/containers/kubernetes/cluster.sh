@@ -12,6 +12,7 @@ kubernetes=v1.34.4
 here=$(cd "$(dirname "$0")" && pwd)
 # The address of names.ts. Pods reach it because it is an address of the node.
 dns=169.254.25.53
+between_pods=(-s 10.244.0.0/24 -d 10.244.0.0/24 -j ACCEPT)
 export KUBECONFIG=$run/kubeconfig
 
 module() { go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'; }
@@ -133,6 +134,8 @@ cgroupsPerQOS: false
 enforceNodeAllocatable: []
 failSwapOn: false
 failCgroupV1: false
+# Otherwise the kubelet deletes the images on a disk that is 85 % full.
+imageGCHighThresholdPercent: 100
 containerRuntimeEndpoint: unix://$run/containerd.sock
 clusterDNS: [$dns]
 clusterDomain: cluster.local
@@ -165,6 +168,8 @@ up() {
   start proxy "$bin/kube-proxy" --kubeconfig="$KUBECONFIG" --hostname-override=localhost --proxy-mode=iptables \
     --cluster-cidr=10.244.0.0/24 --masquerade-all --conntrack-max-per-core=0
   sysctl -q -w net.ipv4.ip_forward=1
+  # A Docker engine drops forwarded packets that no rule accepts, also those between pods.
+  iptables -C FORWARD "${between_pods[@]}" 2>/dev/null || iptables -I FORWARD "${between_pods[@]}"
   ip address replace "$dns/32" dev lo
   start names node "$here/names.ts" "$dns" "$bin/kubectl"
   wait_for 120 "$bin/kubectl" wait --for=condition=Ready node/localhost --timeout=1s
@@ -194,6 +199,7 @@ down() {
   fi
   for name in names proxy kubelet scheduler controller-manager containerd apiserver etcd; do stop "$name"; done
   ip address delete "$dns/32" dev lo 2>/dev/null || true
+  iptables -D FORWARD "${between_pods[@]}" 2>/dev/null || true
   "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
   ip link delete cni0 2>/dev/null || true
   rm -rf "$run/etcd" "$run/certificates"
