@@ -3,16 +3,29 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { Agent, request } from 'undici';
-import { cacheFolder, clientEnv } from '../../dev/host.mjs';
-import { stopSignal } from '../../dev/stop-signal.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { isRecord, type Json, recordAt } from '../helpers/json.ts';
+import {
+  BUILD_MS,
+  buildStandIns,
+  COMMAND_MS,
+  cache,
+  ensureEngine,
+  env,
+  hasFailed,
+  here,
+  root,
+  run,
+  runCleanup,
+  runTest,
+  signal,
+  step,
+} from './harness.ts';
 import { shell } from './shell.ts';
 
 // Tests docker-compose.yml on a real engine with the commands of its header, in a copy of the project without .env,
@@ -22,10 +35,8 @@ import { shell } from './shell.ts';
 //   … --keep                                 prints the folder, and leaves the stack and the engine running
 //   … --reuse FOLDER                         tests a stack left by --keep, without building
 
-const BUILD_MS = 45 * 60_000;
 /** Limit until all containers are healthy; an idle machine takes two minutes. */
 const UP_MS = 20 * 60_000;
-const COMMAND_MS = 120_000;
 const CREDITS = 10_000;
 /** Ports of this machine on which the proxy is published. */
 const HTTPS_PORT = 18_443;
@@ -34,8 +45,6 @@ const HTTP_PORT = 18_080;
 const FAILURES = 60;
 const ONE_SHOT = ['temporal-schema', 'temporal-setup'];
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const here = join(root, 'test/containers');
 const { values: flags } = parseArgs({
   options: {
     'stand-ins': { type: 'boolean', default: false },
@@ -43,53 +52,13 @@ const { values: flags } = parseArgs({
     reuse: { type: 'string' },
   },
 });
-const signal = stopSignal(() => console.log('# Stopping …'));
-const count = { passed: 0, failed: 0 };
-const env: NodeJS.ProcessEnv = clientEnv();
-
-const run = (file: string, args: readonly string[], cwd: string, timeoutMs = COMMAND_MS): Promise<string> =>
-  shell(file, args, { cwd, env, timeoutMs, signal });
-/** Runs a cleanup command, which the signal does not interrupt. */
-const runCleanup = (file: string, args: readonly string[], cwd: string): Promise<string> =>
-  shell(file, args, { cwd, env, timeoutMs: 5 * 60_000 });
-
-/** Runs a step and prints its result in one line. The run continues after a failure. */
-async function step(name: string, work: () => Promise<unknown>): Promise<void> {
-  const start = performance.now();
-  try {
-    await work();
-    count.passed += 1;
-    console.log(`ok - ${name} # ${((performance.now() - start) / 1000).toFixed(1)} s`);
-  } catch (error) {
-    if (signal.aborted) throw error;
-    count.failed += 1;
-    console.log(
-      `not ok - ${name}\n  ${String(error instanceof Error ? error.stack : error).replaceAll('\n', '\n  ')}`,
-    );
-  }
-}
-
-/** Uses the machine's engine or starts one. @returns a function that stops the started engine */
-async function ensureEngine(): Promise<() => Promise<unknown>> {
-  try {
-    await run('docker', ['info', '--format', '{{.ServerVersion}}'], root);
-    return async () => undefined;
-  } catch {
-    signal.throwIfAborted();
-  }
-  const folder = join(cacheFolder(), 'containers/engine');
-  const host = await run(join(here, 'engine.sh'), ['up', folder], root, 10 * 60_000);
-  env.DOCKER_HOST = host.trim();
-  return () => runCleanup(join(here, 'engine.sh'), ['down', folder], root);
-}
 
 async function ensureCompose(): Promise<void> {
   const version = await run('docker', ['compose', 'version', '--short'], root).catch(() => '');
   if (/^v?[2-9]/.test(version)) return;
-  const folder = join(cacheFolder(), 'containers');
-  await run(join(here, 'compose-plugin.sh'), [folder], root, BUILD_MS);
+  await run(join(here, 'compose-plugin.sh'), [cache], root, BUILD_MS);
   // A folder with only the plugin, so that the user's own Docker configuration stays unchanged.
-  env.DOCKER_CONFIG = folder;
+  env.DOCKER_CONFIG = cache;
 }
 
 /** Copies the files that git tracks or would add, and writes .env. */
@@ -229,12 +198,7 @@ async function main(): Promise<void> {
   deferCleanup(() => rm(folder, { recursive: true, force: true }));
   deferCleanup(await ensureEngine());
   await ensureCompose();
-  if (flags['stand-ins']) {
-    // BuildKit would fetch its frontend from an image registry.
-    env.DOCKER_BUILDKIT = '0';
-    if (flags.reuse === undefined)
-      await run(join(here, 'stand-ins.sh'), [join(cacheFolder(), 'containers')], root, BUILD_MS);
-  }
+  if (flags['stand-ins']) await buildStandIns();
   if (flags.reuse === undefined) await copyProject(folder);
   const client = createClient(folder);
   owned.defer(client.close);
@@ -272,7 +236,7 @@ async function main(): Promise<void> {
     }
     assert.ok(services.length >= 14);
   });
-  if (count.failed > 0) return;
+  if (hasFailed()) return;
 
   await step('an account is created, and the proxy serves it over TLS', async () => {
     await client.signUp();
@@ -395,14 +359,7 @@ async function main(): Promise<void> {
   await step('the ledger audit finds no drift', () =>
     client.compose(['exec', '-T', 'api', 'node', 'api/cli/audit.ts']),
   );
-  if (count.failed > 0 && !flags.keep) console.log(await client.compose(['logs', '--tail', '30']));
+  if (hasFailed() && !flags.keep) console.log(await client.compose(['logs', '--tail', '30']));
 }
 
-try {
-  await main();
-} catch (error) {
-  count.failed += 1;
-  if (!signal.aborted) console.error(error instanceof Error ? error.message : error);
-}
-console.log(`${count.passed} passed, ${count.failed} failed`);
-process.exit(signal.aborted ? 130 : count.failed > 0 || count.passed === 0 ? 1 : 0);
+await runTest(main);

@@ -1,3 +1,4 @@
 import { run } from '../../dev/bootstrap.mjs';
 
-await run('test/containers/main.ts', process.argv.slice(2));
+const [script, ...args] = process.argv.slice(2);
+await run(`test/containers/${script}`, args);

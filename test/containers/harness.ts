@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cacheFolder, clientEnv } from '../../dev/host.mjs';
+import { stopSignal } from '../../dev/stop-signal.ts';
+import { shell } from './shell.ts';
+
+// What the tests of this folder share: commands, steps, and the Docker engine.
+
+export const COMMAND_MS = 120_000;
+export const BUILD_MS = 45 * 60_000;
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const here = join(root, 'test/containers');
+/** Folder of programs and data that later runs reuse. */
+export const cache = join(cacheFolder(), 'containers');
+/** Environment of all commands. */
+export const env: NodeJS.ProcessEnv = clientEnv();
+export const signal = stopSignal(() => console.log('# Stopping …'));
+const count = { passed: 0, failed: 0 };
+
+export const run = (
+  file: string,
+  args: readonly string[],
+  cwd: string,
+  timeoutMs = COMMAND_MS,
+): Promise<string> => shell(file, args, { cwd, env, timeoutMs, signal });
+/** Runs a cleanup command, which the signal does not interrupt. */
+export const runCleanup = (file: string, args: readonly string[], cwd: string): Promise<string> =>
+  shell(file, args, { cwd, env, timeoutMs: 5 * 60_000 });
+
+/** Runs a step and prints its result in one line. The run continues after a failure. */
+export async function step(name: string, work: () => Promise<unknown>): Promise<void> {
+  const start = performance.now();
+  try {
+    await work();
+    count.passed += 1;
+    console.log(`ok - ${name} # ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    count.failed += 1;
+    console.log(
+      `not ok - ${name}\n  ${String(error instanceof Error ? error.stack : error).replaceAll('\n', '\n  ')}`,
+    );
+  }
+}
+
+export const hasFailed = (): boolean => count.failed > 0;
+
+/** Uses the machine's engine or starts one. @returns a function that stops the started engine */
+export async function ensureEngine(): Promise<() => Promise<unknown>> {
+  try {
+    await run('docker', ['info', '--format', '{{.ServerVersion}}'], root);
+    return async () => undefined;
+  } catch {
+    signal.throwIfAborted();
+  }
+  const folder = join(cache, 'engine');
+  const host = await run(join(here, 'engine.sh'), ['up', folder], root, 10 * 60_000);
+  env.DOCKER_HOST = host.trim();
+  return () => runCleanup(join(here, 'engine.sh'), ['down', folder], root);
+}
+
+/** Builds the stand-ins of images that cannot be pulled; see stand-ins.sh. */
+export async function buildStandIns(): Promise<void> {
+  // BuildKit would fetch its frontend from an image registry.
+  env.DOCKER_BUILDKIT = '0';
+  await run(join(here, 'stand-ins.sh'), [cache], root, BUILD_MS);
+}
+
+/** Runs a test to its end, prints the number of steps and exits. */
+export async function runTest(main: () => Promise<void>): Promise<never> {
+  try {
+    await main();
+  } catch (error) {
+    count.failed += 1;
+    if (!signal.aborted) console.error(error instanceof Error ? error.message : error);
+  }
+  console.log(`${count.passed} passed, ${count.failed} failed`);
+  process.exit(signal.aborted ? 130 : count.failed > 0 || count.passed === 0 ? 1 : 0);
+}

@@ -1,0 +1,212 @@
+#!/usr/bin/env bash
+# Runs a Kubernetes node on machines without a cluster: etcd and containerd of Debian, Kubernetes built from its Go module,
+# and names.ts for names. Requires Debian 12, root, Go, Node, and access to package registries only. Network policies are
+# accepted but not enforced.
+#   cluster.sh up FOLDER     builds what is missing (minutes), starts the node, prints the path of its kubeconfig
+#   cluster.sh load FOLDER   reads images from stdin (`docker save`) into the node
+#   cluster.sh down FOLDER   ends all pods, stops the node and removes its rules from the machine
+set -euo pipefail
+command=$1 folder=$2
+bin=$folder/bin run=$folder/run
+kubernetes=v1.34.4
+here=$(cd "$(dirname "$0")" && pwd)
+# The address of names.ts. Pods reach it because it is an address of the node.
+dns=169.254.25.53
+between_pods=(-s 10.244.0.0/24 -d 10.244.0.0/24 -j ACCEPT)
+export KUBECONFIG=$run/kubeconfig
+
+module() { go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'; }
+
+build() {
+  mkdir -p "$bin"
+  export GOFLAGS=-mod=mod CGO_ENABLED=0
+  if [ ! -x "$bin/kubectl" ]; then
+    echo 'cluster: building Kubernetes' >&2
+    local source=$folder/source
+    rm -rf "$source"
+    cp -r "$(module "k8s.io/kubernetes@$kubernetes")" "$source"
+    chmod -R u+w "$source"
+    # The module replaces its libraries by folders that it does not contain; they are published as modules too.
+    sed -i -E "/=> \.\/staging\//d; s#(k8s\.io/[a-z0-9-]+) v0\.0\.0\$#\1 v0${kubernetes#v1}#" "$source/go.mod"
+    rm -rf "$source/go.work" "$source/go.work.sum" "$source/vendor"
+    # Without these, the server reports no version, and Helm refuses the chart.
+    local version=k8s.io/component-base/version
+    local flags="-s -w -X $version.gitVersion=$kubernetes -X $version.gitMajor=1 -X $version.gitMinor=34"
+    # kubectl last: it marks the end of the build.
+    (cd "$source" && go mod tidy -e >/dev/null 2>&1 || true
+      for name in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
+        go build -ldflags="$flags" -o "$bin/$name" "./cmd/$name"
+      done)
+    rm -rf "$source"
+  fi
+}
+
+packages() {
+  local missing=()
+  command -v etcd >/dev/null || missing+=(etcd-server)
+  command -v containerd >/dev/null || missing+=(containerd runc)
+  command -v conntrack >/dev/null || missing+=(conntrack)
+  command -v iptables >/dev/null || missing+=(iptables)
+  [ -d /usr/lib/cni ] || missing+=(containernetworking-plugins)
+  if [ ${#missing[@]} -gt 0 ]; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >&2
+  fi
+}
+
+# start NAME PROGRAM ARGUMENT…: runs a daemon whose log and pid are in $run.
+start() {
+  local name=$1
+  shift
+  setsid "$@" >"$run/$name.log" 2>&1 </dev/null &
+  echo $! >"$run/$name.pid"
+}
+# wait_for SECONDS COMMAND…
+wait_for() {
+  local left=$1
+  shift
+  until "$@" >/dev/null 2>&1; do
+    left=$((left - 1))
+    if [ "$left" -le 0 ]; then
+      echo "cluster: timed out waiting for: $*; logs are in $run" >&2
+      exit 1
+    fi
+    sleep 1
+  done
+}
+
+configure() {
+  mkdir -p "$run/cni"
+  local token
+  token=$(head -c 16 /dev/urandom | od -An -v -tx1 | tr -d ' \n')
+  (umask 077 && echo "$token,admin,1,system:masters" >"$run/tokens.csv")
+  [ -f "$run/accounts.key" ] || openssl genrsa -out "$run/accounts.key" 2048 2>/dev/null
+  cat >"$run/containerd.toml" <<CONFIG
+version = 2
+root = "$run/containerd"
+state = "$run/containerd-state"
+[grpc]
+  address = "$run/containerd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "localhost/pause:1"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "$run/cni"
+CONFIG
+  cat >"$run/cni/10-bridge.conflist" <<'CONFIG'
+{
+  "cniVersion": "0.4.0",
+  "name": "pods",
+  "plugins": [
+    {
+      "type": "bridge",
+      "bridge": "cni0",
+      "isGateway": true,
+      "ipMasq": true,
+      "hairpinMode": true,
+      "ipam": {
+        "type": "host-local",
+        "ranges": [[{ "subnet": "10.244.0.0/24" }]],
+        "routes": [{ "dst": "0.0.0.0/0" }]
+      }
+    }
+  ]
+}
+CONFIG
+  (umask 077 && cat >"$KUBECONFIG" <<CONFIG
+apiVersion: v1
+kind: Config
+clusters: [{ name: test, cluster: { server: "https://127.0.0.1:16443", insecure-skip-tls-verify: true } }]
+users: [{ name: admin, user: { token: "$token" } }]
+contexts: [{ name: test, context: { cluster: test, user: admin } }]
+current-context: test
+CONFIG
+  )
+  # The kubelet admits every client, so it listens on loopback only; the API server finds it under the name of the node.
+  cat >"$run/kubelet.yaml" <<CONFIG
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: 127.0.0.1
+authentication: { anonymous: { enabled: true }, webhook: { enabled: false } }
+authorization: { mode: AlwaysAllow }
+cgroupDriver: cgroupfs
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+failSwapOn: false
+failCgroupV1: false
+containerRuntimeEndpoint: unix://$run/containerd.sock
+clusterDNS: [$dns]
+clusterDomain: cluster.local
+evictionHard: { nodefs.available: "1%", imagefs.available: "1%", memory.available: 100Mi }
+CONFIG
+}
+
+up() {
+  packages
+  build
+  if [ -f "$run/kubelet.pid" ] && kill -0 "$(cat "$run/kubelet.pid")" 2>/dev/null; then
+    echo "$KUBECONFIG"
+    return
+  fi
+  configure
+  start etcd etcd --data-dir "$run/etcd" --listen-client-urls http://127.0.0.1:23790 \
+    --advertise-client-urls http://127.0.0.1:23790 --listen-peer-urls http://127.0.0.1:23800
+  start apiserver "$bin/kube-apiserver" --etcd-servers=http://127.0.0.1:23790 --cert-dir="$run/certificates" \
+    --secure-port=16443 --bind-address=127.0.0.1 --kubelet-preferred-address-types=Hostname --token-auth-file="$run/tokens.csv" --authorization-mode=RBAC \
+    --service-cluster-ip-range=10.96.0.0/16 --service-account-issuer=https://kubernetes.default.svc \
+    --service-account-key-file="$run/accounts.key" --service-account-signing-key-file="$run/accounts.key"
+  start containerd containerd -c "$run/containerd.toml"
+  wait_for 120 "$bin/kubectl" get --raw /readyz
+  start controller-manager "$bin/kube-controller-manager" --kubeconfig="$KUBECONFIG" \
+    --service-account-private-key-file="$run/accounts.key" --controllers='*,-node-ipam-controller'
+  start scheduler "$bin/kube-scheduler" --kubeconfig="$KUBECONFIG"
+  start kubelet "$bin/kubelet" --kubeconfig="$KUBECONFIG" --config="$run/kubelet.yaml" --root-dir="$run/kubelet" \
+    --hostname-override=localhost
+  # Masquerades all traffic to services, so that answers pass the node although pods share a bridge.
+  start proxy "$bin/kube-proxy" --kubeconfig="$KUBECONFIG" --hostname-override=localhost --proxy-mode=iptables \
+    --cluster-cidr=10.244.0.0/24 --masquerade-all --conntrack-max-per-core=0
+  sysctl -q -w net.ipv4.ip_forward=1
+  # A Docker engine drops forwarded packets that no rule accepts, also those between pods.
+  iptables -C FORWARD "${between_pods[@]}" 2>/dev/null || iptables -I FORWARD "${between_pods[@]}"
+  ip address replace "$dns/32" dev lo
+  start names node "$here/names.ts" "$dns" "$bin/kubectl"
+  wait_for 120 "$bin/kubectl" wait --for=condition=Ready node/localhost --timeout=1s
+  echo "$KUBECONFIG"
+}
+
+load() { ctr --address "$run/containerd.sock" --namespace k8s.io images import - >&2; }
+
+stop() {
+  [ -f "$run/$1.pid" ] || return 0
+  local pid
+  pid=$(cat "$run/$1.pid")
+  rm "$run/$1.pid"
+  kill "$pid" 2>/dev/null || return 0
+  for _ in $(seq 30); do
+    kill -0 "$pid" 2>/dev/null || return 0
+    sleep 1
+  done
+  kill -9 "$pid" 2>/dev/null || true
+}
+
+down() {
+  if [ -f "$run/apiserver.pid" ]; then
+    # Deployments first, so that ended pods are not replaced.
+    "$bin/kubectl" delete deployments,jobs --all --all-namespaces --timeout=60s >/dev/null 2>&1 || true
+    "$bin/kubectl" delete pods --all --all-namespaces --grace-period=5 --timeout=120s >/dev/null 2>&1 || true
+  fi
+  for name in names proxy kubelet scheduler controller-manager containerd apiserver etcd; do stop "$name"; done
+  ip address delete "$dns/32" dev lo 2>/dev/null || true
+  iptables -D FORWARD "${between_pods[@]}" 2>/dev/null || true
+  "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
+  ip link delete cni0 2>/dev/null || true
+  rm -rf "$run/etcd" "$run/certificates"
+}
+
+case $command in
+  up | load | down) "$command" ;;
+  *)
+    echo 'Usage: cluster.sh up|load|down FOLDER' >&2
+    exit 2
+    ;;
+esac
