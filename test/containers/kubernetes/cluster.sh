@@ -134,6 +134,8 @@ cgroupsPerQOS: false
 enforceNodeAllocatable: []
 failSwapOn: false
 failCgroupV1: false
+# Otherwise the kubelet deletes the images on a disk that is 85 % full.
+imageGCHighThresholdPercent: 100
 containerRuntimeEndpoint: unix://$run/containerd.sock
 clusterDNS: [$dns]
 clusterDomain: cluster.local
