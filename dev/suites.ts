@@ -4,7 +4,7 @@ import { globSync } from 'node:fs';
 const SLOW = /^test\/(?:chaos|load|fuzz|browser)\//;
 /** Test files that render pages, enlarge images or time a program: too much load for the others to run beside them. */
 const HEAVY =
-  /^test\/(?:load|chaos|fuzz|browser|dashboard)\/|screenshot|html-to-image|image-upscale|word-to-pdf|smtp-test/;
+  /^test\/(?:load|chaos|fuzz|browser|dashboard)\/|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test/;
 /**
  * Test files with a number of random cases that an environment variable sets. `npm test` runs a sample, and
  * `npm run test:slow` runs the files again with these numbers.

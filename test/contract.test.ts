@@ -197,7 +197,9 @@ for (const tool of tools) {
       for (const value of values) {
         const refused = await refusalOf(await account.call(name, { ...input, [field]: value }));
         t.is(refused.status, 422, `${field}: ${JSON.stringify(value)}`);
-        t.true(pointers(refused).includes(`/${field}`), `${field}: ${JSON.stringify(value)}`);
+        // The fault of an array or object may be in one of its members.
+        const named = pointers(refused).filter((it) => `${it}/`.startsWith(`/${field}/`));
+        t.true(named.length > 0, `${field}: ${JSON.stringify(value)}`);
       }
 
     const everything = Object.fromEntries(wrong.map(({ field, values }) => [field, values[0]]));

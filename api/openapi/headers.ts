@@ -55,6 +55,9 @@ export const PARAMETERS: Json = {
   },
 };
 
+/** Media type object of a file. OpenAPI 3.1 needs no schema here, but code generators do. */
+export const BINARY = { schema: { type: 'string', format: 'binary' } } as const;
+
 /** References to `components.headers`. */
 export const headerRefs = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -1,5 +1,6 @@
 import type { Operation } from '../../schemas/operation.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import { sharedSchemas } from './generatorSchema.ts';
 import { HEADERS, PARAMETERS } from './headers.ts';
 import { operationPath } from './operationPath.ts';
 import { PROBLEM_SCHEMA, problemExamples } from './problems.ts';
@@ -15,6 +16,14 @@ const DESCRIPTION = `Single-purpose tools with a uniform interface: \`POST\` a J
 - Unknown fields are rejected and defaults are applied. Values are not converted: \`"4"\` is not an integer.
 - Errors are \`application/problem+json\` with a stable \`code\`; see [all error codes](docs/errors).
 `;
+
+const TAGS: Readonly<Record<string, string>> = {
+  Tools: 'The tools. Each call costs its price if it returns a result.',
+  Account: 'Balance, calls, statement, keys and events of an account.',
+  'Webhook endpoints': 'Endpoints that receive events, their secrets and deliveries.',
+  Service: 'The catalogue of tools and the state of the service. No key is needed.',
+  Webhooks: 'The requests that endpoints receive.',
+};
 
 interface Sources {
   registry: Registry;
@@ -38,9 +47,18 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
   const tags = ['Tools', ...new Set(operations.map(({ tag }) => tag)), 'Webhooks'];
   return {
     openapi: '3.1.0',
-    info: { title: 'Utility Tools API', version: '1.0.0', description: DESCRIPTION },
+    info: {
+      title: 'Utility Tools API',
+      version: '1.0.0',
+      description: DESCRIPTION,
+      contact: {
+        name: 'Utility Tools API',
+        ...(serverUrl !== null && { url: new URL('/docs', serverUrl).href }),
+      },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: serverUrl ?? '/' }],
-    tags: tags.map((name) => ({ name })),
+    tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths: {
       ...Object.fromEntries(tools.map((tool) => [`/api/v1/tools/${tool.name}`, toolPath(tool)])),
       ...operationPaths(operations),
@@ -48,11 +66,17 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
     webhooks: webhooks(),
     components: {
       securitySchemes: {
-        apiKey: {
+        toolKey: {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'ut_…',
-          description: 'An API key with the scope that the operation requires: `tools` or `account`.',
+          description: 'An API key of scope `tools`.',
+        },
+        accountKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'ut_…',
+          description: 'An API key of scope `account`.',
         },
       },
       parameters: PARAMETERS,
@@ -60,6 +84,7 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
       examples: problemExamples(),
       schemas: {
         Problem: PROBLEM_SCHEMA,
+        ...sharedSchemas(),
         ...Object.assign({}, ...tools.map(toolSchemas)),
       },
     },

@@ -1,6 +1,7 @@
 import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
-import { COMMON_HEADERS, headerRefs } from './headers.ts';
+import { forGenerators } from './generatorSchema.ts';
+import { BINARY, COMMON_HEADERS, headerRefs } from './headers.ts';
 import { problemResponses } from './problems.ts';
 
 type Json = Record<string, unknown>;
@@ -25,8 +26,8 @@ const queryParameters = ({ query }: Operation): Json[] =>
 function success({ success: { status, schema, alsoAs = [] } }: Operation): Json {
   const headers = headerRefs(COMMON_HEADERS);
   if (schema === undefined) return { [status]: { description: 'Success, without content.', headers } };
-  const others = alsoAs.map((type) => [type, {}]);
-  const content = { 'application/json': { schema }, ...Object.fromEntries(others) };
+  const others = alsoAs.map((type) => [type, BINARY]);
+  const content = { 'application/json': { schema: forGenerators(schema) }, ...Object.fromEntries(others) };
   return { [status]: { description: status === 201 ? 'Created.' : 'Success.', headers, content } };
 }
 
@@ -38,15 +39,15 @@ export function operationPath(operation: Operation): Json {
       operationId: id,
       tags: [tag],
       summary,
-      ...(description === undefined ? {} : { description }),
-      security: auth === 'none' ? [] : [{ apiKey: [auth] }],
+      description: description ?? `${summary}.`,
+      security: auth === 'none' ? [] : [{ accountKey: [] }],
       parameters: [...pathParameters(path), ...queryParameters(operation)],
       ...(body === undefined
         ? {}
         : {
             requestBody: {
               required: body.required.length > 0 || 'minProperties' in body,
-              content: { 'application/json': { schema: body } },
+              content: { 'application/json': { schema: forGenerators(body) } },
             },
           }),
       responses: { ...success(operation), ...problemResponses(codesOfOperation(operation), COMMON_HEADERS) },

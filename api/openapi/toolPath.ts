@@ -1,7 +1,8 @@
 import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
 import { kebab } from '../calls/sendResult.ts';
 import { codesOfTool } from './codes.ts';
-import { headerRefs, TOOL_HEADERS } from './headers.ts';
+import { forGenerators } from './generatorSchema.ts';
+import { BINARY, headerRefs, TOOL_HEADERS } from './headers.ts';
 import { problemResponses } from './problems.ts';
 
 type Json = Record<string, unknown>;
@@ -16,8 +17,8 @@ const outputName = ({ name }: ToolDefinition): string => `${pascal(name)}Output`
 
 /** The tool's schemas by their names in `components.schemas`. */
 export const toolSchemas = (tool: ToolDefinition): Json => ({
-  [inputName(tool)]: tool.input,
-  [outputName(tool)]: tool.output,
+  [inputName(tool)]: forGenerators(tool.input),
+  [outputName(tool)]: forGenerators(tool.output),
 });
 
 /** The media types that the schema of a `mimeType` field permits. */
@@ -67,8 +68,7 @@ function success(tool: ToolDefinition): Json {
         schema: { $ref: `#/components/schemas/${outputName(tool)}` },
         examples: examples(tool, 'output'),
       },
-      // OpenAPI 3.1: binary content has no schema.
-      ...Object.fromEntries(types.map((type) => [type, {}])),
+      ...Object.fromEntries(types.map((type) => [type, BINARY])),
     },
   };
 }
@@ -82,7 +82,7 @@ export const toolPath = (tool: ToolDefinition): Json => ({
     description: tool.description,
     'x-price': tool.price,
     'x-pool': tool.pool,
-    security: [{ apiKey: ['tools'] }],
+    security: [{ toolKey: [] }],
     parameters: ['IdempotencyKey', 'MaxCredits'].map((name) => ({ $ref: `#/components/parameters/${name}` })),
     requestBody: {
       required: true,

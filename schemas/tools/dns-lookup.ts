@@ -63,14 +63,14 @@ export default defineTool({
         items: {
           anyOf: [
             {
-              title: 'A, AAAA',
+              title: 'Address record',
               type: 'object',
               properties: { address: { type: 'string', description: 'IP address.' }, ttl },
               required: ['address', 'ttl'],
               additionalProperties: false,
             },
             {
-              title: 'MX',
+              title: 'Mail record',
               type: 'object',
               properties: {
                 exchange: domain('Mail server; `.` when the domain does not accept mail (RFC 7505).'),
@@ -86,7 +86,7 @@ export default defineTool({
               additionalProperties: false,
             },
             {
-              title: 'TXT',
+              title: 'Text record',
               type: 'object',
               properties: {
                 text: {
@@ -106,14 +106,14 @@ export default defineTool({
               additionalProperties: false,
             },
             {
-              title: 'NS, CNAME',
+              title: 'Name record',
               type: 'object',
               properties: { value: domain('Name the record points to.'), ttl },
               required: ['value', 'ttl'],
               additionalProperties: false,
             },
             {
-              title: 'SOA',
+              title: 'Authority record',
               type: 'object',
               properties: {
                 mname: domain('Primary name server.'),

@@ -58,14 +58,25 @@ export default defineTool({
         items: {
           type: 'object',
           properties: {
-            name: { type: 'string', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", maxLength: 256 },
-            value: { type: 'string', pattern: '^[!#-+--:<-\\[\\]-~]*$', maxLength: 4096 },
+            name: {
+              type: 'string',
+              pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+              maxLength: 256,
+              description: 'Name of the cookie (RFC 6265, section 4.1.1).',
+            },
+            value: {
+              type: 'string',
+              pattern: '^[!#-+--:<-\\[\\]-~]*$',
+              maxLength: 4096,
+              description:
+                'Value of the cookie, without quotation marks, spaces, commas, semicolons and backslashes.',
+            },
           },
           required: ['name', 'value'],
           additionalProperties: false,
         },
         description:
-          'Cookies that are sent with requests to the origin of `url`, and to no other, also not after a redirect. Scripts ' +
+          'Cookies that are sent with requests to the origin of `url`, and to no other origin, not even after a redirect. Scripts ' +
           'of the page do not see them.',
       },
       hideOverlays: {

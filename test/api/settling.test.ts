@@ -115,7 +115,8 @@ test('a charged call whose result is lost is refunded, at once or when MongoDB i
     const ended = await fixture.settling.resultOrRefund(
       row,
       async () => ({ result, available }),
-      waiting(SHORT_MS),
+      // With MongoDB, the refund is waited for.
+      waiting(isAway ? SHORT_MS : LONG_MS),
     );
     t.is(codeOf(ended), 'internal');
     const balance = async () => (await accountOf(fixture.store, accountId)).balance;

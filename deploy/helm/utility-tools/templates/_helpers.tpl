@@ -31,7 +31,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- /* `<VARIABLE>: <reference>` of the secrets that a component reads. */}}
 {{- define "utility-tools.secrets" -}}
 {{- $secrets := .root.Values.secrets -}}
-{{- $read := dict "MASTER_KEYS" $secrets.masterKeys "MONGODB_URI" $secrets.mongodbUri -}}
+{{- $read := dict "MASTER_KEYS" $secrets.masterKeys "MONGODB_URI" $secrets.mongodbUri "OTEL_EXPORTER_OTLP_HEADERS" $secrets.otlpHeaders -}}
 {{- if eq .component "api" -}}
 {{- $read = merge $read (dict "SMTP_URL" $secrets.smtpUrl "STRIPE_SECRET_KEY" $secrets.stripeSecretKey "STRIPE_WEBHOOK_SECRET" $secrets.stripeWebhookSecret) -}}
 {{- end -}}
