@@ -10,7 +10,7 @@ const invalid = (message: string): Host => ({ kind: 'invalid', message });
 
 /** RFC 1035 section 2.3.4: 255 octets on the wire are 253 characters in text. */
 const MAX_NAME = 253;
-const LABEL = /^[a-z0-9_-]{1,63}$/;
+const LABEL = /^[a-z0-9_-]+$/;
 /** DNS itself allows every byte (RFC 2181 section 11); others than these are rather typing errors or URLs. */
 const QUERY_LABEL = /^[a-z0-9*+,=_-]{1,63}$/;
 

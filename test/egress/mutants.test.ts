@@ -41,7 +41,7 @@ const MUTANTS: [what: string, file: string, from: string, to: string][] = [
   [
     'host of a URL',
     'schemas/formats/hostname.ts',
-    "!name.split('.').every((label) => LABEL.test(label))",
+    "!host.name.split('.').every((label) => LABEL.test(label))",
     'false',
   ],
   ['leading hyphen', 'schemas/formats/hostname.ts', "name.startsWith('-')", 'false'],

@@ -117,7 +117,11 @@ for (const target of FIELDS) {
         t,
         target,
         refused('host').filter(
-          ({ input, why }) => !(both && input.includes('://')) && !(withPort && why.includes('with a port')),
+          ({ input, why }) =>
+            !(both && input.includes('://')) &&
+            !(withPort && why.includes('with a port')) &&
+            // A wildcard is no host, but a name of DNS.
+            !(tool.name === DNS_ONLY && input.startsWith('*.')),
         ),
       ),
     );
