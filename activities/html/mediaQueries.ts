@@ -13,12 +13,11 @@ const KEYWORDS: Readonly<Record<string, string>> = {
   'prefers-reduced-motion': 'no-preference',
 };
 
-const MEDIA_TYPE = /^(?:(not|only)\s+)?(all|screen|[a-z]+)$/;
-const LENGTH = String.raw`(\d*\.?\d+)(px|em|rem)`;
-const FEATURE = /^\(\s*([a-z-]+)\s*(?::\s*([^)]*?)\s*)?\)$/;
-const RANGE = new RegExp(
-  String.raw`^\(\s*(?:${LENGTH}\s*(<=?|>=?)\s*)?(width|height)\s*(?:(<=?|>=?)\s*${LENGTH}\s*)?\)$`,
-);
+const MEDIA_TYPE = /^(?:(not|only) )?([a-z]+)$/;
+const LENGTH = /^(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})(px|em|rem)$/;
+/** A range without its parentheses: `400px <= width < 800px`, either side optional. */
+const RANGE =
+  /^(?:(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})(px|em|rem) ?(<=?|>=?) ?)?(width|height)(?: ?(<=?|>=?) ?(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})(px|em|rem))?$/;
 
 const pixelsOf = (number: string, unit: string): number => Number(number) * (PIXELS[unit] ?? Number.NaN);
 
@@ -38,22 +37,24 @@ function rangeApplies(text: string): boolean | null {
   );
 }
 
+/** @param text a feature in parentheses */
 function featureApplies(text: string): boolean {
-  const inRange = rangeApplies(text);
+  if (!text.startsWith('(') || !text.endsWith(')')) return false;
+  const feature = text.slice(1, -1).trim();
+  const inRange = rangeApplies(feature);
   if (inRange !== null) return inRange;
-  const [, name = '', value] = FEATURE.exec(text) ?? [];
+  const [name = '', value] = feature.split(':', 2).map((part) => part.trim());
   const keyword = KEYWORDS[name];
   if (keyword !== undefined) return value === undefined || value === keyword;
-  const [, bound, feature = ''] = /^(min|max)-(width|height)$/.exec(name) ?? [];
-  const [, number = '', unit = ''] =
-    new RegExp(`^${LENGTH}$`).exec(value === '0' ? '0px' : (value ?? '')) ?? [];
-  const size = WINDOW[feature];
+  const [, bound, side = ''] = /^(min|max)-(width|height)$/.exec(name) ?? [];
+  const [, number = '', unit = ''] = LENGTH.exec(value === '0' ? '0px' : (value ?? '')) ?? [];
+  const size = WINDOW[side];
   if (size === undefined || number === '') return false;
   return compare(size, bound === 'min' ? '>=' : '<=', pixelsOf(number, unit));
 }
 
 function queryApplies(query: string): boolean {
-  const [first = '', ...rest] = query.split(/\s+and\s+/);
+  const [first = '', ...rest] = query.split(' and ');
   const [, modifier, type] = MEDIA_TYPE.exec(first) ?? [];
   const features = type === undefined ? [first, ...rest] : rest;
   const applies =
@@ -66,6 +67,6 @@ function queryApplies(query: string): boolean {
  * unknown features or with `or` does not apply.
  */
 export function mediaApplies(list: string): boolean {
-  const text = list.trim().toLowerCase();
+  const text = list.toLowerCase().replaceAll(/\s+/g, ' ').trim();
   return text === '' || text.split(',').some((query) => queryApplies(query.trim()));
 }

@@ -163,7 +163,7 @@ function indexElements($: CheerioAPI): (selector: string) => readonly Element[] 
   }
   return (selector) => {
     const last = selector
-      .replace(/\[[^\]]*\]/g, '[]')
+      .replace(/\[[^[\]]*\]/g, '[]')
       .split(/[\s>]+/)
       .at(-1);
     if (last === undefined || /[\\"']/.test(last)) return all;
