@@ -202,10 +202,19 @@ for (const tool of tools) {
         t.true(named.length > 0, `${field}: ${JSON.stringify(value)}`);
       }
 
-    const everything = Object.fromEntries(wrong.map(({ field, values }) => [field, values[0]]));
-    const refused = await refusalOf(await account.call(name, { ...everything, extra: 1 }));
-    const named = [...new Set(pointers(refused))];
-    t.deepEqual(named.sort(), ['/extra', ...wrong.map(({ field }) => `/${field}`)].sort());
+    // At most 20 faults are listed at once; the others are found by correcting those.
+    const left = new Map<string, unknown>([
+      ['extra', 1],
+      ...wrong.map(({ field, values }) => [field, values[0]] as const),
+    ]);
+    for (let more = true; more; ) {
+      const refused = await refusalOf(await account.call(name, { ...input, ...Object.fromEntries(left) }));
+      const named = new Set(pointers(refused).map((pointer) => String(pointer).slice(1)));
+      for (const field of named) t.true(left.delete(field), `${field} is at fault, once`);
+      more = refused.moreErrors !== undefined;
+      t.true(!more || recordsAt(refused.errors).length === 20);
+    }
+    t.deepEqual([...left.keys()], []);
   });
 
   test(`${name}: a lone surrogate is a fault in every text`, async (t) => {
