@@ -1,5 +1,6 @@
 import type { Operation } from '../../schemas/operation.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import { codesOfOperation, codesOfTool } from './codes.ts';
 import { sharedSchemas } from './generatorSchema.ts';
 import { HEADERS, PARAMETERS } from './headers.ts';
 import { operationPath } from './operationPath.ts';
@@ -81,7 +82,9 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
       },
       parameters: PARAMETERS,
       headers: HEADERS,
-      examples: problemExamples(),
+      examples: problemExamples(
+        new Set([...tools.flatMap(codesOfTool), ...operations.flatMap(codesOfOperation)]),
+      ),
       schemas: {
         Problem: PROBLEM_SCHEMA,
         ...sharedSchemas(),

@@ -21,10 +21,10 @@ const MEMBERS: Partial<Record<ErrorCode, ProblemMembers>> = {
   insufficient_credits: { available: 1, cost: 2 },
 };
 
-/** An example body for each code, for `components.examples`. */
-export const problemExamples = (): Json =>
+/** An example body for each of the codes, for `components.examples`. */
+export const problemExamples = (codes: Iterable<ErrorCode>): Json =>
   Object.fromEntries(
-    CODES.map((code) => {
+    [...codes].map((code) => {
       const value = problemBody(new ServiceError(code, MEMBERS[code]), REQUEST_ID);
       return [code, { summary: ERRORS[code].title, value }];
     }),
