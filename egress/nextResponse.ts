@@ -12,7 +12,7 @@ export function nextResponse(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     let interim = 0;
     request.on('response', (message) => {
-      // What breaks later is told to whoever reads the body.
+      // Later errors are reported to the reader of the body.
       message.on('error', () => undefined);
       const { statusCode = 0 } = message;
       // RFC 9110 section 15: there are 100 to 599; Node's parser takes any three digits.

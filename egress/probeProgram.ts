@@ -7,7 +7,7 @@ interface ProbeLimits {
   signal: AbortSignal;
 }
 
-/** What a program printed, and its exit code: null when it did not run. */
+/** The output and exit code of a program; the code is null if it did not run. */
 export interface ProbeOutput {
   stdout: string;
   code: number | null;

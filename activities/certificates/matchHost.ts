@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { AlternativeName } from './alternativeNames.ts';
 
-/** What in a certificate names the host. Only the first two are valid by RFC 9525. */
+/** The part of a certificate that matched the host name. Only the first two are valid by RFC 9525. */
 export type MatchedBy = 'dns-san' | 'ip-san' | 'common-name' | 'partial-wildcard';
 
 const LABEL = /^[a-z0-9-]+$/;

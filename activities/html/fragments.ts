@@ -1,7 +1,7 @@
 import { isTag } from 'domhandler';
 import { HTML, type LoadedPage } from './load.ts';
 
-/** What fragments can name in a page: ids of elements and names of `a` elements. */
+/** Possible targets of a fragment in a page: ids of elements and names of `a` elements. */
 export type Anchors = ReadonlySet<string>;
 
 export function readAnchors({ $ }: LoadedPage): Anchors {

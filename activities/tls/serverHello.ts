@@ -1,6 +1,6 @@
 import { VERSIONS, type Version } from './clientHello.ts';
 
-/** What a server chose from an offer. */
+/** The parameters that a server selected from a ClientHello. */
 export interface Choice {
   version: Version;
   cipherSuite: number;

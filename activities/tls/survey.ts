@@ -9,7 +9,7 @@ import { encodeClientHello, type Offer, type Version } from './clientHello.ts';
 import { CIPHER_SUITES, CIPHER_SUITES_13, GROUPS } from './registry.ts';
 import { type Choice, createAnswerReader } from './serverHello.ts';
 
-/** What a server accepts; lists are in the order of its choice. */
+/** The TLS parameters that a server accepts; lists are in the server's order of preference. */
 export interface Offered {
   protocols: { version: Version; cipherSuites: string[] }[];
   groups: string[];

@@ -1,5 +1,5 @@
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
-/** What a caller may send as an idempotency key, for error texts. */
+/** The format of an idempotency key, for error texts. */
 export const IDEMPOTENCY_KEY_RULE = 'must be 1 to 255 visible ASCII characters';
 
 /** True for a valid idempotency key. */

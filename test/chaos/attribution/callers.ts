@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { recordAt } from '../../helpers/json.ts';
 import type { Kind, Plan } from './kinds.ts';
 
-/** What the caller saw of one request. */
+/** One request and its response as the caller observed them. */
 export interface Observation {
   accountId: string;
   /** First characters of the API key. */

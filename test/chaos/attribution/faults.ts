@@ -15,7 +15,7 @@ import {
 } from '../faults.ts';
 import type { SmallDisk } from '../smallDisk.ts';
 
-/** What the faults disturb. */
+/** The processes, links, disk and clock on which faults act. */
 export interface Targets {
   stack: Stack;
   servers: Servers;
