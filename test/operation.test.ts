@@ -1,7 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
 import { readEnv } from '../schemas/env.ts';
@@ -11,10 +9,9 @@ import { connectClient } from '../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
 import { recordAt } from './helpers/json.ts';
 import { auditWhenIdle } from './helpers/ledgerCheck.ts';
+import { internalUrlOf, readLog } from './helpers/processLog.ts';
 import { type Stack, startStack } from './helpers/stack.ts';
 import { until } from './helpers/until.ts';
-
-type Line = Record<string, unknown>;
 
 let stack: Stack;
 let store: Store;
@@ -33,21 +30,8 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Reads the log of a process, line by line. */
-async function logOf(name: string): Promise<Line[]> {
-  const text = await readFile(join(stack.dataDir, 'logs', `${name}.log`), 'utf8');
-  return stripVTControlCharacters(text)
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line): Line => JSON.parse(line));
-}
-
-/** Reads the internal port of a worker from its log. */
-async function internalUrlOf(worker: string): Promise<string> {
-  const url = (await logOf(worker)).find((line) => line.msg === 'worker is ready')?.internalUrl;
-  if (typeof url !== 'string') throw new Error(`${worker} did not log its internal port`);
-  return url;
-}
+const logOf = (name: string) => readLog(stack, name);
+const urlOf = (name: string) => internalUrlOf(stack, name);
 
 /** Reads the samples of an exposition with Prometheus's own parser for Python: `name{labels}` to value. */
 async function scrape(internalUrl: string): Promise<Map<string, number>> {
@@ -95,7 +79,7 @@ test.serial('the metrics of all processes match the requests of a caller', async
   t.is(more('utility_tools_credits_charged_total{tool=hash-text}'), 2);
   t.true((api.get('process_cpu_seconds_total{}') ?? 0) > 0);
 
-  const cpu = await scrape(await internalUrlOf('cpu'));
+  const cpu = await scrape(await urlOf('cpu'));
   t.is(cpu.get('utility_tools_tool_seconds_count{outcome=ok,tool=hash-text}'), 2);
   t.true((cpu.get('utility_tools_pool_slots{}') ?? 0) >= 1);
   t.is(cpu.get('utility_tools_pool_busy{}'), 0);
@@ -104,7 +88,7 @@ test.serial('the metrics of all processes match the requests of a caller', async
     "the SDK's metrics are included",
   );
 
-  const orchestrator = await scrape(await internalUrlOf('orchestrator'));
+  const orchestrator = await scrape(await urlOf('orchestrator'));
   t.is(orchestrator.get('utility_tools_old_holds{}'), 0);
   t.is(orchestrator.get('utility_tools_queue_length{queue=tools-cpu}'), 0);
 });
@@ -112,7 +96,7 @@ test.serial('the metrics of all processes match the requests of a caller', async
 test.serial('the metrics of the browsers count their captures', async (t) => {
   const artist = await makeAccount(stack, 25);
   t.is((await artist.call('html-to-image', { html: 'x', fullPage: true })).status, 200);
-  const samples = await scrape(await internalUrlOf('browser'));
+  const samples = await scrape(await urlOf('browser'));
   const get = (name: string) => samples.get(`utility_tools_${name}`);
   for (const phase of ['queue', 'navigate', 'settle', 'scroll', 'capture']) {
     t.is(get(`browser_phases_total{phase=${phase}}`), 1, phase);
@@ -126,7 +110,7 @@ test.serial('the metrics of the browsers count their captures', async (t) => {
 });
 
 test.serial('a backlog of a pool and the age of a hold are visible in the metrics', async (t) => {
-  const orchestrator = await internalUrlOf('orchestrator');
+  const orchestrator = await urlOf('orchestrator');
   const poor = await makeAccount(stack, 3);
   await stack.kill('cpu', 'SIGKILL');
   const waiting = poor.call('hash-text', { text: 'wait' });
@@ -167,7 +151,7 @@ test.serial('the log line of a call has its account, tool, code, credits and pha
 
 test.serial('the ledger is audited on a schedule, and the metrics show differences', async (t) => {
   t.timeout(120_000);
-  const orchestrator = await internalUrlOf('orchestrator');
+  const orchestrator = await urlOf('orchestrator');
   const figure = async (name: string) => (await scrape(orchestrator)).get(`utility_tools_${name}`);
   const success = 'maintenance_last_success_timestamp_seconds{what=audit}';
   await until('the first audit has run by itself', async () => ((await figure(success)) ?? 0) > 0);
@@ -196,7 +180,7 @@ test.serial('the ledger is audited on a schedule, and the metrics show differenc
 test.serial('the alerts and the dashboard use metrics that the processes have', async (t) => {
   const urls = [
     stack.internalUrl,
-    ...(await Promise.all(['orchestrator', 'delivery', 'cpu', 'browser'].map(internalUrlOf))),
+    ...(await Promise.all(['orchestrator', 'delivery', 'cpu', 'browser'].map(urlOf))),
   ];
   const texts = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
   const known = new Set(

@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import test from 'ava';
 import { makeAccount } from '../helpers/account.ts';
-import { isRecord } from '../helpers/json.ts';
+import { internalUrlOf } from '../helpers/processLog.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
@@ -20,17 +18,6 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Reads the internal address of a worker from its log. */
-async function internalUrlOf(worker: string): Promise<string> {
-  const text = await readFile(join(stack.dataDir, 'logs', `${worker}.log`), 'utf8');
-  for (const line of text.split('\n')) {
-    if (!line.startsWith('{')) continue;
-    const record: unknown = JSON.parse(line);
-    if (isRecord(record) && typeof record.internalUrl === 'string') return record.internalUrl;
-  }
-  throw new Error(`no internal address in the log of ${worker}`);
-}
-
 /** Returns the first sample of a worker's metrics with this name and label. */
 async function sample(internalUrl: string, name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${internalUrl}/metrics`)).text();
@@ -44,7 +31,7 @@ test('one account can use every slot of an idle pool, and another account is ser
   t.timeout(300_000);
   const flooding = await makeAccount(stack, 1000);
   const other = await makeAccount(stack, 10);
-  const cpu = await internalUrlOf('cpu');
+  const cpu = await internalUrlOf(stack, 'cpu');
   const slots = await sample(cpu, 'pool_slots');
 
   let answered = 0;
@@ -55,7 +42,7 @@ test('one account can use every slot of an idle pool, and another account is ser
     return response.status;
   });
   await until('every slot is taken', async () => (await sample(cpu, 'pool_busy')) === slots, 60_000);
-  const orchestrator = await internalUrlOf('orchestrator');
+  const orchestrator = await internalUrlOf(stack, 'orchestrator');
   await until(
     'the queue is long',
     async () => (await sample(orchestrator, 'queue_length', 'queue="tools-cpu"')) > slots * 2,
