@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { startSharedStack } from '../test/helpers/stack.ts';
 import { clientEnv } from './host.mjs';
 import { installTestPrograms } from './programs/tools.ts';
 import { startServers } from './stack.ts';
@@ -85,12 +86,16 @@ async function main(signal: AbortSignal): Promise<void> {
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
   );
   const servers = owned.adopt(await startServers({ dataDir: folder, log, signal }), (it) => it.stop());
+  // Files that are named on the command line start the stacks that they need.
+  const stack =
+    SLOW || AVA_ARGS.length > 0 ? null : owned.adopt(await startSharedStack(servers), (it) => it.stop());
   const testEnv = {
     ...env,
     // Files that tests leave behind are removed with the folder.
     TMPDIR: folder,
     TEST_MONGODB_URI: servers.mongodbUri,
     TEST_TEMPORAL_ADDRESS: servers.temporalAddress,
+    ...(stack !== null && { TEST_STACK: JSON.stringify(stack) }),
   };
   for (const { args, files, env: sizes } of runs()) {
     const counter = createTapCounter(files);

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { createAccounts } from '../../store/accounts.ts';
-import { audit } from '../../store/audit.ts';
 import { type CallDoc, openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
+import { type SharedStack, useStack } from '../helpers/stack.ts';
 
 type Row = Record<string, unknown>;
 interface List {
@@ -13,11 +13,11 @@ interface List {
   nextCursor: string | null;
 }
 
-let stack: Stack;
+let stack: SharedStack;
 let store: Store;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  stack = await useStack();
   store = await openStore(stack.mongodbUri);
 });
 test.after.always(async () => {
@@ -140,11 +140,7 @@ test('a charged call has its row, its ledger entry and its event', async (t) => 
   t.like(low, { event: 'credits.low', deliveries: [] });
   t.like(low?.data, { balance: 24, threshold: 25 });
   t.is(events.filter(({ event }) => event === 'api_key.created').length, 2);
-  const { drift } = await audit(store);
-  t.deepEqual(
-    drift.filter(({ accountId }) => accountId === account.accountId),
-    [],
-  );
+  t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
 });
 
 test('a failed call, a refused call and a running call have their rows', async (t) => {

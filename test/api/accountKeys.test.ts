@@ -1,16 +1,16 @@
 import test from 'ava';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { type SharedStack, useStack } from '../helpers/stack.ts';
 
 type Row = Record<string, unknown>;
 
 const KEYS = '/api/v1/account/keys';
 const HOUR_MS = 3_600_000;
 
-let stack: Stack;
+let stack: SharedStack;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  stack = await useStack();
 });
 test.after.always(() => stack?.stop());
 
@@ -207,21 +207,4 @@ test('the 51st valid key is refused, also under concurrency; revoking one makes 
   t.is((await revoke(account, made[0]?.id)).status, 204);
   t.is((await create(account, { name: 'in its place', scopes: ['tools'] })).status, 201);
   t.is((await create(account, { name: 'one too many', scopes: ['tools'] })).status, 409);
-});
-
-test('the rate limit counts these requests together with tool calls', async (t) => {
-  const limited = await startStack({ pools: [], env: { RATE_LIMIT: '1:4' } });
-  try {
-    const account = await makeAccount(limited, 0);
-    const responses = [];
-    for (let i = 0; i < 12; i++) responses.push(await account.manage('/api/v1/account'));
-    const refused = responses.filter(({ status }) => status === 429);
-    t.true(refused.length > 0);
-    t.true(refused.every(({ headers }) => Number(headers.get('retry-after')) >= 1));
-    t.is(responses[0]?.headers.get('ratelimit-policy'), '"account";q=4;w=4');
-    const tool = await account.call('hash-text', { text: 'a' });
-    t.is(tool.status, 429);
-  } finally {
-    await limited.stop();
-  }
 });

@@ -164,8 +164,23 @@ test.serial('an address with many bad keys is limited, but valid keys from it ar
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
+test.serial('requests of the Account API count together with tool calls', async (t) => {
+  const account = await makeAccount(stack, 0);
+  const balance = () => account.manage('/api/v1/account');
+  t.is((await balance()).headers.get('RateLimit-Policy'), `"account";q=${BURST};w=${BURST / RATE}`);
+  const bucket = `account:${account.accountId}`;
+  await fill(bucket, 1);
+  t.is((await balance()).headers.get('RateLimit'), '"account";r=0;t=2', 'a token is taken');
+  await fill(bucket, 0);
+  const refused = await balance();
+  t.is(refused.status, 429);
+  t.is(refused.headers.get('Retry-After'), '1');
+  await fill(bucket, 0);
+  isLimited(t, await ask(account), '1');
+});
+
 test.serial('the default is twenty calls a second and forty at once', async (t) => {
-  const plain = await startStack({ pools: ['orchestrator', 'cpu'], env: { RATE_LIMIT: '' } });
+  const plain = await startStack({ pools: [], env: { RATE_LIMIT: '' } });
   try {
     const response = await ask(await makeAccount(plain, 1));
     t.is(response.headers.get('RateLimit-Policy'), '"account";q=40;w=2');

@@ -3,15 +3,14 @@ import test from 'ava';
 import { PNG } from 'pngjs';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { listen } from '../helpers/egress.ts';
-import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
+import { listenAsTarget, type SharedStack, useStack } from '../helpers/stack.ts';
 
 const SIZE = 97;
 const BODY = { text: 'https://example.com/?q=grüße', size: SIZE };
 const CREDITS = 100;
 
-let stack: Stack;
+let stack: SharedStack;
 let store: Store;
 let account: TestAccount;
 /** A web server that returns the same image for every path. */
@@ -21,8 +20,8 @@ const pictures = createServer((_, response) =>
 let place: string;
 
 test.before(async () => {
-  place = `127.0.0.1:${await listen(pictures)}`;
-  stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { EGRESS_ALLOW: place } });
+  place = await listenAsTarget(pictures);
+  stack = await useStack();
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, CREDITS);
 });
@@ -148,7 +147,7 @@ test.serial('a refusal is a problem, whatever the Accept header', async (t) => {
   const response = await account.call('qr-generate', { text: '' }, { Accept: 'image/png' });
   t.is(response.status, 422);
   t.regex(response.headers.get('Content-Type') ?? '', /^application\/problem\+json\b/);
-  t.deepEqual(await auditWhenIdle(store), []);
+  t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
   const calls = 1 + RAW.length + JSON_IS_MEANT.length + 1;
   t.is((await accountOf(store, account.accountId)).balance, CREDITS - calls);
 });

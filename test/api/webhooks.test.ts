@@ -2,16 +2,16 @@ import test from 'ava';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { listen } from '../helpers/egress.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { type SharedStack, useStack } from '../helpers/stack.ts';
 
 const PATH = '/api/v1/account/webhooks';
 const LOCAL = 'http://localhost:3000/hook';
 
-let stack: Stack;
+let stack: SharedStack;
 
 test.before(async (t) => {
   t.timeout(180_000);
-  stack = await startStack({ pools: [], env: { EGRESS_ALLOW: 'hooks.example.com:443' } });
+  stack = await useStack();
 });
 test.after.always(() => stack?.stop());
 

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import test from 'ava';
 import { resultOf } from '../../api/calls/workflowResult.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { type SharedStack, useStack } from '../helpers/stack.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 test.before(async () => {
-  stack = await startStack({ pools: [] });
+  stack = await useStack();
 });
 test.after.always(() => stack?.stop());
 

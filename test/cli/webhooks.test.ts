@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { machineEnv } from '../../dev/host.mjs';
 import { parseMasterKeys } from '../../schemas/envValues.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
@@ -30,9 +31,8 @@ test.after.always(async () => {
 });
 
 async function admin(args: string[], env: Record<string, string> = {}) {
-  const { PATH = '' } = process.env;
   const { stdout } = await promisify(execFile)(process.execPath, [ADMIN, ...args, '--json'], {
-    env: { PATH, ...stack.env, ...env },
+    env: { ...machineEnv(), ...stack.env, ...env },
     timeout: 60_000,
   });
   return JSON.parse(stdout);

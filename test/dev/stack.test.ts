@@ -1,128 +1,19 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import test from 'ava';
-import type { DemoFile } from '../../dev/demo-file.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { createWebhookEndpoints } from '../../store/webhookEndpoints.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { listen } from '../helpers/egress.ts';
 import { isRecord } from '../helpers/json.ts';
-import { npmStart } from '../helpers/npm-start.ts';
-import { pidOf, portsOf, processesWith, remaining } from '../helpers/processes.ts';
-import { startDatabase, startNamespace, startOwnServers, startStack } from '../helpers/stack.ts';
+import { npmStart, stackFolder } from '../helpers/npm-start.ts';
+import { portsOf, remaining } from '../helpers/processes.ts';
+import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-const exec = promisify(execFile);
-/** Long enough for every graceful shutdown, far below the lifetime of a leaked process. */
-const END_MS = 30_000;
-
-async function folder(t: { teardown(fn: () => Promise<void>): void }): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'stack-test-'));
-  t.teardown(async () => {
-    for (const line of processesWith(path)) process.kill(Number.parseInt(line, 10), 'SIGKILL');
-    await remaining(path, END_MS);
-    await rm(path, { recursive: true, force: true, maxRetries: 5 });
-  });
-  return path;
-}
-
 const isUp = async (url: string): Promise<boolean> => (await fetch(`${url}/livez`)).ok;
-
-/** Calls a tool that costs 1 credit and returns the remaining credits. */
-async function creditsAfterCall({ baseUrl, apiKey }: DemoFile): Promise<number> {
-  const response = await fetch(`${baseUrl}/api/v1/tools/hash-text`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: '{"text":"abc"}',
-  });
-  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
-  return Number(response.headers.get('x-credits-remaining'));
-}
-
-test.serial(
-  'two copies run side by side; kill -9 leaves no process; the second start keeps the data',
-  async (t) => {
-    const [dataDir, otherDir] = [await folder(t), await folder(t)];
-    const [first, other] = [
-      npmStart({ DATA_DIR: dataDir, PORT: '0' }),
-      npmStart({ DATA_DIR: otherDir, PORT: '0' }),
-    ];
-    const [demo, otherDemo] = await Promise.all([first.ready(), other.ready()]);
-    t.true((await isUp(demo.baseUrl)) && (await isUp(otherDemo.baseUrl)));
-    t.is(new Set([demo.baseUrl, otherDemo.baseUrl, demo.mongodbUri, otherDemo.mongodbUri]).size, 4);
-    t.not(demo.temporalAddress, otherDemo.temporalAddress);
-
-    t.is((await stat(join(dataDir, 'demo.json'))).mode & 0o777, 0o600);
-    const lines = first.output().trimEnd().split('\n');
-    t.is(lines.at(-1), `ready: ${demo.baseUrl}`);
-    const curl = lines.find((line) => line.startsWith('curl ')) ?? '';
-    const { stdout } = await exec('sh', ['-c', `${curl} --silent --show-error --fail`]);
-    t.is(typeof JSON.parse(stdout), 'object');
-    t.regex(await (await fetch(`${demo.temporalUiUrl}/`)).text(), /<html/i);
-
-    const credits = await creditsAfterCall(demo);
-
-    const again = await npmStart({ DATA_DIR: dataDir, PORT: '0' }).exited;
-    t.is(again.code, 1);
-    t.regex(again.stderr, /^DATA_DIR: a stack already runs in .*\n$/);
-    const thirdDir = await folder(t);
-    const taken = await npmStart({ DATA_DIR: thirdDir, PORT: new URL(demo.baseUrl).port }).exited;
-    t.is(taken.code, 1);
-    t.regex(taken.stderr, /^PORT: cannot listen on .*EADDRINUSE.*\n$/);
-    t.true(await isUp(demo.baseUrl), 'the running stack is not disturbed');
-
-    other.kill('SIGTERM');
-    t.is((await other.exited).code, 0);
-    t.deepEqual(await remaining(otherDir, 0), [], 'SIGTERM to npm alone stops everything before npm exits');
-
-    process.kill(pidOf(dataDir, /dev\/main\.ts/), 'SIGKILL');
-    t.deepEqual(await remaining(dataDir, END_MS), [], 'kill -9 of main.ts');
-
-    const second = npmStart({ DATA_DIR: dataDir, PORT: '0' });
-    const secondDemo = await second.ready();
-    t.like(secondDemo, { apiKey: demo.apiKey, accountKey: demo.accountKey, accountId: demo.accountId });
-    t.is(secondDemo.mongodbUri, demo.mongodbUri, 'the same port as before');
-    t.is(await creditsAfterCall(secondDemo), credits - 1, 'the key is valid and the balance is unchanged');
-
-    second.kill('SIGKILL');
-    t.deepEqual(await remaining(dataDir, END_MS), [], 'kill -9 of npm');
-  },
-);
-
-test.serial(
-  'configured addresses replace the local servers; kill -9 of the launcher leaves no process',
-  async (t) => {
-    const dataDir = await folder(t);
-    const { mongodbUri, stop } = await startDatabase();
-    const { temporalAddress, namespace, stop: leave } = await startNamespace();
-    t.teardown(async () => {
-      await stop();
-      await leave();
-    });
-    const started = npmStart({
-      DATA_DIR: dataDir,
-      PORT: '0',
-      MONGODB_URI: mongodbUri,
-      TEMPORAL_ADDRESS: temporalAddress,
-      TEMPORAL_NAMESPACE: namespace,
-    });
-    const demo = await started.ready();
-    t.like(demo, { mongodbUri, temporalAddress, temporalNamespace: namespace, temporalUiUrl: null });
-    t.true(await isUp(demo.baseUrl));
-    t.deepEqual(
-      processesWith(dataDir).filter((line) => /mongod |temporal server/.test(line)),
-      [],
-    );
-    process.kill(pidOf(dataDir, /dev\/start\.mjs/), 'SIGKILL');
-    t.deepEqual(await remaining(dataDir, END_MS), []);
-  },
-);
 
 test.serial('a failed start reports one line and leaves no process', async (t) => {
   const closed = await closedPort();
@@ -137,7 +28,7 @@ test.serial('a failed start reports one line and leaves no process', async (t) =
     [{ TEMPORAL_ADDRESS: `127.0.0.1:${closed}` }, /^TEMPORAL_ADDRESS: no Temporal server answers.*\n$/],
   ];
   for (const [env, message] of cases) {
-    const dataDir = await folder(t);
+    const dataDir = await stackFolder(t);
     const { code, stderr } = await npmStart({ DATA_DIR: dataDir, PORT: '0', ...env }).exited;
     t.is(code, 1);
     t.regex(stderr, message);

@@ -1,4 +1,4 @@
-import { audit, type Drift } from '../../store/audit.ts';
+import { audit, auditAccount, type Drift } from '../../store/audit.ts';
 import { copyJournal } from '../../store/journal.ts';
 import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
 import { until } from './until.ts';
@@ -18,6 +18,18 @@ export async function auditWhenIdle(store: Store): Promise<Drift[]> {
   const holding = await accounts.countDocuments({ holds: { $ne: {} } });
   if (holding > 0) drift.push({ accountId: '', what: 'accounts with holds', expected: 0, found: holding });
   return drift;
+}
+
+/** Waits until the account has no running call and holds no credits, then recomputes it. For stacks that others use too. */
+export async function auditAccountWhenIdle(store: Store, accountId: string): Promise<Drift[]> {
+  await until(
+    'no call of the account runs',
+    async () => (await store.calls.countDocuments({ accountId, state: 'running' })) === 0,
+  );
+  await untilHeld(store, accountId, 0);
+  const result = await auditAccount(store, accountId);
+  if (result === null) throw new Error(`no account ${accountId}`);
+  return result.drift;
 }
 
 export async function accountOf({ accounts }: Store, accountId: string): Promise<AccountDoc> {

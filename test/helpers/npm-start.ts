@@ -1,17 +1,32 @@
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DemoFile } from '../../dev/demo-file.ts';
 import { machineEnv } from '../../dev/host.mjs';
+import { processesWith, remaining } from './processes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const READY_MS = 120_000;
+/** Long enough for every graceful shutdown, far below the lifetime of a leaked process. */
+export const STOPPED_MS = 30_000;
 
 export interface Exit {
   code: number | null;
   stdout: string;
   stderr: string;
+}
+
+/** Creates a data folder. After the test, kills what still runs on it and removes it. */
+export async function stackFolder(t: { teardown(fn: () => Promise<void>): void }): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'stack-test-'));
+  t.teardown(async () => {
+    for (const line of processesWith(path)) process.kill(Number.parseInt(line, 10), 'SIGKILL');
+    await remaining(path, STOPPED_MS);
+    await rm(path, { recursive: true, force: true, maxRetries: 5 });
+  });
+  return path;
 }
 
 /** Runs `npm start` as a user does, with only the environment that the test sets. */

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { prepareNamespace } from '../../dev/namespace.ts';
+import { freePort } from '../../dev/ports.ts';
 import {
   defaultPools,
-  type Server,
+  type Server as ServerProcess,
   type Servers,
   type Service,
   startServers,
@@ -42,7 +45,7 @@ const removeFolder = (folder: string) => rm(folder, { recursive: true, force: tr
  */
 export async function startOwnServers(
   parent?: string,
-): Promise<Servers & { mongod: Server; temporal: Server }> {
+): Promise<Servers & { mongod: ServerProcess; temporal: ServerProcess }> {
   await using owned = new AsyncDisposableStack();
   const dataDir = owned.adopt(await makeFolder(parent), removeFolder);
   const servers = owned.adopt(await startServers({ dataDir, log }), (it) => it.stop());
@@ -112,6 +115,46 @@ export async function startNamespace() {
   const namespace = freshName();
   await prepareNamespace(temporalAddress, namespace);
   return { temporalAddress, namespace, stop: leave };
+}
+
+/** What test files that share a stack may use of it: no process is killed or restarted, and accounts isolate the files. */
+export type SharedStack = Pick<
+  Stack,
+  'baseUrl' | 'internalUrl' | 'mongodbUri' | 'temporalAddress' | 'namespace' | 'dataDir' | 'env' | 'stop'
+>;
+
+/**
+ * Address on which the targets of tests listen. The shared stack allows no other loopback address, so that its processes
+ * can also be asked for forbidden ones.
+ */
+const TARGET_HOST = '127.77.0.1';
+
+const SHARED: StackOptions = {
+  pools: ['orchestrator', 'delivery', 'cpu', 'network'],
+  env: { EGRESS_ALLOW: `${TARGET_HOST}/32,hooks.example.com:443` },
+};
+
+/** Starts the stack that test files share, for the test run. */
+export const startSharedStack = (servers: Servers): Promise<Stack> => startStack({ ...SHARED, servers });
+
+/**
+ * Returns the shared stack of `npm test`, whose `stop` does nothing. A file that runs alone starts a stack of its own:
+ * call `stop` in `test.after.always`.
+ */
+export function useStack(): Promise<SharedStack> {
+  const { TEST_STACK } = process.env;
+  if (!TEST_STACK) return startStack(SHARED);
+  return Promise.resolve({ ...JSON.parse(TEST_STACK), stop: async () => undefined });
+}
+
+/**
+ * Makes a server listen where the shared stack may reach it. Returns host:port. The port is free on 127.0.0.1 too: the
+ * service closes its own ports on all loopback addresses.
+ */
+export async function listenAsTarget(server: Server): Promise<string> {
+  const port = await freePort();
+  await once(server.listen(port, TARGET_HOST), 'listening');
+  return `${TARGET_HOST}:${port}`;
 }
 
 export interface StackOptions {

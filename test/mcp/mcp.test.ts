@@ -3,18 +3,17 @@ import test from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { listen } from '../helpers/egress.ts';
 import { isRecord } from '../helpers/json.ts';
-import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
+import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { connectMcp, ERAS } from '../helpers/mcp.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { listenAsTarget, type SharedStack, useStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** SHA-256 of "abc": FIPS 180-2, appendix B.1. */
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
 const CREDITS = 100;
 
-let stack: Stack;
+let stack: SharedStack;
 let store: Store;
 let account: TestAccount;
 /** Requests to the slow target that wait for their response. */
@@ -23,8 +22,8 @@ const target = createServer((_request, response) => waiting.push(response));
 let origin: string;
 
 test.before(async () => {
-  origin = `127.0.0.1:${await listen(target)}`;
-  stack = await startStack({ pools: ['orchestrator', 'cpu', 'network'], env: { EGRESS_ALLOW: origin } });
+  origin = await listenAsTarget(target);
+  stack = await useStack();
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, CREDITS);
 });
@@ -213,5 +212,5 @@ test.serial('requests of another origin, other methods and malformed bodies are 
 });
 
 test.serial('the audit finds no drift after these calls', async (t) => {
-  t.deepEqual(await auditWhenIdle(store), []);
+  t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
 });

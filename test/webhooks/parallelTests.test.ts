@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { makeAccount } from '../helpers/account.ts';
 import { startReceiver } from '../helpers/receiver.ts';
-import { startStack } from '../helpers/stack.ts';
+import { startStack, useStack } from '../helpers/stack.ts';
 
 const PATH = '/api/v1/account/webhooks';
 /** Above Temporal's limit of updates in flight, which is ten. */
@@ -13,7 +13,7 @@ const AFTERWARDS_MS = 3000;
 test('parallel tests are delivered or refused with 429, and none is delivered after an error', async (t) => {
   t.timeout(240_000);
   await using open = new AsyncDisposableStack();
-  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'delivery'] }), (it) => it.stop());
+  const stack = open.adopt(await useStack(), (it) => it.stop());
   const receiver = open.adopt(await startReceiver(), (it) => it.close());
   receiver.answer(() => ({ afterMs: 1000 }));
   const account = await makeAccount(stack, 0);

@@ -4,7 +4,7 @@ import { loadKeyring } from '../../store/keyring.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { callsOf } from '../helpers/ledgerCheck.ts';
-import { startStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/stack.ts';
 
 /** The load that each call puts on the Temporal server; local activities keep it low. */
 const MAX_EVENTS = 13;
@@ -12,7 +12,7 @@ const MAX_EVENTS = 13;
 test('a call that fires no event and is neither cancelled nor retried has at most 13 events', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
-  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'cpu'] }), (it) => it.stop());
+  const stack = open.adopt(await useStack(), (it) => it.stop());
   const { accountId, call } = await makeAccount(stack, 100);
   const env = readEnv(stack.env);
   const client = await connectClient(env, loadKeyring(env));
