@@ -2,23 +2,28 @@ import { BlockList } from 'node:net';
 import { type Address, type Block, isWithin, parseAddress, parseBlock } from '../schemas/formats/address.ts';
 import type { Ranges } from './ranges.ts';
 
-/** Whether an address is public. False for text that is not an address. */
+/** Tells whether an IP address is public. Returns false for text that is not an IP address. */
 export type Classifier = (address: string) => boolean;
 
-/** @throws when the block does not parse, so that a typing error cannot leave a hole in a table */
+/**
+ * Parses a CIDR block.
+ *
+ * @throws Error when the text is not a CIDR block, so that a typing error in a table of blocks cannot open addresses
+ */
 export function readBlock(text: string): Block {
   const block = parseBlock(text);
-  if (block === null) throw new Error(`no block: ${text}`);
+  if (block === null) throw new Error(`not a CIDR block: ${text}`);
   return block;
 }
 
 /**
- * ISATAP interface identifiers (RFC 5214 section 6.1) with either value of the universal/local bit: they embed an IPv4
- * address under any prefix. IPv4-compatible `::/96` does so too, but lies outside the public blocks.
+ * Whether an IPv6 address has an ISATAP interface identifier (RFC 5214 section 6.1), with either value of the
+ * universal/local bit. Such an address embeds an IPv4 address under any prefix. IPv4-compatible addresses (`::/96`) embed
+ * one as well, but lie outside `ipv6Public` and need no check.
  */
 const isIsatap = ({ value }: Address): boolean => ((value >> 32n) & 0xfdff_ffffn) === 0x0000_5efen;
 
-/** Classifies by the table of blocks. */
+/** Creates a classifier from tables of CIDR blocks. */
 export function createClassifier(ranges: Ranges): Classifier {
   const ipv4 = ranges.ipv4.map(readBlock);
   const ipv6Public = ranges.ipv6Public.map(readBlock);
@@ -33,7 +38,10 @@ export function createClassifier(ranges: Ranges): Classifier {
   };
 }
 
-/** Classifies by Node's `BlockList` over spans; it shares neither code nor data with the first classifier. */
+/**
+ * Creates a classifier from the first and last addresses of refused spans, with Node's `BlockList`. It shares neither code
+ * nor data with `createClassifier`, so that a mistake in only one of the two cannot open an address.
+ */
 export function createSecondClassifier(spans: readonly (readonly [string, string])[]): Classifier {
   const refused = new BlockList();
   const family = (address: string): 'ipv4' | 'ipv6' => (address.includes(':') ? 'ipv6' : 'ipv4');

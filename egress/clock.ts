@@ -1,30 +1,34 @@
 import { ServiceError } from '../schemas/errors.ts';
 import { startCountdown } from './countdown.ts';
 
-/** Time limits of outbound work. */
+/** When outbound work must stop: at the deadline, or as soon as the signal aborts. */
 export interface Limits {
   signal: AbortSignal;
   /** Epoch milliseconds. */
   deadline: number;
 }
 
-/** Running limits; disposing of them stops their timer. */
+/** A running time limit of outbound work. Disposing of it stops its timer. */
 export interface Clock extends Limits, Disposable {
-  /** Later than the deadline that was asked for by the time that does not count (`countdown.ts`). */
+  /**
+   * Epoch milliseconds: the requested deadline, moved later by the time that did not count, because the clock was paused or
+   * this process was blocked (`countdown.ts`).
+   */
   readonly deadline: number;
-  /** Stops counting while the work is not waiting for the target. */
+  /** Pauses the time limit until `resume`, so that only time spent waiting for the target counts. */
   pause(): void;
   resume(): void;
-  /** Runs when a limit is hit before the clock is disposed of. */
+  /** Registers a callback for when the deadline passes or the outer signal aborts before the clock is disposed of. */
   onEnd(stop: () => void): void;
-  /** Returns the abort reason when a limit was hit, else the error. */
+  /** Returns the reason of the abort if the deadline has passed or the outer signal has aborted, else the given error. */
   explain(error: unknown): unknown;
 }
 
 /**
- * Starts a clock whose signal aborts at the deadline, or with the outer signal and its reason. The deadline's reason is
- * `target_timeout` when the target had all of the time, and `deadline_exceeded` when this process used it up.
- * One timer covers all of the work: a timeout that restarts with every byte never ends a slow drip.
+ * Starts a clock. Its signal aborts when the outer signal does, with the same reason, or at the deadline: with
+ * `target_timeout` if all of the time was spent waiting for the target, with `deadline_exceeded` if this process used up the
+ * time. One timer covers all of the work, because a timeout that restarts with every received byte would never end a
+ * connection to a target that sends slowly.
  */
 export function startClock({ signal: outer, deadline }: Limits): Clock {
   const controller = new AbortController();
@@ -58,7 +62,7 @@ export function startClock({ signal: outer, deadline }: Limits): Clock {
   };
 }
 
-/** Settles as the work does, or rejects as soon as the signal aborts. @throws the signal's reason */
+/** Settles like `work`, or rejects as soon as the signal aborts, without stopping the work. @throws the signal's reason */
 export function untilAborted<O>(work: Promise<O>, signal: AbortSignal): Promise<O> {
   const { promise, resolve, reject } = Promise.withResolvers<O>();
   const onAbort = () => reject(signal.reason);

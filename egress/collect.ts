@@ -1,11 +1,14 @@
 /** Initial size of the buffer in bytes. */
 const START = 64 * 1024;
-/** From this size on the buffer grows to its limit at once: the kernel backs memory only when it is written. */
+/**
+ * When more bytes than this are needed, the buffer grows to `maxBytes` in one step. This costs no memory, because the kernel
+ * allocates pages only when they are written.
+ */
 const WHOLE = 4 * 1024 * 1024;
 
 /**
- * Joins chunks into one growing buffer. `transfer` frees the old memory at once; a list of chunks that is joined at the
- * end would hold everything twice until the next garbage collection.
+ * Concatenates chunks into one growing buffer. `ArrayBuffer.transfer` frees the old memory at once; collecting the chunks
+ * and concatenating them at the end would keep every byte twice until the next garbage collection.
  *
  * @param maxBytes upper bound of the total size of the chunks
  */

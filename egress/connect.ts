@@ -6,20 +6,20 @@ import { readSocketError, targetFailed } from './failure.ts';
 import type { Vetted } from './vet.ts';
 
 export interface ConnectOptions extends Limits {
-  /** One of the vetted addresses. Default: each in turn. */
+  /** Connects only to this one of the vetted addresses. Default: tries the vetted addresses in order until one connects. */
   address?: string;
 }
 
-/** Starts to open a TCP connection. */
+/** Starts to open a TCP connection, and returns its socket before it is connected. */
 export type Dial = (address: string, port: number) => Socket;
 
 export const dialTcp: Dial = (address, port) =>
   connectSocket({ host: address, port, noDelay: true, autoSelectFamily: false });
 
-/** Connect time-out of an address, in milliseconds, while other addresses are left to try. */
+/** Connect timeout in milliseconds of one address while further addresses remain to try; the last may use all time left. */
 const ATTEMPT_MS = 2_000;
 
-/** An error event without a listener would end the process; readers and writers still get the error. */
+/** An `error` event without a listener would end the process. Code that reads or writes the socket still gets the error. */
 const ignoreError = (): void => undefined;
 
 function isPeer(socket: Socket, address: string): boolean {
@@ -44,10 +44,11 @@ async function open(dial: Dial, address: string, port: number, { signal }: Clock
 }
 
 /**
- * Opens a TCP connection to a vetted target. The caller must destroy the socket. Errors without a listener are dropped.
+ * Opens a TCP connection to a vetted target. The caller must destroy the socket. An `error` event of the socket does not end
+ * the process, even without a listener.
  *
- * @throws ServiceError `target_failed` with the last address's failure, `target_timeout`, `deadline_exceeded`; the signal's
- *   reason
+ * @throws ServiceError `target_failed` with the failure of the address that was tried last, `target_timeout`,
+ *   `deadline_exceeded`; the signal's reason when it aborts
  */
 export async function connect(vetted: Vetted, dial: Dial, options: ConnectOptions): Promise<Socket> {
   const { target, addresses } = vetted;

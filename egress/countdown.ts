@@ -1,29 +1,29 @@
-/** Milliseconds between two readings of the time. */
+/** Interval in milliseconds at which a countdown reads the clock. */
 const TICK_MS = 100;
-/** A timer that is later than this was delayed by this process, not by ordinary scheduling. */
+/** A timer that fires more than this many milliseconds late was delayed by a blocked event loop, not by scheduling. */
 const LATE_MS = 50;
-/** The countdown ends when more time than this was not counted. */
+/** A countdown ends as `delayed` when uncounted time has made it this many milliseconds longer than requested. */
 const UNCOUNTED_MS = 10_000;
 
-/** Why a countdown ended: all of its time was counted, or this process delayed the work for too long. */
+/** Why a countdown ended: `elapsed` when all of its time was counted, `delayed` when too much time did not count. */
 export type CountdownEnd = 'elapsed' | 'delayed';
 
-/** A timer for something outside this process. Disposing of it stops it. */
+/** A timer that counts only time in which this process could receive replies. Disposing of the countdown stops it. */
 export interface Countdown extends Disposable {
-  /** Milliseconds that are still to be counted. */
+  /** Milliseconds that remain to be counted. */
   readonly left: number;
-  /** Stops counting while the work is not waiting for the outside. */
+  /** Stops counting until `resume`, for time in which the work is not waiting for a reply. */
   pause(): void;
   resume(): void;
 }
 
 /**
- * Counts down the time in which the outside could have been heard. The time in which the event loop was blocked is not
- * counted: a reply that came meanwhile could not be read. It is measured in short ticks; one that fires late counts with
- * its planned length. When more than 10 s are left out, the countdown ends all the same.
+ * Starts a countdown that leaves out time in which the event loop was blocked, because a reply that arrived meanwhile could
+ * not be read. Time is measured with timers of 100 ms; a timer that fires late counts only its planned length. When the
+ * countdown has run 10 s longer than `ms`, it ends anyway.
  *
- * @param ms without a positive time it ends at once, as `delayed`
- * @param onEnd runs once, unless the countdown is disposed of first
+ * @param ms milliseconds to count; with 0 or less the countdown ends at once, as `delayed`
+ * @param onEnd called once, unless the countdown is disposed of first
  */
 export function startCountdown(ms: number, onEnd: (end: CountdownEnd) => void): Countdown {
   const limit = performance.now() + ms + UNCOUNTED_MS;
@@ -33,7 +33,7 @@ export function startCountdown(ms: number, onEnd: (end: CountdownEnd) => void): 
   let tickMs = 0;
   let timer: NodeJS.Timeout;
 
-  /** Milliseconds since the last count that are the outside's. */
+  /** Milliseconds since the last count in which this process could receive a reply. */
   const passed = (): number => {
     if (paused) return 0;
     const elapsed = performance.now() - countedAt;

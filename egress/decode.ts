@@ -14,7 +14,10 @@ import { splitFrames } from './zstd.ts';
 
 type Bytes = AsyncIterable<Buffer>;
 
-/** Servers send `deflate` both as zlib (RFC 1950, required by RFC 9110 section 8.4.1.2) and raw (RFC 1951). */
+/**
+ * Whether a `deflate` body starts with a zlib header. RFC 9110 section 8.4.1.2 requires the zlib format (RFC 1950), but some
+ * servers send raw deflate data (RFC 1951).
+ */
 const isZlib = (first: Buffer): boolean => ((first[0] ?? 0) & 0x0f) === 8;
 
 const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
@@ -25,16 +28,16 @@ const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
 };
 
-/** The body exceeds its limits. */
+/** Thrown when a body exceeds its size limit or the decompression ratio. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
 /**
- * The codings of a Content-Encoding field in the order they were applied; null when one of them is unknown and the body
- * therefore cannot be decoded.
+ * Reads the codings of a Content-Encoding header, in the order in which the server applied them; null when one of them is
+ * unknown, so that the body cannot be decoded.
  *
- * @throws ServiceError `target_failed` when there are too many
+ * @throws ServiceError `target_failed` when there are more than `CODINGS`
  */
 export function readCodings(field: string | null): string[] | null {
   const codings = (field ?? '')
@@ -43,14 +46,14 @@ export function readCodings(field: string | null): string[] | null {
     .map((coding) => coding.trim())
     .filter((coding) => coding !== '' && coding !== 'identity');
   if (codings.length > CODINGS)
-    throw targetFailed('protocol', { detail: `The body is encoded more than ${CODINGS} times.` });
+    throw targetFailed('protocol', { detail: `The response body has more than ${CODINGS} codings.` });
   return codings.every((coding) => Object.hasOwn(DECODERS, coding)) ? codings : null;
 }
 
 async function* decodeOne(source: Bytes, coding: string): Bytes & AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   const { value: first, done } = await chunks.next();
-  // Many servers name a coding for an empty body.
+  // Many servers send Content-Encoding with an empty body, which decoders would reject.
   if (done === true) return;
   const decoder = DECODERS[coding]?.(first);
   if (decoder === undefined) throw new RangeError(coding);
@@ -58,22 +61,26 @@ async function* decodeOne(source: Bytes, coding: string): Bytes & AsyncGenerator
     yield first;
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
   }
-  // Errors surface when reading from the decoder.
+  // The callback ignores errors, because the loop below receives them from the decoder.
   pipeline(coding === 'zstd' ? splitFrames(whole()) : whole(), decoder, () => undefined);
   try {
     for await (const chunk of decoder) yield chunk;
   } catch (error) {
     if (error instanceof ServiceError || error instanceof TooLarge) throw error;
-    throw targetFailed('protocol', { detail: `The body is no whole ${coding} stream.`, cause: error });
+    throw targetFailed('protocol', {
+      detail: `The response body is not a complete ${coding} stream.`,
+      cause: error,
+    });
   }
 }
 
 /**
- * Decodes a body within limits of size and of growth over the received bytes. The limits apply to the output of every
- * coding, so that a nested bomb is stopped at its outer layer.
+ * Decodes a body, with limits on its size and on the ratio of decoded to received bytes. The limits apply to the output of
+ * every coding, so that a nested decompression bomb is stopped at its outer layer.
  *
- * @param codings in the order they were applied
- * @throws TooLarge after the allowed part has been yielded; ServiceError `target_failed` for a broken stream
+ * @param codings content codings in the order in which the server applied them
+ * @throws TooLarge after the bytes within the limits have been yielded; ServiceError `target_failed` for a stream that
+ *   cannot be decoded
  */
 export async function* decode(
   wire: Bytes,
@@ -81,7 +88,7 @@ export async function* decode(
   maxBytes: number,
 ): AsyncGenerator<Buffer> {
   let received = 0;
-  // A coding may make a body slightly longer. Input beyond that without output is a bomb too.
+  // Compression can make a body slightly longer. The extra allowance covers that, and bounds input that yields no output.
   const wireBytes = codings.length === 0 ? maxBytes : maxBytes + 65_536;
 
   async function* limited(source: Bytes, most: () => number): AsyncGenerator<Buffer> {

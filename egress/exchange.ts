@@ -14,12 +14,12 @@ import type { WebParts } from './target.ts';
 export interface RequestOptions extends Limits {
   /** Default GET. */
   method?: string;
-  /** Sent in this order; names may repeat. */
+  /** Headers, sent in this order; names may repeat. */
   headers?: readonly Header[];
   body?: Buffer | string | null;
   /** Size limit of the decoded body, in bytes. */
   maxBytes: number;
-  /** Default source_too_large. */
+  /** How to treat a body above `maxBytes`. Default `source_too_large`. */
   overflow?: Overflow;
   /** How to treat an invalid certificate. Default `enforce`. */
   verify?: 'enforce' | 'report';
@@ -30,8 +30,8 @@ const DEFAULT_HEADERS: readonly Header[] = [
   ['Accept', '*/*'],
   ['Accept-Encoding', 'gzip, deflate, br, zstd'],
 ];
-/** Fields of the connection, which the client sets itself: it carries one request of known length. */
-const OURS: ReadonlySet<string> = new Set([
+/** Connection-specific headers and Content-Length, which this client sets itself and callers must not set. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'keep-alive',
@@ -40,13 +40,13 @@ const OURS: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Methods whose requests send Content-Length: 0 without a body (RFC 9110 section 8.6). */
+/** Methods whose requests carry `Content-Length: 0` when they have no body (RFC 9110 section 8.6). */
 const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * The header section of a request, as one flat list.
+ * Returns the header section of a request as one flat list: name, value, name, value, …
  *
- * @throws ServiceError `invalid_input` for a header that is not valid HTTP or that belongs to the connection
+ * @throws ServiceError `invalid_input` for a header that is not valid HTTP, is connection-specific or is Content-Length
  */
 export function writeHeaders(
   url: WebParts,
@@ -57,10 +57,14 @@ export function writeHeaders(
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
-      throw invalidInput([{ pointer: '/headers', message: `holds a header that cannot be sent: ${name}` }]);
+      throw invalidInput([
+        { pointer: '/headers', message: `contains a header that is not valid HTTP: ${name}` },
+      ]);
     }
-    if (OURS.has(name.toLowerCase()))
-      throw invalidInput([{ pointer: '/headers', message: `must not hold ${name}` }]);
+    if (OWN_HEADERS.has(name.toLowerCase()))
+      throw invalidInput([
+        { pointer: '/headers', message: `must not contain ${name}, which the service sets itself` },
+      ]);
   }
   const given = new Set(headers.map(([name]) => name.toLowerCase()));
   const length = body === undefined || body === null ? 0 : Buffer.byteLength(body);
@@ -95,11 +99,13 @@ async function readFinalHead(reader: Reader, warn: Warn): Promise<Head> {
 /**
  * Sends one request over its own connection and waits for the headers of the final response.
  *
- * The response is read by `http1/`, which accepts what curl accepts and reports deviations. Node's client, also with its
- * lenient parser, and undici fail on repeated lengths, odd names and spaces before a colon. Strict parsers guard against
- * request smuggling on shared connections, which cannot happen on a connection for one request.
+ * The response is parsed by `http1/`, which accepts what curl accepts and reports deviations from the standard. Node's HTTP
+ * client, even with its lenient parser, and undici reject repeated Content-Length headers, invalid header names and spaces
+ * before a colon. Strict parsers guard against request smuggling on shared connections, which is impossible here because
+ * each connection carries one request.
  *
- * @throws ServiceError `target_failed` for a response that cannot be read, another protocol or too many interim responses
+ * @throws ServiceError `target_failed` for a response that cannot be parsed, a switch to another protocol or too many
+ *   interim responses
  */
 export async function exchange(
   socket: Socket,

@@ -1,13 +1,13 @@
 import { ServiceError } from '../schemas/errors.ts';
 
-/** The kind of a `target_failed` error. Every such error that this folder throws has one, except DNS errors. */
+/** The kind of a `target_failed` error. Every `target_failed` that reaches a tool has a kind, except DNS errors. */
 export type FailureKind =
   | 'refused'
   | 'reset'
   | 'unreachable'
-  /** The handshake failed. */
+  /** The TLS handshake failed. */
   | 'tls'
-  /** The handshake succeeded, but the certificate is not valid for this host. */
+  /** The TLS handshake succeeded, but the certificate is not valid for this host. */
   | 'certificate'
   | 'protocol'
   | 'redirects';
@@ -18,8 +18,8 @@ const DETAILS: Record<FailureKind, string> = {
   unreachable: 'The target cannot be reached.',
   tls: 'The TLS handshake with the target failed.',
   certificate: 'The certificate of the target is not valid.',
-  protocol: 'The target broke the HTTP protocol.',
-  redirects: 'The target redirected too often.',
+  protocol: 'The response of the target is not valid HTTP.',
+  redirects: 'The target redirected too many times.',
 };
 
 class TargetFailure extends Error {
@@ -31,13 +31,13 @@ class TargetFailure extends Error {
   }
 }
 
-/** Creates a `target_failed`. The cause is only logged, so it may name addresses. */
+/** Creates a `target_failed` error. Its cause is logged but never sent to the caller, so it may contain IP addresses. */
 export const targetFailed = (
   kind: FailureKind,
   { detail = DETAILS[kind], cause }: { detail?: string; cause?: unknown } = {},
 ): ServiceError => new ServiceError('target_failed', { detail, cause: new TargetFailure(kind, cause) });
 
-/** The kind of a `target_failed`, for tools that report it; null for other errors. */
+/** Returns the kind of a `target_failed` error, for tools that report it; null for errors without a kind. */
 export const failureKind = (error: unknown): FailureKind | null =>
   error instanceof ServiceError && error.cause instanceof TargetFailure ? error.cause.kind : null;
 
@@ -60,7 +60,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Maps a socket or HTTP error of Node to an error for the caller; other errors are returned unchanged. */
+/** Maps a socket, TLS or HTTP error of Node to a ServiceError; returns other errors unchanged. */
 export function readSocketError(error: unknown): unknown {
   const code = codeOf(error);
   if (code === 'ETIMEDOUT') return new ServiceError('target_timeout', { cause: error });

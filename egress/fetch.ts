@@ -6,14 +6,14 @@ import type { GuardedResponse, Header, Trail } from './response.ts';
 import { redirectTarget, type Target } from './target.ts';
 
 export interface FetchOptions extends RequestOptions {
-  /** Default 10. */
+  /** Maximum number of redirects to follow. Default 10. */
   maxRedirects?: number;
 }
 
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Credentials are not sent to another origin. */
+/** Headers that are dropped when a redirect leads to another origin: credentials, and the Host header of the old origin. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'proxy-authorization']);
-/** "Request-body-header names" of the Fetch Standard. */
+/** Headers that describe a body and are dropped with it ("request-body-header names" of the Fetch Standard). */
 const BODY_HEADERS: ReadonlySet<string> = new Set([
   'content-encoding',
   'content-language',
@@ -24,18 +24,22 @@ const BODY_HEADERS: ReadonlySet<string> = new Set([
 const without = (headers: readonly Header[], names: ReadonlySet<string>): Header[] =>
   headers.filter(([name]) => !names.has(name.toLowerCase()));
 
-/** The redirect location of a response, or null. @throws ServiceError target_failed for two different locations */
+/**
+ * Returns the Location header of a redirect; null when the response is not a redirect or has no Location.
+ *
+ * @throws ServiceError `target_failed` when the response has two different Location headers
+ */
 function locationOf({ status, headers }: GuardedResponse): string | null {
   if (!REDIRECT_STATUSES.has(status)) return null;
   const locations = new Set(
     headers.filter(([name]) => name.toLowerCase() === 'location').map(([, value]) => value),
   );
   if (locations.size > 1)
-    throw targetFailed('protocol', { detail: 'The target redirected to two places at once.' });
+    throw targetFailed('protocol', { detail: 'The target sent a redirect with different locations.' });
   return [...locations][0] ?? null;
 }
 
-/** The request after a redirect (Fetch Standard, HTTP-redirect fetch, steps 11 to 13). */
+/** Returns the request to send after a redirect (Fetch Standard, HTTP-redirect fetch, steps 11 to 13). */
 function redirected(options: RequestOptions, status: number, from: Target, to: Target): RequestOptions {
   const { method = 'GET', headers = [] } = options;
   const kept = from.url?.origin === to.url?.origin ? headers : without(headers, CREDENTIALS);
@@ -48,9 +52,9 @@ function redirected(options: RequestOptions, status: number, from: Target, to: T
 }
 
 /**
- * Sends a request and follows its redirects. Each target is parsed and vetted like the first.
+ * Sends a request and follows its redirects. The target of each redirect is parsed and vetted like the first target.
  *
- * @param send one request, vetting included
+ * @param send vets a target and sends one request to it
  * @throws ServiceError as `send`; `target_refused` for a redirect to a forbidden target, `target_failed` for too many
  *   redirects
  */

@@ -17,12 +17,12 @@ import { type Vetted, vet } from './vet.ts';
 
 export type { Socket, TLSSocket };
 
-/** Opens every outbound connection whose target a caller or an owner chooses. */
+/** Opens all outbound connections whose target is chosen by an API caller or the owner of an account. */
 export interface Guard {
   /** Parses a target, without network access. @throws ServiceError `invalid_input`, `target_refused` */
   parseTarget(input: string, kind: TargetKind): Target;
   /**
-   * Looks a target up once and checks every address.
+   * Resolves the host of a target once and checks that each of its addresses is allowed.
    *
    * @throws ServiceError `target_refused`, `host_not_found`, `target_failed`, `target_timeout`, `deadline_exceeded`; the
    *   signal's reason
@@ -32,35 +32,35 @@ export interface Guard {
   connect(vetted: Vetted, options: ConnectOptions): Promise<Socket>;
   /** Starts TLS on a socket that `connect` returned. @throws the errors of `startTls` in `egress/tls.ts` */
   startTls(socket: Socket, vetted: Vetted, options: TlsOptions): Promise<TLSSocket>;
-  /** Looks among the roots that `startTls` trusts. */
+  /** Finds the root certificate that issued a certificate, among the roots that `startTls` trusts. */
   rootOf: RootOf;
   /**
    * Sends one HTTP request; redirects are returned, not followed.
    *
-   * @throws ServiceError as `vet`, and `invalid_input` for headers that cannot be sent
+   * @throws ServiceError as `vet` and `connect`, and `invalid_input` for headers that cannot be sent
    */
   request(target: Target, options: RequestOptions): Promise<GuardedResponse>;
-  /** Sends one HTTP request and follows its redirects. @throws as `request`; `target_refused` for any hop */
+  /** Sends an HTTP request and follows its redirects. @throws as `request`; `target_refused` also for a redirect's target */
   fetch(target: Target, options: FetchOptions): Promise<GuardedResponse>;
-  /** Starts an HTTP proxy with the same rules as `request`. @throws as `startProxy` of `egress/proxy.ts` */
+  /** Starts an HTTP proxy that vets every target as `request` does. @throws as `startProxy` of `egress/proxy.ts` */
   proxy(options: ProxyOptions): Promise<FilteringProxy>;
 }
 
 export interface GuardOptions {
   resolver: Pick<Resolver, 'addresses'>;
-  /** Exceptions; none by default. */
+  /** Hosts and addresses that may be reached although they are not public (`EGRESS_ALLOW`). Default: none. */
   allow?: readonly AllowEntry[];
-  /** Ports that this installation listens on, its databases included. */
+  /** Ports on which processes of this installation listen, including its databases. */
   ownPorts: readonly number[];
-  /** Certificates to trust instead of Node's default ones, PEM. */
+  /** Root certificates in PEM to trust instead of Node's defaults. */
   ca?: readonly string[];
-  /** Opens a TCP connection. */
+  /** Opens a TCP connection. Default: `dialTcp`. */
   dial?: Dial;
   /** Recognises this machine's own addresses. */
   isOwn?: IsOwn;
 }
 
-/** Creates a guard. It holds nothing open between calls. */
+/** Creates a guard. It keeps no socket or timer open between calls of its methods. */
 export function createGuard({
   resolver,
   allow = [],

@@ -1,19 +1,19 @@
 # Measures one TCP handshake: handshake.pl ADDRESS PORT TIMEOUT_MS
 #
-# Prints `ok MS`, `refused MS`, `timeout` or `unreachable`, or exits with 1 when it cannot tell. Of an open connection the
-# kernel knows the time itself (TCP_INFO, linux/tcp.h), so that a busy machine does not count. Perl, because Node cannot read
-# socket options and every Debian has perl-base; only modules of that package are used.
+# Prints `ok MS`, `refused MS`, `timeout` or `unreachable`; exits with 1 when it cannot measure. The round-trip time of an
+# established connection comes from the kernel (TCP_INFO, linux/tcp.h), so that load on this machine does not add to it.
+# Written in Perl, because Node cannot read socket options; it uses only modules of perl-base, which every Debian has.
 use strict;
 use warnings;
 use Errno qw(EINPROGRESS ECONNREFUSED ECONNRESET ETIMEDOUT EHOSTUNREACH ENETUNREACH EHOSTDOWN ENETDOWN EACCES EPERM);
 use POSIX ();
 use Socket qw(AF_INET AF_INET6 SOCK_STREAM IPPROTO_TCP SOL_SOCKET SO_ERROR inet_pton pack_sockaddr_in pack_sockaddr_in6);
 
-# Number of clock_gettime (asm/unistd.h); perl-base has no clock finer than a second.
+# System call numbers of clock_gettime by architecture (asm/unistd.h). perl-base has no clock finer than a second.
 my %CLOCK_GETTIME = (x86_64 => 228, aarch64 => 113);
 my $CLOCK_MONOTONIC = 1;
 my $TCP_INFO = 11;
-# Offset of tcpi_rtt, in microseconds.
+# Byte offset of tcpi_rtt, the round-trip time in microseconds, in struct tcp_info (linux/tcp.h).
 my $RTT_OFFSET = 68;
 
 my ($address, $port, $timeout_ms) = @ARGV;

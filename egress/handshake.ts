@@ -3,7 +3,7 @@ import type { EchoOptions } from './icmp.ts';
 import { runProbe } from './probeProgram.ts';
 import type { Vetted } from './vet.ts';
 
-/** Opens and closes one TCP connection. Resolves to null when the program is missing or cannot measure here. */
+/** Measures one TCP handshake, in milliseconds. Resolves to null when Perl is missing or cannot measure on this machine. */
 export type Handshake = (
   vetted: Vetted,
   options: EchoOptions,
@@ -11,7 +11,7 @@ export type Handshake = (
 
 const SCRIPT = fileURLToPath(new URL('./handshake.pl', import.meta.url));
 
-/** Measures TCP handshakes by `handshake.pl`, one process each. @param program Perl */
+/** Measures each TCP handshake with a process of `handshake.pl`. @param program path or name of the Perl interpreter */
 export function createHandshake(program: string): Handshake {
   return async ({ target, addresses }, { address, timeoutMs, signal }) => {
     if (!addresses.includes(address)) throw new RangeError('not a vetted address');

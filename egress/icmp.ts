@@ -2,13 +2,13 @@ import { runProbe } from './probeProgram.ts';
 import type { Vetted } from './vet.ts';
 
 export interface EchoOptions {
-  /** One of the vetted addresses. */
+  /** The vetted address to probe. */
   address: string;
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-/** Sends one ICMP echo request. Resolves to null when this process is not permitted to send any. */
+/** Measures one ICMP echo, in milliseconds. Resolves to null when ping is not permitted to send ICMP. */
 export type Echo = (
   vetted: Vetted,
   options: EchoOptions,
@@ -24,9 +24,9 @@ const wordsFor = (address: string, timeoutMs: number): string[] => [
 ];
 
 /**
- * Sends ICMP through iputils' ping, which has the capability or the unprivileged socket (`net.ipv4.ping_group_range`) that
- * Node lacks, and takes the time of a reply from the kernel. Each probe is one process, because with several probes ping
- * exits some time after the first reply, regardless of `-W`.
+ * Sends each ICMP echo request with a process of iputils' ping. Unlike Node, ping may send ICMP, by a file capability or an
+ * unprivileged ICMP socket (`net.ipv4.ping_group_range`), and takes the arrival time of a reply from the kernel. One process
+ * sends one request: after the first of several replies, ping exits some time later regardless of its timeout `-W`.
  */
 export function createEcho(program: string): Echo {
   return async ({ addresses }, { address, timeoutMs, signal }) => {
@@ -42,7 +42,7 @@ export function createEcho(program: string): Echo {
   };
 }
 
-/** Whether the program is there and permitted to send ICMP. It is tried on loopback. */
+/** Whether ping is installed and permitted to send ICMP, tested with an echo request to 127.0.0.1. */
 export async function permitsIcmp(program: string, signal: AbortSignal): Promise<boolean> {
   const { code } = await runProbe(program, wordsFor('127.0.0.1', CHECK_MS), { timeoutMs: CHECK_MS, signal });
   return code === REPLY || code === NO_REPLY;

@@ -3,14 +3,14 @@ import type { Env } from '../schemas/env.ts';
 import { type Address, isWithin, parseAddress } from '../schemas/formats/address.ts';
 import { readBlock } from './classify.ts';
 
-/** Interfaces change rarely (VPNs, containers); reading them takes 50 µs. */
+/** How long the addresses of this machine's interfaces are cached, in ms. They change rarely; reading them takes 50 µs. */
 const REFRESH_MS = 5_000;
 const LOOPBACK = readBlock('127.0.0.0/8');
 
-/** Tells whether an address is this machine's own. */
+/** Tells whether an IP address belongs to this machine. */
 export type IsOwn = (address: Address) => boolean;
 
-/** Recognises loopback and every address of this machine's interfaces. */
+/** Creates a function that recognises loopback addresses and the addresses of this machine's interfaces. */
 export function createOwnAddresses(
   interfaces: () => readonly string[] = () =>
     Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),
@@ -30,7 +30,7 @@ export function createOwnAddresses(
   };
 }
 
-/** `host:port` of each member of a MongoDB connection string (RFC 3986 has no such list, so URL cannot read it). */
+/** The `host:port` of each member in a MongoDB connection string. `URL` cannot parse such a list of hosts. */
 const mongodbHosts = (uri: string): string[] =>
   /^mongodb(?:\+srv)?:\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1]?.split(',') ?? [];
 
@@ -52,7 +52,7 @@ type PortVariables =
   | 'TEMPORAL_ADDRESS'
   | 'TEMPORAL_UI_URL';
 
-/** Every port on which a process of this installation, or the collector of its traces, is known to listen. */
+/** The ports on which processes of this installation and its trace collector listen, as far as its variables name them. */
 export function ownPorts(env: Pick<Env, PortVariables>): number[] {
   const { INTERNAL_ADVERTISE, MONGODB_URI, OTEL_EXPORTER_OTLP_ENDPOINT, TEMPORAL_ADDRESS, TEMPORAL_UI_URL } =
     env;

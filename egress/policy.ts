@@ -9,26 +9,27 @@ export type ValidHost = Exclude<Host, { kind: 'invalid' }>;
 
 /** Decides which hosts, addresses and ports may be reached. */
 export interface Policy {
-  /** True when an exception names exactly this host, at this port or at all ports. */
+  /** True when an entry of `EGRESS_ALLOW` names exactly this host, with this port or without a port. */
   names(host: ValidHost, port: number): boolean;
-  /** True when an exception names exactly this host and port. Only such an exception opens a blocked port. */
+  /** True when an entry of `EGRESS_ALLOW` names exactly this host and port, which alone opens a port of `BAD_PORTS`. */
   namesPort(host: ValidHost, port: number): boolean;
-  /** True when a connection to this address and port may be opened for the host. */
+  /** True when a connection to this address and port, for a target with this host, is allowed. */
   permits(address: string, port: number, host: ValidHost): boolean;
 }
 
 interface PolicyOptions {
+  /** The entries of `EGRESS_ALLOW`. */
   allow: readonly AllowEntry[];
-  /** Ports that this installation listens on, its databases included. */
+  /** Ports on which processes of this installation listen, including its databases. */
   ownPorts: readonly number[];
   isOwn: IsOwn;
-  /** An address is public when all of them say so. */
+  /** An address counts as public only if every classifier returns true for it. */
   classifiers?: readonly Classifier[];
 }
 
 const same = (a: Address, b: Address): boolean => a.family === b.family && a.value === b.value;
 
-/** Combines the public ranges, the operator's exceptions and the installation's own addresses and ports. */
+/** Creates a policy from the public ranges, the operator's `EGRESS_ALLOW`, and the installation's addresses and ports. */
 export function createPolicy({
   allow,
   ownPorts,
@@ -45,7 +46,7 @@ export function createPolicy({
         same(entry.address, address),
     );
 
-  /** Ports that exceptions open for a host; null means every port. */
+  /** The ports that entries of `EGRESS_ALLOW` open for a host; a null in the list means every port. */
   function exceptionsFor(host: ValidHost): (number | null)[] {
     const address = host.kind === 'address' ? parseAddress(host.address) : null;
     return allow.flatMap((entry) => {
@@ -65,7 +66,7 @@ export function createPolicy({
     const own = isOwn(address);
     if (own && ownPorts.includes(port)) return false;
     if (namesAddress(address, port) || (host.kind === 'name' && names(host, port))) return true;
-    // A block opens no port of this installation: a database may run at any address of the block.
+    // A CIDR block of EGRESS_ALLOW does not open ports of this installation, whose databases may run inside the block.
     if (
       !ownPorts.includes(port) &&
       allow.some((entry) => entry.kind === 'block' && isWithin(address, entry.block))

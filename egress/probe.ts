@@ -10,33 +10,36 @@ import type { Vetted } from './vet.ts';
 
 /** The certificates and parameters that a server presented in a TLS handshake. */
 export interface Presented {
-  /** DER: the server's certificate, then the issuer of each, as far as presented or trusted. Never empty. */
+  /** The server's certificate, its issuer and so on, as far as they were sent or are trusted roots. DER; never empty. */
   chain: readonly Buffer[];
-  /** The chain has more certificates than are returned. */
+  /** Whether the server's chain has more certificates than `chain` contains. */
   truncated: boolean;
-  /** OpenSSL's code, such as CERT_HAS_EXPIRED; null when the chain ends at a trusted root. */
+  /** OpenSSL's verification error, such as CERT_HAS_EXPIRED; null when the chain is valid and ends at a trusted root. */
   chainError: string | null;
-  /** By the rules of Node, which also takes common names and partial wildcards. */
+  /** Whether the certificate covers the host by Node's rules, which also accept common names and partial wildcards. */
   hostnameMatches: boolean;
-  /** OpenSSL's name, such as `TLSv1.3`. */
+  /** OpenSSL's name of the protocol version, such as `TLSv1.3`. */
   protocol: string;
 }
 
-/** Longer than any chain that clients verify. OpenSSL accepts about 100 KB of certificates. */
+/** Maximum number of certificates returned; clients verify only shorter chains. OpenSSL accepts about 100 KB of them. */
 const MAX_CHAIN = 100;
 
-/** The oldest protocol and weakest ciphers of this OpenSSL build: the tool reports certificates, not transports. */
+/**
+ * TLS options that permit the oldest protocol and the weakest ciphers of this OpenSSL build, so that the certificates of
+ * servers with outdated settings can be reported as well.
+ */
 export const ANYTHING = {
   verify: 'report',
   minVersion: 'TLSv1',
-  // Anonymous ciphers present no certificate.
+  // Excludes anonymous ciphers (aNULL), with which a server sends no certificate.
   ciphers: 'ALL:!aNULL:@SECLEVEL=0',
   minDHSize: 1,
-  // Servers from before RFC 5746 (secure renegotiation).
+  // Permits servers without secure renegotiation (RFC 5746).
   secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
 } as const;
 
-/** Ciphers without encryption come last. They are enough to read a certificate; no secret is sent. */
+/** Permits ciphers without encryption (eNULL) as the last choice: no secret is sent, only certificates are read. */
 const ANY_CIPHER = 'ALL:eNULL:!aNULL:@SECLEVEL=0';
 
 type Chain = Pick<Presented, 'chain' | 'truncated'>;
@@ -44,7 +47,7 @@ type Chain = Pick<Presented, 'chain' | 'truncated'>;
 function chainOf(socket: TLSSocket): Chain {
   const chain: Buffer[] = [];
   let next: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
-  // The object is empty before a certificate arrives. A root is its own issuer.
+  // Node returns an empty object before a certificate has arrived. A root is its own issuer, which ends the loop.
   while (next?.raw !== undefined) {
     const { raw } = next;
     if (chain.some((seen) => seen.equals(raw))) break;
@@ -69,8 +72,8 @@ const isSelfIssued = (der: Buffer | undefined): boolean => {
 };
 
 /**
- * The certificates that the server sent, each followed by its issuer, and the trusted root if the server omitted it. An
- * issuer is one by name and signature, also if it may not issue certificates.
+ * Sorts the certificates that the server sent, so that each is followed by its issuer, and adds the trusted root if the
+ * server omitted it. A certificate counts as issuer if name and signature match, even if it is not permitted to issue.
  */
 function sortedChain(socket: TLSSocket, rootOf: RootOf): Chain {
   const rest: X509Certificate[] = [];
@@ -89,16 +92,15 @@ function sortedChain(socket: TLSSocket, rootOf: RootOf): Chain {
   return { chain: chain.map(({ raw }) => raw), truncated };
 }
 
-/**
- * Reads the certificates of a completed handshake; null when it is not an X.509 certificate. Call it once per socket.
- */
+/** Reads the certificates of a completed handshake; null when the server sent no X.509 one. Call it once per socket. */
 export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null {
   const presented = read(socket, vetted, certificateFaults(socket, vetted).chain);
   if (presented === null || presented.truncated || isSelfIssued(presented.chain.at(-1))) return presented;
-  // Node's list ends early when the issuer it found was the last certificate sent, or may not issue certificates. Reading
-  // the certificates as sent removes them from OpenSSL's list and leaks about 10 KB, so it is done last and only when needed.
+  // The chain of Node's getPeerCertificate ends early when the issuer that Node found was the last certificate sent, or is
+  // not permitted to issue. getPeerX509Certificate returns the certificates as sent, but removes them from OpenSSL's list
+  // and leaks about 10 KB, so it is called last and only when needed.
   const sorted = sortedChain(socket, rootOf);
-  // Node's list is longer when it follows names whose signatures do not fit.
+  // The chain of getPeerCertificate is longer when it follows issuer names whose signatures do not match.
   return sorted.chain.length < presented.chain.length ? presented : { ...presented, ...sorted };
 }
 

@@ -2,18 +2,18 @@ import { type ExecFileException, execFile } from 'node:child_process';
 import { ServiceError } from '../schemas/errors.ts';
 
 interface ProbeLimits {
-  /** The program's own wait for a reply. */
+  /** How long the program waits for a reply, in milliseconds. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-/** The output and exit code of a program; the code is null if it did not run. */
+/** The output and exit code of a program; the code is null if the program did not run. */
 export interface ProbeOutput {
   stdout: string;
   code: number | null;
 }
 
-/** Time for the program to start and exit, beyond its wait, in milliseconds. A busy machine starts programs slowly. */
+/** Milliseconds that a program may take beyond `timeoutMs` to start and exit. A busy machine starts programs slowly. */
 const GRACE_MS = 5000;
 
 const exitCode = (error: ExecFileException | null): number | null => {
@@ -22,10 +22,11 @@ const exitCode = (error: ExecFileException | null): number | null => {
 };
 
 /**
- * Runs a program that times one probe, in a process of its own: this process may be busy when the reply arrives.
+ * Runs a program that measures the response time of a target (ping, `handshake.pl`). A separate process measures more
+ * accurately, because this process may be busy when the reply arrives.
  *
  * @param program name or path; a name is looked up in /usr/bin and /bin only
- * @throws ServiceError `deadline_exceeded` when it does not exit by itself; the signal's reason
+ * @throws ServiceError `deadline_exceeded` when the program does not exit by itself in time; the signal's reason
  */
 export function runProbe(
   program: string,

@@ -11,23 +11,29 @@ import { nextResponse } from './nextResponse.ts';
 export interface ProxyOptions extends Limits {
   /** Path of a Unix socket to listen on. Default: a free port of 127.0.0.1. */
   path?: string;
-  /** Largest number of concurrent outbound connections. */
+  /** Maximum number of concurrent outbound connections. */
   tunnels: number;
-  /** Bytes that may be received over all connections together; then the proxy closes. */
+  /** Maximum number of bytes received over all connections together; the proxy closes when they exceed it. */
   bytes: number;
   /** Milliseconds after which an idle connection is closed. */
   idleMs: number;
 }
 
-/** An HTTP proxy for one job of a program that opens its own connections. It runs until `close` or a limit. */
+/**
+ * An HTTP proxy through which a program that opens its own connections, such as Chromium, reaches only allowed targets. It
+ * runs until `close`, its deadline or its byte limit.
+ */
 export interface FilteringProxy extends Disposable {
-  /** 0 for a Unix socket. */
+  /** The TCP port of the proxy; 0 when it listens on a Unix socket. */
   port: number;
   /** Resolves when the program has asked for its first connection. */
   contacted: Promise<void>;
-  /** A target has not begun the body of a plain response, or a tunnel is open: its content is not visible. */
+  /**
+   * True while a target has not sent the first bytes of a plain HTTP response's body, and while a tunnel is open, because
+   * its content is not visible to the proxy.
+   */
   readonly isWaiting: boolean;
-  /** Refused requests by host, in the order of the first refusal. */
+  /** Number of refused requests by host, in the order of the first refusal. */
   refused: ReadonlyMap<string, number>;
   /** True when the byte limit was reached. */
   readonly exhausted: boolean;
@@ -37,7 +43,7 @@ export interface FilteringProxy extends Disposable {
 /** Opens a vetted connection for a URL. @throws ServiceError */
 export type Open = (url: string, limits: Limits) => Promise<Socket>;
 
-/** Hop-by-hop fields (RFC 9110 section 7.6.1). */
+/** Hop-by-hop headers, which a proxy does not forward (RFC 9110 section 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -58,14 +64,14 @@ function endToEnd(raw: readonly string[]): string[] {
 const hostOf = (url: string): string => URL.parse(url)?.hostname ?? url;
 const isRefusal = (error: unknown): boolean =>
   error instanceof ServiceError && (error.code === 'target_refused' || error.code === 'invalid_input');
-/** The HTTP status of an error, for the browser. */
+/** The HTTP status with which the proxy reports an error to the browser. */
 const statusOf = (error: unknown): number => {
   if (isRefusal(error)) return 403;
   return error instanceof ServiceError && error.code === 'target_timeout' ? 504 : 502;
 };
 
 /**
- * Starts the proxy. TLS goes through it end to end: of such a tunnel it sees only host and port.
+ * Starts the proxy. It tunnels TLS connections without decrypting them, and sees only their host and port.
  *
  * @throws ServiceError `deadline_exceeded`; the signal's reason
  */
@@ -97,12 +103,12 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
   const own = <T extends Duplex>(socket: T): T => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    // The reader or writer gets the error; the other end of the pipe is closed with it.
+    // An `error` event without a listener would end the process. The pipeline of the socket closes the other socket.
     socket.on('error', () => socket.destroy());
     return socket;
   };
 
-  /** Opens an outbound connection, counts the received bytes, and closes the connection when it is idle. */
+  /** Opens an outbound connection within the limit of concurrent ones, and closes it when it is idle. Records refusals. */
   async function connect(url: string): Promise<Socket> {
     contacted.resolve();
     if (tunnels >= options.tunnels) throw new ServiceError('target_failed');
@@ -136,7 +142,7 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
     let far: Socket | undefined;
     const stopWaiting = startWaiting();
     try {
-      // Anything else than host and port would be read as another part of a URL.
+      // Only `host:port` is accepted, because other characters would change the meaning of the URL built from it.
       if (!/^[^/?#@\\\s]+:\d{1,5}$/.test(request.url ?? '')) throw new ServiceError('target_refused');
       far = await connect(`http://${request.url}/`);
       near.write('HTTP/1.1 200 Connection Established\r\n\r\n');
@@ -171,10 +177,10 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
         path: pathname + search,
         headers: [...endToEnd(incoming.rawHeaders), 'Connection', 'close'],
         maxHeaderSize: HEADER_BYTES,
-        insecureHTTPParser: true, // Chromium accepts more than the strict parser.
+        insecureHTTPParser: true, // Like Chromium, the lenient parser accepts invalid headers.
       });
       const response = nextResponse(request);
-      // A failure surfaces as a failure of the response.
+      // If the request body cannot be sent, the destroyed socket makes `response` reject.
       pipeline(incoming, request).catch(() => socket.destroy());
       const message = await response;
       outgoing.writeHead(message.statusCode ?? 502, endToEnd(message.rawHeaders));

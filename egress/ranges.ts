@@ -2,9 +2,9 @@
 export interface Ranges {
   /** IPv4 blocks that are refused; all others are public. */
   ipv4: readonly string[];
-  /** IPv6 blocks outside of which nothing is public. */
+  /** The only IPv6 blocks that contain public addresses. */
   ipv6Public: readonly string[];
-  /** Blocks within those that are refused. */
+  /** IPv6 blocks within `ipv6Public` that are refused. */
   ipv6: readonly string[];
 }
 
@@ -17,22 +17,22 @@ export const RANGES: Ranges = {
   ipv4: [
     '0.0.0.0/8', // this network
     '10.0.0.0/8', // private use
-    '100.64.0.0/10', // behind the NAT of a provider
+    '100.64.0.0/10', // carrier-grade NAT
     '127.0.0.0/8', // loopback
-    '168.63.129.16/32', // Azure's metadata, in public space
-    '169.254.0.0/16', // link-local, and the metadata of most clouds
+    '168.63.129.16/32', // Azure's metadata service, at a public address
+    '169.254.0.0/16', // link-local, with the metadata services of most clouds
     '172.16.0.0/12', // private use
     '192.0.0.0/24', // protocol assignments
     '192.0.2.0/24', // documentation
     '192.31.196.0/24', // AS112
     '192.52.193.0/24', // AMT
-    '192.88.99.0/24', // relays of 6to4
+    '192.88.99.0/24', // 6to4 relays
     '192.168.0.0/16', // private use
     '192.175.48.0/24', // AS112
     '198.18.0.0/15', // benchmarks
     '198.51.100.0/24', // documentation
     '203.0.113.0/24', // documentation
-    '224.0.0.0/3', // multicast; reserved, and broadcast
+    '224.0.0.0/3', // multicast, reserved, broadcast
   ],
   // The block that global unicast addresses are assigned from (RFC 4291). Loopback, unique local, link-local, multicast
   // and NAT64 lie outside; so do the prefixes that embed an IPv4 address, except 6to4 and Teredo.
@@ -47,8 +47,8 @@ export const RANGES: Ranges = {
 };
 
 /**
- * The same blocks again, as first and last address, for the second classifier. An address has to be public by both
- * tables, so a mistake in one of them can only refuse too much.
+ * The blocks that `RANGES` refuses, as pairs of first and last address, for `createSecondClassifier`. An address must be
+ * public by both tables, so that a mistake in only one of them can only refuse too much.
  */
 export const REFUSED_SPANS: readonly (readonly [first: string, last: string])[] = [
   ['0.0.0.0', '0.255.255.255'],
@@ -80,7 +80,7 @@ export const REFUSED_SPANS: readonly (readonly [first: string, last: string])[] 
 
 /** Blocks that EGRESS_ALLOW cannot open. */
 export const NEVER: readonly string[] = [
-  // Metadata services of clouds: they give credentials to any client.
+  // Metadata services of cloud providers, which give credentials to any client.
   '169.254.169.254/32', // most clouds
   '169.254.169.253/32', // Amazon, DNS
   '169.254.170.2/32', // Amazon, containers
@@ -100,7 +100,7 @@ export const NEVER: readonly string[] = [
   // "This host": a connection to it reaches loopback.
   '0.0.0.0/8',
   '::/128',
-  // Forms that embed an IPv4 address, which can be any of the above.
+  // IPv6 addresses that embed an IPv4 address, which can be any of the addresses above.
   '::ffff:0:0/96', // IPv4-mapped
   '::ffff:0:0:0/96', // IPv4-translated
   '64:ff9b::/96', // NAT64

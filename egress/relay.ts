@@ -1,7 +1,7 @@
 /**
  * A separate program: `relay.ts <socket> <command> [argument …]`. It runs in a network namespace that has only
  * loopback, forwards connections from a port of 127.0.0.1 to a Unix socket, and starts the command with
- * `--proxy-server=` set to that port. It exits with the command.
+ * `--proxy-server=` set to that port. It exits when the command exits, with the same exit code.
  */
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
@@ -12,7 +12,7 @@ if (socketPath === undefined || command === undefined)
 
 const server = createServer((near) => {
   const far = connect(socketPath);
-  // Nothing listens on the socket between two jobs; connections are then closed.
+  // Between two jobs no proxy listens on the Unix socket; connections are then closed.
   near.on('error', () => far.destroy()).on('close', () => far.destroy());
   far.on('error', () => near.destroy()).on('close', () => near.destroy());
   near.pipe(far).pipe(near);

@@ -9,11 +9,11 @@ import type { Reply } from './dns/message.ts';
 import type { RecordType } from './dns/record.ts';
 import { systemServers } from './dns/servers.ts';
 
-/** Milliseconds for one try at one server, TCP included. */
+/** Timeout in milliseconds of one query to one DNS server, including the retry over TCP. */
 const TRY_MS = 2_500;
-/** Tries per look-up; more only when there are more servers and the first ones fail quickly. */
+/** Queries per lookup. If more DNS servers are configured, each is tried, but all share the time of this many timeouts. */
 const TRIES = 2;
-/** Longest time that an answer is cached, in seconds. */
+/** Maximum time for which a DNS lookup is cached, in seconds. */
 const MAX_TTL = 300;
 
 export interface LookupOptions {
@@ -22,25 +22,25 @@ export interface LookupOptions {
   deadline: number;
 }
 
-/** All addresses of a name and all its aliases. Both are vetted before a connection. */
+/** All addresses of a host name, and the names that it is an alias of (CNAME). The guard vets both before it connects. */
 export interface HostAddresses {
   addresses: string[];
   chain: string[];
 }
 
-/** Queries the configured name servers. The machine's search list and hosts file are not used. */
+/** Queries the configured DNS servers. The machine's search list and hosts file are not used. */
 export interface Resolver {
   /**
    * Looks up the records of one type.
    *
    * @param name lower-case A-labels without a trailing dot, as `parseHost` gives them
    * @throws ServiceError `target_failed` when no server gives a usable answer, `target_timeout` when none answers by
-   *   the deadline or within 5 s, `deadline_exceeded` when this process used up that time; the signal's reason when it is
-   *   aborted
+   *   the deadline or within 5 s, `deadline_exceeded` when this process was too busy to read an answer in that time; the
+   *   signal's reason when it is aborted
    */
   lookup(name: string, type: RecordType, options: LookupOptions): Promise<Lookup>;
   /**
-   * Looks up A and AAAA at once.
+   * Looks up the A and AAAA records of a name in parallel.
    *
    * @throws ServiceError as `lookup`, and `host_not_found` when the name has no address
    */
@@ -48,7 +48,7 @@ export interface Resolver {
 }
 
 interface ResolverOptions {
-  /** null: those of /etc/resolv.conf. */
+  /** DNS servers to query; null for those of /etc/resolv.conf. */
   servers: DnsServer[] | null;
   /** Size limit of the cache, in characters of JSON. Default 8 million. */
   cacheSize?: number;
@@ -61,8 +61,8 @@ class TryTimeout extends Error {
 }
 
 /**
- * Runs work and aborts its signal after some milliseconds: with TryTimeout, or with `deadline_exceeded` when this process
- * was too busy to read an answer.
+ * Runs work and aborts its signal after `ms` milliseconds: with TryTimeout, or with `deadline_exceeded` when this process
+ * was too busy to read a reply.
  */
 async function within<T>(
   ms: number,
@@ -80,13 +80,13 @@ async function within<T>(
   }
 }
 
-/** Creates a resolver with its own cache. It holds no socket or timer between look-ups. */
+/** Creates a resolver with its own cache. It keeps no socket or timer open between lookups. */
 export function createResolver(options: ResolverOptions): Resolver {
   const servers = options.servers ?? systemServers();
   const now = options.now ?? (() => performance.now());
   const cache = createCache<Lookup>(options.cacheSize ?? 8_000_000, now);
   const inFlight = createInFlight<Lookup>();
-  // The server that answered last is tried first, so that a dead server costs its time-out only once.
+  // Index of the DNS server that answered last. It is tried first, so that a dead server costs its timeout only once.
   let first = 0;
 
   async function askInTurn(name: string, type: RecordType, signal: AbortSignal): Promise<Reply> {
@@ -106,7 +106,7 @@ export function createResolver(options: ResolverOptions): Resolver {
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof ServiceError) throw error;
-        // A server's answer about the name says more than another server's silence.
+        // A server's error reply says more about the name than another server's timeout, so only the reply is reported.
         if (!(error instanceof TryTimeout)) failure = error;
       }
     }

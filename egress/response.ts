@@ -11,7 +11,7 @@ import type { WebParts } from './target.ts';
 
 export type { Header };
 
-/** How to treat a body that exceeds its size limit or the decompression ratio. */
+/** How to treat a body above its size limit or the decompression ratio: fail with this error, or truncate the body. */
 export type Overflow = 'source_too_large' | 'target_failed' | 'truncate';
 
 /** A redirect that was followed. */
@@ -20,16 +20,16 @@ export interface Hop {
   url: string;
 }
 
-/** The redirects before a response, and when the request started. */
+/** The redirects that led to a response, and when the first request started. */
 export interface Trail {
-  /** `performance.now()` at the start. */
+  /** `performance.now()` when the first request started. */
   startedAt: number;
   redirects: readonly Hop[];
 }
 
 /** A response whose body has not been read. The connection closes after the body, on `close`, or at the deadline. */
 export interface GuardedResponse extends Disposable {
-  /** Epoch milliseconds; the time in which nothing waited for the target does not count. */
+  /** Epoch milliseconds; it moves later by the time in which nothing waited for the target. */
   readonly deadline: number;
   /** URL of this response, after redirects, without fragment. */
   url: string;
@@ -37,27 +37,27 @@ export interface GuardedResponse extends Disposable {
   redirects: readonly Hop[];
   status: number;
   statusText: string;
-  /** As sent: original case and order, repeated fields separate; decoded as UTF-8 if valid, else as Latin-1. */
+  /** Headers as sent: original case and order, repeated ones separate. Values are UTF-8 if valid UTF-8, else Latin-1. */
   headers: readonly Header[];
-  /** All values of a field, joined by `, `; null when the field is absent. */
+  /** All values of the headers with this name, joined by `, `; null when there is none. */
   header(name: string): string | null;
-  /** Milliseconds from the call to the end of the headers, DNS and redirects included. */
+  /** Milliseconds from the start of the first request to the end of this response's headers, with DNS and redirects. */
   elapsedMs: number;
-  /** With `verify: 'report'`: the verification error of the certificate; null when it is valid. */
+  /** With `verify: 'report'`: the verification error of the certificate. null when it is valid or was not checked. */
   certificateFault: string | null;
   /** False when a content or transfer coding is unknown and the body is therefore not decoded. */
   decoded: boolean;
   /**
-   * The decoded body; it can be read once. The time that the reader takes between two chunks is not the target's.
+   * The decoded body; it can be read once. Time that the reader spends between two chunks does not count as target time.
    *
    * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`, `source_too_large`; the signal's reason
    */
   body: AsyncIterable<Buffer>;
   /** Reads the whole body. @throws as `body` */
   bytes(): Promise<Buffer>;
-  /** Deviations from the standard; complete after the body has been read. */
+  /** Deviations from the HTTP standard; complete after the body has been read. */
   readonly warnings: ReadonlySet<ResponseWarning>;
-  /** After reading: true when the body was cut at the limit. */
+  /** After the body has been read: true when it was truncated at the size limit. */
   readonly truncated: boolean;
   close(): void;
 }
@@ -73,7 +73,7 @@ interface ResponseParts {
 }
 
 /**
- * Wraps a message as a response, and becomes the owner of the message and the clock.
+ * Wraps an HTTP message as a response. Closing the response also closes the message and stops the clock.
  *
  * @throws ServiceError `target_failed` for too many headers or codings
  */
@@ -88,7 +88,7 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
   const tooLarge = (): ServiceError =>
     overflow === 'source_too_large'
       ? new ServiceError('source_too_large')
-      : targetFailed('protocol', { detail: 'The response is larger than this tool takes.' });
+      : targetFailed('protocol', { detail: 'The response is larger than this tool accepts.' });
 
   const { headers, framing } = message;
   if (headers.length > HEADER_COUNT)
@@ -116,7 +116,7 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
   async function* readBody(): AsyncGenerator<Buffer> {
     try {
       clock.signal.throwIfAborted();
-      // The announced length already exceeds the limit, so nothing is read.
+      // Content-Length already exceeds the limit, so the body is not read.
       if (overflow !== 'truncate' && codings?.length === 0 && (framing.length ?? 0) > maxBytes)
         throw new TooLarge();
       yield* decode(wire(), codings ?? [], maxBytes);

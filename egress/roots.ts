@@ -1,24 +1,24 @@
 import { X509Certificate } from 'node:crypto';
 import { getCACertificates } from 'node:tls';
 
-/** Returns the trusted root that issued a certificate (the certificate itself if it is a root), or null. */
+/** Returns the trusted root that issued a certificate (the certificate itself if it is such a root), or null. */
 export type RootOf = (certificate: X509Certificate) => X509Certificate | null;
 
-/** Whether one certificate signed the other, by name and by signature. */
+/** Whether `issuer` signed `certificate`: the issuer name and the signature match. */
 export function signed(issuer: X509Certificate, certificate: X509Certificate): boolean {
   if (issuer.subject !== certificate.issuer) return false;
   try {
     return certificate.verify(issuer.publicKey);
   } catch {
-    return false; // a key that OpenSSL cannot verify with
+    return false; // OpenSSL does not support the issuer's key.
   }
 }
 
-/** Whether one certificate signed the other and may do so. */
+/** Whether `issuer` signed `certificate` and is permitted to issue certificates. */
 export const issued = (issuer: X509Certificate, certificate: X509Certificate): boolean =>
   certificate.checkIssued(issuer) && signed(issuer, certificate);
 
-/** Creates the look-up of trusted roots, which are parsed on first use. @param ca PEM; default: Node's roots */
+/** Creates a function that finds trusted roots, which it parses on first use. @param ca roots in PEM; default: Node's */
 export function createRoots(ca?: readonly string[]): RootOf {
   let roots: Map<string, X509Certificate[]> | undefined;
   return (certificate) => {

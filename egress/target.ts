@@ -4,17 +4,17 @@ import { parseWebUrl, type WebUrl } from '../schemas/formats/url.ts';
 import type { Policy, ValidHost } from './policy.ts';
 import { BAD_PORTS } from './ports.ts';
 
-/** What kind of target a tool takes, and the JSON Pointer of the input field that names it. */
+/** The kind of target that a tool accepts, and the JSON Pointer of the input field that contains the target. */
 export type TargetKind = { pointer: string } & (
-  | /** An absolute http or https URL, on a port that browsers would ask too. */
-  { kind: 'url' } /** A bare host, for a protocol of the tool's own at that port. */
-  | { kind: 'host'; port: number } /** The same, or a URL of which the host alone counts. */
+  | /** An absolute http or https URL, on a port that browsers do not block. */
+  { kind: 'url' } /** A host name or IP address, to which the tool connects at this port. */
+  | { kind: 'host'; port: number } /** A host as above, or a URL of which only the host is used. */
   | { kind: 'hostOrUrl'; port: number }
 );
 
-/** The parts of a URL that a request is made of. */
+/** The parts of a URL that an HTTP request needs. */
 export interface WebParts {
-  /** Without the fragment. */
+  /** The URL without its fragment. */
   href: string;
   origin: string;
   /** Value of the Host header. */
@@ -25,11 +25,11 @@ export interface WebParts {
 }
 
 /**
- * A parsed and checked target. Only this file creates one, and the caller's text is not read again afterwards. The
- * addresses of the host still have to be vetted.
+ * A parsed target, allowed as far as its text shows. Only this file creates targets, and the text is not parsed again
+ * afterwards. The IP addresses of the host must still be vetted (`vet.ts`).
  */
 class ParsedTarget {
-  /** null for a bare host. */
+  /** null when the target is a host without a URL. */
   readonly url: Readonly<WebParts> | null;
   readonly host: Readonly<ValidHost>;
   readonly port: number;
@@ -54,7 +54,7 @@ class ParsedTarget {
     Object.freeze(this);
   }
 
-  /** Resolves a Location header against the URL that sent it. */
+  /** Resolves a Location header against the URL of this target. */
   read(location: string): WebUrl {
     return parseWebUrl(location, this.#parsed?.href);
   }
@@ -69,10 +69,10 @@ function webTarget({ url, host }: Extract<WebUrl, { kind: 'url' }>, policy: Poli
 }
 
 /**
- * Parses a target as the caller wrote it, without network access.
+ * Parses the text of a target without network access.
  *
- * @throws ServiceError `invalid_input` when it does not parse, is not http or https, or has userinfo;
- *   `target_refused` for an internal name or a bad port
+ * @throws ServiceError `invalid_input` when the text does not parse, or is a URL that is not http or https or has userinfo;
+ *   `target_refused` for an internal host name or a port of `BAD_PORTS`
  */
 export function parseTarget(input: string, want: TargetKind, policy: Policy): Target {
   const fault = (message: string): ServiceError => invalidInput([{ pointer: want.pointer, message }]);
@@ -91,7 +91,7 @@ export function parseTarget(input: string, want: TargetKind, policy: Policy): Ta
   return new ParsedTarget(host, want.port, null, policy);
 }
 
-/** Parses the target of a redirect. @throws ServiceError `target_refused` for any fault */
+/** Parses the target of a redirect. @throws ServiceError `target_refused` when it is invalid or not allowed */
 export function redirectTarget(from: Target, location: string, policy: Policy): Target {
   const parsed = from.read(location);
   if (parsed.kind === 'invalid')

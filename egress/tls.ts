@@ -18,7 +18,7 @@ export interface TlsOptions
       | 'secureOptions'
       | 'requestOCSP'
     > {
-  /** `enforce` fails when the certificate is not valid for the host; `report` accepts it and reports the fault. */
+  /** Whether a certificate that is not valid for the host fails the handshake (`enforce`) or is only reported (`report`). */
   verify?: 'enforce' | 'report';
   /** Called with the socket before the handshake, to add listeners. */
   observe?: (socket: TLSSocket) => void;
@@ -26,7 +26,7 @@ export interface TlsOptions
 
 const hostOf = ({ target: { host } }: Vetted): string => (host.kind === 'name' ? host.name : host.address);
 
-/** The error that Node reports at the end of a handshake; it has fewer codes than OpenSSL. */
+/** The verification error that Node reports at the end of a handshake. Node has fewer codes than OpenSSL. */
 function publishedError({ authorized, authorizationError }: TLSSocket): string | null {
   if (authorized) return null;
   const error: unknown = authorizationError;
@@ -34,8 +34,8 @@ function publishedError({ authorized, authorizationError }: TLSSocket): string |
 }
 
 /**
- * The faults of a certificate under `verify: 'report'`: OpenSSL's code for the chain (`CERT_HAS_EXPIRED`) and Node's for
- * the host (`ERR_TLS_CERT_ALTNAME_INVALID`); each null when there is none.
+ * Returns the faults of a certificate under `verify: 'report'`: OpenSSL's error code for the chain, such as
+ * `CERT_HAS_EXPIRED`, and Node's error code for the host, `ERR_TLS_CERT_ALTNAME_INVALID`. Each is null when it is valid.
  */
 export function certificateFaults(
   socket: TLSSocket,
@@ -50,12 +50,11 @@ export function certificateFaults(
 }
 
 /**
- * Starts TLS on a socket of `connect`, at once or after STARTTLS. A host name is sent as SNI, an IP address is not
- * (RFC 6066 section 3).
+ * Starts TLS on a socket that `connect` returned, before any data or after STARTTLS. A host name is sent as SNI, an IP
+ * address is not (RFC 6066 section 3). On failure, the socket is destroyed.
  *
- * @param ca certificates to trust instead of the default ones
- * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`; the signal's reason. The socket is destroyed
- *   then
+ * @param ca root certificates to trust instead of the default ones
+ * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`; the signal's reason
  */
 export async function startTls(
   socket: Socket,
@@ -64,7 +63,7 @@ export async function startTls(
   { verify = 'enforce', observe, signal, deadline, ...tls }: TlsOptions,
 ): Promise<TLSSocket> {
   using clock = startClock({ signal, deadline });
-  // On a closed socket Node would wait until the deadline.
+  // On a closed socket, Node's handshake would wait until the deadline.
   if (socket.destroyed || socket.readableEnded || socket.errored !== null) {
     socket.destroy();
     throw clock.explain(targetFailed('reset', { cause: socket.errored }));
@@ -76,11 +75,11 @@ export async function startTls(
     host: hostOf(vetted),
     servername: kind === 'name' ? hostOf(vetted) : '',
     rejectUnauthorized: verify === 'enforce',
-    // Keeps authorizationError about the chain alone; certificateFaults checks the host separately.
+    // Limits authorizationError to faults of the chain; certificateFaults checks the host separately.
     ...(verify === 'report' ? { checkServerIdentity: () => undefined } : {}),
     ...(ca === undefined ? {} : { ca: [...ca] }),
   });
-  // An error event without a listener would end the process.
+  // An `error` event without a listener would end the process.
   secure.on('error', () => undefined);
   observe?.(secure);
   try {
@@ -89,7 +88,7 @@ export async function startTls(
   } catch (error) {
     secure.destroy();
     socket.destroy();
-    // Node sets it when it rejected the certificate.
+    // Node sets authorizationError when it has rejected the certificate.
     const failure = secure.authorizationError
       ? targetFailed('certificate', { cause: error })
       : readSocketError(error);

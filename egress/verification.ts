@@ -36,10 +36,10 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * OpenSSL's verification error for the presented chain (`CERT_HAS_EXPIRED`); null when there is none. Node itself reports
- * it only at the end of the handshake, and not every code.
+ * Returns OpenSSL's verification error for the certificates that the server sent, such as `CERT_HAS_EXPIRED`; null when
+ * they are valid. Node's public API reports the error only at the end of the handshake, and not every code.
  *
- * @returns undefined when the socket is closed, or when this version of Node keeps it elsewhere
+ * @returns undefined when the socket is closed, or when the internals of this version of Node have no such error
  */
 export function verifyErrorOf(socket: TLSSocket): string | null | undefined {
   const handle: unknown = Reflect.get(socket, '_handle');

@@ -5,7 +5,7 @@ import type { Policy } from './policy.ts';
 import type { HostAddresses, Resolver } from './resolver.ts';
 import type { Target } from './target.ts';
 
-/** A target all of whose addresses may be connected to. Only `vet` creates one, and sockets are opened only to one. */
+/** A target whose addresses are all allowed. Only `vet` creates vetted targets, and sockets are opened to no others. */
 class VettedTarget {
   readonly target: Target;
   readonly #addresses: readonly string[];
@@ -16,7 +16,7 @@ class VettedTarget {
     Object.freeze(this);
   }
 
-  /** IPv4 first; never empty. */
+  /** The IP addresses of the host, IPv4 first; never empty. */
   get addresses(): readonly string[] {
     return this.#addresses;
   }
@@ -33,7 +33,7 @@ async function resolve(
   limits: Limits,
 ): Promise<HostAddresses> {
   if (host.kind === 'address') return { addresses: [host.address], chain: [] };
-  // RFC 6761 section 6.3: never looked up in DNS. The guard blocks loopback addresses unless `EGRESS_ALLOW` lists them.
+  // `localhost` is never looked up in DNS (RFC 6761 section 6.3). Loopback is blocked unless `EGRESS_ALLOW` lists it.
   if (host.name === 'localhost') return { addresses: ['127.0.0.1', '::1'], chain: [] };
   const found = await resolver.addresses(host.name, limits);
   const inside = policy.names(host, port) ? undefined : found.chain.find(isInternalName);
@@ -42,8 +42,8 @@ async function resolve(
 }
 
 /**
- * Looks the host up once and checks every address. A single forbidden address refuses the whole target, so that an
- * attacker cannot make the service choose that address.
+ * Resolves the host of a target once and checks every address. If a single address is not allowed, the whole target is
+ * refused, so that an attacker cannot make the service choose that address.
  *
  * @throws ServiceError `target_refused`, and the errors of `Resolver.addresses`
  */

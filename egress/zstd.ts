@@ -1,6 +1,6 @@
 /**
- * Walks the parts of one zstd or skippable frame (RFC 8878 section 3.1). Yields the number of bytes to read next; the
- * caller sends back their value as a little-endian number if there are at most four.
+ * Parses one zstd frame or skippable frame (RFC 8878 section 3.1). Yields the size in bytes of the next part; for a part of
+ * at most four bytes, the caller passes its value, a little-endian number, to `next()`.
  */
 function* partsOf(): Generator<number, void, number> {
   const magic = yield 4;
@@ -9,7 +9,7 @@ function* partsOf(): Generator<number, void, number> {
     yield size;
     return;
   }
-  // Invalid data is passed on; the decoder rejects it.
+  // Data that is not a frame is passed on unsplit, for the decoder to reject.
   if (magic !== 0xfd2fb528) yield Infinity;
   const descriptor = yield 1;
   const isSingle = (descriptor & 0x20) !== 0;
@@ -27,8 +27,8 @@ function* partsOf(): Generator<number, void, number> {
 }
 
 /**
- * Splits a body at the ends of its frames. A body may have several frames, but Node's decoder ignores data that follows a
- * frame in the same chunk.
+ * Splits a zstd body at the ends of its frames. A body may have several frames, but Node's decoder ignores data that follows
+ * a frame in the same chunk.
  */
 export async function* splitFrames(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let parts = partsOf();

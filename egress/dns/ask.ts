@@ -13,15 +13,15 @@ async function exchange(server: DnsServer, query: Query, signal: AbortSignal): P
     const reply = readReply(datagram);
     if (!reply.truncated) return reply;
   }
-  // The answer was truncated, or has the wrong case and may be forged. TCP is hard to forge.
+  // The UDP reply was truncated, or does not repeat the query's letter case and may be forged. A TCP reply is hard to forge.
   const message = await exchangeTcp(server, query.bytes, signal);
-  if (!answers(query, message)) throw new Error('the answer over TCP is to another question');
+  if (!answers(query, message)) throw new Error('the reply over TCP does not match the query');
   const reply = readReply(message);
-  if (reply.truncated) throw new Error('the answer over TCP is truncated');
+  if (reply.truncated) throw new Error('the reply over TCP is truncated');
   return reply;
 }
 
-/** A server that does not recurse points elsewhere instead of answering (RFC 2308 section 2.1.1). */
+/** Whether a reply is a referral: a DNS server that does not recurse names other servers instead (RFC 2308 section 2.2). */
 const isReferral = (reply: Reply): boolean =>
   !reply.recursionAvailable &&
   reply.answers.length === 0 &&
@@ -29,10 +29,11 @@ const isReferral = (reply: Reply): boolean =>
   !reply.authorities.some((record) => record.type === 'SOA');
 
 /**
- * Queries one server once: by UDP, by TCP if needed, and again without EDNS if the server does not support it.
+ * Sends one query to one DNS server: over UDP, over TCP if the UDP reply cannot be used, and once more without EDNS if the
+ * server does not support EDNS.
  *
- * @returns an answer with the code NOERROR or NXDOMAIN
- * @throws when the server gives another answer or none, and when the signal is aborted
+ * @returns a reply with the response code NOERROR or NXDOMAIN
+ * @throws Error when the server sends a referral, another response code or no valid reply, and when the signal aborts
  */
 export async function ask(
   server: DnsServer,

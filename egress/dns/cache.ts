@@ -8,15 +8,15 @@ export interface Cached<T> {
 
 export interface Cache<T> {
   get(key: string): Cached<T> | undefined;
-  /** @param ttlMs lifetime in milliseconds; 0 does not cache */
+  /** Stores a value, replacing an older one. @param ttlMs lifetime in milliseconds; with 0, the value is not cached */
   set(key: string, value: T, ttlMs: number): void;
 }
 
 /**
- * A cache that evicts the least recently used entry first.
+ * Creates a cache that evicts the least recently used entries first.
  *
- * @param maxSize size limit in characters of JSON. Entries are weighed, not counted, because remote servers decide how
- *   long they are
+ * @param maxSize size limit of all entries in characters of JSON. The number of entries would not bound the memory, because
+ *   remote servers decide how long an entry is
  * @param now monotonic clock, in milliseconds
  */
 export function createCache<T>(maxSize: number, now: () => number): Cache<T> {
@@ -27,7 +27,7 @@ export function createCache<T>(maxSize: number, now: () => number): Cache<T> {
   return {
     get(key) {
       const entry = entries.get(key);
-      // lru-cache's own TTL keeps an entry for the millisecond in which it expires.
+      // Expiry is checked here because lru-cache's TTL still returns an entry in the millisecond in which it expires.
       if (entry === undefined || now() >= entry.expiresAt) return undefined;
       return { value: entry.value, ageMs: now() - entry.storedAt };
     },

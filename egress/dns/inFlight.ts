@@ -6,12 +6,12 @@ interface Operation<T> {
   controller: AbortController;
 }
 
-/** Lets concurrent callers with the same key share one operation. */
+/** Creates a registry through which concurrent callers with the same key share one operation. */
 export function createInFlight<T>() {
   const inFlight = new Map<string, Operation<T>>();
 
   return {
-    /** Joins the operation with this key, or starts it. The operation is aborted when its last caller has left. */
+    /** Joins the running operation with this key, or starts one. The operation is aborted once no caller waits for it. */
     async join(key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
       signal.throwIfAborted();
       let operation = inFlight.get(key);
@@ -24,7 +24,7 @@ export function createInFlight<T>() {
       try {
         return await untilAborted(operation.result, signal);
       } finally {
-        // The operation has settled, or this was its last caller.
+        // No caller waits any more. If the operation has already settled, aborting it has no effect.
         if (--operation.callers === 0) {
           if (inFlight.get(key) === operation) inFlight.delete(key);
           operation.controller.abort();

@@ -2,31 +2,31 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { RCODE, type Reply } from './message.ts';
 import type { DnsRecord, RecordType } from './record.ts';
 
-/** The answer for one name and record type. */
+/** The result of a DNS lookup of one name and record type. */
 export interface Lookup {
-  /** `no_data`: the name exists but has no record of the type, or is an alias of such a name. */
+  /** `no_data`: the name, or the name that it is an alias of, exists but has no record of the requested type. */
   status: 'answer' | 'no_data' | 'nxdomain';
-  /** Records of the type that was asked for, in the server's order. */
+  /** Records of the requested type, in the order of the DNS reply. */
   records: DnsRecord[];
   /** The chain of CNAME targets, in order; empty when the name is not an alias. */
   chain: string[];
-  /** Seconds for which the answer may be cached; 0 when it may not be. */
+  /** Seconds for which the result may be cached; 0 when it must not be cached. */
   ttl: number;
 }
 
-/** Longest CNAME chain; BIND's limit. */
+/** Maximum length of a CNAME chain; BIND has the same limit. */
 const MAX_ALIASES = 16;
 
-/** Lifetime of a negative answer in seconds; without a SOA record it must not be cached (RFC 2308 section 5). */
+/** Seconds for which a negative answer may be cached; 0 without an SOA record (RFC 2308 section 5). */
 function negativeTtl(reply: Reply): number {
   const soa = reply.authorities.find((record) => record.type === 'SOA');
   return soa === undefined ? 0 : Math.min(soa.ttl, soa.minimum);
 }
 
 /**
- * Reads the answer from a reply: follows aliases by name and ignores records of other names.
+ * Finds the records of a name in a DNS reply. Follows CNAME records from the name, and ignores records of unrelated names.
  *
- * @throws ServiceError `target_failed` when the chain of aliases has a loop or is too long
+ * @throws ServiceError `target_failed` when the CNAME chain has a loop or is too long
  */
 export function readLookup(reply: Reply, name: string, type: RecordType): Lookup {
   const chain: string[] = [];
@@ -39,7 +39,7 @@ export function readLookup(reply: Reply, name: string, type: RecordType): Lookup
       return { status: 'answer', records, chain, ttl: Math.min(ttl, ...records.map((record) => record.ttl)) };
     const alias = own.find((record) => record.type === 'CNAME');
     if (alias === undefined) {
-      // The response code applies to the last name of the chain (RFC 6604 section 3).
+      // The response code applies to the last name of the CNAME chain (RFC 6604 section 3).
       const status = reply.rcode === RCODE.NXDOMAIN ? 'nxdomain' : 'no_data';
       return { status, records: [], chain, ttl: Math.min(ttl, negativeTtl(reply)) };
     }
@@ -47,10 +47,12 @@ export function readLookup(reply: Reply, name: string, type: RecordType): Lookup
     ttl = Math.min(ttl, alias.ttl);
     chain.push(owner);
   }
-  throw new ServiceError('target_failed', { detail: 'The name is an alias that leads to no end.' });
+  throw new ServiceError('target_failed', {
+    detail: `The CNAME chain of this name has a loop or more than ${MAX_ALIASES} names.`,
+  });
 }
 
-/** The answer with its TTLs reduced by its age in seconds. */
+/** Reduces the TTLs of a cached lookup by its time in the cache, in seconds. */
 export const aged = (lookup: Lookup, seconds: number): Lookup => ({
   ...lookup,
   ttl: lookup.ttl - seconds,

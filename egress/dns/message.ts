@@ -3,7 +3,7 @@ import { encode, RECURSION_DESIRED } from 'dns-packet';
 import { readName } from './name.ts';
 import { type DnsRecord, type RecordType, readData } from './record.ts';
 
-/** RFC 1035 section 4.1.1, RFC 6895 section 2.3. */
+/** DNS response codes (RFC 1035 section 4.1.1, RFC 6895 section 2.3). */
 export const RCODE = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5, BADVERS: 16 };
 
 const HEADER_BYTES = 12;
@@ -12,13 +12,13 @@ const UDP_PAYLOAD = 1232;
 const INTERNET = 1;
 const OPT = 41;
 
-/** An encoded query, and the part of it that the answer must repeat. */
+/** An encoded DNS query, and its question section, which the reply must repeat. */
 export interface Query {
   bytes: Buffer;
   question: Buffer;
 }
 
-/** Random case makes answers harder to forge, because they must repeat it (draft-vixie-dnsext-dns0x20). */
+/** Randomizes the letter case of a name (draft-vixie-dnsext-dns0x20). A genuine reply repeats it; a forger must guess it. */
 function randomCase(name: string): string {
   const coins = randomBytes(name.length);
   return Array.from(name, (character, index) =>
@@ -27,9 +27,9 @@ function randomCase(name: string): string {
 }
 
 /**
- * A recursive query with a random id.
+ * Encodes a recursive query with a random id.
  *
- * @param edns whether to offer larger UDP answers (RFC 6891); some old servers reject it as a format error
+ * @param edns whether to announce EDNS (RFC 6891), which permits larger UDP replies; some old servers answer FORMERR to it
  */
 export function buildQuery(name: string, type: RecordType, edns: boolean): Query {
   const bytes = encode({
@@ -58,27 +58,27 @@ export function buildQuery(name: string, type: RecordType, edns: boolean): Query
 const questionOf = (query: Query, reply: Buffer): Buffer =>
   reply.subarray(HEADER_BYTES, HEADER_BYTES + query.question.length);
 
-/** Whether the bytes answer this query. Other messages are ignored: they are stray or forged. */
+/** Whether a message is a reply to this query. Callers ignore other messages, which are stray or forged. */
 export function answers(query: Query, reply: Buffer): boolean {
   if (reply.length < HEADER_BYTES || reply.readUInt16BE(0) !== query.bytes.readUInt16BE(0)) return false;
   const flags = reply.readUInt16BE(2);
   const isStandardResponse = (flags & 0xf800) === 0x8000;
   const questions = reply.readUInt16BE(4);
   const rcode = flags & 0xf;
-  // A server that could not parse the query or refused it need not repeat the question.
+  // A server that could not parse the query or refused it need not repeat the question section.
   if (questions === 0) return isStandardResponse && rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN;
   const lower = (bytes: Buffer): string => bytes.toString('latin1').toLowerCase();
   return isStandardResponse && questions === 1 && lower(questionOf(query, reply)) === lower(query.question);
 }
 
-/** Whether an answer repeats the question's random case, or has no question at all. */
+/** Whether a reply repeats the random letter case of the query, or has no question section. */
 export const keepsCase = (query: Query, reply: Buffer): boolean =>
   reply.readUInt16BE(4) === 0 || questionOf(query, reply).equals(query.question);
 
-/** The parts of an answer that are used. */
+/** The parts of a DNS reply that this service uses. */
 export interface Reply {
   rcode: number;
-  /** The answer was truncated; its records are not read. */
+  /** Whether the server truncated the reply; the records of a truncated reply are not parsed. */
   truncated: boolean;
   recursionAvailable: boolean;
   answers: DnsRecord[];
@@ -111,7 +111,7 @@ function readSection(message: Buffer, start: number, count: number): Section {
 }
 
 /**
- * Parses the answer to a query. dns-packet is not used for this: it decodes label bytes as UTF-8, so that different names
+ * Parses a DNS reply. The package dns-packet is not used for this: it decodes label bytes as UTF-8, so that different names
  * become equal, and it does not check the length of record data.
  *
  * @throws when the message is malformed

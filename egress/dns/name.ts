@@ -1,6 +1,6 @@
-/** Longest encoded name in octets, with the final zero (RFC 1035 section 3.1). */
+/** Maximum length of an encoded name in octets, including the terminating zero octet (RFC 1035 section 3.1). */
 const MAX_OCTETS = 255;
-/** Largest number of labels of a name; a longer walk through compression pointers is an attack. */
+/** Maximum number of compression pointers in a name. A valid name has at most 127 labels, so more pointers are an attack. */
 const MAX_POINTERS = 127;
 
 /** Characters that zone files and `dig` escape with a backslash (RFC 1035 section 5.1). */
@@ -21,7 +21,7 @@ function labelText(label: Uint8Array): string {
  * The text is lower case, because names are compared case-insensitively and queries use random case. Bytes outside
  * printable ASCII are written `\DDD` (RFC 4343 section 2.1). There is no trailing dot, except for the root, `.`.
  *
- * @returns the text, and the offset behind the name
+ * @returns the name as text, and the offset of the first byte after it
  * @throws when the name is malformed or runs past the message
  */
 export function readName(message: Buffer, start: number): { name: string; end: number } {

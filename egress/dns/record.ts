@@ -22,7 +22,7 @@ type RecordData =
       minimum: number;
     };
 
-/** A resource record; `ttl` in seconds, names as {@link readName} writes them. */
+/** A DNS resource record. `ttl` is in seconds; names have the form that {@link readName} returns. */
 export type DnsRecord = RecordData & { owner: string; ttl: number };
 
 function nameThatFills(message: Buffer, start: number, end: number): string {
@@ -46,7 +46,7 @@ function readChunks(message: Buffer, start: number, end: number): Buffer[] {
   for (let offset = start; offset < end; ) {
     const next = offset + 1 + message.readUInt8(offset);
     if (next > end) throw new Error('character string runs past its record');
-    // Copied, so that a cached record does not retain its whole message.
+    // Copied, because a cached view of the message would keep the whole message in memory.
     chunks.push(Buffer.from(message.subarray(offset + 1, next)));
     offset = next;
   }
@@ -74,8 +74,8 @@ function readSoa(message: Buffer, start: number, end: number): RecordData {
 /**
  * Parses the data of a record (RFC 1035 section 3.3, RFC 3596) between `start` and `end` of the message.
  *
- * @returns null for an unsupported type
- * @throws when the data is malformed or does not fill its span exactly
+ * @returns null for an unsupported record type
+ * @throws Error when the data is malformed or does not end exactly at `end`
  */
 export function readData(message: Buffer, code: number, start: number, end: number): RecordData | null {
   switch (code) {

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { DnsServer } from '../../schemas/envValues.ts';
 
-/** Largest number of name servers (resolv.conf(5), MAXNS). */
+/** Maximum number of name servers that are used (MAXNS in resolv.conf(5)). */
 const MAX_SERVERS = 3;
 
-/** The `nameserver` lines of a resolv.conf; without any, the server on this machine (resolv.conf(5)). */
+/** Parses the `nameserver` lines of a resolv.conf. Without any, the DNS server is 127.0.0.1 (resolv.conf(5)). */
 export function parseResolvConf(text: string): DnsServer[] {
   const servers = text
     .split('\n')
@@ -16,5 +16,5 @@ export function parseResolvConf(text: string): DnsServer[] {
   return servers.length === 0 ? [{ address: '127.0.0.1', port: 53 }] : servers;
 }
 
-/** The name servers that this machine is configured with. */
+/** Returns the DNS servers that this machine is configured with. */
 export const systemServers = (): DnsServer[] => parseResolvConf(readFileSync('/etc/resolv.conf', 'utf8'));

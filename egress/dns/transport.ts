@@ -6,8 +6,8 @@ import type { DnsServer } from '../../schemas/envValues.ts';
 const MAX_MESSAGE = 0xffff;
 
 /**
- * Sends one datagram and waits for the first reply that `accept` takes. The socket is connected, so the kernel drops
- * datagrams of other senders and reports a closed port. The local port is random.
+ * Sends a query as one UDP datagram and waits for the first reply for which `accept` returns true. The socket is connected,
+ * so the kernel drops datagrams of other senders and reports a closed port. The local port is random.
  *
  * @throws on a socket error, and when the signal is aborted
  */
@@ -34,9 +34,10 @@ export async function exchangeUdp(
 }
 
 /**
- * Sends one message over TCP and waits for one. Each has a two-byte length prefix (RFC 1035 section 4.2.2).
+ * Sends a query over TCP and waits for the reply. Each message has a two-byte length prefix (RFC 1035 section 4.2.2).
  *
- * @throws on a socket error, when the server closes first, and when the signal is aborted
+ * @throws on a socket error, when the server closes the connection before its reply is complete, and when the signal is
+ *   aborted
  */
 export async function exchangeTcp(server: DnsServer, query: Buffer, signal: AbortSignal): Promise<Buffer> {
   signal.throwIfAborted();
@@ -55,7 +56,7 @@ export async function exchangeTcp(server: DnsServer, query: Buffer, signal: Abor
       const end = 2 + received.readUInt16BE(0);
       if (size >= end) return received.subarray(2, end);
     }
-    throw new Error('the server closed the connection before its answer was complete');
+    throw new Error('the server closed the connection before its reply was complete');
   } finally {
     socket.destroy();
   }

@@ -5,29 +5,29 @@ import type { Reader } from './reader.ts';
 
 /** How a body is delimited (RFC 9112 section 6.3). */
 export interface Framing {
-  /** Length in bytes; null when the body is chunked or ends with the connection. */
+  /** Length in bytes; null when the body is chunked or ends when the connection closes. */
   length: number | null;
   chunked: boolean;
-  /** Transfer codings under `chunked`, in the order they were applied. */
+  /** Transfer codings that the server applied before `chunked`, in the order in which it applied them. */
   codings: string[];
 }
 
 /** A final response whose body has not been read. */
 export interface Message extends Head {
   framing: Framing;
-  /** Without `chunked`; with all other codings. */
+  /** The body with `chunked` decoded; all other codings are still applied. */
   body: AsyncIterable<Buffer>;
-  /** Complete after the body has been read. */
+  /** Deviations from the HTTP standard; complete after the body has been read. */
   warnings: ReadonlySet<ResponseWarning>;
   close(): void;
 }
 
-/** Bytes of the line before a chunk; its extensions are ignored. */
+/** Maximum size in bytes of the line before a chunk: its size, and chunk extensions, which are ignored. */
 const CHUNK_LINE_BYTES = 16 * 1024;
-/** RFC 9112 section 7.1. Twelve digits are more than any limit of ours. */
+/** The line before a chunk (RFC 9112 section 7.1). Twelve hexadecimal digits exceed every size limit of this service. */
 const CHUNK_LINE = /^0*([0-9a-f]{1,12})[\t ]*(?:;|$)/i;
 
-/** The members of all fields of a name, which are one comma-separated list. */
+/** The lower-case members of all headers with a name, whose values form one comma-separated list. */
 const listOf = ({ headers }: Head, name: string): string[] =>
   headers
     .filter(([key]) => key.toLowerCase() === name)
@@ -46,8 +46,9 @@ function readLength(lengths: readonly string[], warn: Warn): number | null {
 /**
  * Determines how the body of a final response is delimited.
  *
- * @param method of the request
- * @throws ServiceError `target_failed` for lengths that are invalid or differ, and for a coding above `chunked`
+ * @param method method of the request
+ * @throws ServiceError `target_failed` when Content-Length is invalid or has different values, and when a transfer coding
+ *   was applied after `chunked`
  */
 export function readFraming(head: Head, method: string, warn: Warn): Framing {
   const { status } = head;
@@ -55,7 +56,7 @@ export function readFraming(head: Head, method: string, warn: Warn): Framing {
     return { length: 0, chunked: false, codings: [] };
   const lengths = listOf(head, 'content-length');
   const transfer = listOf(head, 'transfer-encoding').filter(
-    // RFC 2616 section 3.6 defined the coding `identity`, which changes nothing; it was removed later.
+    // `identity`, which changes nothing, was a transfer coding in RFC 2616 section 3.6; later RFCs removed it.
     (coding) => coding !== '' && coding !== 'identity',
   );
   if (transfer.length === 0) return { length: readLength(lengths, warn), chunked: false, codings: [] };
@@ -92,7 +93,7 @@ async function* readChunks(reader: Reader, warn: Warn): AsyncGenerator<Buffer> {
     yield* readExactly(reader, size);
     if ((await readChunkLine(reader, warn)) !== '') throw targetFailed('protocol');
   }
-  // The trailer section is not part of the result.
+  // Reads and discards the trailer section.
   await readLines(reader, warn);
 }
 
@@ -105,7 +106,7 @@ async function* readToEnd(reader: Reader): AsyncGenerator<Buffer> {
 }
 
 /**
- * Reads a body without its `chunked` coding; other codings are kept.
+ * Reads a body and decodes `chunked`; other codings stay applied.
  *
  * @throws ServiceError `target_failed` for a body that is cut off or is not a valid sequence of chunks
  */

@@ -14,20 +14,20 @@ export interface Head {
   headers: Header[];
 }
 
-/** Receives deviations from the standard. */
+/** Called for each deviation of a response from the HTTP standard. */
 export type Warn = (warning: ResponseWarning) => void;
 
 const PROTOCOL = 'HTTP/';
-/** RFC 9112 section 4, with the liberties that curl takes: other versions, more spaces, no reason. */
+/** A status line (RFC 9112 section 4). Like curl, it allows other versions, extra spaces and a missing reason phrase. */
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +(\d{3})(?: +(.*))?$/is;
 const EXACT_STATUS_LINE = /^HTTP\/1\.[01] \d{3}(?: |$)/;
-/** RFC 9110 section 5.6.2. */
+/** A valid header name (`token` in RFC 9110 section 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FOLD = /^[\t ]/;
-/** Control characters that have no warning of their own. */
+/** ASCII control characters, except tab, which is valid, and CR and NUL, which have warnings of their own. */
 const CONTROL = /[^\P{Cc}\t\r\0\x80-\x9f]/u;
 
-/** Removes white space and CR from both ends. A regular expression for the end would take quadratic time. */
+/** Removes spaces, tabs and CRs from both ends. A regular expression for the trailing ones would take quadratic time. */
 function strip(text: string): string {
   const isGap = (at: number): boolean => '\t\r '.includes(text.charAt(at));
   let [start, end] = [0, text.length];
@@ -41,7 +41,7 @@ function checkStart(start: Buffer): void {
   if (text.trim() !== '' && !PROTOCOL.startsWith(text)) throw targetFailed('protocol');
 }
 
-/** Latin-1, so that it still holds the bytes; without its line end. */
+/** Reads a line without its line ending, decoded as Latin-1, which preserves every byte. */
 async function readLine(reader: Reader, max: number, warn: Warn, first: boolean): Promise<string> {
   const text = (await reader.line(max, first ? checkStart : undefined)).toString('latin1');
   if (!text.endsWith('\r')) {
@@ -62,7 +62,7 @@ const decodeValue = (latin1: string): string => {
   return isUtf8(bytes) ? bytes.toString() : latin1;
 };
 
-/** Reads header lines as curl shows them; lines that are none are left out. */
+/** Parses header lines as curl does, and ignores lines that are not headers. */
 function readFields(lines: readonly string[], warn: Warn): Header[] {
   const fields: [string, string][] = [];
   for (const line of lines) {
@@ -71,7 +71,7 @@ function readFields(lines: readonly string[], warn: Warn): Header[] {
     const colon = line.indexOf(':');
     if (FOLD.test(line) && last !== undefined) {
       warn('folded_header');
-      // RFC 9112 section 5.2: a fold becomes a space.
+      // A line fold becomes a space (RFC 9112 section 5.2).
       last[1] = `${last[1]} ${strip(line)}`.trimEnd();
     } else if (FOLD.test(line) || colon === -1) warn('ignored_line');
     else {
@@ -85,9 +85,9 @@ function readFields(lines: readonly string[], warn: Warn): Header[] {
 }
 
 /**
- * Reads lines up to an empty one, of at most 64 KiB together.
+ * Reads the lines before the next empty line.
  *
- * @throws ServiceError `target_failed`
+ * @throws ServiceError `target_failed` when the lines exceed 64 KiB in total or the connection ends first
  */
 export async function readLines(reader: Reader, warn: Warn): Promise<string[]> {
   const lines: string[] = [];
@@ -101,9 +101,10 @@ export async function readLines(reader: Reader, warn: Warn): Promise<string[]> {
 }
 
 /**
- * Reads the head of a response. Deviations that do not change what the response means are warnings, as for curl.
+ * Reads the status line and the headers of a response. Like curl, it accepts deviations from the standard that do not change
+ * the meaning of the response; it reports them as warnings.
  *
- * @throws ServiceError `target_failed` for a status below 100, another protocol, or more than 64 KiB
+ * @throws ServiceError `target_failed` for a status below 100, a response that is not HTTP, or headers above 64 KiB
  */
 export async function readHead(reader: Reader, warn: Warn): Promise<Head> {
   let statusLine = '';

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 import { readSocketError, targetFailed } from '../failure.ts';
 
-/** Reads the bytes of a socket in order. Every method rejects with what the socket failed with. */
+/** Reads the bytes of a socket in order. Every method rejects with the error of the socket when the socket fails. */
 export interface Reader {
-  /** The next bytes, at most `max` and at least one; null at the end of the connection. */
+  /** Reads the next bytes, at least one and at most `max`; null at the end of the connection. */
   some(max: number): Promise<Buffer | null>;
   /**
-   * The bytes before the next LF, which is consumed. @throws ServiceError `target_failed` at the end of the connection or
-   * after `max` bytes without LF
+   * Reads the bytes before the next LF, and discards the LF.
    *
-   * @param check called with the beginning of the line whenever more of it has arrived
+   * @param check called with the received part of the line whenever more of the line has arrived
+   * @throws ServiceError `target_failed` at the end of the connection or after `max` bytes without LF
    */
   line(max: number, check?: (start: Buffer) => void): Promise<Buffer>;
 }
 
-/** Received bytes from which on the socket is paused until they are read. */
+/** When this many received bytes are unread, the socket is paused until they are read. */
 const HIGH_WATER = 256 * 1024;
 const LF = 0x0a;
 
@@ -43,7 +43,7 @@ export function createReader(socket: Socket): Reader {
   socket.on('close', () => finish(targetFailed('reset')));
   if (socket.destroyed) finish(targetFailed('reset', { cause: socket.errored }));
 
-  /** Returns bytes that were read too far. */
+  /** Puts bytes back at the front of the queue. */
   const unread = (bytes: Buffer): void => {
     if (bytes.length === 0) return;
     queue.unshift(bytes);
