@@ -6,13 +6,13 @@ import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workflows = join(root, 'workflows');
-/** The only file outside `workflows/` that is bundled. */
+/** The only file of this project outside `workflows/` that the workflow bundle contains. */
 const CONSTANTS = join(root, 'schemas', 'webhookLimits.ts');
 
-/** Modules without state: executed once and shared, frozen, by all workflows. (`@temporalio/workflow` has state.) */
+/** Stateless modules, which the SDK executes once and all workflows share. `@temporalio/workflow` has state, so is absent. */
 const PRELOAD = ['@temporalio/common', 'nexus-rpc'];
 
-/** Hash of all inputs of the bundle. Bundling takes seconds, so the result is cached under it. */
+/** Returns a hash of all inputs of the workflow bundle. Bundling takes seconds, so the bundle is cached under this hash. */
 function fingerprint(): string {
   const hash = createHash('sha256').update(PRELOAD.join());
   for (const file of readdirSync(workflows).sort())
@@ -37,7 +37,7 @@ export async function loadWorkflowBundle(onCacheError: (error: unknown) => void)
   try {
     return { code: readFileSync(path, 'utf8') };
   } catch {
-    // Not in the cache.
+    // The bundle is not in the cache.
   }
   const bundle = await bundleWorkflowCode({
     workflowsPath: join(workflows, 'index.ts'),
@@ -48,7 +48,7 @@ export async function loadWorkflowBundle(onCacheError: (error: unknown) => void)
   try {
     writeAtomically(path, bundle.code);
   } catch (error) {
-    onCacheError(error); // A read-only installation bundles at every start.
+    onCacheError(error); // On a read-only file system, the workflows are bundled at every start.
   }
   return bundle;
 }

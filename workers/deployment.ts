@@ -4,30 +4,30 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { WORKER_DEPLOYMENT } from '../workflows/contract.ts';
 import { retryUntilAborted } from './platform/retryUntilAborted.ts';
 
-/** The server takes some seconds to register a new build. */
+/** How long to wait, in milliseconds, until the Temporal server accepts a new build as the current version. */
 const CURRENT_MS = 60_000;
 /**
- * Longest time for which a stopping build waits for its calls. A call takes at most 100 s, and all of them started before
- * the next build became current.
+ * How long a worker that stops waits, in milliseconds, for the running calls of its build. A call takes at most 100 s, and
+ * calls start only on the current build.
  */
 const DRAIN_MS = 100_000;
-/** Pause before each count of calls. They appear in Temporal's visibility store within a second. */
+/** Pause in milliseconds before each count of running calls. Temporal's visibility store lags by up to a second. */
 const COUNT_EVERY_MS = 3_000;
 
-/** The build of an orchestrator, a version of Temporal's worker deployment. */
+/** The build of an orchestrator, which is a version in a Temporal Worker Deployment. */
 export interface Build {
   options: Pick<WorkerOptions, 'workerDeploymentOptions'>;
   /**
-   * Directs new workflows to this build. Requires that a worker of it polls.
+   * Makes this build the current version, so that new workflows start on it. A worker of this build must already be polling.
    *
-   * @throws the last error when the server does not accept it within 60 s, or after the abort
+   * @throws the last error when the Temporal server does not accept the build within 60 s or before the signal aborts
    */
   makeCurrent(signal: AbortSignal): Promise<void>;
   /**
-   * Resolves when a stopping worker may end: no call needs this build any more, or the build is still current, so that
-   * its other workers continue the calls.
+   * Resolves when a worker of this build may stop: no running call needs the build any more, or the build is still current,
+   * so that other workers of the build continue the calls.
    *
-   * @throws an error after 100 s
+   * @throws Error when neither is the case within 100 s
    */
   untilDrained(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function createBuild(client: Client, buildId: string): Build {
       workerDeploymentOptions: {
         useWorkerVersioning: true,
         version: { deploymentName: WORKER_DEPLOYMENT, buildId },
-        // Workflows that declare nothing else, such as those of webhook endpoints, continue on the newest build.
+        // Workflows without a declared versioning behavior, such as webhook endpoints, continue on the current build.
         defaultVersioningBehavior: 'AUTO_UPGRADE',
       },
     },

@@ -72,14 +72,14 @@ function stopSignal(): AbortSignal {
   return stopping.signal;
 }
 
-/** The method of the ping tool. When ping hangs, a call would use TCP too, or fail. */
+/** The probe method of the ping tool, for /readyz: `tcp` when the ping program is missing, not permitted or hangs. */
 const pingMethod = (): Promise<'icmp' | 'tcp'> =>
   permitsIcmp('ping', new AbortController().signal).then(
     (permitted) => (permitted ? 'icmp' : 'tcp'),
     () => 'tcp',
   );
 
-/** Runs one worker process: connects, reports that it is ready, works until it is stopped, and closes everything. */
+/** Runs one worker process: connects, reports that it is ready, executes tasks until it is stopped, and cleans up. */
 async function main(): Promise<void> {
   const pool = chosenPool();
   const env = readEnv();
@@ -100,13 +100,13 @@ async function main(): Promise<void> {
   if (MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
   const isTraced = env.OTEL_EXPORTER_OTLP_ENDPOINT !== null;
   const store = open.adopt(await openStore(MONGODB_URI, undefined, isTraced), (it) => it.close());
-  // Before the SDK's runtime starts, which would keep a failed process alive.
+  // Checked before the SDK's runtime starts, because a started runtime keeps the process alive after an error.
   await assertMasterKeys(store, keyring);
   const metrics = createRegistry(pool);
-  // The SDK serves its metrics on a separate port.
+  // The Temporal SDK serves its metrics on a separate port.
   const sdkPort = env.SDK_METRICS_PORT || (await freePort());
   Runtime.install({
-    // The worker is shut down below, because a versioned orchestrator first waits for its calls.
+    // Stop signals are handled below, because an orchestrator with a BUILD_ID waits for its calls before it shuts down.
     shutdownSignals: [],
     logger: sdkLog(log),
     telemetryOptions: {
@@ -121,7 +121,7 @@ async function main(): Promise<void> {
 
   const guard = (options: GuardOptions): Guard =>
     isTraced ? tracedGuard(createGuard(options)) : createGuard(options);
-  // Extended below and by messages of the parent process.
+  // Own ports, which the guard blocks. The internal port is added below; messages of the parent process add others.
   const blockedPorts = [...ownPorts(env), sdkPort];
   addReservedPorts(blockedPorts);
   const { build, ...options } = await (async (): Promise<PoolOptions & { build?: Build | null }> => {
@@ -200,7 +200,7 @@ async function main(): Promise<void> {
     namespace: env.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(keyring),
     interceptors: { activity: [traceActivities] },
-    // Also without a collector: the SDK logs an error for each call of a sink that is not registered.
+    // Registered even without a trace collector, because the SDK logs an error for each call of an unregistered sink.
     sinks: traceSinks(tracing),
   });
   let isReady = false;
@@ -225,7 +225,9 @@ async function main(): Promise<void> {
     if (worker.getState() === 'RUNNING') worker.shutdown();
   };
   const stop = async () => {
-    await build?.untilDrained().catch((error) => log.warn({ err: error }, 'calls of this build still run'));
+    await build
+      ?.untilDrained()
+      .catch((error) => log.warn({ err: error }, 'stopping although calls of this build are still running'));
     shutDown();
   };
   if (stopping.aborted) void stop();

@@ -10,20 +10,22 @@ import type { Sweep } from '../store/sweeper.ts';
 import { queueLength } from './platform/healthChecks.ts';
 import { PREFIX, SECONDS } from './platform/metricsRegistry.ts';
 
-/** Slots, and what the tools do with them. */
+/** Registers metrics of this worker's slots and tool attempts. @returns the function to call when an attempt starts */
 export function observeTools(registry: Registry, slots: number): ObserveAttempt {
   const registers = [registry];
-  new Gauge({ name: `${PREFIX}pool_slots`, help: 'Calls that this worker can run at once.', registers }).set(
-    slots,
-  );
+  new Gauge({
+    name: `${PREFIX}pool_slots`,
+    help: 'Number of calls that this worker can run at once.',
+    registers,
+  }).set(slots);
   const busy = new Gauge({
     name: `${PREFIX}pool_busy`,
-    help: 'Calls running on this worker.',
+    help: 'Number of calls that this worker is running.',
     registers,
   });
   const attempts = new Histogram({
     name: `${PREFIX}tool_seconds`,
-    help: 'Seconds of attempts on the worker, by tool and outcome (ok or the error code).',
+    help: 'Duration of tool attempts on this worker in seconds, by tool and outcome (ok or the error code).',
     labelNames: ['tool', 'outcome'],
     buckets: SECONDS,
     registers,
@@ -38,11 +40,11 @@ export function observeTools(registry: Registry, slots: number): ObserveAttempt 
   };
 }
 
-/** Registers the metric of webhook attempts. */
+/** Registers the metric of webhook attempts. @returns the function that records an attempt */
 export function observeDeliveries(registry: Registry): ObserveDelivery {
   const attempts = new Histogram({
     name: `${PREFIX}webhook_attempt_seconds`,
-    help: 'Seconds of webhook attempts until the response, by outcome (delivered or failed).',
+    help: 'Duration of webhook attempts until the response headers in seconds, by outcome (delivered or failed).',
     labelNames: ['outcome'],
     buckets: SECONDS,
     registers: [registry],
@@ -50,12 +52,12 @@ export function observeDeliveries(registry: Registry): ObserveDelivery {
   return (outcome, ms) => attempts.observe({ outcome }, ms / 1000);
 }
 
-/** Registers metrics of this worker's browsers. */
+/** Registers the metrics of this worker's browsers. */
 export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): void {
   const registers = [registry];
   new Gauge({
     name: `${PREFIX}browser_jobs`,
-    help: 'Jobs waiting for a browser (queued) or using one (running).',
+    help: 'Number of calls that wait for a browser (queued) or use one (running).',
     labelNames: ['state'],
     registers,
     collect() {
@@ -78,19 +80,19 @@ export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): vo
     Object.fromEntries(PHASES.map((phase) => [phase, figure(metrics.phases[phase])]));
   count(
     'browser_phases_total',
-    'Completed phases of renders.',
+    'Completed phases of page renders, by phase.',
     'phase',
     phases(({ count }) => count),
   );
   count(
     'browser_phase_seconds_total',
-    'Seconds spent in each phase of renders.',
+    'Total duration of completed page render phases in seconds, by phase.',
     'phase',
     phases(({ totalMs }) => totalMs / 1000),
   );
   count(
     'browsers_total',
-    'Browsers by event: started, recycled after their jobs, discarded after a job that did not end, crashed, ended for memory use, hung, or failed to start.',
+    'Browsers by event: started, recycled (replaced after a number of calls), discarded (after a call that timed out or crashed its page), crashed, over_memory (killed above the memory limit), hung (did not respond), or failed (did not start).',
     'event',
     () => {
       const { overMemory, ...events } = metrics.browsers;
@@ -99,30 +101,34 @@ export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): vo
   );
 }
 
-/** What the orchestrators read from MongoDB for their metrics. */
+/** Queries of MongoDB whose results the orchestrators export as metrics. */
 export interface ServiceFigures {
   countOldHolds(): Promise<number>;
   findWaiting(): Promise<Waiting>;
   readMaintenance(): Promise<MaintenanceDoc[]>;
 }
 
-/** Gauges of what waits, by the figure that they show. */
+/** Gauges of holds, refunds, deliveries and endpoints that wait, each with the field of `Waiting` that it exports. */
 const WAITING: readonly (readonly [figure: keyof Waiting, name: string, help: string])[] = [
   ['oldestHoldSeconds', 'oldest_hold_seconds', 'Age of the oldest hold in seconds.'],
-  ['refundsOwed', 'refunds_owed', 'Charged calls without a result whose price was not returned yet.'],
-  ['oldestRefundSeconds', 'oldest_refund_seconds', 'Seconds for which the oldest refund has been owed.'],
+  [
+    'refundsOwed',
+    'refunds_owed',
+    'Number of charged calls whose result was not delivered and whose price has not been refunded yet.',
+  ],
+  ['oldestRefundSeconds', 'oldest_refund_seconds', 'Age of the oldest outstanding refund in seconds.'],
   [
     'oldestDeliverySeconds',
     'oldest_delivery_seconds',
-    'Seconds for which the oldest delivery has been due, without endpoints whose last attempt failed.',
+    'Seconds for which the oldest webhook delivery has been due, except those of endpoints whose last attempt failed.',
   ],
-  ['disabledEndpoints', 'webhook_endpoints_disabled', 'Disabled webhook endpoints.'],
+  ['disabledEndpoints', 'webhook_endpoints_disabled', 'Number of disabled webhook endpoints.'],
 ];
 
-/** Prometheus waits 10 s for a scrape. During an outage of MongoDB the other metrics must still arrive. */
+/** Timeout of a database read. Below Prometheus's scrape timeout of 10 s, so that a MongoDB outage fails only its gauges. */
 const READ_TIMEOUT_MS = 3000;
 
-/** The gauges of a scrape share one read: a scrape collects them at the same time. */
+/** Lets the gauges of a scrape, which are collected concurrently, share one database read. */
 function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   return () => {
@@ -133,7 +139,7 @@ function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Registers metrics of holds, refunds and deliveries that wait. */
+/** Registers the gauges of `WAITING`. */
 function observeWaiting(
   registry: Registry,
   findWaiting: () => Promise<Waiting>,
@@ -156,7 +162,7 @@ function observeWaiting(
     });
 }
 
-/** Registers metrics of the audit and of backups. A job that never ran has the time 0. */
+/** Registers metrics of the audit and of backups. A job that has never run is exported with the timestamp 0. */
 function observeMaintenance(
   registry: Registry,
   readMaintenance: () => Promise<MaintenanceDoc[]>,
@@ -184,17 +190,17 @@ function observeMaintenance(
     });
   observeTimes(
     'maintenance_last_success_timestamp_seconds',
-    'Time of the last completed audit or backup.',
+    'Unix time in seconds of the last completed audit or backup; 0 if there was none.',
     'succeededAt',
   );
   observeTimes(
     'maintenance_last_failure_timestamp_seconds',
-    'Time of the last failed audit or backup.',
+    'Unix time in seconds of the last failed audit or backup; 0 if there was none.',
     'failedAt',
   );
   new Gauge({
     name: `${PREFIX}audit_drift`,
-    help: 'Differences that the last audit found.',
+    help: 'Number of differences between accounts and their ledger entries that the last audit found.',
     registers: [registry],
     async collect() {
       this.remove();
@@ -208,7 +214,7 @@ function observeMaintenance(
   });
 }
 
-/** Registers metrics of queue lengths, old holds and sweeps. @returns the function that records a sweep */
+/** Registers the metrics that concern the whole service instead of one worker. @returns the function that records a sweep */
 export function observeService(
   registry: Registry,
   client: Client,
@@ -238,7 +244,7 @@ export function observeService(
   const countOldHolds = shareRead(service.countOldHolds);
   new Gauge({
     name: `${PREFIX}old_holds`,
-    help: 'Holds older than 10 minutes. If above 0, inspect the workflows of their calls.',
+    help: 'Number of holds older than 10 minutes. If above 0, inspect the workflows of their calls.',
     registers,
     async collect() {
       try {
@@ -253,11 +259,11 @@ export function observeService(
   observeMaintenance(registry, service.readMaintenance, onError);
   const swept = new Counter({
     name: `${PREFIX}swept_total`,
-    help: 'Calls without a running workflow and holds without a running call that sweeps ended.',
+    help: 'Calls without a running workflow (calls) and holds without a running call (holds) that the sweeper ended.',
     labelNames: ['what'],
     registers,
   });
-  // increase() sees the first event only if the series existed before it.
+  // Creates both series with 0, because Prometheus's increase() misses the first event of a series that starts with it.
   for (const what of ['calls', 'holds']) swept.inc({ what }, 0);
   return ({ ended, strayHolds }) => {
     swept.inc({ what: 'calls' }, ended);

@@ -29,7 +29,7 @@ import { loadWorkflowBundle } from './bundle.ts';
 export const WORKER_POOLS = ['orchestrator', 'delivery', ...POOLS] as const;
 export type WorkerPool = (typeof WORKER_POOLS)[number];
 
-/** Concurrent calls of a worker, limited by the pool's scarce resource: browsers, cores or sockets. */
+/** Maximum number of concurrent calls of a worker, by pool. The pool's scarce resource sets it: browsers, cores, sockets. */
 export const SLOTS: Record<Pool, number> = {
   browser: BROWSERS,
   cpu: availableParallelism(),
@@ -38,9 +38,9 @@ export const SLOTS: Record<Pool, number> = {
 };
 
 /**
- * Bytes that one job on a caller's file may allocate in its child process; a worker starts at most one per core.
- * Measured with the largest inputs that the tools accept: watermark-image 1.25 GB (a lossless WebP of 40 megapixels),
- * web-scrape 0.4 GB, image-upscale 1.4 GB.
+ * Memory limit in bytes of a child process that runs a job on a caller's file, by pool; a worker runs at most one such
+ * process per core. The largest inputs that the tools accept were measured to need 1.25 GB in watermark-image (a lossless
+ * WebP of 40 megapixels), 0.4 GB in web-scrape and 1.4 GB in image-upscale.
  */
 export const JOB_MEMORY: Record<Pool, number> = {
   browser: 2 ** 30,
@@ -49,12 +49,12 @@ export const JOB_MEMORY: Record<Pool, number> = {
   heavy: 3 * 2 ** 30,
 };
 
-/** High, because attempts mostly wait for receivers and slow receivers must not delay other deliveries. */
+/** Concurrent webhook attempts of a worker: many, so that attempts that wait for slow receivers do not delay others. */
 const DELIVERY_SLOTS = 400;
 
-/** Longer than any tool's time limit, so that a stopping worker finishes its calls. */
+/** How long a tool worker that stops waits for its calls: longer than any tool's time limit, so that all calls finish. */
 const SHUTDOWN_GRACE = '110s';
-/** Intervals of the schedules. Allowances run hourly, for those set during a month and for runs missed in an outage. */
+/** Intervals of the Temporal schedules. Hourly allowance runs also grant allowances that are set during a month. */
 const INTERVALS = { sweep: '15s', allowance: '1h', audit: '1h' } as const;
 
 export type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
@@ -75,8 +75,8 @@ export async function toolWorker(
 }
 
 /**
- * Whether endpoints on `localhost` receive deliveries. Not in production, where `localhost` is a machine of the
- * operator.
+ * Whether events are delivered to endpoints on `localhost`. In production they are not, because `localhost` is then a
+ * machine of the operator.
  */
 export const deliversToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean =>
   NODE_ENV !== 'production';
@@ -113,7 +113,7 @@ export const deliveryWorker = (services: DeliveryServices): PoolOptions => ({
   taskQueue: TASK_QUEUES.delivery,
   activities: createDeliveryActivities(services),
   maxConcurrentActivityTaskExecutions: DELIVERY_SLOTS,
-  // An attempt takes at most 10 s.
+  // Longer than a webhook attempt, which takes at most 10 s.
   shutdownGraceTime: '20s',
 });
 
@@ -129,7 +129,7 @@ async function ensureSchedule(client: Client, name: keyof typeof INTERVALS): Pro
         taskQueue: TASK_QUEUES.orchestrator,
         workflowId: name,
       },
-      // A new installation need not wait for the first audit until it counts as overdue.
+      // Runs the first audit of a new installation at once, because a missing audit raises the alert of an overdue one.
       state: { triggerImmediately: name === 'audit' },
     });
   } catch (error) {
@@ -137,7 +137,7 @@ async function ensureSchedule(client: Client, name: keyof typeof INTERVALS): Pro
   }
 }
 
-/** Creates the namespace's schedules of the sweeper, of allowances and of audits unless they exist. */
+/** Creates the schedules of the sweeper, of allowances and of audits in the Temporal namespace, unless they exist. */
 export async function ensureSchedules(client: Client): Promise<void> {
   await Promise.all([
     ensureSchedule(client, 'sweep'),

@@ -9,7 +9,7 @@ import { parseWebUrl } from '../schemas/formats/url.ts';
 import type { Store } from '../store/mongo.ts';
 import { createQuoteStore } from '../store/quotes.ts';
 
-/** @throws EnvError if the guard does not accept the text as a URL */
+/** Allows the host and port of a feed's URL in the egress guard. @throws EnvError when the text is not a valid URL */
 function allowUrl(variable: string, text: string): AllowEntry {
   const parsed = parseWebUrl(text);
   if (parsed.kind === 'invalid') throw new EnvError(`${variable}: ${parsed.message}`);
@@ -18,7 +18,8 @@ function allowUrl(variable: string, text: string): AllowEntry {
 }
 
 /**
- * Starts to poll the configured price feeds. Feeds may have private addresses, so they use a separate egress guard that no caller's target passes through.
+ * Creates the quotes of the configured price feeds. Feeds may have private addresses, so they are requested through a
+ * separate egress guard, which is never used for targets of callers.
  */
 export function openQuotes(
   env: Env,

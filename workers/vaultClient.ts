@@ -4,9 +4,9 @@ import { ServiceError } from '../schemas/errors.ts';
 import type { Keyring } from '../store/keyring.ts';
 import { askVault } from '../store/vault.ts';
 
-/** The API is on the same network: a process that takes longer is unreachable. */
+/** Timeout of a vault request. The API process is on the same network, so one that takes longer counts as unreachable. */
 const TIMEOUT_MS = 5000;
-/** A kept-alive connection may close while it is reused. Repeating the request is harmless. */
+/** Attempts per request: a keep-alive connection may close while it is reused, and a request has no side effects. */
 const ATTEMPTS = 3;
 const RETRY_MS = 100;
 

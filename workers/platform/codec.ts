@@ -8,15 +8,16 @@ const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 const text = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('utf8');
 
 /**
- * The workflow id without the time that a schedule appends. Arguments of scheduled workflows are encrypted before the
- * time is known, and the result of one run is passed to the next.
+ * Removes the time that a Temporal schedule appends to a workflow id. The ids of payloads are compared without it, because
+ * arguments of scheduled workflows are encrypted before the time is known, and each run receives the previous run's result.
  */
 const withoutScheduleTime = (workflowId: string): string =>
   workflowId.replace(/-\d{4}-\d\d-\d\dT[\d:]+Z$/, '');
 
 /**
- * Encrypts every payload, including its metadata. The workflow id is authenticated with it, so that a payload cannot be
- * moved to another workflow. The codec endpoint has no workflow context and trusts the id in the payload's metadata.
+ * Creates the codec that encrypts every payload, including its metadata. The workflow id is authenticated together with the
+ * payload, so that a payload cannot be moved to another workflow. Without a workflow context, as in the codec endpoint, the
+ * id in the payload's metadata is trusted.
  */
 export function createCodec(keyring: Keyring): PayloadCodec {
   return {

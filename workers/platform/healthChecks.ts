@@ -7,7 +7,7 @@ import { TASK_QUEUES, toolQueue } from '../../workflows/contract.ts';
 import type { Checks } from './readiness.ts';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;
-/** A worker polls at least this often (a long poll takes up to 60 s). */
+/** A queue that was not polled for this long has no worker: workers always poll, and a long poll takes up to 60 s. */
 const MAX_POLL_AGE_MS = 75_000;
 const TIMEOUT_MS = 2000;
 
@@ -15,7 +15,7 @@ export const mongodbCheck = (store: Store): Checks => ({
   mongodb: () => probeDatabase(store.db, TIMEOUT_MS),
 });
 
-/** Describes the namespace, which Temporal reads from its database; most other requests are answered from memory. */
+/** Checks Temporal with a request for the namespace, which Temporal reads from its database instead of from memory. */
 export const temporalCheck = (client: Client): Checks => ({
   temporal: () =>
     client.connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
@@ -23,14 +23,14 @@ export const temporalCheck = (client: Client): Checks => ({
     ),
 });
 
-/** Task queues that need at least one worker. */
+/** The task queues that need at least one worker. */
 export const queuesOf = (registry: Registry): string[] => [
   TASK_QUEUES.orchestrator,
   TASK_QUEUES.delivery,
   ...poolsInUse(registry).map(toolQueue),
 ];
 
-/** Describes the workflow tasks of the orchestrator's queue, or the activity tasks of another one. */
+/** Returns pollers and backlog of a task queue: for workflow tasks on the orchestrator's queue, else for activity tasks. */
 const describe = (client: Client, queue: string) =>
   client.connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
     client.workflowService.describeTaskQueue({
@@ -53,7 +53,7 @@ async function assertPolled(client: Client, queue: string): Promise<void> {
   if (Date.now() - last > MAX_POLL_AGE_MS) throw new Error(`no worker polls the task queue ${queue}`);
 }
 
-/** Temporal's estimate of the tasks that wait for a worker. */
+/** Returns Temporal's estimate of how many tasks of a queue wait for a worker. */
 export async function queueLength(client: Client, queue: string): Promise<number> {
   const { stats } = await describe(client, queue);
   return Number(stats?.approximateBacklogCount ?? 0);

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { Vault } from '../../store/vault.ts';
 import { answerHealth, type Details, type Readiness } from './readiness.ts';
 
-/** Larger than any vault request, which contains a call id and a token. */
+/** Maximum size of a vault request in bytes. A vault request contains only a call id and a token. */
 const REQUEST_BYTES = 4096;
 
 async function answerVault(vault: Vault, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -20,16 +20,17 @@ async function answerVault(vault: Vault, request: IncomingMessage, response: Ser
 }
 
 interface Internal {
-  /** Result of /readyz. */
+  /** Runs the readiness checks whose result /readyz reports. */
   readiness(): Promise<Readiness>;
-  /** Reported by /readyz beside the result. */
+  /** Further information about the process that /readyz reports. */
   details?: Details;
   /** Returns metrics in Prometheus's text format. */
   metrics(): Promise<string>;
+  /** The vault of an API process; null in workers. */
   vault: Vault | null;
 }
 
-/** Server of the internal port: health checks, metrics, and the vault in API processes. */
+/** Creates the server of the internal port, which serves health checks, metrics and, in API processes, the vault. */
 export function createInternalServer({ readiness, details, metrics, vault }: Internal): Server {
   const health = async () => ({ ...(await readiness()), ...(details === undefined ? {} : { details }) });
   return createServer((request, response) => {

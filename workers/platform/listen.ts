@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { hostname } from 'node:os';
 
-/** Wildcard addresses; other machines use the host name instead. */
+/** Wildcard addresses. Clients cannot connect to them, so the server's URL contains the host name instead. */
 const WILDCARDS = new Set(['0.0.0.0', '::']);
 
-/** Starts listening. @returns the URL for other processes @throws if the port is in use */
+/** Starts listening. @returns the URL at which other processes reach the server @throws Error if the port is in use */
 export function listen(server: Server, host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -23,13 +23,13 @@ export const drain = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
-    // Busy connections close after their response instead of waiting for another request.
+    // Makes busy connections close after their response instead of waiting for another request.
     server.keepAliveTimeout = 1;
   });
 
 /**
- * Finds a free loopback port, for servers that cannot report which port they chose. Another process may take it
- * first.
+ * Finds a free loopback port, for servers that cannot report which port they chose. Another process may take the port
+ * before the server listens on it.
  */
 export async function freePort(): Promise<number> {
   const server = createServer();

@@ -4,12 +4,12 @@ import type { Env } from '../../schemas/env.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { secretFields } from '../../schemas/tool.ts';
 
-/** Redaction paths of a field: at the top level of a logged object and up to two levels below. */
+/** Returns pino's redaction paths for a field at the top level of a logged object and up to two levels below. */
 const redactionPaths = (name: string): string[] => [name, `*.${name}`, `*.*.${name}`];
 
 /**
- * Creates the logger, which writes JSON lines to stdout. Inputs and bodies are never logged on purpose. Fields that the
- * schemas mark as secret are redacted as a second line of defence.
+ * Creates the logger, which writes JSON lines to stdout. No code logs inputs or bodies. As a second line of defence, fields
+ * that the tool schemas mark as secret are redacted.
  */
 export function createLog(env: Pick<Env, 'LOG_LEVEL'>, name: string, registry: Registry): Logger {
   const secrets = new Set(['authorization', 'cookie', ...[...registry.values()].flatMap(secretFields)]);
@@ -21,14 +21,14 @@ export function createLog(env: Pick<Env, 'LOG_LEVEL'>, name: string, registry: R
   });
 }
 
-/** SDK warnings about normal operation: refusals fail their workflows, and tool workers run no workflows. */
+/** SDK warnings that are normal: workflows of refused calls end as failed, and tool workers have no workflows. */
 const EXPECTED = new Set(['Workflow failed', 'No workflows registered, not polling for workflow tasks']);
 
-/** Whether workflow code wrote the line, not the SDK. */
+/** Whether a log line comes from workflow code instead of the SDK itself. */
 const isFromWorkflow = (meta: object | undefined): boolean =>
   meta !== undefined && 'sdkComponent' in meta && meta.sdkComponent === 'workflow';
 
-/** Adapts the logger for the Temporal SDK. Its info lines (polling, state changes) are logged as debug. */
+/** Adapts the logger for the Temporal SDK. The SDK's own info lines (polling, state changes) are logged as debug. */
 export function sdkLog(log: Logger): SdkLogger {
   const write = (level: 'trace' | 'debug' | 'warn' | 'error') => (message: string, meta?: object) =>
     log[EXPECTED.has(message) ? 'debug' : level]({ ...meta }, message);

@@ -1,13 +1,13 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Readiness } from './readiness.ts';
 
-/** Prefix of this project's metrics; the SDK's begin with `temporal_`, the runtime's with `nodejs_` and `process_`. */
+/** Name prefix of this project's metrics. SDK metrics begin with `temporal_`, Node's with `nodejs_` or `process_`. */
 export const PREFIX = 'utility_tools_';
 
-/** Histogram buckets in seconds, from a hash to the longest call. */
+/** Histogram buckets in seconds, from the duration of a hash to that of the longest call. */
 export const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 100];
 
-/** Creates the metrics registry of a process, with the metrics of its runtime. */
+/** Creates the metrics registry of a process, with the default metrics of Node. @param process name, used as a label */
 export function createRegistry(process: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ process });
@@ -19,7 +19,7 @@ export function createRegistry(process: string): Registry {
 export function observeReadiness(registry: Registry, readiness: () => Promise<Readiness>): void {
   new Gauge({
     name: `${PREFIX}ready`,
-    help: 'Whether a check of /readyz succeeds: 1 or 0.',
+    help: 'Whether a readiness check succeeds (1) or fails (0), by check.',
     labelNames: ['check'],
     registers: [registry],
     async collect() {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { untilAborted } from '../../egress/clock.ts';
 
-/** Dependencies that a process needs, by name. A check fails if it throws or exceeds the time limit. */
+/** Checks of the dependencies that a process needs, by name. A check fails if it throws or exceeds the time limit. */
 export type Checks = Readonly<Record<string, (signal: AbortSignal) => Promise<unknown>>>;
 
 export interface Readiness {
@@ -9,12 +9,12 @@ export interface Readiness {
   checks: Record<string, 'ok' | 'failed'>;
 }
 
-/** What a process uses where it has a choice, by name. It does not decide whether the process is ready. */
+/** Further information in the response of /readyz, such as the method of the ping tool. It does not affect the status. */
 export type Details = Readonly<Record<string, string>>;
 
-/** Load balancers probe every few seconds and wait about as long. */
+/** Timeout of the checks in milliseconds. Load balancers that probe /readyz usually wait a few seconds for the response. */
 const CHECK_TIMEOUT_MS = 2000;
-/** A result is reused for this long, because the checks write to the database and any client may request them. */
+/** How long a result is reused, in ms, because the checks write to the database and any client may trigger them. */
 const CACHE_MS = 2000;
 
 /** Runs all checks concurrently. */

@@ -1,8 +1,8 @@
 import { isRecord } from '../../schemas/isRecord.ts';
 
 /**
- * Adds ports from the parent process's IPC messages to `ports`. A restarted server of the stack may use another port,
- * which the guard must block too.
+ * Adds ports from the parent process's IPC messages to `ports`. A server of the local stack may listen on another port
+ * after a restart, and the guard must block that port as well.
  */
 export function addReservedPorts(ports: number[]): void {
   process.on('message', (message) => {

@@ -3,18 +3,18 @@ import { type Client, ServiceError as GrpcError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import { isTransient as isTransientInStore } from '../../store/mongo.ts';
 
-/** First pause; each further pause doubles, up to `MAX_RETRY_MS`. */
+/** Pause in milliseconds before the first retry. It doubles with each further retry, up to `MAX_RETRY_MS`. */
 const RETRY_MS = 250;
 const MAX_RETRY_MS = 2000;
-/** gRPC status of a request that the server never accepts. */
+/** gRPC status of a request that Temporal will never accept, so that retrying is pointless. */
 const INVALID_ARGUMENT = 3;
 
 const statusOf = (error: unknown): number | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null;
 
 /**
- * Whether Temporal or the connection to it failed temporarily. An overloaded server reports its namespaces as not
- * found.
+ * Whether an error is a temporary fault of Temporal or of the connection to Temporal. NamespaceNotFound is one, because an
+ * overloaded Temporal server reports existing namespaces as not found.
  */
 function isTransientInTemporal(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
@@ -44,7 +44,7 @@ async function retry<T>(
 /**
  * Repeats a Temporal request until it succeeds or the signal aborts.
  *
- * @param client preferably without the SDK's own retries (`connectClient`), so that its requests end with the signal
+ * @param client preferably without the SDK's own retries (`retries` of `connectClient`), which the signal cannot abort
  * @param step makes the request with this client
  * @param onFault receives the first transient error
  * @throws a permanent error at once; after an abort the last error or the signal's reason

@@ -1,6 +1,6 @@
 import { EnvError } from '../../schemas/env.ts';
 
-/** Runs the main function of a process. For an invalid variable it prints one line and sets exit status 2. */
+/** Runs the main function of a process. If an environment variable is invalid, prints one line and sets exit status 2. */
 export async function runMain(main: () => Promise<void>): Promise<void> {
   try {
     await main();

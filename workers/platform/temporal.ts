@@ -6,10 +6,10 @@ import type { Keyring } from '../../store/keyring.ts';
 import { createCodec } from './codec.ts';
 import { traceWorkflowStarts } from './temporalTracing.ts';
 
-/** Timeout of the first connection; later the SDK reconnects by itself. */
+/** Timeout in milliseconds of the first connection. After that, the SDK reconnects by itself. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Longest pause between attempts to reconnect. The default of two minutes would extend an outage by as much. */
+/** Maximum pause between attempts to reconnect. gRPC's default of two minutes would prolong an outage by up to as much. */
 const RECONNECT_MS = 2000;
 
 /** Data converter of clients and workers: encrypts payloads and failures with the codec. */
@@ -18,17 +18,17 @@ export const dataConverter = (keyring: Keyring): DataConverter => ({
   failureConverterPath: fileURLToPath(new URL('../../workflows/failureConverter.ts', import.meta.url)),
 });
 
-/** Returns `TEMPORAL_ADDRESS`, which is required except to start the local stack. */
+/** Returns `TEMPORAL_ADDRESS`, which every process requires except the one that starts the local stack. */
 export function temporalAddress(env: Pick<Env, 'TEMPORAL_ADDRESS'>): string {
   if (env.TEMPORAL_ADDRESS === null) throw new Error('TEMPORAL_ADDRESS is not set');
   return env.TEMPORAL_ADDRESS;
 }
 
 /**
- * Connects a client of the service's namespace. Close its connection when done.
+ * Connects a Temporal client for the service's namespace. The caller must close the client's connection.
  *
- * @param retries whether the SDK retries requests by itself, for up to 20 s. Such requests cannot be aborted, and a retry
- *   after the connection was closed rejects unhandled; callers with a deadline pass false
+ * @param retries whether the SDK retries requests by itself, for up to 20 s. Requests that the SDK retries cannot be
+ *   aborted, and a retry after the connection was closed causes an unhandled rejection; code with a deadline passes false
  */
 export async function connectClient(
   env: Pick<Env, 'TEMPORAL_ADDRESS' | 'TEMPORAL_NAMESPACE'>,

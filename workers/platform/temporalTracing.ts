@@ -8,8 +8,8 @@ import type { TraceSinks } from '../../workflows/tracing.ts';
 import type { Tracing } from './tracing.ts';
 
 /**
- * Adds the active span to the headers of workflows that a client starts. Signals are left out: the workflow of a webhook
- * endpoint serves many calls and belongs to the trace of none.
+ * Adds the active span to the headers of workflows that a client starts. Signals are not traced, because they go to the
+ * workflows of webhook endpoints, which serve many calls and therefore belong to no single trace.
  */
 export const traceWorkflowStarts: WorkflowClientInterceptor = {
   start(input, next) {
@@ -38,7 +38,7 @@ export const traceActivities: ActivityInterceptorsFactory = ({ info }) => ({
   },
 });
 
-/** Receives the spans of workflow runs. */
+/** Creates the sinks through which workflows report the spans of their runs. */
 export const traceSinks = (tracing: Tracing): InjectedSinks<TraceSinks> => ({
   trace: {
     ended: { fn: ({ workflowType }, span) => tracing.workflowEnded(workflowType, span) },

@@ -2,8 +2,8 @@ import type { Guard } from '../../egress/guard.ts';
 import { inClientSpan } from '../../store/trace.ts';
 
 /**
- * Adds a span to each connection and request of a guard that is made while a span is active. The span names no target,
- * and the target receives no trace id.
+ * Wraps a guard so that its connections and requests have spans, if a span is active when they start. The spans do not
+ * contain the target, and the target receives no trace id.
  */
 export const tracedGuard = (guard: Guard): Guard => ({
   ...guard,

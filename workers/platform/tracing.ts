@@ -4,15 +4,15 @@ import type { Env } from '../../schemas/env.ts';
 import { contextOf, failSpan, SCOPE } from '../../store/trace.ts';
 import type { WorkflowSpan } from '../../workflows/tracing.ts';
 
-/** The export of traces of a process. */
+/** Exports the traces of a process. */
 export interface Tracing {
   /** Records the span of a workflow run that has just ended. */
   workflowEnded(workflowType: string, span: WorkflowSpan): void;
-  /** Exports the spans that are left. */
+  /** Exports the remaining spans and ends the export. */
   stop(): Promise<void>;
 }
 
-/** Limit of one request to the collector, and so of the wait for it when the process stops. */
+/** Timeout of one request to the trace collector, which also bounds how long a stopping process waits for the collector. */
 const EXPORT_TIMEOUT_MS = 5000;
 
 type TracingEnv = Pick<
@@ -21,10 +21,11 @@ type TracingEnv = Pick<
 >;
 
 /**
- * Starts the export of traces by OTLP over HTTP. Without a configured collector nothing is loaded and nothing recorded.
+ * Starts the export of traces by OTLP over HTTP. Without a configured collector, the OpenTelemetry SDK is not loaded and no
+ * span is recorded.
  *
- * Whether a trace is exported depends on its id alone. All processes therefore decide alike, and callers can neither
- * force nor prevent the export.
+ * Only the trace id decides whether a trace is exported, so that all processes make the same decision, and callers can
+ * neither force nor prevent the export.
  *
  * @param process name of the process, exported as `service.name` with a prefix
  */
@@ -70,7 +71,7 @@ export async function startTracing(env: TracingEnv, process: string, log: Logger
   });
   api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   api.propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
-  // Libraries that trace themselves could record input of callers, so their spans are dropped.
+  // Spans that libraries create could contain input of callers, so only spans of this project's tracer are recorded.
   const none = new ProxyTracerProvider();
   trace.setGlobalTracerProvider({
     getTracer: (name) => (name === SCOPE ? provider : none).getTracer(name),
