@@ -9,7 +9,7 @@ const workflows = join(root, 'workflows');
 /** The only file of this project outside `workflows/` that the workflow bundle contains. */
 const CONSTANTS = join(root, 'schemas', 'webhookLimits.ts');
 
-/** Stateless modules, which the SDK executes once and all workflows share. `@temporalio/workflow` has state, so is absent. */
+/** Modules that the SDK executes once for all workflows. They must be stateless, unlike `@temporalio/workflow`. */
 const PRELOAD = ['@temporalio/common', 'nexus-rpc'];
 
 /** Returns a hash of all inputs of the workflow bundle. Bundling takes seconds, so the bundle is cached under this hash. */

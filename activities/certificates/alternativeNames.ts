@@ -4,7 +4,7 @@ import { Certificate, id_ce_subjectAltName } from '@peculiar/asn1-x509';
 import { fromBER, Primitive, Sequence } from 'asn1js';
 import ipaddr from 'ipaddr.js';
 
-/** Tags of GeneralName (RFC 5280 section 4.2.1.6). Its seven other choices are ignored. */
+/** ASN.1 tags of the kinds of GeneralName that are read (RFC 5280 section 4.2.1.6). The seven other kinds are ignored. */
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 const CONTEXT_SPECIFIC = 3;
@@ -15,7 +15,7 @@ export interface AlternativeName {
 }
 
 function read(tag: number, bytes: Buffer): AlternativeName | null {
-  // Should be ASCII, but some certificates violate that.
+  // DNS names should be ASCII, but some certificates contain other bytes.
   if (tag === DNS_NAME) return { kind: 'dns', value: bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1') };
   if (tag === IP_ADDRESS && (bytes.length === 4 || bytes.length === 16))
     return { kind: 'ip', value: ipaddr.fromByteArray([...bytes]).toString() };
@@ -23,8 +23,8 @@ function read(tag: number, bytes: Buffer): AlternativeName | null {
 }
 
 /**
- * Returns the DNS names and addresses of a certificate in their order. Reads the DER encoding because the text formats of
- * OpenSSL and Node do not distinguish commas in names from separators.
+ * Returns the DNS names and IP addresses in a certificate's subjectAltName extension, in their order. Reads the DER encoding
+ * because the text formats of OpenSSL and Node do not distinguish commas in names from separators.
  *
  * @throws Error when the extension cannot be parsed
  */
@@ -32,7 +32,7 @@ export function alternativeNames(der: Buffer): AlternativeName[] {
   const { extensions = [] } = AsnConvert.parse(der, Certificate).tbsCertificate;
   const extension = extensions.find(({ extnID }) => extnID === id_ce_subjectAltName);
   if (extension === undefined) return [];
-  // Parsed without the GeneralName schema, which rejects all names if one is of a rare kind.
+  // Parsed without the library's GeneralName schema, which rejects the whole extension if one name is of a rare kind.
   const { result: names } = fromBER(extension.extnValue.buffer);
   if (!(names instanceof Sequence)) throw new TypeError('the extension is not a sequence of names');
   return names.valueBlock.value.flatMap((name) => {

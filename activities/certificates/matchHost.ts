@@ -1,14 +1,15 @@
 import ipaddr from 'ipaddr.js';
 import type { AlternativeName } from './alternativeNames.ts';
 
-/** The part of a certificate that matched the host name. Only the first two are valid by RFC 9525. */
+/** The part of a certificate that matched the host. Only `dns-san` and `ip-san` are valid matches by RFC 9525. */
 export type MatchedBy = 'dns-san' | 'ip-san' | 'common-name' | 'partial-wildcard';
 
 const LABEL = /^[a-z0-9-]+$/;
 
 /**
- * How a pattern names a host: exactly or by `*` as its first label (`whole`), by `*` at the start or end of that label
- * (`part`), or not (null). As in OpenSSL, two more labels must follow a wildcard, and it stands for letters, digits and hyphens.
+ * Compares a DNS name of a certificate, which may contain a wildcard, with a host name. `whole`: they are equal, or `*` is
+ * the whole first label. `part`: `*` is the start or the end of the first label. null: they do not match. As in OpenSSL, at
+ * least two labels must follow the wildcard, and the wildcard matches only letters, digits and hyphens.
  */
 function compare(pattern: string, host: string): 'whole' | 'part' | null {
   if (pattern.toLowerCase() === host) return 'whole';
@@ -19,19 +20,19 @@ function compare(pattern: string, host: string): 'whole' | 'part' | null {
   if (wild === '*') return 'whole';
   const [before = '', after = '', ...more] = wild.split('*');
   if (!wild.includes('*') || more.length > 0 || (before !== '' && after !== '')) return null;
-  // RFC 6125 section 6.4.3: no wildcard within an internationalised label.
+  // A wildcard must not be part of an internationalised label (RFC 6125 section 6.4.3).
   const international = wild.startsWith('xn--') || label.startsWith('xn--');
   return label.startsWith(before) && label.endsWith(after) && !international ? 'part' : null;
 }
 
 /**
- * How a certificate names a host; null if it does not. RFC 9525 compares DNS names and addresses of subjectAltName only.
- * `common-name` and `partial-wildcard` are matches by RFC 2818 and RFC 6125 that it no longer allows. The common name
- * counts only without DNS names (RFC 6125 section 6.4.4).
+ * Returns the part of a certificate that matches a host; null if none does. RFC 9525 accepts only the DNS names and IP
+ * addresses in subjectAltName. `common-name` and `partial-wildcard` are matches that RFC 2818 and RFC 6125 accepted and
+ * RFC 9525 does not. The common name is compared only if subjectAltName has no DNS names (RFC 6125 section 6.4.4).
  *
  * @param host lower case, with A-labels, without a trailing dot
- * @param names of subjectAltName
- * @param commonNames of the subject
+ * @param names the names in the certificate's subjectAltName
+ * @param commonNames the common names of the certificate's subject
  */
 export function matchHost(
   host: { kind: 'name'; name: string } | { kind: 'address'; address: string },

@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto';
 /**
  * Parses a DER certificate.
  *
- * @throws Error when it is not a certificate, or when its validity has an invalid date (such as a 13th month), for which
- *   Node may return a wrong date
+ * @throws Error when the bytes are not a certificate, or when a date of its validity is invalid (such as a 13th month),
+ *   because Node may return a wrong date then
  */
 export function readX509(der: Buffer): X509Certificate {
   const certificate = new X509Certificate(der);

@@ -3,7 +3,7 @@ import { declaredEncoding } from '../html/decode.ts';
 import { isHtml } from '../html/sniff.ts';
 import { charsetOfLabel, charsetOfMark, decodeStrictly, decodeText } from './charset.ts';
 
-/** Body of an HTTP response in a form that JSON can hold. */
+/** The body of an HTTP response in a form that JSON can contain. */
 export interface BodyText {
   body: string;
   bodyEncoding: 'text' | 'base64';
@@ -14,14 +14,14 @@ const TEXTUAL =
 const TEXTUAL_SUFFIX = /\+(?:json|xml|yaml)$/;
 const MEDIA = /^(?:image|audio|video|font)\//;
 
-/** "Binary data byte" of the MIME Sniffing Standard, section 3. */
+/** Whether a byte is a "binary data byte" (MIME Sniffing Standard, section 3). */
 const isBinaryByte = (byte: number): boolean =>
   byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f);
 
 const XML = /^(?:text|application)\/xml$|\+xml$/;
 const XML_DECLARATION = /^<\?xml[\t\n\r ]/;
 
-/** The markup language that browsers see in a body; they look at its bytes only when it has no type. */
+/** The markup language as which browsers parse a body. Like browsers, inspects the bytes only without a Content-Type. */
 function markupOf(bytes: Buffer, type: string): 'html' | 'xml' | null {
   if (type === 'text/html') return 'html';
   if (XML.test(type)) return 'xml';
@@ -30,7 +30,7 @@ function markupOf(bytes: Buffer, type: string): 'html' | 'xml' | null {
   return isHtml(bytes, null) ? 'html' : null;
 }
 
-/** The encoding that a document in HTML or XML declares; null for other types and without a declaration. */
+/** The encoding that an HTML or XML document declares in its markup; null for other types and without a declaration. */
 function declaredInside(bytes: Buffer, type: string): string | null {
   const markup = markupOf(bytes, type);
   return markup === null ? null : declaredEncoding(bytes, markup, null) || null;
@@ -41,7 +41,7 @@ function textOf(bytes: Buffer, { essence: type, charset: label }: ContentType): 
   if (MEDIA.test(type) && !textual) return null;
   const declared = (label === null ? null : charsetOfLabel(label)) ?? declaredInside(bytes, type);
   const charset =
-    // In other types, the bytes of a byte order mark may mean something else.
+    // In bodies of other types, the bytes of a byte order mark may mean something else.
     (textual || type === '' ? charsetOfMark(bytes) : null) ?? declared ?? 'utf-8';
   const binary = !charset.startsWith('utf-16') && bytes.some(isBinaryByte);
   const text = decodeStrictly(bytes, charset);
@@ -55,7 +55,7 @@ function textOf(bytes: Buffer, { essence: type, charset: label }: ContentType): 
  * A body of a textual type is text unless it is invalid in its encoding and contains binary bytes. Any other body is
  * text if it is valid in its encoding and contains no binary bytes.
  *
- * @param bytes without content codings
+ * @param bytes body with all content codings decoded
  * @param contentType value of the Content-Type header; null when there is none
  */
 export function readBodyText(bytes: Buffer, contentType: string | null): BodyText {

@@ -7,14 +7,14 @@ const MARKS: readonly (readonly [label: string, mark: readonly number[]])[] = [
   ['utf-16be', [0xfe, 0xff]],
   ['utf-16le', [0xff, 0xfe]],
 ];
-/** Default encoding of browsers. Maps every byte to a character. */
+/** Encoding of text that declares none and is not valid UTF-8, as in browsers. It maps every byte to a character. */
 const FALLBACK = 'windows-1252';
 
 /** Returns the encoding that the byte order mark identifies; null without one. */
 export const charsetOfMark = (bytes: Buffer): string | null =>
   MARKS.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte))?.[0] ?? null;
 
-/** Returns the Encoding Standard's name of the encoding for a label; null for an unknown label. */
+/** Returns the name of the encoding that the Encoding Standard assigns to a label; null for an unknown label. */
 export function charsetOfLabel(label: string): string | null {
   try {
     return new TextDecoder(label).encoding;

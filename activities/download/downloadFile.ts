@@ -3,7 +3,7 @@ import type { GuardedResponse } from '../../egress/response.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 
 interface DownloadOptions {
-  /** Limit for the decoded body. */
+  /** Maximum size of the decoded body in bytes. */
   maxBytes: number;
   signal: AbortSignal;
   /** Time by which the download must be complete, epoch milliseconds. */
@@ -12,7 +12,7 @@ interface DownloadOptions {
 
 export interface Downloaded {
   bytes: Buffer;
-  /** Final URL after redirects, and the response headers. For `suggestFileName`. */
+  /** The final URL after redirects and the response headers, from which `suggestFileName` derives a file name. */
   source: Pick<GuardedResponse, 'url' | 'header'>;
 }
 

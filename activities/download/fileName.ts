@@ -1,9 +1,9 @@
 import type { GuardedResponse } from '../../egress/response.ts';
 
-/** File systems allow 255 bytes per name. Leaves room for suffixes such as " (1)". */
+/** Maximum length of a suggested name. File systems allow 255 bytes, which leaves room for suffixes such as " (1)". */
 const NAME_BYTES = 200;
 
-/** Parameter with a token or quoted-string value (RFC 9110, 5.6). */
+/** A parameter of Content-Disposition, with a token or quoted-string as its value (RFC 9110, 5.6). */
 const PARAMETER = /;\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/gs;
 
 function decodePercent(text: string): string | null {
@@ -14,7 +14,7 @@ function decodePercent(text: string): string | null {
   }
 }
 
-/** Decodes an RFC 8187 value such as `UTF-8'en'na%C3%AFve`. Charsets other than these two are not in use. */
+/** Decodes an RFC 8187 value such as `UTF-8'en'na%C3%AFve`. Charsets other than UTF-8 and ISO-8859-1 are not in use. */
 function decodeExtended(value: string): string | null {
   const [, charset = '', encoded = ''] = /^([^']*)'[^']*'(.*)$/s.exec(value) ?? [];
   if (/^utf-8$/i.test(charset)) return decodePercent(encoded);
@@ -24,7 +24,7 @@ function decodeExtended(value: string): string | null {
   );
 }
 
-/** Returns the file name of a Content-Disposition or null. `filename*` takes precedence over `filename` (RFC 6266). */
+/** Returns the file name in a Content-Disposition header, or null. `filename*` has precedence over `filename` (RFC 6266). */
 function dispositionName(header: string | null): string | null {
   if (header === null) return null;
   const parameters = new Map<string, string>();
@@ -45,8 +45,8 @@ function urlName(url: string): string {
 /** Extensions to remove: `report.docx` becomes `report`, but `v1.2 final` stays unchanged. */
 const EXTENSION = /\.(?:[a-z]{2,4}[0-9]?|[a-z]*(?:jpeg|webp|docx|heic|tiff|html)|mp[34]|rtf)$/i;
 /**
- * Characters with a meaning in paths, shells or Windows; control characters; invisible and bidirectional formatting
- * characters, except joiners, which some scripts need.
+ * Characters that are removed from names: those with a meaning in paths, shells or Windows, control characters, and
+ * invisible and bidirectional formatting characters, except joiners, which some scripts need.
  */
 const UNSAFE = /[/\\:*?"<>|]|\p{Cc}|(?![\u200c\u200d])\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}/gu;
 /** Device names that Windows reserves. */
@@ -73,9 +73,9 @@ function trimDots(text: string): string {
   return text.slice(start, end);
 }
 
-/** Returns a file name without its extension that is safe on every system, or ''. */
+/** Removes the extension and unsafe characters from a file name; '' if nothing usable is left. */
 function cleanStem(name: string): string {
-  // The sender must not choose a folder.
+  // Removes folders: the server that sends the file must not choose where a client saves it.
   const base = name.split(/[/\\]/).at(-1) ?? '';
   const stem = base.replace(EXTENSION, '').replace(UNSAFE, ' ').replace(/\s+/g, ' ');
   const trimmed = trimDots(stem);

@@ -2,7 +2,7 @@ import { Big } from 'big.js';
 import type { StoredQuote } from '../../store/mongo.ts';
 import type { Reading } from './reading.ts';
 
-/** Larger relative changes from the last accepted quote need confirmation. */
+/** A larger relative change from the last accepted quote is accepted only after confirmation. */
 const MAX_MOVE = '0.2';
 /** A large change is confirmed by this many consecutive refreshes that agree, over at least this time. */
 const CONFIRMATIONS = 3;
@@ -12,10 +12,11 @@ const isNear = (value: string, to: string): boolean =>
   new Big(value).minus(to).abs().lte(new Big(to).times(MAX_MOVE));
 
 /**
- * Returns the quote to store after a reading: the reading if it is accepted, else the last quote with the reading as
- * `doubted`.
+ * Returns the quote to store after a reading of a feed: the reading if it is accepted, else the last quote with the reading
+ * as its `doubted`.
  *
- * A spike is rejected. A large change that persists, such as a devaluation, is accepted once enough readings confirm it.
+ * A short spike is rejected. A large change that persists, such as a devaluation, is accepted once enough readings confirm
+ * it.
  *
  * @param now start of the refresh
  */

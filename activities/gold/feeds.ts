@@ -22,9 +22,9 @@ export interface FeedOptions {
   fxFeedUrl: string;
 }
 
-/** Time limit for a request, from the DNS lookup to the last byte. */
+/** Timeout of a request to a feed in milliseconds, from the DNS lookup to the last byte of the response. */
 export const FETCH_MS = 5_000;
-/** Rates of all currencies take about 20 KB. */
+/** Maximum size of a feed's response in bytes. The rates of all currencies take about 20 KB. */
 const MAX_BYTES = 512 * 1024;
 const MAX_REDIRECTS = 3;
 

@@ -4,11 +4,11 @@ import { CURRENCIES } from '../../schemas/tools/gold-price.ts';
 import { readInstant } from './instant.ts';
 import { isAmount, type Reading, type Readings } from './reading.ts';
 
-/** Divides with more digits than feeds provide. */
+/** Decimal arithmetic whose divisions have more digits than the rates of the feeds. */
 const Rate = Big();
 Rate.DP = 20;
 
-/** Rate of one currency: units of `quote` per unit of `base`. */
+/** The unchecked exchange rate of one currency: units of `quote` per unit of `base`, published at `at`. */
 interface Row {
   base: unknown;
   quote: unknown;
@@ -43,10 +43,10 @@ function readRow({ rate, at }: Row, now: Date): Reading | null {
 const older = (a: Date, b: Date): Date => (a < b ? a : b);
 
 /**
- * Reads exchange rates of the supported currencies, as units per US dollar. Rates of another base are divided by that of
- * the dollar, which must then be present.
+ * Reads the exchange rates of the supported currencies, as units per US dollar. If the feed has another base currency, its
+ * rates are divided by its rate of the US dollar, which must then be present.
  *
- * @throws Error when there are no valid rates
+ * @throws Error when the feed has no valid rates
  */
 export function readRates(body: unknown, now: Date): Readings {
   const rows = Array.isArray(body) ? readList(body) : isRecord(body) ? readObject(body) : [];
@@ -62,7 +62,7 @@ export function readRates(body: unknown, now: Date): Readings {
   if (dollar === undefined && base !== 'USD') throw new Error('the rates cannot be converted to USD');
   if (base === 'USD' && dollar !== undefined && dollar.value !== '1')
     throw new Error('the rates contradict their base');
-  // Feeds may omit the rate of their own base, which is 1.
+  // Feeds may omit the rate of their own base currency, which is 1.
   const own = CURRENCIES.find((currency) => currency === base);
   if (own !== undefined && dollar !== undefined && !readings.has(own))
     readings.set(own, { value: '1', publishedAt: dollar.publishedAt });

@@ -1,8 +1,11 @@
-/** Tolerance for clock skew. Later times are invalid. */
+/** How far a publication time may be in the future, in milliseconds: a tolerance for clock skew. */
 const SKEW_MS = 5 * 60_000;
-/** Tolerance for dates: time zones are up to 14 hours ahead of UTC, and some banks publish rates for the next day. */
+/**
+ * How far a publication date without a time may be in the future, in milliseconds: time zones are up to 14 hours ahead of
+ * UTC, and some banks publish rates for the next day.
+ */
 const DAY_MS = 86_400_000;
-/** Unix time in seconds is below this until the year 5138; in milliseconds it has been above since 1973. */
+/** Smaller numbers are Unix times in seconds (until the year 5138), others are in milliseconds (since 1973). */
 const SECONDS_BELOW = 100_000_000_000;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -18,7 +21,7 @@ function parse(value: unknown): number {
  * Reads the publication time of a quote. A time slightly in the future becomes `now`.
  *
  * @param value ISO 8601 with an offset, a date (UTC), or Unix time in seconds or milliseconds
- * @throws Error when it has another format or is too far in the future
+ * @throws Error when the value has another format or is too far in the future
  */
 export function readInstant(value: unknown, now: Date): Date {
   const time = parse(value);

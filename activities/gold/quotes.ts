@@ -5,7 +5,7 @@ import type { FeedState, QuoteStore } from '../../store/quotes.ts';
 import { acceptReading } from './acceptReading.ts';
 import { FETCH_MS, type FeedName, type FetchFeed } from './feeds.ts';
 
-/** A quote; `stale` when it is older than it should be because the feed could not be refreshed. */
+/** A price or exchange rate. `stale`: it is older than it should be, because the feed could not be refreshed. */
 export interface Quote extends Pick<StoredQuote, 'value' | 'publishedAt'> {
   stale: boolean;
 }
@@ -30,13 +30,13 @@ interface QuotesOptions {
 }
 
 const FRESH_MS = 60_000;
-/** After a failure, no process requests the feed for this time. */
+/** After a failed request to a feed, no process requests the feed for this many milliseconds. */
 const RETRY_MS = 5_000;
-/** Longer than a request, so that a lease expires only when its process has died. */
+/** Duration of the lease for refreshing a feed. Longer than a request, so that it expires only if its process has died. */
 const LEASE_MS = FETCH_MS + 3_000;
-/** How long a call waits for a refresh when an old quote exists. */
+/** How long a call waits for a refresh, in milliseconds, when an old quote exists. */
 const WAIT_WITH_QUOTE_MS = 3_000;
-/** How long a call waits for a refresh without any quote. */
+/** How long a call waits for a refresh, in milliseconds, when there is no quote yet. */
 const WAIT_WITHOUT_QUOTE_MS = 9_000;
 const POLL_INTERVAL_MS = 100;
 

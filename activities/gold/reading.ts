@@ -1,6 +1,6 @@
-/** Value of one symbol as published by a feed. */
+/** The value of one symbol (a metal or currency), as a feed published it. */
 export interface Reading {
-  /** A decimal number. */
+  /** A decimal number as text. */
   value: string;
   publishedAt: Date;
 }

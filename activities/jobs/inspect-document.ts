@@ -11,7 +11,7 @@ const CONTENT_TYPES = '[Content_Types].xml';
 const MIME_TYPE = 'mimetype';
 const MANIFEST = 'META-INF/manifest.xml';
 const ODT_TYPE = 'application/vnd.oasis.opendocument.text';
-/** Content types of the main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
+/** Document types by the content type of the main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
 const WORD_TYPES: readonly [contentType: string, type: DocumentType][] = [
   ['application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml', DOCX],
   ['application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml', DOTX],
@@ -19,7 +19,7 @@ const WORD_TYPES: readonly [contentType: string, type: DocumentType][] = [
   ['application/vnd.ms-word.template.macroEnabledTemplate.main+xml', DOTM],
 ];
 
-/** [MS-DOC] 2.5.2: wIdent of Word 97 and later, wIdent of Word 6 and 95, and fEncrypted in the flags at offset 10. */
+/** FibBase ([MS-DOC] 2.5.2): wIdent of Word 97 and later, wIdent of Word 6 and 95, fEncrypted in the flags at offset 10. */
 const WORD_97 = 0xa5ec;
 const WORD_6 = 0xa5dc;
 const ENCRYPTED = 0x0100;
@@ -40,7 +40,7 @@ const decode = (bytes: Buffer | null): string => {
   return new TextDecoder(encoding).decode(bytes);
 };
 
-/** Reads the type before the whole archive is unpacked, so that other archives are refused at once. */
+/** Detects the type of a ZIP before unpacking all of it, so that archives that are not documents are refused early. */
 async function typeOfZip(bytes: Buffer): Promise<DocumentType> {
   const archive = openZip(bytes, { entries: ENTRIES, bytes: UNPACKED_BYTES, depth: DEPTH });
   const type = await typeOfParts(async (name) => decode(await archive.readPart(name)));
@@ -74,8 +74,8 @@ function typeOfCfb(bytes: Buffer): DocumentType {
 /**
  * Detects the type of a document from its bytes.
  *
- * @throws ServiceError unsupported_source for other types and password-protected documents; corrupt_source;
- *   source_too_large for an archive with more than 10,000 entries or 300 MB unpacked
+ * @throws ServiceError unsupported_source for unsupported types and password-protected documents; corrupt_source for a
+ *   damaged document; source_too_large for an archive with more than 10,000 entries or 300 MB unpacked
  */
 export default async function inspectDocument(input: { bytes: Uint8Array }): Promise<DocumentType> {
   const { buffer, byteOffset, byteLength } = input.bytes;

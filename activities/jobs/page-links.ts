@@ -5,7 +5,7 @@ import { loadPage } from '../html/load.ts';
 interface PageLinks {
   /** Number of different URLs that the page links to. */
   total: number;
-  /** The first of them, in document order. */
+  /** The first `limit` links, in document order. */
   links: Link[];
 }
 

@@ -40,9 +40,10 @@ async function read(data: Uint8Array<ArrayBuffer>): Promise<PdfMetadata> {
 /**
  * Reads a PDF with pdf.js.
  *
- * @param source with `newTrailer`, the trailers of the file are ignored
+ * @param source the file; with `newTrailer`, the trailers that it contains are ignored
  *
- * @throws ServiceError unsupported_source; source_too_large when its streams decompress to more than `UNPACKED_BYTES`
+ * @throws ServiceError unsupported_source when the file is not a PDF; source_too_large when its streams decompress to more
+ *   than `UNPACKED_BYTES`
  */
 export default async function readPdf(source: PdfSource & { newTrailer?: boolean }): Promise<PdfReading> {
   const { bytes: given, start } = readSource(source);

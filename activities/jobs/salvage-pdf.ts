@@ -15,7 +15,7 @@ import { cleanText, lockedMetadata, type PdfMetadata, UNPACKED_BYTES } from '../
 import { type PdfSource, readSource } from '../pdf/source.ts';
 import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 
-/** Limits the walk because a malformed page tree can reference the same nodes over and over. */
+/** Maximum number of page tree nodes to visit, because a malformed tree can reference the same nodes repeatedly. */
 const MAX_NODES = 1_000_000;
 
 /** Counts the pages; null if the page tree is unreadable, cyclic or in encrypted object streams. */
@@ -36,15 +36,15 @@ function countPages(context: PDFContext): number | null {
   return pages === 0 ? null : pages;
 }
 
-/** Returns the text of a string, or null. */
+/** Returns the cleaned text of a PDF string, or null if no text is left. */
 type ReadString = (value: PDFString | PDFHexString) => string | null;
 
 const plainText: ReadString = (value) => cleanText(value.decodeText());
 
 /**
- * Returns how to read the strings of an encrypted file without a password; null when it is needed. Strings are plain where
- * StrF is Identity, as in a file that encrypts only its attachments, or encrypted so that the empty owner password opens
- * them, which pdf.js does not try (ISO 32000-2, 7.6.4 to 7.6.6).
+ * Returns a function that reads the strings of an encrypted file without a password; null when a password is needed. No
+ * password is needed if strings are not encrypted (StrF is Identity, as in a file that encrypts only its attachments), or
+ * if the empty owner password decrypts them, which pdf.js does not try (ISO 32000-2, 7.6.4 to 7.6.6).
  */
 function stringReader(encryption: unknown): ReadString | null {
   if (!(encryption instanceof PDFDict)) return null;
@@ -94,8 +94,8 @@ async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
 }
 
 /**
- * Reads files that pdf.js cannot open, with pdf-lib, which does not decrypt. Numbers and the page tree are not
- * encrypted in most files.
+ * Reads the metadata of a file that pdf.js cannot open, with pdf-lib. pdf-lib does not decrypt files, but can count the
+ * pages of most encrypted files, because encryption usually leaves the page tree readable.
  *
  * @returns null when no metadata can be read
  */

@@ -21,7 +21,7 @@ interface ScrapeInput {
   format: 'text' | 'markdown';
 }
 
-/** The text of a page, and the same as Markdown. */
+/** The content of a page as plain text, and a function that returns the same content as Markdown. */
 interface Content {
   text: string;
   markdown(): string;

@@ -12,7 +12,7 @@ export interface UpscaleJob {
   header: ImageHeader;
   factor: Factor;
   type: OutputType;
-  /** Limit for the source image. */
+  /** Maximum number of pixels of the source image. */
   maxPixels: number;
   /** Epoch milliseconds. */
   deadline: number;

@@ -13,7 +13,7 @@ export interface WatermarkJob extends Pick<Input, 'text' | 'opacity' | 'position
   bytes: Uint8Array;
   header: ImageHeader;
   type: OutputType;
-  /** Limit for all frames together. */
+  /** Maximum number of pixels of all frames together. */
   maxPixels: number;
   /** Epoch milliseconds. */
   deadline: number;
@@ -21,7 +21,7 @@ export interface WatermarkJob extends Pick<Input, 'text' | 'opacity' | 'position
 
 /** Font size relative to the short side of the image. */
 const RELATIVE_FONT_SIZE = 0.05;
-/** Smallest font size that is easy to read, pixels. Small images use it if the text fits. */
+/** Smallest font size that is easy to read, in pixels. Small images use this size if the text fits. */
 const MIN_FONT_SIZE = 12;
 
 interface Size {
@@ -32,7 +32,7 @@ interface Size {
 const alignmentOf = (position: Input['position']): Align =>
   position.endsWith('left') ? 'left' : position.endsWith('right') ? 'right' : 'centre';
 
-/** Yields the top left corners of the stamps. Tiles are staggered like bricks and extend beyond the image's edges. */
+/** Yields the top left corners of the text stamps. Tiles are staggered like bricks and extend beyond the image's edges. */
 function* stampPositions(position: Input['position'], image: Size, stamp: Size, font: number, margin: Size) {
   const middle = {
     left: Math.round((image.width - stamp.width) / 2),

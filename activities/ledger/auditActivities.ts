@@ -4,9 +4,9 @@ import { recordAudit, recordFailedAudit } from '../../store/maintenance.ts';
 import type { Store } from '../../store/mongo.ts';
 import type { AuditActivities } from '../../workflows/types.ts';
 
-/** Well below the workflow's heartbeat timeout. */
+/** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
 const HEARTBEAT_MS = 10_000;
-/** Logged differences of one audit; `npm run audit` shows all. */
+/** Maximum number of differences that one audit logs; `npm run audit` shows all. */
 const LOGGED = 20;
 
 /** @param runAudit audits all accounts; its queries may take minutes */

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Ledger } from '../../store/ledger.ts';
 import type { LedgerActivities } from '../../workflows/types.ts';
 
-/** Enforces the schedule-to-close timeout, which the SDK ignores for local activities between two attempts. */
+/** Throws after the activity's schedule-to-close timeout, which the SDK ignores between attempts of a local activity. */
 function assertInTime(): void {
   const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = activityInfo();
   if (Date.now() - scheduledTimestampMs > scheduleToCloseTimeoutMs)

@@ -22,7 +22,7 @@ async function isClosed(client: Client, workflowId: string): Promise<boolean> {
   }
 }
 
-/** Requests cancellation of a call, as when its caller disconnects. */
+/** Requests the cancellation of a call's workflow, as the API does when the caller disconnects. */
 async function cancelCall(client: Client, callId: string): Promise<void> {
   try {
     await client.workflow.getHandle(workflowIds.call(callId)).cancel();
@@ -60,6 +60,7 @@ export const createMaintenanceActivities = (
   async sweepAnswers() {
     const undelivered = createUndelivered({ store, ledger, accounts: createAccounts(store) });
     const swept = await undelivered.sweep((callId) => cancelCall(client, callId), heartbeat);
-    if (swept.cancelled + swept.refunded > 0) log.warn('calls without a delivered result', { ...swept });
+    if (swept.cancelled + swept.refunded > 0)
+      log.warn('cancelled or refunded calls whose result was not delivered', { ...swept });
   },
 });

@@ -3,10 +3,10 @@ import proto from '@temporalio/proto';
 import { TASK_QUEUES, WORKER_DEPLOYMENT } from '../../workflows/contract.ts';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;
-/** A worker polls at least this often (a long poll takes up to 60 s). */
+/** A poller that was not seen for this long has stopped: workers always poll, and a long poll takes up to 60 s. */
 const MAX_POLL_AGE_MS = 75_000;
 
-/** Returns the builds of the orchestrators that take workflow tasks. */
+/** Returns the build ids of the orchestrators that currently poll for workflow tasks. */
 async function polledBuilds(client: Client): Promise<Set<string>> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
@@ -20,16 +20,16 @@ async function polledBuilds(client: Client): Promise<Set<string>> {
 }
 
 /**
- * Terminates running calls whose build has no worker left, because no other build may continue them. The next sweep
- * refunds those that still hold credits.
+ * Terminates the workflows of running calls whose build has no worker left, because no other build may continue them. The
+ * next sweep refunds the calls that still hold credits.
  *
- * @param onCall called for each
+ * @param onCall called before each termination
  */
 export async function endStrandedCalls(client: Client, onCall: () => void): Promise<void> {
   const conditions = [...(await polledBuilds(client))].map(
     (build) => `TemporalWorkerDeploymentVersion != '${WORKER_DEPLOYMENT}:${build}'`,
   );
-  if (conditions.length === 0) return; // This process polls, so the answer is incomplete.
+  if (conditions.length === 0) return; // This process itself polls, so a list without any build is incomplete.
   const query = [
     "ExecutionStatus = 'Running'",
     "TemporalWorkflowVersioningBehavior = 'Pinned'",
@@ -37,6 +37,8 @@ export async function endStrandedCalls(client: Client, onCall: () => void): Prom
   ];
   for await (const { workflowId, runId } of client.workflow.list({ query: query.join(' AND ') })) {
     onCall();
-    await client.workflow.getHandle(workflowId, runId).terminate('no worker of its build is left');
+    await client.workflow
+      .getHandle(workflowId, runId)
+      .terminate('no worker runs the build of this workflow any more');
   }
 }

@@ -15,7 +15,7 @@ type Verdict = Pick<LinkReport, 'statusCode' | 'broken' | 'reason' | 'finalUrl'>
 
 interface CheckOptions {
   egress: Guard;
-  /** Parses pages. */
+  /** Runs jobs that parse pages in child processes. */
   offload: Offload;
   signal: AbortSignal;
   /** Time by which the response headers must arrive, epoch milliseconds. */
@@ -23,7 +23,7 @@ interface CheckOptions {
 }
 
 const REDIRECTS = 5;
-/** Statuses with which servers turn away programs but not visitors. LinkedIn uses 999. */
+/** HTTP statuses with which servers reject programs, while people in browsers get the page. LinkedIn uses 999. */
 const BLOCKED: ReadonlySet<number> = new Set([401, 403, 429, 999]);
 
 /** Reasons by error code. `reasonOf` distinguishes the kinds of `target_failed`. */
@@ -40,17 +40,17 @@ function verdictOf(statusCode: number, finalUrl: string): Verdict {
   return { statusCode, finalUrl, broken, reason: blocked ? 'blocked' : broken ? 'status' : null };
 }
 
-/** Returns the reason for an error; null when the link did not cause it. */
+/** Returns the reason to report for an error; null when the link did not cause the error. */
 function reasonOf(error: unknown): Reason | null {
   if (!(error instanceof ServiceError)) return null;
   if (error.code !== 'target_failed') return REASONS[error.code] ?? null;
   const kind = failureKind(error);
-  // Only DNS failures have no kind.
+  // Among `target_failed` errors, only DNS failures have no kind.
   if (kind === null) return 'dns';
   return kind === 'refused' ? 'connection_refused' : kind;
 }
 
-/** Removes the user name and password. Browsers also send them only after a 401 response. */
+/** Removes user name and password from a URL. Browsers, too, do not send them unless the server answers 401. */
 function withoutCredentials(href: string): string {
   const url = new URL(href);
   url.username = '';
@@ -58,7 +58,7 @@ function withoutCredentials(href: string): string {
   return url.href;
 }
 
-/** The fragments that the response has no target for; none if it is not a page, or longer than is read. */
+/** Returns the fragments that match no element of the page; [] if the response is not HTML or larger than `maxBytes`. */
 async function findMissing(
   response: GuardedResponse,
   fragments: readonly string[],
@@ -107,10 +107,10 @@ async function request(href: string, fragments: readonly string[], options: Chec
 }
 
 /**
- * Requests the URL of links that differ only in their fragments, and looks for the fragments.
+ * Requests the URL of links that differ only in their fragments, and looks for the fragments in the page.
  *
  * @returns one report per link
- * @throws the signal's reason; errors that the link did not cause, such as `deadline_exceeded`
+ * @throws the signal's reason; errors that the links did not cause, such as `deadline_exceeded`
  */
 export async function checkLinks(
   href: string,

@@ -18,7 +18,7 @@ const TEXTS: Readonly<Record<Exclude<Reason, 'status' | 'blocked' | 'fragment'>,
   redirects: 'The link redirects too often.',
 };
 
-/** Says in words why a link is broken or could not be verified; null for a good link. */
+/** Explains why a link is broken or could not be verified; null for a working link. */
 export function explain({
   reason,
   statusCode,

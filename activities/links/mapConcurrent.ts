@@ -1,9 +1,10 @@
 import pMap from 'p-map';
 
 /**
- * Ordered map with limited concurrency. The first failure aborts the signal of the other items.
+ * Maps items with limited concurrency; the results keep the order of the items. The first failure aborts the signal of the
+ * other items.
  *
- * @param work its signal is aborted when `signal` is, or when the work on another item failed
+ * @param work called for each item, with a signal that aborts when `signal` aborts or the work on another item fails
  * @throws the error of the first item to fail, after all started work has ended
  */
 export async function mapConcurrent<T, R>(
@@ -17,7 +18,7 @@ export async function mapConcurrent<T, R>(
   const settled = await pMap(
     items,
     async (item) => {
-      // Rejections are collected: p-map would reject at the first one, while other items are still in progress.
+      // Errors are collected, because p-map would reject at the first one, while other items are still in progress.
       try {
         either.throwIfAborted();
         return [await work(item, either)];

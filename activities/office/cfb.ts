@@ -1,6 +1,6 @@
 import { ServiceError } from '../../schemas/errors.ts';
 
-/** Header, sector chains and directory entries ([MS-CFB] 2.2 to 2.6). */
+/** Constants of compound files: header, sector chains and directory entries ([MS-CFB] 2.2 to 2.6). */
 const MAGIC = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 const HEADER_BYTES = 512;
 const ENTRY_BYTES = 128;
@@ -36,7 +36,7 @@ function readDirectoryEntry(bytes: Buffer, at: number): DirectoryEntry {
   };
 }
 
-/** Follows a sector chain from `start`. `table` maps each sector to the next. @throws corrupt_source for a cycle */
+/** Follows a sector chain from `start`. `table` maps each sector to its successor. @throws corrupt_source for a cycle */
 function chain(table: readonly number[], start: number): number[] {
   const sectors: number[] = [];
   for (let sector = start; sector <= LAST_SECTOR; sector = table[sector] ?? NONE) {
@@ -99,9 +99,9 @@ function readContainer(bytes: Buffer): Map<string, Buffer> {
 /**
  * Reads the streams in the root of a compound file, the container of old Office files.
  *
- * @returns the start of each stream, by name
+ * @returns by stream name, the whole stream if it is small, else its first sector
  *
- * @throws ServiceError corrupt_source
+ * @throws ServiceError corrupt_source when the file is malformed
  */
 export function readCfb(bytes: Buffer): Map<string, Buffer> {
   try {

@@ -2,12 +2,14 @@
 A component of LibreOffice that forks a process for each document, so that every document has a fresh process that is
 already warm. The fork server itself opens only the warm-up document and reads nothing from callers.
 
-stdin: file descriptor numbers of unused sockets, one per line; each makes it fork a process for the document that comes
-through this socket. stdout: "ready" after the warm-up. It exits when stdin ends and all documents are converted.
+stdin: numbers of file descriptors of unused sockets, one per line. For each, the fork server forks a process, which
+receives its document through that socket. stdout: "ready" after the warm-up. The fork server exits when stdin ends and all
+documents are converted.
 
-Through the socket come, one per line, the import filter (empty: detected), the file name and the size in bytes, and then
-the document. The process answers with a line and data: "pdf" with the size in bytes and the PDF; "unreadable" and the
-reason; or "failed", a fault of the service, and the reason. It is killed when the worker closes the socket for writing.
+Request through a socket: the import filter (empty to detect it), the file name and the size in bytes, each on a line, and
+then the document. Response: a line and data. The line is "pdf <size in bytes>" before the PDF, "unreadable" before the
+reason, or, for a fault of the service, "failed" before the reason. The process is killed when the worker closes its end of
+the socket for writing.
 """
 
 import ctypes
@@ -27,17 +29,17 @@ from com.sun.star.beans import PropertyValue
 from com.sun.star.task import XJobExecutor
 from com.sun.star.text.FilenameDisplayFormat import FULL, NAME_AND_EXT, PATH
 
-# The only folder that the process of a document can write to; LibreOffice keeps its temporary files here.
+# The only folder that the process of a document can write to; LibreOffice keeps its temporary files in this folder.
 JOB = "/tmp/job"
 
-# <linux/sched.h>, <linux/mount.h>, <linux/prctl.h>, <linux/capability.h>
+# Constants of <linux/sched.h>, <linux/mount.h>, <linux/prctl.h> and <linux/capability.h>.
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 1, 2, 4, 32, 4096
 PR_SET_PDEATHSIG = 1
 CAPABILITY_VERSION_3 = 0x20080522
 
-# LibreOffice's main thread, and the one that waits at its pipe.
+# Number of threads that never end: LibreOffice's main thread and the thread that listens on LibreOffice's pipe.
 LASTING_THREADS = 2
 THREADS_SECONDS = 30
 
@@ -61,7 +63,7 @@ def write_file(path, data):
 
 
 def close_all_but(channel):
-    """Keeps fonts and other files that are open for reading. Sockets of other documents and log files are closed."""
+    """Closes all file descriptors except the channel and regular files that are open only for reading, such as fonts."""
     null = os.open("/dev/null", os.O_RDWR)
     for fd in range(3):
         os.dup2(null, fd)
@@ -71,11 +73,11 @@ def close_all_but(channel):
             if fd > 2 and fd != channel and not (read_only and stat.S_ISREG(os.fstat(fd).st_mode)):
                 os.close(fd)
         except OSError:
-            pass  # The descriptor of the listing itself.
+            pass  # The descriptor of os.listdir itself, which is closed already.
 
 
 def isolate(channel):
-    """Leaves this process and its children neither processes nor writable files nor network in common with others."""
+    """Moves this process and its children into own namespaces, without processes, writable files or network of others."""
     close_all_but(channel)
     folders = os.listdir(JOB)
     ids = b"%d %d 1" % (os.getuid(), os.getuid())
@@ -89,7 +91,7 @@ def isolate(channel):
     for name in folders:
         os.mkdir(os.path.join(JOB, name))
     mount(None, "/tmp", MS_REMOUNT | MS_BIND | MS_RDONLY)
-    # Shows the processes of the fork server.
+    # Covers /proc, which shows the processes of the fork server.
     mount(b"tmpfs", "/proc", MS_RDONLY)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     check(libc.capset(header, (ctypes.c_uint32 * 6)()))
@@ -98,7 +100,7 @@ def isolate(channel):
 def wait_for_threads():
     """
     Waits until LibreOffice's temporary threads have ended, such as the one that saves its settings. A forked process does
-    not contain them, and would wait forever for them and for their locks.
+    not contain other threads than the forking one, and would wait forever for them and for their locks.
     """
     deadline = time.monotonic() + THREADS_SECONDS
     while len(os.listdir("/proc/self/task")) > LASTING_THREADS:
@@ -137,17 +139,17 @@ class ForkServer(unohelper.Base, XJobExecutor):
         os._exit(0)
 
     def serve(self):
-        # Loads filters, fonts and table layout, which takes longer than a conversion.
+        # Converting a document once loads filters, fonts and table layout, which takes longer than the conversion itself.
         self.convert("/tmp/warm.docx", "", "/tmp/warm.pdf").close(True)
-        # Nobody may reach the fork server through its pipe.
+        # Removes LibreOffice's named pipes, so that other processes cannot send commands to the fork server.
         for name in os.listdir("/tmp"):
             if name.startswith("OSL_PIPE_"):
                 os.unlink("/tmp/" + name)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        # A mutex that its thread holds during a fork cannot be released in the child.
+        # Releases the SolarMutex, because a mutex that is held during a fork cannot be released in the child.
         vcl = ctypes.CDLL(None)
         depth = vcl._ZN11Application17ReleaseSolarMutexEv()
-        # Otherwise collections in the forked processes would copy the memory that they share with this one.
+        # Excludes existing objects from garbage collection, which would copy memory that forked processes share.
         gc.freeze()
         os.write(1, b"ready\n")
         for line in open(0, "rb"):
@@ -159,10 +161,10 @@ class ForkServer(unohelper.Base, XJobExecutor):
         try:
             os.wait()
         except ChildProcessError:
-            pass  # SIGCHLD is ignored, so this comes when the last child has ended.
+            pass  # Because SIGCHLD is ignored, os.wait() raises this error after the last child has ended.
 
     def serve_document(self, channel, acquire_mutex):
-        """Runs in the forked process, and converts the document in a child that is the first of its PID namespace."""
+        """Runs in the forked process, and converts the document in a child that is process 1 of a new PID namespace."""
         try:
             isolate(channel)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -213,7 +215,7 @@ class ForkServer(unohelper.Base, XJobExecutor):
 
 
 def show_names(document):
-    """Lets fields that show the path of the document show its name. The path is one of this sandbox."""
+    """Makes fields that show the document's path show its file name, because the path exists only in this sandbox."""
     fields = document.getTextFields()
     for field in list(fields):
         if not field.supportsService("com.sun.star.text.TextField.FileName"):

@@ -1,10 +1,10 @@
 import type { SandboxedProcess } from '../runtime/sandbox.ts';
 import { createOfficeProcess, type OfficeProcess } from './officeProcess.ts';
 
-/** A warm LibreOffice that opens no document of callers and forks a process for each. */
+/** A warm LibreOffice process that forks a process for each document of a caller and opens none of them itself. */
 export interface ForkServer {
   readonly ended: boolean;
-  /** Number of processes that it can still fork. */
+  /** Number of processes that the server can still fork. */
   readonly left: number;
   /** Forks a process as soon as the server is warm. */
   fork(): OfficeProcess;
@@ -17,7 +17,7 @@ const STDERR_CHARACTERS = 2000;
 /** File descriptor of the first channel. */
 const FIRST = 3;
 
-/** @param process runs start.sh; forks as many processes as it has channels */
+/** Creates a fork server. @param process sandbox that runs start.sh; it can fork as many processes as it has channels */
 export function createForkServer(process: SandboxedProcess): ForkServer {
   let stderr = '';
   process.stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -65,10 +65,10 @@ export interface ForkServers {
   end(): Promise<void>;
 }
 
-/** A server with fewer channels gets a successor, which is warm when it is needed. */
+/** When a server has this many channels left, its successor is started, so that it is warm when it is needed. */
 const LOW = 8;
 
-/** @param start starts a fork server; called at the first `fork` */
+/** Creates the sequence of fork servers. @param start starts a fork server; first called at the first `fork` */
 export function createForkServers(start: () => ForkServer): ForkServers {
   const all = new Set<ForkServer>();
   let current: ForkServer | undefined;

@@ -16,13 +16,13 @@ export interface Office extends AsyncDisposable {
   convert(document: Document, limits: { signal: AbortSignal; deadline: number }): Promise<Buffer>;
 }
 
-/** Processes that wait for the next documents. */
+/** Number of forked processes that wait for the next documents. */
 const SPARES = 2;
-/** Documents of a fork server. A new one differs in its memory layout, and has lost no memory. */
+/** Number of documents after which a fork server is replaced, for a new random memory layout and no leaked memory. */
 const DOCUMENTS = 200;
 const LIMITS: SandboxLimits = {
   memoryBytes: 4 * 2 ** 30,
-  // More than one core can spend within the time limit of a call.
+  // Higher than the CPU time that one core can use within a call's time limit, so only runaway threads reach it.
   cpuSeconds: 120,
   fileBytes: 400_000_000,
   scratchBytes: 1_000_000_000,
@@ -32,7 +32,7 @@ const LIMITS: SandboxLimits = {
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/libreoffice/program', '/snap/bin'];
 const PROGRAMS = ['soffice', 'libreoffice'];
 
-/** Finds the program folder of LibreOffice; `soffice` is a link to a script in it. */
+/** Finds LibreOffice's program folder. `soffice` is usually a symbolic link to a script in that folder. */
 async function findProgram(given: string | null): Promise<string> {
   const paths = given === null ? FOLDERS.flatMap((it) => PROGRAMS.map((name) => join(it, name))) : [given];
   for (const path of paths) {
@@ -61,18 +61,18 @@ async function open({ env }: ResourceOptions): Promise<Office> {
   const warmUp = await read('./warm.docx', 'base64');
   const component = await read('./forkServer.py', 'utf8');
   const args = [program, settings, fonts, warmUp, component, `${LIMITS.scratchBytes}`];
-  // Debian's package keeps its settings in /etc/libreoffice. Others keep everything in the parent of program/.
+  // Debian's package keeps its settings in /etc/libreoffice. Other packages keep all files in the parent of program/.
   const folders = program.startsWith('/usr/lib/') ? ['/etc/libreoffice'] : [dirname(program)];
   const options = { script, args, folders, limits: LIMITS, channels: DOCUMENTS };
   return createOffice(createForkServers(() => createForkServer(sandbox.start(options))));
 }
 
-/** Keeps processes waiting that are forked from the servers. */
+/** Creates the converter, which keeps `SPARES` forked processes ready for the next documents. */
 function createOffice(servers: ForkServers): Office {
   const spares: OfficeProcess[] = [];
   let closed = false;
 
-  /** Takes the oldest spare, which is warm or will be warm first. */
+  /** Takes the oldest waiting process, which is warm or will be warm first. */
   function take(): OfficeProcess {
     const oldest = spares.shift() ?? servers.fork();
     return oldest.ended ? take() : oldest;
@@ -108,5 +108,5 @@ function createOffice(servers: ForkServers): Office {
   };
 }
 
-/** The warm LibreOffice processes of a worker. The first one starts with the first document. */
+/** The warm LibreOffice processes of a worker. The first process is started for the first document. */
 export const office: Resource<Office> = { name: 'LibreOffice', open };

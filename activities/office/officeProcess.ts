@@ -24,12 +24,14 @@ export interface OfficeProcess {
   end(): Promise<void>;
 }
 
-/** Limit of the contract for output. */
+/** Maximum size of a PDF in bytes; the contract's limit for tool output. */
 const PDF_BYTES = 50_000_000;
-/** Longest first line of an answer. */
+/** Maximum length in bytes of the first line of a process's response. */
 const HEAD_BYTES = 100;
 
 /**
+ * Creates the client of a forked LibreOffice process.
+ *
  * @param channel socket to the process; forkServer.py describes the protocol
  * @param ready resolves when the process can be forked, rejects when its fork server ends
  */
@@ -39,7 +41,7 @@ export function createOfficeProcess(channel: Duplex, ready: Promise<void>): Offi
     isReady = true;
   };
   ready.then(onReady, () => undefined);
-  // EPIPE when the process ends before it has read the document.
+  // An EPIPE error occurs when the process ends before it has read the document; `convert` reports that.
   channel.on('error', () => undefined);
 
   return {

@@ -1,8 +1,8 @@
-# Starts LibreOffice and in it the component forkServer.py, which forks a process for each document.
+# Starts LibreOffice with the component forkServer.py, which forks a process for each document.
 # $1: program folder, $2: settings, $3: font configuration, $4: warm-up document in base64, $5: forkServer.py,
-# $6: bytes of files that the process of a document may write. stdin and stdout: see forkServer.py.
+# $6: how many bytes of files the process of a document may write. stdin and stdout: see forkServer.py.
 program=$1
-# LibreOffice reads the services of installed extensions from here.
+# LibreOffice reads the list of services of installed extensions from this folder.
 registry=profile/user/uno_packages/cache/registry/com.sun.star.comp.deployment.component.PackageRegistryBackend
 mkdir -p "$registry" profile/user/extensions job
 printf '%s' "$2" > profile/user/registrymodifications.xcu

@@ -1,7 +1,7 @@
 /** A document type that can be converted. */
 export interface DocumentType {
   extension: 'doc' | 'docx' | 'docm' | 'dotx' | 'dotm' | 'odt' | 'rtf';
-  /** LibreOffice's import filter; '' lets it detect the filter of an old Word version. */
+  /** Name of LibreOffice's import filter; '' lets LibreOffice detect the filter, for versions before Word 97. */
   filter: string;
 }
 

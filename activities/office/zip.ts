@@ -5,7 +5,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 export interface ZipBudget {
   entries: number;
   bytes: number;
-  /** Nesting levels of archives. */
+  /** Number of further nesting levels of archives that are allowed. */
   depth: number;
 }
 
@@ -29,7 +29,7 @@ const ZIP64 = 0x0001;
 const UNKNOWN_32 = 0xffffffff;
 const STORED = 0;
 const DEFLATED = 8;
-/** Limit for an entry that is returned. */
+/** Maximum number of bytes of an entry that `readPart` returns. */
 const PART_BYTES = 4_000_000;
 
 const corrupt = (problem: string) =>
@@ -43,7 +43,7 @@ function endRecord(bytes: Buffer): number {
   throw corrupt('its archive has no directory');
 }
 
-/** Replaces sizes and offset that did not fit into 32 bits with those of the Zip64 extra field, in this order. */
+/** Replaces fields that did not fit into 32 bits with their values in the Zip64 extra field, which has the same order. */
 function zip64(extra: Buffer, fields: readonly number[]): number[] {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) !== ZIP64) continue;
@@ -73,14 +73,14 @@ function readEntry(bytes: Buffer, at: number): { entry: Entry; next: number } {
   return { entry, next: extraEnd + bytes.readUInt16LE(at + 32) };
 }
 
-/** Whether extracting a name would write outside the target folder. */
+/** Whether extracting an entry with this name would write outside the target folder. */
 const escapesFolder = (name: string): boolean =>
   /^[/\\]|^[a-z]:|\0/i.test(name) || name.split(/[/\\]/).includes('..');
 
 function readDirectory(bytes: Buffer, budget: ZipBudget): Entry[] {
   const end = endRecord(bytes);
   const size = bytes.readUInt32LE(end + 12);
-  // Ignores the recorded offset, as LibreOffice does: it is wrong when data precedes the archive.
+  // Like LibreOffice, ignores the directory's recorded offset, which is wrong when data precedes the archive.
   const entries: Entry[] = [];
   for (let at = end - size; at < end; ) {
     const { entry, next } = readEntry(bytes, at);
@@ -106,7 +106,7 @@ async function* inflate(compressed: Buffer): AsyncIterable<Buffer> {
   yield* stream;
 }
 
-/** The chunks of an entry; none when its compression method is unsupported. @throws when its data is damaged */
+/** Decompresses an entry to chunks; no chunks when its compression method is unsupported. @throws when it is damaged */
 function unpack(bytes: Buffer, entry: Entry): Iterable<Buffer> | AsyncIterable<Buffer> {
   const compressed = compressedBytes(bytes, entry);
   if (entry.method === STORED) return [compressed];
@@ -129,7 +129,7 @@ async function readStart(bytes: Buffer, entry: Entry): Promise<Buffer | null> {
   return Buffer.concat(kept).subarray(0, PART_BYTES);
 }
 
-/** Decompresses an entry, counting its bytes against the budget, and returns it if it is an archive. */
+/** Decompresses an entry, counting its bytes against the budget. @returns the entry if it is itself a ZIP, else null */
 async function unpackArchive(bytes: Buffer, entry: Entry, budget: ZipBudget): Promise<Buffer | null> {
   const kept: Buffer[] = [];
   let keep: boolean | undefined;
@@ -150,7 +150,7 @@ export interface Zip {
    * Decompresses all parts, including nested archives. Actual sizes are counted because declared sizes cannot be trusted.
    * Parts that cannot be decompressed are skipped; LibreOffice handles them later.
    *
-   * @throws ServiceError source_too_large beyond the budget
+   * @throws ServiceError source_too_large when the budget is exceeded
    */
   checkSize(): Promise<void>;
 }
@@ -192,7 +192,7 @@ function withinArchive<T>(read: () => T): T {
   }
 }
 
-/** Counts a nested archive against the budget and ignores other faults, because it can be of any kind. */
+/** Counts a nested archive against the budget, and ignores its other faults, because it need not be a document. */
 async function checkNested(bytes: Buffer, budget: ZipBudget): Promise<void> {
   budget.depth -= 1;
   if (budget.depth < 0)

@@ -7,9 +7,9 @@ const VERSION_16 = { argon2d, argon2i, argon2id };
 /**
  * Computes the tag of a password with the parameters of an encoded hash (RFC 9106).
  *
- * Uses OpenSSL for version 19, the only one that it supports, and @noble/hashes, about six times slower, for version 16
- * (before 2016, now rare). With both, the thread can be terminated. The argon2 package supports both versions, but
- * terminating its thread aborts the process.
+ * Uses OpenSSL for version 19, the only version that OpenSSL supports, and @noble/hashes, which is about six times slower,
+ * for version 16 (from before 2016, now rare). A worker thread that runs either can be terminated safely. The argon2 package
+ * supports both versions, but terminating a thread that runs it aborts the whole process.
  *
  * @param hash within the bounds of `argon2HashFaults`
  */

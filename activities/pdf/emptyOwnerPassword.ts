@@ -13,7 +13,7 @@ export interface OwnerEntries {
 const HASHES = ['sha256', 'sha384', 'sha512'] as const;
 const MIN_ROUNDS = 64;
 
-/** Hash of the empty password: algorithm 2.B, or SHA-256 alone in revision 5. */
+/** Hashes the empty owner password with algorithm 2.B, or with SHA-256 alone in revision 5 (ISO 32000-2, 7.6.4.3.4). */
 function hashOf(salt: Buffer, user: Buffer, revision: number): Buffer {
   let key = createHash('sha256').update(salt).update(user).digest();
   if (revision === 5) return key;
@@ -21,7 +21,7 @@ function hashOf(salt: Buffer, user: Buffer, revision: number): Buffer {
     const repeated = Buffer.concat(Array<Buffer>(64).fill(Buffer.concat([key, user])));
     const cipher = createCipheriv('aes-128-cbc', key.subarray(0, 16), key.subarray(16, 32));
     const encrypted = cipher.setAutoPadding(false).update(repeated);
-    // The first 16 bytes as a number modulo 3; 256 modulo 3 is 1.
+    // The first 16 bytes as one number, modulo 3, equal their sum modulo 3, because 256 modulo 3 is 1.
     const sum = encrypted.subarray(0, 16).reduce((total, byte) => total + byte, 0);
     key = createHash(HASHES[sum % 3] ?? 'sha256')
       .update(encrypted)
@@ -31,7 +31,7 @@ function hashOf(salt: Buffer, user: Buffer, revision: number): Buffer {
   return key.subarray(0, 32);
 }
 
-/** Returns the file key (algorithm 2.A) if the owner password is empty, else null. */
+/** Returns the file encryption key (algorithm 2.A) if the owner password is empty, else null. */
 export function keyOfEmptyOwnerPassword({ revision, o, u, oe }: OwnerEntries): Buffer | null {
   if (![5, 6].includes(revision) || o.length < 48 || u.length < 48 || oe.length < 32) return null;
   const user = u.subarray(0, 48);
@@ -42,7 +42,7 @@ export function keyOfEmptyOwnerPassword({ revision, o, u, oe }: OwnerEntries): B
     .update(oe.subarray(0, 32));
 }
 
-/** Decrypts a string of the crypt filter method AESV3. @throws when it is damaged */
+/** Decrypts a string that was encrypted with the crypt filter method AESV3. @throws Error when it is damaged */
 export function decryptString(key: Buffer, data: Buffer): Buffer {
   const decipher = createDecipheriv('aes-256-cbc', key, data.subarray(0, 16));
   return Buffer.concat([decipher.update(data.subarray(16)), decipher.final()]);

@@ -1,4 +1,4 @@
-/** An allocation limit that is in force until it is disposed. */
+/** An allocation limit, which applies until it is disposed of. */
 export interface ByteLimit extends Disposable {
   readonly exceeded: boolean;
 }
@@ -9,9 +9,9 @@ export interface ByteLimit extends Disposable {
  * of the process is no replacement: a file of 1 MB that expands to 1 GB would use all of the call's time to reach it, and
  * both libraries would then report a damaged file.
  *
- * Replaces the global `Uint8Array`, of which the libraries allocate their buffers. That is not part of their interfaces, so
- * package.json pins their exact versions, and the hostile files in test/tools/pdf-metadata.test.ts show the effect. To drop
- * it, use an option of pdf.js that limits decompressed streams, once it has one.
+ * Replaces the global `Uint8Array`, with which both libraries allocate their buffers. This is not part of their interfaces,
+ * so package.json pins their exact versions, and test/tools/pdf-metadata.test.ts checks the limit with hostile files. Once
+ * pdf.js has an option that limits decompressed streams, use that option instead.
  *
  * @param bytes total of all allocations, including arrays that are no longer in use
  */

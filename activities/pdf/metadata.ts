@@ -4,14 +4,14 @@ import { TEXT_LENGTH } from '../../schemas/tools/pdf-metadata.ts';
 
 export type PdfMetadata = ToolOutput<typeof definition>;
 
-/** Limit for the buffers of decompressed streams. A growing buffer counts several times: it doubles at each copy. */
+/** Total size limit of decompressed streams. A growing buffer counts several times, because it is copied to grow. */
 export const UNPACKED_BYTES = 64 * 1024 * 1024;
 
 /** Cleans and truncates a string of the information dictionary; null when nothing is left. */
 export function cleanText(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const whole = value.replaceAll('\0', '').trim().toWellFormed();
-  // The cut may leave half a surrogate pair.
+  // Truncating may have split a surrogate pair.
   const text = whole.slice(0, TEXT_LENGTH).replace(/[\ud800-\udbff]$/, '');
   return text === '' ? null : text;
 }

@@ -1,14 +1,14 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A file that the tool keeps open. */
+/** A downloaded file, which the tool keeps open while a job reads it. */
 export interface PdfSource {
   /** Path of the file. For an unlinked file, the path of the worker's open descriptor in /proc. */
   path: string;
-  /** Bytes. */
+  /** Size of the file in bytes. */
   size: number;
 }
 
-/** Readers search this many bytes at the start for the header (ISO 32000-2, annex I; Acrobat implementation note 13). */
+/** PDF readers search the first 1024 bytes for the header (ISO 32000-2, annex I; Acrobat implementation note 13). */
 const START_BYTES = 1024;
 
 export interface PdfBytes {

@@ -1,13 +1,13 @@
-/** An object header. Line ends and comments between its parts are rare enough to be left out. */
+/** An object header, such as `12 0 obj`. Comments between its parts are too rare to be supported. */
 const OBJECT = /\b(\d{1,10})\s{1,20}(\d{1,5})\s{1,20}obj\b/g;
 const CATALOG = /\/Type\s{0,20}\/Catalog\b/;
-/** Entries of the information dictionary that few other dictionaries have. */
+/** Entries by which the information dictionary is recognised, because few other dictionaries have them. */
 const INFO = /\/(?:Producer|Creator)\b/;
 const ENCRYPTION = /\/Encrypt\b/;
 
 /**
- * Replaces the trailers of a file by one that names the last catalog and the last information dictionary in it, as MuPDF
- * does in files without a readable trailer. Its cross-reference tables must be rebuilt.
+ * Replaces the trailers of a PDF with one that references the last catalog and the last information dictionary in the file,
+ * as MuPDF does for files without a readable trailer. The reader must rebuild the cross-reference table.
  *
  * @returns null when there is no catalog outside of object streams, or the file is encrypted
  */

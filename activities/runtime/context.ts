@@ -8,7 +8,7 @@ export interface ToolContext {
   callId: string;
   /** Aborts when the attempt is cancelled or times out. Pass it to every asynchronous operation. */
   signal: AbortSignal;
-  /** Time by which the attempt must return, in epoch milliseconds. Covers all work of the tool. */
+  /** Time by which the attempt must return, in epoch milliseconds. It covers all work of the tool. */
   deadline: number;
 }
 

@@ -2,7 +2,7 @@ import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolContext } from './context.ts';
 import type { Resource } from './resource.ts';
 
-/** A tool's run function, type-erased. */
+/** A tool's run function without the specific types of its input and output. */
 export type RunTool<C extends ToolContext> = (
   input: Record<string, unknown>,
   context: C,

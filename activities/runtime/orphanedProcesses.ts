@@ -1,15 +1,15 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { killAll, readOrEmpty } from '../browser/processes.ts';
 
-/** Identifies the PID namespace. A PID is unique only within its namespace, such as one container. */
+/** Returns the id of this process's PID namespace. A PID is unique only within its namespace, such as one container. */
 const pidNamespace = (): string => readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
 
-/** A second round finds processes that were started during the first. */
+/** Number of searches: the second finds processes that were started during the first. */
 const ROUNDS = 2;
 
 const markPrefix = (kind: string): string => `utility-tools-${kind}-${pidNamespace()}-`;
 
-/** Marks the command line of a program that must not outlive this process. */
+/** Returns a mark for the command line of a program that must not outlive this process, by which orphans are found. */
 export const ownerMark = (kind: string): string => markPrefix(kind) + process.pid;
 
 const parentOf = (pid: number): number =>
@@ -21,8 +21,8 @@ function isDescendant(pid: number, ancestor: number): boolean {
 }
 
 /**
- * Kills processes whose owner was killed before they had set their parent-death signal. A process is orphaned when it
- * does not descend from the owner in its mark. This also holds when the owner's PID has been reused.
+ * Kills marked processes whose owner was killed before they had set their parent-death signal. A process is orphaned when
+ * it does not descend from the process whose PID is in its mark; this holds even if that PID has been reused.
  *
  * @param kind the argument that the owner passed to `ownerMark`
  */

@@ -13,6 +13,6 @@ export interface ResourceOptions {
 export interface Resource<T extends AsyncDisposable> {
   /** Name for the log, such as "LibreOffice". */
   name: string;
-  /** @throws ServiceError tool_unavailable; its detail is shown to callers and names what the installation lacks */
+  /** @throws ServiceError tool_unavailable; its detail is shown to callers and names what is missing on the installation */
   open(options: ResourceOptions): Promise<T>;
 }

@@ -6,15 +6,15 @@ import { killOrphans, ownerMark } from './orphanedProcesses.ts';
 
 /** Resource limits of a sandbox. */
 export interface SandboxLimits {
-  /** Address space of each process. */
+  /** Maximum address space of each process, in bytes. */
   memoryBytes: number;
   cpuSeconds: number;
-  /** Size of the largest file. */
+  /** Maximum size of one file, in bytes. */
   fileBytes: number;
-  /** Size of all files together. They are kept in memory. */
+  /** Maximum size of all files together, in bytes. The files are kept in memory. */
   scratchBytes: number;
   openFiles: number;
-  /** Processes and threads together. */
+  /** Maximum number of processes and threads together. */
   processes: number;
 }
 
@@ -22,20 +22,20 @@ export interface SandboxOptions {
   /** Shell script; `args` are `$1` and up. Starts in `/tmp`, the only writable folder. */
   script: string;
   args: readonly string[];
-  /** Host folders that it may read in addition to programs, libraries and fonts. */
+  /** Host folders that the script may read in addition to programs, libraries and fonts. */
   folders: readonly string[];
   limits: SandboxLimits;
-  /** Number of sockets to it, which are its file descriptors 3 and up. Default: 0. */
+  /** Number of sockets to the script, which are the script's file descriptors 3 and up. Default: 0. */
   channels?: number;
 }
 
-/** A process tree without network access or access to host files other than programs and fonts. Leaves no files. */
+/** A process tree without access to the network and to host files, except programs and fonts. It leaves no files behind. */
 export interface SandboxedProcess {
   stdin: Writable;
   stdout: Readable;
   stderr: Readable;
   channels: readonly Duplex[];
-  /** Resolves when the whole tree has ended: the exit code, or null after a signal. */
+  /** Resolves when the whole process tree has ended, to the exit code, or to null after a signal. */
   exited: Promise<number | null>;
   kill(): void;
 }
@@ -50,7 +50,7 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PROBE_MS = 30_000;
 const MARK = 'sandbox';
 
-/** Programs and libraries of Debian and its derivatives. Excludes /usr/local and most of /etc. */
+/** Host folders of programs and libraries in Debian and its derivatives. /usr/local and most of /etc are excluded. */
 const READABLE = ['/usr/bin', '/usr/lib', '/usr/lib32', '/usr/lib64', '/usr/libexec', '/usr/share'];
 const READABLE_IF_PRESENT = [
   ...READABLE,
@@ -64,7 +64,7 @@ const LINKS = ['bin', 'lib', 'lib32', 'lib64'].flatMap((name) => ['--symlink', `
 
 const bind = (path: string): string[] => ['--ro-bind-try', path, path];
 
-/** Sets hard limits, which the script cannot raise, and writes an /etc/passwd with the sandbox's only user. */
+/** Shell code that sets hard limits, which the script cannot raise, and writes /etc/passwd with the sandbox's only user. */
 const PRELUDE = `set -u
 ulimit -c 0 && ulimit -v "$1" && ulimit -t "$2" && ulimit -f "$3" && ulimit -n "$4" && ulimit -p "$5" || exit 70
 echo "user:x:${UID}:${UID}::/tmp:/bin/sh" > /etc/passwd
@@ -96,7 +96,7 @@ function commandLine({ script, args, folders, limits }: SandboxOptions): string[
     ...['--size', `${limits.scratchBytes}`, '--tmpfs', '/tmp', '--chdir', '/tmp', '--remount-ro', '/'],
     // The shell's $0 marks the command line, so that `killOrphans` finds the process.
     ...['/bin/sh', '-c', PRELUDE + script, ownerMark(MARK)],
-    // dash counts address space in KB and files in blocks of 512 bytes.
+    // dash's ulimit takes the address space in KB and the file size in blocks of 512 bytes.
     ...[Math.floor(limits.memoryBytes / 1024), limits.cpuSeconds, Math.floor(limits.fileBytes / 512)].map(
       String,
     ),
@@ -123,7 +123,7 @@ function run(command: readonly string[], channels = 0): SandboxedProcess {
     // A separate process group, so that Ctrl-C does not signal it.
     detached: true,
   });
-  // EPIPE when it exits before it has read all input.
+  // An EPIPE error occurs when the program exits before it has read all input.
   child.stdin.on('error', () => undefined);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
@@ -145,8 +145,8 @@ function run(command: readonly string[], channels = 0): SandboxedProcess {
 }
 
 /**
- * Finds out how bubblewrap can be started here. Sandboxed processes die with this process, also when it is killed.
- * First kills processes that an earlier process had just started when it was killed.
+ * Finds out how bubblewrap can be started on this machine. Sandboxed processes end with this process, even if it is killed.
+ * First kills sandboxed processes that an earlier, killed worker left behind.
  *
  * @throws ServiceError tool_unavailable when bubblewrap does not work; programs never run outside the sandbox
  */

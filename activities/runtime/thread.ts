@@ -2,7 +2,7 @@ import { type ErrorCode, type ProblemMembers, ServiceError } from '../../schemas
 import type { ToolContext } from './context.ts';
 import { loadTool } from './loadTool.ts';
 
-/** A tool run with the parts of its context that can be cloned. Threads have no network access. */
+/** A call of a tool with the parts of its context that can be cloned for a thread. Threads have no network access. */
 export type ToolTask = { tool: string; input: Record<string, unknown> } & Omit<ToolContext, 'signal'>;
 
 /** Structured clone does not preserve class instances, so a refusal is sent as its parts. */

@@ -15,10 +15,10 @@ export interface Threads {
 }
 
 const IDLE_MS = 60_000;
-/** V8's default is a share of the machine's memory, which several threads would exceed together. */
+/** Heap limit of a thread. V8's default is a share of the machine's memory, which several threads could exceed together. */
 const HEAP_MB = 512;
 
-/** @param warm number of threads that are started before the first task and kept */
+/** Creates a pool of threads. @param warm number of threads that are started before the first task and kept running */
 export function createThreads(warm: number): Threads {
   const pool = new Piscina({
     filename: new URL('./thread.ts', import.meta.url).href,

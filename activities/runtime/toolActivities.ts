@@ -35,12 +35,12 @@ export interface ToolServices {
 }
 
 type Run = RunTool<NetworkContext>;
-/** Context of tools that keep state between calls: `resource` is the opened resource. */
+/** Context of tools that keep state between calls. `resource` is what the tool's `resource.open` returned. */
 type ResourceContext = NetworkContext & { resource: unknown };
 
-/** The contract's limit for output as JSON. */
+/** Maximum size of tool output as JSON, in bytes, as the contract states it. */
 const OUTPUT_BYTES = 50_000_000;
-/** Well below the workflow's heartbeat timeout. */
+/** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
 const HEARTBEAT_INTERVAL_MS = 2000;
 
 /** Converts a refusal to a non-retryable failure whose type is the error code. */

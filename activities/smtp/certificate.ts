@@ -7,7 +7,7 @@ import { distinguishedNames } from '../certificates/distinguishedName.ts';
 import { readX509 } from '../certificates/readX509.ts';
 import { weakness } from '../certificates/weakness.ts';
 
-/** Certificate fields of the output; null without TLS. */
+/** The certificate fields of the tool's output; each is null when the connection does not use TLS. */
 export interface CertificateReport {
   certificateSubject: string | null;
   certificateIssuer: string | null;

@@ -8,17 +8,17 @@ import { type Credentials, chooseMechanism, createExchange } from './sasl.ts';
 import { CLOSING, type Session } from './session.ts';
 
 type Input = ToolInput<typeof definition>;
-/** Output of a conversation without its steps. */
+/** The output of the tool without `steps`, which the session records. */
 export type Findings = Omit<ToolOutput<typeof definition>, 'steps'>;
 
 const IMPLICIT_TLS_PORT = 465;
-/** Address literal for EHLO. Valid without a host name (RFC 5321 section 4.1.4) and reveals nothing about this host. */
+/** Address literal to send in EHLO. It is valid without a host name (RFC 5321 section 4.1.4) and reveals nothing. */
 const CLIENT = '[127.0.0.1]';
-/** Codes with which servers reject EHLO as unknown (RFC 5321 section 3.2). */
+/** Reply codes with which servers reject EHLO as an unknown command (RFC 5321 section 3.2). */
 const UNKNOWN_COMMAND = [500, 502, 504];
 /**
- * Limit for a command line without its line break (RFC 5321 section 4.5.3.1.4). A longer initial response is sent after a
- * challenge (RFC 4954 section 4).
+ * Maximum length of a command line without its line break (RFC 5321 section 4.5.3.1.4). An initial response that does not
+ * fit into the AUTH command is sent after an empty challenge instead (RFC 4954 section 4).
  */
 const COMMAND_BYTES = 510;
 const CHALLENGE = 334;
@@ -49,7 +49,7 @@ async function greet(session: Session, findings: Findings): Promise<Hello> {
   return { reply: unknown ? await session.ask('helo', `HELO ${CLIENT}`, 250) : ehlo, starttls };
 }
 
-/** Upgrades the connection with STARTTLS. @returns last reply, and why credentials must not be sent, or null */
+/** Upgrades the connection with STARTTLS. @returns the last reply, and why credentials must not be sent (null: they may) */
 async function upgrade(
   session: Session,
   findings: Findings,
@@ -72,7 +72,12 @@ async function upgrade(
   return { reply, obstacle: injected ? 'Not sent: plaintext followed the reply to STARTTLS.' : null };
 }
 
-/** Sends the credentials once. @param sent collects each encoded line that contains credentials */
+/**
+ * Authenticates once, with the wanted or the best offered mechanism.
+ *
+ * @param sent collects each base64 line that contains credentials
+ * @returns the last reply; null when the server does not offer the mechanism
+ */
 async function authenticate(
   session: Session,
   findings: Findings,
@@ -115,9 +120,9 @@ async function authenticate(
 }
 
 /**
- * Runs the conversation up to QUIT. Records findings as it goes, so that they are available after a failure.
+ * Runs the SMTP conversation up to QUIT. Adds to `findings` after each step, so that they are available after a failure.
  *
- * @param sent collects each encoded line that contains credentials
+ * @param sent collects each base64 line that contains credentials
  * @throws ServiceError target_failed or target_timeout when the server fails; the signal's reason
  */
 export async function converse(

@@ -1,12 +1,12 @@
-/** Ignored text: reply codes at the start of a line or reply, white space, control characters and their replacement. */
+/** Text to ignore in the search for secrets: reply codes at line starts, white space, control characters and U+FFFD. */
 const GAP = /[\n\0]\d{3}[ -](?:\d\.\d{1,3}\.\d{1,3} )?|[\s\p{Cc}\ufffd]/uy;
-/** Characters that are ignored when an escape stands for them. */
+/** Characters to ignore in the search for secrets when they are the result of decoding an escape sequence. */
 const BLANK = /[\s\p{Cc}\ufffd]/u;
 
 const fromHex = (digits: string): string => String.fromCodePoint(Number.parseInt(digits, 16));
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Escape notations: a pattern whose only group is the escape, and a function that decodes it. */
+/** Escape notations: a pattern whose only group is an escape sequence, and a function that decodes the sequence. */
 const ESCAPES: readonly (readonly [RegExp, (found: string) => string])[] = [
   // Percent-encoding (RFC 3986), and form encoding.
   [/(%[0-9a-f]{2})/i, (it) => fromHex(it.slice(1))],
@@ -35,7 +35,7 @@ export interface NormalizedText {
   ends: number[];
 }
 
-/** Removes ignored text. */
+/** Removes the text that `GAP` matches. */
 export function compact(text: string): NormalizedText {
   const starts: number[] = [];
   const kept: string[] = [];
@@ -49,7 +49,7 @@ export function compact(text: string): NormalizedText {
   return { text: kept.join(''), starts, ends: starts.map((at) => at + 1) };
 }
 
-/** Decodes one kind of escape. */
+/** Decodes the escape sequences of one notation, and keeps the positions in the original text. */
 function decodeEscapes(whole: NormalizedText, [pattern, decode]: (typeof ESCAPES)[number]): NormalizedText {
   const tokens = whole.text
     .split(pattern)
@@ -75,7 +75,7 @@ function decodeEscapes(whole: NormalizedText, [pattern, decode]: (typeof ESCAPES
   return { text: kept.join(''), starts, ends };
 }
 
-/** Returns the compacted text, unescaped and once more for each kind of escape that it contains. */
+/** Returns the compacted text, and one more version for each escape notation in it, with its sequences decoded. */
 export function normalizations(text: string): NormalizedText[] {
   const whole = compact(text);
   const kinds = ESCAPES.filter(([pattern]) => pattern.test(whole.text));

@@ -1,9 +1,9 @@
-/** Length of a prefix of the needle that also counts as a match, because servers often truncate text they repeat. */
+/** Minimum length of a needle's prefix that counts as a match, because servers often truncate text that they repeat. */
 const MIN_PREFIX = 16;
 
 /**
  * Yields the matches of the needle, or of at least 16 characters of its start, as [start, end). Starts and ends never
- * decrease. Uses Knuth, Morris and Pratt (1977), which takes linear time also for malicious text.
+ * decrease. Uses the algorithm of Knuth, Morris and Pratt (1977), which takes linear time even for malicious text.
  */
 export function* occurrences(text: string, needle: string): Generator<[start: number, end: number]> {
   const { length } = needle;

@@ -1,14 +1,14 @@
 import { compact, type NormalizedText, normalizations } from './normalize.ts';
 import { occurrences } from './occurrences.ts';
 
-/** Replaces redacted text. */
+/** The text that replaces a secret. */
 const REDACTED = '***';
-/** Separates the texts while they are searched as one. Replies contain no control characters. */
+/** Separates the texts while they are searched as one. It cannot occur in replies, whose control characters are replaced. */
 const SEPARATOR = '\u0000';
 /** Shorter secrets are redacted only as whole words, because they occur inside many other words. */
 const MIN_SUBSTRING = 4;
 
-/** Excludes the hyphen of the URL-safe alphabet, which also follows reply codes. */
+/** A character of base64, except the hyphen of the URL-safe alphabet, because a hyphen also follows reply codes. */
 const BASE64 = /[A-Za-z0-9+/=_]/;
 const WORD = /[\p{L}\p{N}]/u;
 
@@ -40,12 +40,12 @@ const formsOf = (secret: string): string[] => [
 ];
 
 /**
- * Creates a function that removes credentials from texts in which a server may repeat them: in any case, in base64 at any
- * alignment, in hexadecimal, percent-encoded, or escaped as in xtext, quoted-printable, JSON, C or HTML, also when split
- * over several lines or by white space.
+ * Creates a function that removes credentials from texts in which a server may repeat them: in upper or lower case, in
+ * base64 at any alignment, in hexadecimal, percent-encoded, or escaped as in xtext, quoted-printable, JSON, C or HTML, even
+ * when they are split over several lines or by white space.
  *
  * @param secrets user name and password
- * @param sent base64 texts sent to the server that contain credentials
+ * @param sent base64 texts that were sent to the server and contain credentials
  */
 export function createRedactor(secrets: readonly string[], sent: readonly string[]) {
   const isShort = (secret: string): boolean => compact(secret).text.length < MIN_SUBSTRING;
@@ -59,7 +59,7 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
     ...sent.map((text) => text.replace(/={1,2}$/, '')),
   ]);
 
-  /** Returns 1 for each character to remove. */
+  /** Returns an array with a 1 at the position of each character to remove. */
   function mask(text: string): Uint8Array {
     const cut = new Uint8Array(text.length);
     function search(
@@ -78,7 +78,7 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
         }
       }
     }
-    // Adjacent base64 characters encode bits of the secret too.
+    // Extends a match to adjacent base64 characters, which may encode further bits of the secret.
     const widen = (from: number, to: number): void => {
       for (let i = from - 1; cut[i] === 0 && BASE64.test(text.charAt(i)); i--) cut[i] = 1;
       for (let i = to; cut[i] === 0 && BASE64.test(text.charAt(i)); i++) cut[i] = 1;
@@ -98,7 +98,7 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
     return cut;
   }
 
-  /** Redacts texts, which must be given together to find secrets that are split between them. */
+  /** Redacts texts. All texts must be passed together, so that secrets that are split between texts are found. */
   return function redact(texts: readonly string[]): string[] {
     if (secrets.length === 0 || texts.length === 0) return [...texts];
     const whole = texts.join(SEPARATOR);

@@ -8,7 +8,7 @@ export interface Transcript {
   output: Output;
   /** User name and password. */
   secrets: readonly string[];
-  /** Base64 texts sent to the server that contain credentials. */
+  /** Base64 texts that were sent to the server and contain credentials. */
   sent: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import { targetFailed } from '../../egress/failure.ts';
 /** An SMTP reply (RFC 5321 section 4.2). */
 export interface Reply {
   code: number;
-  /** Lines with their codes, without line breaks. */
+  /** The lines of the reply with their reply codes, without line breaks. */
   lines: string[];
 }
 
@@ -12,16 +12,16 @@ export interface Reply {
 export interface ReplyReader {
   /** @throws ServiceError target_failed for an invalid reply or a closed connection; the signal's reason */
   next(signal: AbortSignal): Promise<Reply>;
-  /** Whether data that `next` has not read have arrived, or do so within `ms`. */
+  /** Whether data that `next` has not read has arrived or arrives within `ms` milliseconds. */
   hasMore(ms: number, signal: AbortSignal): Promise<boolean>;
-  /** Discards buffered data and data that arrives within `ms`. @returns whether any data were discarded */
+  /** Discards buffered data and data that arrives within `ms` milliseconds. @returns whether any data was discarded */
   drain(ms: number, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Includes the line break. The limit of RFC 5321 section 4.5.3.1.5 is 512, but extensions may need more. */
+/** Maximum length of a reply line with its line break. RFC 5321 section 4.5.3.1.5 sets 512, but extensions may need more. */
 const LINE_BYTES = 2048;
 const MAX_LINES = 100;
-/** Limit for all replies together: larger than the longest single reply, and fast to search. */
+/** Maximum size of all replies together: enough for the longest single reply, and little enough to search for secrets. */
 const TOTAL_BYTES = 256 * 1024;
 const LINE_FEED = 0x0a;
 const LINE = /^([1-5]\d\d)(?:([ -]).*)?$/s;
@@ -59,7 +59,7 @@ export function createReplyReader(stream: Readable): ReplyReader {
   let buffer = Buffer.alloc(0);
   let total = 0;
 
-  /** Reads available data into the buffer. @returns false when there are none */
+  /** Moves data that has arrived into the buffer. @returns false when no data has arrived */
   function fill(): boolean {
     const chunk: unknown = stream.read();
     if (!Buffer.isBuffer(chunk)) return false;
@@ -104,7 +104,7 @@ export function createReplyReader(stream: Readable): ReplyReader {
     async hasMore(ms, signal) {
       if (buffer.length > 0 || fill()) return true;
       if (ms > 0 && !stream.readableEnded && !stream.destroyed)
-        // Errors are reported by the next read.
+        // Errors of the stream are reported by the next read.
         await untilReadable(stream, AbortSignal.any([signal, AbortSignal.timeout(ms)])).catch(
           () => undefined,
         );
@@ -123,7 +123,7 @@ export function createReplyReader(stream: Readable): ReplyReader {
         const over = stream.errored || stream.readableEnded || stream.destroyed || time.aborted;
         signal.throwIfAborted();
         if (over) return dropped > 0;
-        // Other errors are reported by the next step.
+        // Errors of the stream are reported by the next read; the loop handles the abort.
         await untilReadable(stream, end).catch(() => undefined);
       }
     },

@@ -6,11 +6,11 @@ export interface Credentials {
   password: string;
 }
 
-/** The client's side of a SASL exchange. */
+/** The client side of a SASL exchange. */
 export interface Exchange {
   /** Functions that answer the challenges, in order. */
   responses: ((challenge: Buffer) => string)[];
-  /** Whether the first response may be sent with the command, before any challenge. */
+  /** Whether the first response may be sent in the AUTH command, before any challenge. */
   clientFirst: boolean;
 }
 
@@ -20,7 +20,7 @@ const EXCHANGES: Record<Mechanism, (credentials: Credentials) => Exchange> = {
     responses: [() => `\0${username}\0${password}`],
     clientFirst: true,
   }),
-  /** draft-murchison-sasl-login; the challenges are prompts with arbitrary text. */
+  /** draft-murchison-sasl-login; the server's challenges are prompts with arbitrary text. */
   LOGIN: ({ username, password }) => ({ responses: [() => username, () => password], clientFirst: false }),
   /** RFC 2195 */
   'CRAM-MD5': ({ username, password }) => ({
@@ -37,10 +37,10 @@ const EXCHANGES: Record<Mechanism, (credentials: Credentials) => Exchange> = {
 export const createExchange = (mechanism: Mechanism, credentials: Credentials): Exchange =>
   EXCHANGES[mechanism](credentials);
 
-/** Preference without TLS: mechanisms that do not expose the password come first. */
+/** Mechanisms in order of preference without TLS: those that do not expose the password come first. */
 const WITHOUT_TLS: readonly Mechanism[] = ['CRAM-MD5', ...MECHANISMS.filter((name) => name !== 'CRAM-MD5')];
 
-/** Returns the wanted mechanism, or the best offered one if none is wanted; null if it is not offered. */
+/** Returns the wanted mechanism, or the best one if `wanted` is undefined; null if the server does not offer it. */
 export function chooseMechanism(
   offered: readonly string[],
   wanted: Mechanism | undefined,

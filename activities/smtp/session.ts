@@ -16,32 +16,35 @@ type StepName = Step['step'];
 export interface Session extends Disposable {
   readonly steps: Step[];
   /**
-   * Sends a line, unless it is null, and reads the reply. Replies that arrived before the line was sent answer nothing:
-   * they are recorded as a step of their own, except for a 421, with which a server may end the session at any time.
+   * Sends a command line, unless it is null, and reads the reply. Replies that arrived before the line was sent are recorded
+   * as a separate step, except a reply with code 421, with which a server may end the session at any time.
    *
-   * @param wanted code or codes that mean success
-   * @param shown text recorded instead of the line
+   * @param wanted reply code or codes that mean success
+   * @param shown text to record instead of the line, when the line contains credentials
    * @throws ServiceError target_failed, target_timeout, deadline_exceeded; the signal's reason
    */
   ask(step: StepName, line: string | null, wanted: number | number[], shown?: string): Promise<Reply>;
-  /** Upgrades the connection to TLS and discards data that the server sent before. @throws like `ask` */
+  /** Upgrades the connection to TLS and discards plaintext data that the server sent before. @throws like `ask` */
   startTls(): Promise<CertificateReport>;
-  /** Discards data that the server sent after its reply. @returns whether there were any */
+  /** Discards data that the server sent after its last reply. @returns whether there was any */
   drain(): Promise<boolean>;
-  /** Whether the server sent replies before it was asked for any. */
+  /** Whether the server sent replies before it received the commands to reply to. */
   readonly talkedEarly: boolean;
   /** Records a step that was skipped, and why. */
   note(step: StepName, reason: string): void;
 }
 
 const STEP_MS = 10_000;
-/** Injected data directly follow the reply, so a short wait suffices to detect them. So do early replies the banner. */
+/**
+ * How long to wait, in milliseconds, for data that the server sends unasked. A short wait suffices, because injected data
+ * directly follows the reply to STARTTLS, and early replies directly follow the banner.
+ */
 const INJECTION_MS = 50;
-/** With this code a server ends the session, whatever it was asked (RFC 5321 section 3.8). */
+/** Reply code with which a server ends the session, whatever the command was (RFC 5321 section 3.8). */
 export const CLOSING = 421;
 
 /**
- * Opens the connection.
+ * Connects to a mail server.
  *
  * @throws ServiceError target_failed, target_timeout, deadline_exceeded; the signal's reason
  */
@@ -86,7 +89,7 @@ export async function openSession(
 
   let talkedEarly = false;
 
-  /** Reads the replies that nothing was asked for. @returns a 421 among them, or null */
+  /** Reads replies that arrived before a command was sent. @returns the reply with code 421 among them, or null */
   async function readEarly(limits: { signal: AbortSignal }): Promise<Reply | null> {
     const lines: string[] = [];
     let closing: Reply | null = null;
@@ -112,7 +115,7 @@ export async function openSession(
       return talkedEarly;
     },
     async ask(step, line, wanted, shown = line ?? undefined) {
-      // Outside the step, whose duration is the server's.
+      // Waits before the step is recorded, so that the step's duration is only the response time of the server.
       if (steps.at(-1)?.step === 'banner') await reader.hasMore(INJECTION_MS, whole.signal);
       return record(
         { step, command: shown ?? null },
@@ -150,6 +153,6 @@ export async function openSession(
   };
 }
 
-/** Whether the server caused an error. */
+/** Whether the mail server caused an error. */
 export const isServerFault = (error: unknown): boolean =>
   error instanceof ServiceError && (error.code === 'target_failed' || error.code === 'target_timeout');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Wire values of the protocol versions. */
+/** Numbers of the protocol versions in TLS messages. */
 export const VERSIONS = {
   SSLv3: 0x0300,
   TLSv1: 0x0301,
@@ -10,11 +10,12 @@ export const VERSIONS = {
 };
 export type Version = keyof typeof VERSIONS;
 
+/** The parameters that a ClientHello offers. */
 export interface Offer {
   version: Version;
   cipherSuites: readonly number[];
   groups: readonly number[];
-  /** Server name; null for an address. */
+  /** Host name to send as SNI; null when the target is an IP address. */
   serverName: string | null;
 }
 
@@ -31,7 +32,7 @@ const EXTENSION = {
   keyShare: 51,
   renegotiationInfo: 0xff01,
 };
-/** Every algorithm in use, so that no certificate is out of reach (IANA, "TLS SignatureScheme"). */
+/** All signature algorithms in use, so that a server with any certificate can answer (IANA, "TLS SignatureScheme"). */
 const SIGNATURE_ALGORITHMS = [
   ...[0x0403, 0x0503, 0x0603, 0x0807, 0x0808, 0x0809, 0x080a, 0x080b, 0x0804, 0x0805, 0x0806, 0x0401, 0x0501],
   ...[0x0601, 0x0904, 0x0905, 0x0906, 0x0303, 0x0301, 0x0203, 0x0201, 0x0202, 0x0302, 0x0402, 0x0502, 0x0602],
@@ -40,7 +41,7 @@ const SIGNATURE_ALGORITHMS = [
 const u8 = (value: number): Buffer => Buffer.of(value);
 const u16 = (value: number): Buffer => Buffer.of(value >> 8, value & 0xff);
 const u16s = (values: readonly number[]): Buffer => Buffer.concat(values.map(u16));
-/** A vector: its length, then its content. */
+/** Encodes a vector of the TLS presentation language: its length in 8 bits (below: 16 bits), then its content. */
 const vector8 = (content: Buffer): Buffer => Buffer.concat([u8(content.length), content]);
 const vector16 = (content: Buffer): Buffer => Buffer.concat([u16(content.length), content]);
 const extension = (type: number, content: Buffer): Buffer => Buffer.concat([u16(type), vector16(content)]);
@@ -62,7 +63,7 @@ function extensions({ version, groups, serverName }: Offer): Buffer {
     list.push(
       extension(EXTENSION.supportedVersions, vector8(u16(VERSIONS[version]))),
       extension(EXTENSION.pskModes, vector8(u8(1))),
-      // Without key shares the server answers with a HelloRetryRequest, which names the group of its choice.
+      // Without key shares, the server answers with a HelloRetryRequest, which names the group that it prefers.
       extension(EXTENSION.keyShare, vector16(Buffer.alloc(0))),
     );
   return vector16(Buffer.concat(list));

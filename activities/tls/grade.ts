@@ -7,19 +7,19 @@ const OLD_SUITE = /_3DES_|_IDEA_|_SEED_/;
 const FORWARD_SECRET = /^TLS_(?:DHE|ECDHE|AES|CHACHA20)_/;
 const POST_QUANTUM = /MLKEM/;
 
-/** Whether a group is secure against quantum computers. */
+/** Whether a key exchange group is secure against quantum computers. */
 export const isPostQuantum = (group: string): boolean => POST_QUANTUM.test(group);
 
 /**
- * Grades what a server accepts. The worst rule that applies decides:
+ * Grades the protocols, cipher suites and key exchange groups that a server accepts. The first rule that applies decides:
  *
  * - F: SSL 3.0, or a cipher suite without encryption, without authentication, of export strength, with RC4, RC2 or DES
  * - C: no TLS 1.2 or newer, or a suite with 3DES, IDEA or SEED
  * - B: TLS 1.0 or 1.1, no TLS 1.3, or a suite without forward secrecy
- * - A: none of these
- * - A+: the same, and a post-quantum key exchange
+ * - A+: a post-quantum key exchange
+ * - A: everything else
  *
- * The certificate does not count.
+ * The certificate does not affect the grade.
  */
 export function grade({ protocols, groups }: Offered): Grade {
   const versions = new Set(protocols.map(({ version }) => version));

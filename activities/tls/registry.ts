@@ -1,6 +1,6 @@
 /**
- * Cipher suites of TLS 1.2 and older that are asked for, by code, with their IANA names. Left out are those that need a
- * pre-shared key or a password (PSK, SRP) and those that were never in use.
+ * Cipher suites of TLS 1.2 and older that the survey offers to servers: IANA names by code. Suites that need a pre-shared
+ * key or a password (PSK, SRP) and suites that were never in use are left out.
  */
 export const CIPHER_SUITES: ReadonlyMap<number, string> = new Map([
   [0x0001, 'TLS_RSA_WITH_NULL_MD5'],
@@ -123,7 +123,7 @@ export const CIPHER_SUITES: ReadonlyMap<number, string> = new Map([
   [0xccaa, 'TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256'],
 ]);
 
-/** Cipher suites of TLS 1.3 (RFC 8446 appendix B.4). */
+/** Cipher suites of TLS 1.3: IANA names by code (RFC 8446 appendix B.4). */
 export const CIPHER_SUITES_13: ReadonlyMap<number, string> = new Map([
   [0x1301, 'TLS_AES_128_GCM_SHA256'],
   [0x1302, 'TLS_AES_256_GCM_SHA384'],
@@ -132,7 +132,7 @@ export const CIPHER_SUITES_13: ReadonlyMap<number, string> = new Map([
   [0x1305, 'TLS_AES_128_CCM_8_SHA256'],
 ]);
 
-/** Groups of the key exchange (IANA, "TLS Supported Groups"). */
+/** Key exchange groups: names by code (IANA, "TLS Supported Groups"). */
 export const GROUPS: ReadonlyMap<number, string> = new Map([
   [0x11ec, 'X25519MLKEM768'],
   [0x11eb, 'SecP256r1MLKEM768'],

@@ -4,15 +4,15 @@ import { VERSIONS, type Version } from './clientHello.ts';
 export interface Choice {
   version: Version;
   cipherSuite: number;
-  /** Group of the key exchange; null when it is not known yet, or there is none. */
+  /** Key exchange group; null when the server has not named it yet, or the key exchange has no named group. */
   group: number | null;
 }
 
-/** Reads a server's answer as it arrives. */
+/** Parses a server's answer to a ClientHello as the bytes arrive. */
 export interface AnswerReader {
   /** Adds received bytes. @returns whether the answer is complete */
   add(bytes: Buffer): boolean;
-  /** null when the server refused the offer. */
+  /** The parameters that the server selected; null when it refused the offer. */
   readonly choice: Choice | null;
 }
 
@@ -23,7 +23,7 @@ const EXTENSION = { supportedVersions: 43, keyShare: 51 };
 const NAMED_CURVE = 3;
 const RECORD_HEAD = 5;
 const MESSAGE_HEAD = 4;
-/** Certificates may be long; nothing after them is. */
+/** Maximum number of unparsed bytes, after which reading stops. Only the certificates in an answer are long. */
 const MAX_BYTES = 256 * 1024;
 
 const versionOf = (code: number): Version | null => {
@@ -32,7 +32,7 @@ const versionOf = (code: number): Version | null => {
   return null;
 };
 
-/** Parses a ServerHello or HelloRetryRequest. @throws RangeError when it is cut off */
+/** Parses a ServerHello or HelloRetryRequest. @returns null for an unknown version @throws RangeError when it is cut off */
 function readServerHello(body: Buffer): Choice | null {
   let version = versionOf(body.readUInt16BE(0));
   let at = 35 + body.readUInt8(34);
@@ -50,8 +50,8 @@ function readServerHello(body: Buffer): Choice | null {
 }
 
 /**
- * Creates a reader of the plaintext answer to one ClientHello: up to the ServerHello, or with `wholeFlight` up to the
- * ServerKeyExchange of TLS 1.2 and older, which names the curve.
+ * Creates a reader of the plaintext answer to one ClientHello. It reads up to the ServerHello, or with `wholeFlight` up to
+ * the ServerKeyExchange, which names the elliptic curve in TLS 1.2 and older.
  */
 export function createAnswerReader(wholeFlight: boolean): AnswerReader {
   let received = Buffer.alloc(0);
@@ -90,7 +90,7 @@ export function createAnswerReader(wholeFlight: boolean): AnswerReader {
         const content = received.subarray(RECORD_HEAD, end);
         received = received.subarray(end);
         if (type === RECORD.handshake) handshake = Buffer.concat([handshake, content]);
-        // Warnings, such as unrecognized_name, do not end the handshake.
+        // Alerts of level warning, such as unrecognized_name, do not end the handshake.
         else if (content[0] === FATAL) return true;
         if (readMessages()) return true;
       }

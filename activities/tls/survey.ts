@@ -24,14 +24,14 @@ interface Limits {
 }
 type Egress = Pick<Guard, 'connect' | 'startTls'>;
 
-/** Connections at the same time; servers may limit them by address. */
+/** Maximum number of concurrent connections. Servers may limit the connections from one IP address. */
 const CONCURRENCY = 4;
 const OLD_VERSIONS = ['SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2'] as const;
 const ALPN_PROTOCOLS = ['h2', 'http/1.1'] as const;
-/** Kinds of failures with which a server refuses an offer. */
+/** Kinds of connection failures by which a server refuses the offered TLS parameters. */
 const REFUSALS: ReadonlySet<string | null> = new Set(['tls', 'reset']);
 
-/** Sends one ClientHello on a connection of its own. @returns null when the server refuses it */
+/** Sends one ClientHello on a new connection. @returns what the server selected; null when it refuses the offer */
 async function offerOnce(
   egress: Egress,
   vetted: Vetted,
@@ -51,7 +51,7 @@ async function offerOnce(
       try {
         if (reader.add(bytes)) answered.resolve();
       } catch {
-        answered.resolve(); // A message that cannot be parsed is no choice.
+        answered.resolve(); // An answer that cannot be parsed counts as a refusal.
       }
     });
     socket.write(encodeClientHello({ ...offer, serverName: host.kind === 'name' ? host.name : null }));
@@ -64,7 +64,7 @@ async function offerOnce(
   }
 }
 
-/** Offers everything, then everything but what was chosen, until the server refuses. @returns the choices */
+/** Offers all values, then all except those chosen so far, until the server refuses. @returns the values in chosen order */
 async function exhaust<T>(all: readonly T[], ask: (left: readonly T[]) => Promise<T | null>): Promise<T[]> {
   const left = new Set(all);
   const chosen: T[] = [];
@@ -79,7 +79,7 @@ async function exhaust<T>(all: readonly T[], ask: (left: readonly T[]) => Promis
 const namesOf = (codes: readonly number[], names: ReadonlyMap<number, string>): string[] =>
   codes.map((code) => names.get(code) ?? `0x${code.toString(16).padStart(4, '0')}`);
 
-/** Opens a connection with Node's client and lets `read` observe it. @returns null when the handshake fails */
+/** Performs a TLS handshake with Node's client. @returns the result of `read`; null when the server refuses the handshake */
 async function shake<T>(
   egress: Egress,
   vetted: Vetted,
@@ -101,7 +101,7 @@ async function shake<T>(
 }
 
 /**
- * Finds out what a server accepts, by one ClientHello after another.
+ * Finds out which protocols, cipher suites, groups and extensions a server accepts, with one connection for each offer.
  *
  * @throws ServiceError `target_failed`, `target_timeout`; the signal's reason
  */

@@ -7,11 +7,11 @@ import { checkLinks } from '../links/check.ts';
 import { mapConcurrent } from '../links/mapConcurrent.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
-/** Links checked at the same time, as promised in the tool's description. */
+/** Number of links that are checked at the same time, as the tool's description states. */
 const CONCURRENCY = 5;
 const PAGE_MS = 15_000;
 const LINK_MS = 10_000;
-/** Time left to return the result before the attempt times out. */
+/** Milliseconds reserved for returning the result before the attempt times out. */
 const MARGIN_MS = 200;
 
 /** Downloads a page and checks its links. */
@@ -35,7 +35,7 @@ export async function run(
     try {
       const options = { egress, offload, signal: linkSignal, deadline: linkDeadline };
       const checked = await checkLinks(href, same, options);
-      // A link that had less than its full time is not reported as too slow.
+      // A link is not reported as timed out if the end of the call cut its time short.
       return checked.filter(({ reason }) => reason !== 'timeout' || linkDeadline !== end);
     } catch (error) {
       if (!linkSignal.aborted && error instanceof ServiceError && error.code === 'deadline_exceeded')

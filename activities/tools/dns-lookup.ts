@@ -8,8 +8,8 @@ import type { NetworkContext } from '../runtime/context.ts';
 type Output = ToolOutput<typeof definition>;
 
 /**
- * Decodes the character strings of a TXT record, which has no declared encoding: as UTF-8 if all of them together are
- * valid, else as Latin-1, which maps every byte. A character split across two strings is put into the second.
+ * Decodes the character strings of a TXT record, whose encoding DNS does not declare: as UTF-8 if all of them together are
+ * valid UTF-8, else as Latin-1, which maps every byte. A character that is split across two strings is put into the second.
  */
 function decodeChunks(chunks: readonly Buffer[]): string[] {
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -28,7 +28,7 @@ function toOutput({ owner: _, type, ...record }: DnsRecord): Output['records'][n
   return record;
 }
 
-/** Looks up DNS records (RFC 1035) over sockets of our own: Node's resolver hides most TTLs and dangling aliases. */
+/** Looks up DNS records (RFC 1035) with this project's resolver, because Node's hides most TTLs and dangling aliases. */
 export async function run(
   { hostname, recordType }: ToolInput<typeof definition>,
   { resolver, signal, deadline }: Omit<NetworkContext, 'egress'>,
@@ -37,7 +37,7 @@ export async function run(
   if (host.kind !== 'name') throw invalidInput([{ pointer: '/hostname', message: 'is not a domain name' }]);
   if (isInternalName(host.name)) throw new ServiceError('target_refused');
   const { status, records, chain } = await resolver.lookup(host.name, recordType, { signal, deadline });
-  // A public alias must not expose names that only the internal network may resolve.
+  // Refuses aliases of internal names, which only the internal network should be able to resolve.
   if (chain.some(isInternalName)) throw new ServiceError('target_refused');
   if (status === 'nxdomain') throw new ServiceError('host_not_found');
   return { hostname: host.name, recordType, records: records.map(toOutput), found: status === 'answer' };

@@ -3,10 +3,10 @@ import type definition from '../../schemas/tools/gold-price.ts';
 import { KARATS, pricesOf, purityOf } from '../gold/convert.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
-/** The rate of USD to itself, which needs no feed. */
+/** The exchange rate of USD to USD, which needs no feed. */
 const DOLLAR = { value: '1', publishedAt: null, stale: false };
 
-/** Returns the price of a metal from the last accepted quotes. */
+/** Computes the price of a metal in a currency from the last accepted quotes. */
 export async function run(
   { metal, currency }: ToolInput<typeof definition>,
   { quotes, signal }: Pick<NetworkContext, 'quotes' | 'signal'>,

@@ -10,7 +10,7 @@ export { browsers as resource } from '../browser/resource.ts';
 const COMMENT = /\s*<!--[\s\S]*?-->/y;
 const BEGINNING = /\s*<(?:!doctype|html|head|body)\b/iy;
 
-/** Skips leading comments one at a time: a single pattern with repetition would backtrack exponentially. */
+/** Whether markup is a whole document. Skips comments one by one, because one pattern would backtrack exponentially. */
 function isDocument(html: string): boolean {
   let at = 0;
   for (COMMENT.lastIndex = 0; COMMENT.test(html); ) at = COMMENT.lastIndex;

@@ -8,10 +8,10 @@ import type { NetworkContext } from '../runtime/context.ts';
 
 type Output = ToolOutput<typeof definition>;
 
-/** Limit for the decoded body. */
+/** Maximum size of the decoded response body in bytes. */
 const RESPONSE_BYTES = 5 * 1024 * 1024;
 const WORK_MS = 30_000;
-/** Time left to return the result before the attempt times out. */
+/** Milliseconds reserved for returning the result before the attempt times out. */
 const MARGIN_MS = 200;
 
 /** Groups header fields by lower-case name. Repeated fields become an array, in their order. */
@@ -22,19 +22,19 @@ function groupHeaders(headers: GuardedResponse['headers']): Output['headers'] {
     const [first = '', ...rest] = values;
     return [name, rest.length === 0 ? first : values];
   });
-  // fromEntries creates own properties, also for names such as `__proto__`.
+  // Object.fromEntries creates own properties, even for names such as `__proto__`.
   return Object.fromEntries(entries);
 }
 
 async function readBody(response: GuardedResponse): Promise<BodyText> {
   const bytes = await response.bytes();
   if (!response.decoded) return { body: bytes.toString('base64'), bodyEncoding: 'base64' };
-  // Browsers use the last one of several.
+  // If there are several Content-Type headers, browsers use the last.
   const types = response.headers.filter(([name]) => name.toLowerCase() === 'content-type');
   return readBodyText(bytes, types.at(-1)?.[1] ?? null);
 }
 
-/** Sends one request on a new connection, without retries. The response is the result, whatever its status. */
+/** Sends one request on a new connection, without retries. The tool returns the response whatever its status is. */
 export async function run(
   { url, method, headers = {}, body = '' }: ToolInput<typeof definition>,
   { egress, signal, deadline }: Omit<NetworkContext, 'resolver'>,
@@ -45,9 +45,8 @@ export async function run(
   const startedAt = performance.now();
   using response = await egress.request(target, {
     method,
-    // Node writes header values as Latin-1. Reading the UTF-8 bytes as Latin-1 sends them as UTF-8, as curl does.
+    // `exchange` writes headers as Latin-1. Decoding the UTF-8 bytes as Latin-1 therefore sends UTF-8, as curl does.
     headers: fields.map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
-    // Node would write a string body together with the headers and encode both as UTF-8.
     body: body === '' ? null : Buffer.from(body),
     maxBytes: RESPONSE_BYTES,
     signal,

@@ -10,9 +10,9 @@ import type { NetworkContext } from '../runtime/context.ts';
 const SOURCE_BYTES = 10 * 1024 * 1024;
 const NAMES = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP' } as const satisfies Record<OutputType, string>;
 const OUTPUT_PIXELS = 16_000_000;
-/** Download part of the time limit; the rest suffices for an image of the largest size. */
+/** Timeout of the download in milliseconds. The rest of the time limit suffices for an image of the largest size. */
 const DOWNLOAD_MS = 15_000;
-/** Time left to return the result before the attempt times out. */
+/** Milliseconds reserved for returning the result before the attempt times out. */
 const MARGIN_MS = 500;
 
 /** Downloads and enlarges an image. */
@@ -52,7 +52,7 @@ function readSupported(bytes: Buffer, factor: number, maxPixels: number) {
   return header;
 }
 
-/** Rejects results that the output type cannot store. The larger side is the same in every orientation. */
+/** Rejects results that the output type cannot store. Checks the larger side, which no rotation changes. */
 function checkSides({ width, height }: ImageHeader, factor: number, type: OutputType): void {
   const side = Math.max(width, height) * factor;
   if (side > MAX_SIDE[type])

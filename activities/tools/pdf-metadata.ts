@@ -7,9 +7,9 @@ import { lockedMetadata, type PdfMetadata } from '../pdf/metadata.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { openScratch } from '../runtime/scratchFile.ts';
 
-/** Time left to return the result before the attempt times out. */
+/** Milliseconds reserved for returning the result before the attempt times out. */
 const MARGIN_MS = 200;
-/** Time limit for further attempts, on a file that pdf.js cannot open. */
+/** Time limit in milliseconds for further attempts to read a file that pdf.js cannot open. */
 const SALVAGE_MS = 4000;
 
 /** Streams the file to disk to save memory, and reads it in a child process. */
@@ -41,7 +41,7 @@ export async function run(
   const reading = await offload<typeof readPdf>('read-pdf', source, limits);
   if (reading.kind === 'read') return reading.metadata;
 
-  // If a later attempt fails, the result of the first one applies.
+  // If a further attempt fails, the result of the first attempt is returned.
   const again = { signal, deadline: Math.min(limits.deadline, Date.now() + SALVAGE_MS) };
   const orNull = (error: unknown) => {
     if (signal.aborted || !(error instanceof ServiceError)) throw error;

@@ -18,7 +18,7 @@ interface Outcome {
   status: Status;
   ms: number | null;
 }
-/** Sends one probe. Resolves to null when this kind of probe is not possible here. */
+/** Sends one probe. Resolves to null when this kind of probe is not possible on this machine. */
 type Probe = (signal: AbortSignal) => Promise<Outcome | null>;
 
 const INTERVAL_MS = 250;
@@ -31,7 +31,7 @@ const round = (value: number): number => Math.round(value * 1000) / 1000;
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : round(values.reduce((sum, value) => sum + value, 0) / values.length);
 
-/** Measured here, where other work delays it. */
+/** Creates a TCP probe that this process measures itself. It is the last resort, because other work delays it. */
 const ownProbe =
   (egress: Guard, vetted: Vetted, address: string, timeoutMs: number): Probe =>
   async (signal) => {
@@ -45,7 +45,7 @@ const ownProbe =
       if (error instanceof ServiceError && error.code === 'target_timeout')
         return { status: 'timeout', ms: null };
       const kind = failureKind(error);
-      // A reset also proves that the host replied.
+      // Like a refused connection, a reset proves that the host replied.
       if (kind === 'refused' || kind === 'reset')
         return { status: 'refused', ms: round(performance.now() - startedAt) };
       if (kind === 'unreachable') return { status: 'unreachable', ms: null };
@@ -53,7 +53,7 @@ const ownProbe =
     }
   };
 
-/** A probe that another process times. */
+/** Creates a probe that a separate process sends and measures. */
 const timedProbe =
   (send: Echo | Handshake, vetted: Vetted, address: string, timeoutMs: number): Probe =>
   async (signal) => {
@@ -61,7 +61,7 @@ const timedProbe =
     return reply && { status: reply.status, ms: 'ms' in reply ? round(reply.ms) : null };
   };
 
-/** Sends probes at a fixed interval without waiting for replies. Returns null as soon as one proves impossible. */
+/** Sends probes at a fixed interval without waiting for replies. Returns null if this kind of probe is not possible. */
 async function probeAll(probe: Probe, count: number, signal: AbortSignal): Promise<Outcome[] | null> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
@@ -91,7 +91,7 @@ interface Programs {
 
 const PROGRAMS: Programs = { echo: createEcho('ping'), handshake: createHandshake('perl') };
 
-/** Probes a host with ICMP if this process is permitted to, else with TCP. */
+/** Probes a host with ICMP if this process is permitted to send ICMP, else with TCP. */
 export async function run(
   { host, count, port, timeoutMs }: Input,
   { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,

@@ -7,19 +7,19 @@ import { encodeBilevelPng } from '../images/png.ts';
 
 type Modules = QRCode['modules'];
 
-/** Creates the smallest code for the text. qrcode mixes numeric, alphanumeric and byte segments optimally. */
+/** Creates the smallest code for the text. The qrcode package mixes numeric, alphanumeric and byte segments optimally. */
 function encode(text: string, level: ToolInput<typeof definition>['errorCorrection']): Modules {
   try {
     return create(text, { errorCorrectionLevel: level }).modules;
   } catch (error) {
-    // qrcode has no error types. This is its only error for non-empty text.
+    // The qrcode package has no error types. It throws no other error for non-empty text.
     if (error instanceof Error && error.message.startsWith('The amount of data is too big'))
       throw invalidInput([tooLong(level)]);
     throw error;
   }
 }
 
-/** Draws rows of pixels; 1 is white. Each module is a whole number of pixels wide, and the remaining pixels form the margin. */
+/** Draws rows of one-bit pixels (1 is white). Modules are whole pixels wide; the remaining pixels form the margin. */
 function draw(modules: Modules, size: number): Buffer[] {
   const scale = Math.floor(size / minimumSize(modules.size));
   const margin = Math.floor((size - scale * modules.size) / 2);

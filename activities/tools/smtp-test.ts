@@ -10,13 +10,13 @@ type Output = ToolOutput<typeof definition>;
 
 const TOTAL_MS = 30_000;
 const LOOKUP_MS = 10_000;
-/** Time reserved for reporting a slow server before the attempt times out. */
+/** Milliseconds reserved for reporting a slow server before the attempt times out. */
 const RESERVE_MS = 200;
 
-/** Characters of server text above which a child process redacts it. The longest text allowed takes 100 ms. */
+/** Longer server text is redacted in a child process, because redacting the longest text allowed takes 100 ms. */
 const MAX_INLINE_CHARACTERS = 16 * 1024;
 
-/** Talks to a mail server up to AUTH. Once the server has sent its banner, its failures are part of the result. */
+/** Tests a mail server up to AUTH. Failures of the server after its banner are part of the result, not errors. */
 export async function run(
   input: ToolInput<typeof definition>,
   { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,

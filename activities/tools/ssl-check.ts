@@ -21,7 +21,7 @@ import { surveyTls } from '../tls/survey.ts';
 type Output = ToolOutput<typeof definition>;
 
 const DAY_MS = 86_400_000;
-/** Time left to report a slow target before the attempt times out. */
+/** Milliseconds reserved for reporting a slow target before the attempt times out. */
 const RESERVE_MS = 200;
 
 const describe = (certificate: X509Certificate) => ({

@@ -9,9 +9,9 @@ import type { NetworkContext } from '../runtime/context.ts';
 
 const SOURCE_BYTES = 20 * 1024 * 1024;
 const SOURCE_PIXELS = 40_000_000;
-/** Download part of the time limit; the rest suffices for an image of the largest size. */
+/** Timeout of the download in milliseconds. The rest of the time limit suffices for an image of the largest size. */
 const DOWNLOAD_MS = 20_000;
-/** Time left to return the result before the attempt times out. */
+/** Milliseconds reserved for returning the result before the attempt times out. */
 const MARGIN_MS = 500;
 
 /** Downloads an image and draws text on it. */

@@ -12,7 +12,7 @@ export { browsers as resource } from '../browser/resource.ts';
 
 const TITLE_CHARACTERS = 1_000;
 
-/** Loads a page and captures it. */
+/** Loads a page in a browser and captures an image of it. */
 export async function run(
   input: ToolInput<typeof definition>,
   context: RenderContext,
@@ -22,7 +22,7 @@ export async function run(
   // Rejects most invalid targets before a browser is needed.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
-  // A target has no fragment.
+  // Adds the fragment of the URL, which a target does not contain.
   const address = (target.url?.href ?? input.url).replace(/#.*/s, '') + (URL.parse(input.url)?.hash ?? '');
   const { origin } = new URL(address);
   const loadMs = loadTime(limits);

@@ -7,12 +7,12 @@ import { type Office, office } from '../office/office.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
 const DOCUMENT_BYTES = 25_000_000;
-/** Time left to return the result before the attempt times out. */
+/** Milliseconds reserved for returning the result before the attempt times out. */
 const MARGIN_MS = 1000;
 
 export const resource = office;
 
-/** Downloads a document and converts it with a LibreOffice process that is used only once. */
+/** Downloads a document and converts it to PDF with a LibreOffice process that is used only once. */
 export async function run(
   { fileUrl }: ToolInput<typeof definition>,
   {

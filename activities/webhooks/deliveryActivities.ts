@@ -14,11 +14,11 @@ import type { DeliveryAttemptDoc, WebhookEndpointDoc } from '../../store/webhook
 import { signingSecrets } from '../../store/webhookEndpoints.ts';
 import type { DeliveryActivities } from '../../workflows/types.ts';
 
-/** Time limit for an attempt, from the DNS lookup on. */
+/** Timeout of a webhook attempt in milliseconds, from the start of the DNS lookup. */
 const RESPONSE_MS = 10_000;
-/** Stored part of the response body. */
+/** Maximum number of bytes of a response body that are stored. */
 const KEPT_BYTES = 16 * 1024;
-/** Well below the workflow's heartbeat timeout. */
+/** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
 const HEARTBEAT_MS = 2000;
 
 /** Called after each attempt with its duration in milliseconds. */
@@ -46,7 +46,7 @@ function readRetryAfter(response: GuardedResponse): number | null {
   return Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : null;
 }
 
-/** Reads the stored part of the body. If the response breaks off, returns what has been received. */
+/** Reads the part of a response body that is stored. If the response breaks off, returns what has been received. */
 async function readBody(response: GuardedResponse): Promise<string> {
   const chunks: Buffer[] = [];
   try {
@@ -57,7 +57,7 @@ async function readBody(response: GuardedResponse): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Sends one POST. Failures of the receiver are part of the result. @throws the signal's reason */
+/** Posts an event to an endpoint once. Failures of the receiver are part of the result. @throws the signal's reason */
 async function post(
   { egress, keyring, localhost }: DeliveryServices,
   endpoint: WebhookEndpointDoc,
@@ -112,7 +112,7 @@ async function post(
 
 const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
 
-/** Activity of the `delivery` pool. Reads endpoint, URL and secrets at each attempt and records the attempt. */
+/** Creates the activity of the `delivery` pool. Each attempt reads endpoint, URL and secrets anew and is recorded. */
 export const createDeliveryActivities = (services: DeliveryServices): DeliveryActivities => ({
   async deliver({ endpointId, deliveryId, attempt }) {
     const { store, attempts } = services;
@@ -135,7 +135,7 @@ export const createDeliveryActivities = (services: DeliveryServices): DeliveryAc
     const at = new Date();
     const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
     try {
-      // Continues the trace of the change that the event reports, because the workflow serves many of them.
+      // Continues the trace of the change that the event reports. The endpoint's workflow serves many events and traces.
       const parent = contextOf(event.traceparent);
       const { body, ...posted } = await inSpan('activity deliver', { parent, kind: SpanKind.CONSUMER }, () =>
         post(services, endpoint, event, cancellationSignal()),

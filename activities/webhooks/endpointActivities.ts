@@ -17,7 +17,7 @@ export const createEndpointNotifier = (client: Client, localhost: boolean): Endp
   },
 });
 
-/** Database steps of the webhook endpoints as local activities of the orchestrator. */
+/** Creates the database steps of webhook endpoints, which the orchestrator runs as local activities. */
 export const createEndpointActivities = (
   store: Store,
   notifier: EndpointNotifier,
