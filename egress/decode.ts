@@ -35,7 +35,7 @@ export class TooLarge extends Error {
 
 /**
  * Reads the codings of a Content-Encoding header, in the order in which the server applied them; null when one of them is
- * unknown, so that the body cannot be decoded.
+ * unknown and the body therefore cannot be decoded.
  *
  * @throws ServiceError `target_failed` when there are more than `CODINGS`
  */
@@ -46,7 +46,9 @@ export function readCodings(field: string | null): string[] | null {
     .map((coding) => coding.trim())
     .filter((coding) => coding !== '' && coding !== 'identity');
   if (codings.length > CODINGS)
-    throw targetFailed('protocol', { detail: `The response body has more than ${CODINGS} codings.` });
+    throw targetFailed('protocol', {
+      detail: `The target encoded the response body more than ${CODINGS} times.`,
+    });
   return codings.every((coding) => Object.hasOwn(DECODERS, coding)) ? codings : null;
 }
 
@@ -68,7 +70,7 @@ async function* decodeOne(source: Bytes, coding: string): Bytes & AsyncGenerator
   } catch (error) {
     if (error instanceof ServiceError || error instanceof TooLarge) throw error;
     throw targetFailed('protocol', {
-      detail: `The response body is not a complete ${coding} stream.`,
+      detail: `The response body is cut off or is not valid ${coding} data.`,
       cause: error,
     });
   }
@@ -88,7 +90,7 @@ export async function* decode(
   maxBytes: number,
 ): AsyncGenerator<Buffer> {
   let received = 0;
-  // Compression can make a body slightly longer. The extra allowance covers that, and bounds input that yields no output.
+  // Compression can make a body slightly longer than `maxBytes`. The limit also stops a body that decodes to no output.
   const wireBytes = codings.length === 0 ? maxBytes : maxBytes + 65_536;
 
   async function* limited(source: Bytes, most: () => number): AsyncGenerator<Buffer> {

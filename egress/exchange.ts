@@ -12,7 +12,7 @@ import type { Overflow } from './response.ts';
 import type { WebParts } from './target.ts';
 
 export interface RequestOptions extends Limits {
-  /** Default GET. */
+  /** The HTTP method. Default `GET`. */
   method?: string;
   /** Headers, sent in this order; names may repeat. */
   headers?: readonly Header[];
@@ -90,10 +90,12 @@ async function readFinalHead(reader: Reader, warn: Warn): Promise<Head> {
   for (let interim = 0; interim <= INTERIM_RESPONSES; interim += 1) {
     const head = await readHead(reader, warn);
     if (head.status === 101)
-      throw targetFailed('protocol', { detail: 'The target switched to another protocol.' });
+      throw targetFailed('protocol', { detail: 'The target switched to another protocol (status 101).' });
     if (head.status >= 200) return head;
   }
-  throw targetFailed('protocol', { detail: 'The target sent too many interim responses.' });
+  throw targetFailed('protocol', {
+    detail: `The target sent more than ${INTERIM_RESPONSES} interim responses (1xx).`,
+  });
 }
 
 /**

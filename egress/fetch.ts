@@ -35,7 +35,9 @@ function locationOf({ status, headers }: GuardedResponse): string | null {
     headers.filter(([name]) => name.toLowerCase() === 'location').map(([, value]) => value),
   );
   if (locations.size > 1)
-    throw targetFailed('protocol', { detail: 'The target sent a redirect with different locations.' });
+    throw targetFailed('protocol', {
+      detail: 'The target sent a redirect with two different Location headers.',
+    });
   return [...locations][0] ?? null;
 }
 

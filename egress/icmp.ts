@@ -26,7 +26,7 @@ const wordsFor = (address: string, timeoutMs: number): string[] => [
 /**
  * Sends each ICMP echo request with a process of iputils' ping. Unlike Node, ping may send ICMP, by a file capability or an
  * unprivileged ICMP socket (`net.ipv4.ping_group_range`), and takes the arrival time of a reply from the kernel. One process
- * sends one request: after the first of several replies, ping exits some time later regardless of its timeout `-W`.
+ * sends one request, because after the first of several replies, ping stops waiting regardless of its timeout `-W`.
  */
 export function createEcho(program: string): Echo {
   return async ({ addresses }, { address, timeoutMs, signal }) => {

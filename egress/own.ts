@@ -52,7 +52,7 @@ type PortVariables =
   | 'TEMPORAL_ADDRESS'
   | 'TEMPORAL_UI_URL';
 
-/** The ports on which processes of this installation and its trace collector listen, as far as its variables name them. */
+/** The ports of this installation's processes, databases and trace collector, as far as environment variables name them. */
 export function ownPorts(env: Pick<Env, PortVariables>): number[] {
   const { INTERNAL_ADVERTISE, MONGODB_URI, OTEL_EXPORTER_OTLP_ENDPOINT, TEMPORAL_ADDRESS, TEMPORAL_UI_URL } =
     env;

@@ -92,7 +92,7 @@ function sortedChain(socket: TLSSocket, rootOf: RootOf): Chain {
   return { chain: chain.map(({ raw }) => raw), truncated };
 }
 
-/** Reads the certificates of a completed handshake; null when the server sent no X.509 one. Call it once per socket. */
+/** Reads the certificates that a server sent in a handshake; null if they are not X.509. Call this once per socket. */
 export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null {
   const presented = read(socket, vetted, certificateFaults(socket, vetted).chain);
   if (presented === null || presented.truncated || isSelfIssued(presented.chain.at(-1))) return presented;

@@ -36,7 +36,7 @@ export function runProbe(
   const { promise, resolve, reject } = Promise.withResolvers<ProbeOutput>();
   const onExit = (error: ExecFileException | null, stdout: string) => {
     if (signal.aborted) return reject(signal.reason);
-    // Killed because it started or exited too slowly, which says nothing about the target.
+    // The program was killed because it started or exited too slowly, which says nothing about the target.
     if (error?.killed) return reject(new ServiceError('deadline_exceeded', { cause: error }));
     resolve({ stdout, code: exitCode(error) });
   };

@@ -22,14 +22,14 @@ export const RANGES: Ranges = {
     '168.63.129.16/32', // Azure's metadata service, at a public address
     '169.254.0.0/16', // link-local, with the metadata services of most clouds
     '172.16.0.0/12', // private use
-    '192.0.0.0/24', // protocol assignments
+    '192.0.0.0/24', // IETF protocol assignments
     '192.0.2.0/24', // documentation
-    '192.31.196.0/24', // AS112
-    '192.52.193.0/24', // AMT
+    '192.31.196.0/24', // DNS servers of AS112
+    '192.52.193.0/24', // Automatic Multicast Tunneling
     '192.88.99.0/24', // 6to4 relays
     '192.168.0.0/16', // private use
-    '192.175.48.0/24', // AS112
-    '198.18.0.0/15', // benchmarks
+    '192.175.48.0/24', // DNS servers of AS112
+    '198.18.0.0/15', // benchmark tests of network devices
     '198.51.100.0/24', // documentation
     '203.0.113.0/24', // documentation
     '224.0.0.0/3', // multicast, reserved, broadcast
@@ -38,10 +38,10 @@ export const RANGES: Ranges = {
   // and NAT64 lie outside; so do the prefixes that embed an IPv4 address, except 6to4 and Teredo.
   ipv6Public: ['2000::/3'],
   ipv6: [
-    '2001::/23', // protocol assignments, Teredo, ORCHID
+    '2001::/23', // IETF protocol assignments, Teredo, ORCHID
     '2001:db8::/32', // documentation
     '2002::/16', // 6to4
-    '2620:4f:8000::/48', // AS112
+    '2620:4f:8000::/48', // DNS servers of AS112
     '3fff::/20', // documentation
   ],
 };
@@ -81,23 +81,23 @@ export const REFUSED_SPANS: readonly (readonly [first: string, last: string])[] 
 /** Blocks that EGRESS_ALLOW cannot open. */
 export const NEVER: readonly string[] = [
   // Metadata services of cloud providers, which give credentials to any client.
-  '169.254.169.254/32', // most clouds
-  '169.254.169.253/32', // Amazon, DNS
-  '169.254.170.2/32', // Amazon, containers
-  '169.254.170.23/32', // Amazon, Kubernetes pods
-  '169.254.0.23/32', // Tencent
-  '169.254.42.42/32', // Scaleway
-  '168.63.129.16/32', // Azure
-  '100.100.100.200/32', // Alibaba
-  '192.0.0.192/32', // Oracle
-  'fd00:ec2::254/128', // Amazon
-  'fd00:ec2::253/128', // Amazon, DNS
-  'fd00:ec2::23/128', // Amazon, Kubernetes pods
-  'fd20:ce::254/128', // Google
-  'fd00:42::42/128', // Scaleway
-  'fd00:a9fe:a9fe::1/128', // Akamai
-  'fe80::a9fe:a9fe/128', // OpenStack
-  // "This host": a connection to it reaches loopback.
+  '169.254.169.254/32', // metadata service of most clouds
+  '169.254.169.253/32', // DNS server in Amazon VPCs
+  '169.254.170.2/32', // metadata of Amazon ECS containers
+  '169.254.170.23/32', // credentials of Amazon EKS pods
+  '169.254.0.23/32', // Tencent Cloud's metadata service
+  '169.254.42.42/32', // Scaleway's metadata service
+  '168.63.129.16/32', // Azure's metadata service
+  '100.100.100.200/32', // Alibaba Cloud's metadata service
+  '192.0.0.192/32', // Oracle Cloud's metadata service
+  'fd00:ec2::254/128', // Amazon EC2's metadata service
+  'fd00:ec2::253/128', // DNS server in Amazon VPCs
+  'fd00:ec2::23/128', // credentials of Amazon EKS pods
+  'fd20:ce::254/128', // Google Cloud's metadata service
+  'fd00:42::42/128', // Scaleway's metadata service
+  'fd00:a9fe:a9fe::1/128', // Akamai's metadata service
+  'fe80::a9fe:a9fe/128', // OpenStack's metadata service
+  // "This host": a connection to one of these addresses reaches loopback.
   '0.0.0.0/8',
   '::/128',
   // IPv6 addresses that embed an IPv4 address, which can be any of the addresses above.

@@ -11,7 +11,7 @@ import { systemServers } from './dns/servers.ts';
 
 /** Timeout in milliseconds of one query to one DNS server, including the retry over TCP. */
 const TRY_MS = 2_500;
-/** Queries per lookup. If more DNS servers are configured, each is tried, but all share the time of this many timeouts. */
+/** Failed queries after which a lookup fails. With more DNS servers, each is queried once, but in no more time in total. */
 const TRIES = 2;
 /** Maximum time for which a DNS lookup is cached, in seconds. */
 const MAX_TTL = 300;
@@ -33,7 +33,7 @@ export interface Resolver {
   /**
    * Looks up the records of one type.
    *
-   * @param name lower-case A-labels without a trailing dot, as `parseHost` gives them
+   * @param name lower-case A-labels without a trailing dot, as `parseHost` returns them
    * @throws ServiceError `target_failed` when no server gives a usable answer, `target_timeout` when none answers by
    *   the deadline or within 5 s, `deadline_exceeded` when this process was too busy to read an answer in that time; the
    *   signal's reason when it is aborted

@@ -48,7 +48,7 @@ export interface GuardedResponse extends Disposable {
   /** False when a content or transfer coding is unknown and the body is therefore not decoded. */
   decoded: boolean;
   /**
-   * The decoded body; it can be read once. Time that the reader spends between two chunks does not count as target time.
+   * The decoded body; it can be read once. Time that the reader spends between two chunks does not count for the deadline.
    *
    * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`, `source_too_large`; the signal's reason
    */

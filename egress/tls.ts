@@ -35,7 +35,7 @@ function publishedError({ authorized, authorizationError }: TLSSocket): string |
 
 /**
  * Returns the faults of a certificate under `verify: 'report'`: OpenSSL's error code for the chain, such as
- * `CERT_HAS_EXPIRED`, and Node's error code for the host, `ERR_TLS_CERT_ALTNAME_INVALID`. Each is null when it is valid.
+ * `CERT_HAS_EXPIRED`, and Node's error code for the host, `ERR_TLS_CERT_ALTNAME_INVALID`; null for each that is valid.
  */
 export function certificateFaults(
   socket: TLSSocket,

@@ -8,7 +8,7 @@ import { retryUntilAborted } from './platform/retryUntilAborted.ts';
 const CURRENT_MS = 60_000;
 /**
  * How long a worker that stops waits, in milliseconds, for the running calls of its build. A call takes at most 100 s, and
- * calls start only on the current build.
+ * no further calls start on a build that is no longer current.
  */
 const DRAIN_MS = 100_000;
 /** Pause in milliseconds before each count of running calls. Temporal's visibility store lags by up to a second. */

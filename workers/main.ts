@@ -72,7 +72,7 @@ function stopSignal(): AbortSignal {
   return stopping.signal;
 }
 
-/** The probe method of the ping tool, for /readyz: `tcp` when the ping program is missing, not permitted or hangs. */
+/** The method that the ping tool uses, for /readyz: `tcp` if the ping program is missing, hangs or may not send ICMP. */
 const pingMethod = (): Promise<'icmp' | 'tcp'> =>
   permitsIcmp('ping', new AbortController().signal).then(
     (permitted) => (permitted ? 'icmp' : 'tcp'),

@@ -125,7 +125,7 @@ const WAITING: readonly (readonly [figure: keyof Waiting, name: string, help: st
   ['disabledEndpoints', 'webhook_endpoints_disabled', 'Number of disabled webhook endpoints.'],
 ];
 
-/** Timeout of a database read. Below Prometheus's scrape timeout of 10 s, so that a MongoDB outage fails only its gauges. */
+/** Timeout of a read from MongoDB. Prometheus waits 10 s, so that an outage of MongoDB does not hide the other metrics. */
 const READ_TIMEOUT_MS = 3000;
 
 /** Lets the gauges of a scrape, which are collected concurrently, share one database read. */

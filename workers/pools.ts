@@ -129,7 +129,7 @@ async function ensureSchedule(client: Client, name: keyof typeof INTERVALS): Pro
         taskQueue: TASK_QUEUES.orchestrator,
         workflowId: name,
       },
-      // Runs the first audit of a new installation at once, because a missing audit raises the alert of an overdue one.
+      // Runs the first audit at once: without any audit, the alert for an overdue audit would fire on new installations.
       state: { triggerImmediately: name === 'audit' },
     });
   } catch (error) {

@@ -4,7 +4,7 @@ import { ServiceError } from '../schemas/errors.ts';
 import type { Keyring } from '../store/keyring.ts';
 import { askVault } from '../store/vault.ts';
 
-/** Timeout of a vault request. The API process is on the same network, so one that takes longer counts as unreachable. */
+/** Timeout of a vault request. The API process is on the same network; if it takes longer, it counts as unreachable. */
 const TIMEOUT_MS = 5000;
 /** Attempts per request: a keep-alive connection may close while it is reused, and a request has no side effects. */
 const ATTEMPTS = 3;

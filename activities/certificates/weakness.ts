@@ -2,8 +2,8 @@ import type { X509Certificate } from 'node:crypto';
 import type { RootOf } from '../../egress/roots.ts';
 
 /**
- * Minimum size of an RSA or DSA modulus. OpenSSL's default security level 2 requires it, which stands for 112 bits of
- * security (NIST SP 800-57 part 1); so do browsers.
+ * Minimum size of an RSA or DSA modulus in bits, at OpenSSL's default security level 2 (112 bits of security, NIST SP 800-57
+ * part 1). Browsers require the same size.
  */
 const MIN_MODULUS_BITS = 2048;
 const WEAK_DIGEST = /md[245]|sha1(?!\d)/i;

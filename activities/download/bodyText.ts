@@ -21,7 +21,7 @@ const isBinaryByte = (byte: number): boolean =>
 const XML = /^(?:text|application)\/xml$|\+xml$/;
 const XML_DECLARATION = /^<\?xml[\t\n\r ]/;
 
-/** The markup language as which browsers parse a body. Like browsers, inspects the bytes only without a Content-Type. */
+/** Whether browsers parse a body as HTML or XML. Like browsers, inspects the bytes only if there is no Content-Type. */
 function markupOf(bytes: Buffer, type: string): 'html' | 'xml' | null {
   if (type === 'text/html') return 'html';
   if (XML.test(type)) return 'xml';

@@ -4,7 +4,7 @@ import type { Reading } from './reading.ts';
 
 /** A larger relative change from the last accepted quote is accepted only after confirmation. */
 const MAX_MOVE = '0.2';
-/** A large change is confirmed by this many consecutive refreshes that agree, over at least this time. */
+/** A large change is confirmed by this many consecutive refreshes that agree, over at least `CONFIRMATION_MS`. */
 const CONFIRMATIONS = 3;
 const CONFIRMATION_MS = 10 * 60_000;
 

@@ -2,7 +2,7 @@ import type { Page } from '../html/download.ts';
 import { hasFragment, readAnchors } from '../html/fragments.ts';
 import { loadPage } from '../html/load.ts';
 
-/** Returns the URL fragments that match no element of a page. @throws ServiceError source_too_large for too many nodes */
+/** Returns the fragments that match no element of a page. @throws ServiceError source_too_large if it has too many nodes */
 export default function missingFragments({ page, fragments }: { page: Page; fragments: string[] }): string[] {
   const anchors = readAnchors(loadPage(page));
   return fragments.filter((fragment) => !hasFragment(anchors, fragment));

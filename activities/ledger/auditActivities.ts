@@ -9,7 +9,7 @@ const HEARTBEAT_MS = 10_000;
 /** Maximum number of differences that one audit logs; `npm run audit` shows all. */
 const LOGGED = 20;
 
-/** @param runAudit audits all accounts; its queries may take minutes */
+/** Creates the activity that audits the ledger. @param runAudit audits all accounts; its queries may take minutes */
 export const createAuditActivities = (store: Store, runAudit: () => Promise<Audit>): AuditActivities => ({
   async auditLedger() {
     const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);

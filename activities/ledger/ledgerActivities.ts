@@ -9,13 +9,14 @@ function assertInTime(): void {
   if (Date.now() - scheduledTimestampMs > scheduleToCloseTimeoutMs)
     throw ApplicationFailure.create({
       type: 'deadline_exceeded',
-      message: 'The credits could not be reserved in time; nothing was charged.',
+      message:
+        'The credits could not be reserved in time, so the tool did not run. Nothing was charged. Try again.',
       nonRetryable: true,
       category: 'BENIGN',
     });
 }
 
-/** Ledger steps as local activities of the orchestrator. */
+/** Creates the ledger steps, which the orchestrator runs as local activities. */
 export const createLedgerActivities = (ledger: Pick<Ledger, 'reserve' | 'settle'>): LedgerActivities => ({
   async reserve(call) {
     assertInTime();

@@ -29,7 +29,7 @@ export async function endStrandedCalls(client: Client, onCall: () => void): Prom
   const conditions = [...(await polledBuilds(client))].map(
     (build) => `TemporalWorkerDeploymentVersion != '${WORKER_DEPLOYMENT}:${build}'`,
   );
-  if (conditions.length === 0) return; // This process itself polls, so a list without any build is incomplete.
+  if (conditions.length === 0) return; // This process itself polls, so Temporal's list of pollers is incomplete.
   const query = [
     "ExecutionStatus = 'Running'",
     "TemporalWorkflowVersioningBehavior = 'Pinned'",

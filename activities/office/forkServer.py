@@ -77,7 +77,7 @@ def close_all_but(channel):
 
 
 def isolate(channel):
-    """Moves this process and its children into own namespaces, without processes, writable files or network of others."""
+    """Moves this process and its children into namespaces of their own: no shared processes, writable files or network."""
     close_all_but(channel)
     folders = os.listdir(JOB)
     ids = b"%d %d 1" % (os.getuid(), os.getuid())

@@ -68,7 +68,7 @@ export interface ForkServers {
 /** When a server has this many channels left, its successor is started, so that it is warm when it is needed. */
 const LOW = 8;
 
-/** Creates the sequence of fork servers. @param start starts a fork server; first called at the first `fork` */
+/** Creates the manager of successive fork servers. @param start starts one; first called when `fork` is first called */
 export function createForkServers(start: () => ForkServer): ForkServers {
   const all = new Set<ForkServer>();
   let current: ForkServer | undefined;

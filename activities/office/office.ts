@@ -18,11 +18,11 @@ export interface Office extends AsyncDisposable {
 
 /** Number of forked processes that wait for the next documents. */
 const SPARES = 2;
-/** Number of documents after which a fork server is replaced, for a new random memory layout and no leaked memory. */
+/** Number of documents after which a fork server is replaced, which renews its random memory layout and ends leaks. */
 const DOCUMENTS = 200;
 const LIMITS: SandboxLimits = {
   memoryBytes: 4 * 2 ** 30,
-  // Higher than the CPU time that one core can use within a call's time limit, so only runaway threads reach it.
+  // More CPU time than one core has within a call's time limit, so only runaway multi-threaded work reaches it.
   cpuSeconds: 120,
   fileBytes: 400_000_000,
   scratchBytes: 1_000_000_000,

@@ -17,7 +17,7 @@ interface Entry {
   offset: number;
 }
 
-/** Signatures and sizes of records (PKWARE APPNOTE 6.3.10, sections 4.3.7, 4.3.12, 4.3.16, 4.5.3). */
+/** Signatures and sizes of ZIP records (PKWARE APPNOTE 6.3.10, sections 4.3.7, 4.3.12, 4.3.16, 4.5.3). */
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;

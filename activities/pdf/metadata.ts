@@ -4,7 +4,7 @@ import { TEXT_LENGTH } from '../../schemas/tools/pdf-metadata.ts';
 
 export type PdfMetadata = ToolOutput<typeof definition>;
 
-/** Total size limit of decompressed streams. A growing buffer counts several times, because it is copied to grow. */
+/** Limit in bytes of all decompressed streams. A growing buffer counts several times, because each growth copies it. */
 export const UNPACKED_BYTES = 64 * 1024 * 1024;
 
 /** Cleans and truncates a string of the information dictionary; null when nothing is left. */

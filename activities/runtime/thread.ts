@@ -5,7 +5,7 @@ import { loadTool } from './loadTool.ts';
 /** A call of a tool with the parts of its context that can be cloned for a thread. Threads have no network access. */
 export type ToolTask = { tool: string; input: Record<string, unknown> } & Omit<ToolContext, 'signal'>;
 
-/** Structured clone does not preserve class instances, so a refusal is sent as its parts. */
+/** The output or the error of a task. Structured clone loses class instances, so a ServiceError is sent as its fields. */
 export type ThreadResult =
   | { output: Record<string, unknown> }
   | { code: ErrorCode; detail: string; members: ProblemMembers };

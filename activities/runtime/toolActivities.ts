@@ -43,7 +43,7 @@ const OUTPUT_BYTES = 50_000_000;
 /** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
 const HEARTBEAT_INTERVAL_MS = 2000;
 
-/** Converts a refusal to a non-retryable failure whose type is the error code. */
+/** Converts a ServiceError to a non-retryable Temporal failure whose type is the error code. */
 function toFailure(error: ServiceError): ApplicationFailure {
   const { code, detail, members, retryAfter } = error;
   return ApplicationFailure.create({
@@ -77,7 +77,7 @@ const withResource =
   (input, context) =>
     run(input, { ...context, resource: resource() });
 
-/** Logs one line per attempt, with the request id, and reports its outcome. */
+/** Runs an attempt, logs one line with its request id and outcome, and records its outcome in the metrics. */
 async function observed(
   tool: string,
   { callId, requestId }: ToolCall,
@@ -120,7 +120,7 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
     return await storeOutput(call, jsonOf(output), services.results);
   } catch (error) {
     if (error instanceof ServiceError) throw toFailure(error);
-    // Temporal must see a cancellation unchanged. Only a timeout is reported as deadline_exceeded.
+    // The error of a cancellation must reach Temporal unchanged. Only a timeout is reported as deadline_exceeded.
     if (timeout.aborted && !activity.cancellationSignal.aborted)
       throw toFailure(new ServiceError('deadline_exceeded', { cause: error }));
     throw error;

@@ -49,7 +49,7 @@ async function greet(session: Session, findings: Findings): Promise<Hello> {
   return { reply: unknown ? await session.ask('helo', `HELO ${CLIENT}`, 250) : ehlo, starttls };
 }
 
-/** Upgrades the connection with STARTTLS. @returns the last reply, and why credentials must not be sent (null: they may) */
+/** Upgrades the connection with STARTTLS. @returns the last reply, and the reason not to send credentials, or null */
 async function upgrade(
   session: Session,
   findings: Findings,

@@ -2,7 +2,7 @@ import { type Reply, textOf } from './reply.ts';
 
 /** Capabilities that a server announces in its reply to EHLO (RFC 5321 section 4.1.1.1). */
 export interface Capabilities {
-  /** Keywords with their parameters. */
+  /** Keywords of SMTP extensions, with their parameters. */
   extensions: string[];
   /** SASL mechanisms in upper case. */
   authMechanisms: string[];

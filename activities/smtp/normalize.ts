@@ -8,7 +8,7 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
 
 /** Escape notations: a pattern whose only group is an escape sequence, and a function that decodes the sequence. */
 const ESCAPES: readonly (readonly [RegExp, (found: string) => string])[] = [
-  // Percent-encoding (RFC 3986), and form encoding.
+  // Percent-encoding (RFC 3986), and form encoding, in which `+` is a space.
   [/(%[0-9a-f]{2})/i, (it) => fromHex(it.slice(1))],
   [/(%[0-9a-f]{2}|\+)/i, (it) => (it === '+' ? ' ' : fromHex(it.slice(1)))],
   // xtext (RFC 3461 section 4), quoted-printable (RFC 2045 section 6.7).
@@ -19,7 +19,7 @@ const ESCAPES: readonly (readonly [RegExp, (found: string) => string])[] = [
     /(\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|[!-/:-@[-`{-~]))/i,
     (it) => (it.length === 2 ? it.slice(1) : fromHex(it.slice(2))),
   ],
-  // HTML.
+  // HTML character references.
   [
     /(&(?:#\d{1,6}|#x[0-9a-f]{1,5}|lt|gt|amp|quot|apos);)/i,
     (it) =>

@@ -10,7 +10,7 @@ export interface Reply {
 
 /** Reads the replies of a connection in order. */
 export interface ReplyReader {
-  /** @throws ServiceError target_failed for an invalid reply or a closed connection; the signal's reason */
+  /** Reads a reply. @throws ServiceError target_failed for an invalid reply or a closed connection; the signal's reason */
   next(signal: AbortSignal): Promise<Reply>;
   /** Whether data that `next` has not read has arrived or arrives within `ms` milliseconds. */
   hasMore(ms: number, signal: AbortSignal): Promise<boolean>;

@@ -28,7 +28,7 @@ export interface Session extends Disposable {
   startTls(): Promise<CertificateReport>;
   /** Discards data that the server sent after its last reply. @returns whether there was any */
   drain(): Promise<boolean>;
-  /** Whether the server sent replies before it received the commands to reply to. */
+  /** Whether the server sent a reply before it received a command. */
   readonly talkedEarly: boolean;
   /** Records a step that was skipped, and why. */
   note(step: StepName, reason: string): void;

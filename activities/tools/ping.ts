@@ -23,7 +23,7 @@ type Probe = (signal: AbortSignal) => Promise<Outcome | null>;
 
 const INTERVAL_MS = 250;
 const LOOKUP_MS = 10_000;
-/** Time left to report a slow lookup before the attempt times out. */
+/** Milliseconds reserved for reporting a slow lookup before the attempt times out. */
 const RESERVE_MS = 200;
 
 /** Rounds milliseconds and percentages to three decimals, as ping prints them. */

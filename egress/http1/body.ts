@@ -22,7 +22,7 @@ export interface Message extends Head {
   close(): void;
 }
 
-/** Maximum size in bytes of the line before a chunk: its size, and chunk extensions, which are ignored. */
+/** Maximum length in bytes of the line before a chunk, with the chunk's size and its extensions, which are ignored. */
 const CHUNK_LINE_BYTES = 16 * 1024;
 /** The line before a chunk (RFC 9112 section 7.1). Twelve hexadecimal digits exceed every size limit of this service. */
 const CHUNK_LINE = /^0*([0-9a-f]{1,12})[\t ]*(?:;|$)/i;
@@ -38,7 +38,7 @@ function readLength(lengths: readonly string[], warn: Warn): number | null {
   const [first, ...rest] = lengths;
   if (first === undefined) return null;
   if (!/^\d+$/.test(first) || rest.some((length) => length !== first))
-    throw targetFailed('protocol', { detail: 'The target sent an invalid Content-Length.' });
+    throw targetFailed('protocol', { detail: 'The target sent an invalid Content-Length header.' });
   if (rest.length > 0) warn('repeated_content_length');
   return Number(first);
 }
@@ -64,7 +64,9 @@ export function readFraming(head: Head, method: string, warn: Warn): Framing {
   const codings = transfer.filter((coding) => coding !== 'chunked');
   const times = transfer.length - codings.length;
   if (times > 0 && transfer.slice(codings.length).some((coding) => coding !== 'chunked'))
-    throw targetFailed('protocol', { detail: 'The target applied a transfer coding after chunked.' });
+    throw targetFailed('protocol', {
+      detail: 'The target sent a Transfer-Encoding header with a coding after chunked.',
+    });
   if (times > 1) warn('repeated_chunked');
   return { length: null, chunked: times > 0, codings };
 }

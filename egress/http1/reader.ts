@@ -78,7 +78,9 @@ export function createReader(socket: Socket): Reader {
       unread(chunk.subarray(at + 1));
       return held;
     }
-    throw targetFailed('protocol', { detail: 'The target sent a line that is too long.' });
+    throw targetFailed('protocol', {
+      detail: 'The target sent a header line or chunk line that is too long.',
+    });
   }
   return { some, line };
 }

@@ -28,7 +28,8 @@ export function temporalAddress(env: Pick<Env, 'TEMPORAL_ADDRESS'>): string {
  * Connects a Temporal client for the service's namespace. The caller must close the client's connection.
  *
  * @param retries whether the SDK retries requests by itself, for up to 20 s. Requests that the SDK retries cannot be
- *   aborted, and a retry after the connection was closed causes an unhandled rejection; code with a deadline passes false
+ *   aborted, and a retry after the connection was closed causes an unhandled rejection, so callers with a deadline pass
+ *   false
  */
 export async function connectClient(
   env: Pick<Env, 'TEMPORAL_ADDRESS' | 'TEMPORAL_NAMESPACE'>,
