@@ -8,7 +8,7 @@ export const INTERIM_RESPONSES = 10;
 export const REDIRECTS = 10;
 /** Maximum number of content codings of one body; each decoder keeps a window of up to 16 MB in memory. */
 export const CODINGS = 3;
-/** Maximum ratio of decoded to received bytes of a body, as a limit for decompression bombs. */
+/** Maximum ratio of decoded to received bytes of a body, which stops decompression bombs. */
 export const RATIO = 100;
 /** Decoded bytes that are allowed at any ratio: a short, repetitive page exceeds `RATIO` without being a bomb. */
 export const RATIO_FLOOR = 1_000_000;
