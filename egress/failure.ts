@@ -1,6 +1,6 @@
 import { ServiceError } from '../schemas/errors.ts';
 
-/** The kind of a `target_failed` error. Every `target_failed` that reaches a tool has a kind, except DNS errors. */
+/** The kind of a `target_failed` error. Every `target_failed` that the guard throws has a kind, except DNS errors. */
 export type FailureKind =
   | 'refused'
   | 'reset'

@@ -22,7 +22,7 @@ export interface Presented {
   protocol: string;
 }
 
-/** Maximum number of certificates returned; clients verify only shorter chains. OpenSSL accepts about 100 KB of them. */
+/** Maximum number of certificates to return. Clients verify only shorter chains; OpenSSL accepts about 100 KB of them. */
 const MAX_CHAIN = 100;
 
 /**

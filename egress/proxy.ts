@@ -29,8 +29,8 @@ export interface FilteringProxy extends Disposable {
   /** Resolves when the program has asked for its first connection. */
   contacted: Promise<void>;
   /**
-   * True while a target has not sent the first bytes of a plain HTTP response's body, and while a tunnel is open, because
-   * its content is not visible to the proxy.
+   * True until a target has sent the first bytes of the body of a plain HTTP response, and while a tunnel is open, whose
+   * content the proxy cannot see.
    */
   readonly isWaiting: boolean;
   /** Number of refused requests by host, in the order of the first refusal. */

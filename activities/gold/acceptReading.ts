@@ -2,7 +2,7 @@ import { Big } from 'big.js';
 import type { StoredQuote } from '../../store/mongo.ts';
 import type { Reading } from './reading.ts';
 
-/** A larger relative change from the last accepted quote is accepted only after confirmation. */
+/** Relative change from the last accepted quote above which a reading needs confirmation. */
 const MAX_MOVE = '0.2';
 /** A large change is confirmed by this many consecutive refreshes that agree, over at least `CONFIRMATION_MS`. */
 const CONFIRMATIONS = 3;

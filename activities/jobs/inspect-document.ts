@@ -11,7 +11,7 @@ const CONTENT_TYPES = '[Content_Types].xml';
 const MIME_TYPE = 'mimetype';
 const MANIFEST = 'META-INF/manifest.xml';
 const ODT_TYPE = 'application/vnd.oasis.opendocument.text';
-/** Document types by the content type of the main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
+/** Types of Word documents by the content type of their main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
 const WORD_TYPES: readonly [contentType: string, type: DocumentType][] = [
   ['application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml', DOCX],
   ['application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml', DOTX],

@@ -35,7 +35,7 @@ export interface NormalizedText {
   ends: number[];
 }
 
-/** Removes the text that `GAP` matches. */
+/** Removes reply codes, white space and control characters, and records the positions of the remaining characters. */
 export function compact(text: string): NormalizedText {
   const starts: number[] = [];
   const kept: string[] = [];

@@ -27,7 +27,7 @@ const EXCHANGES: Record<Mechanism, (credentials: Credentials) => Exchange> = {
     responses: [(challenge) => `${username} ${createHmac('md5', password).update(challenge).digest('hex')}`],
     clientFirst: false,
   }),
-  /** https://developers.google.com/gmail/imap/xoauth2-protocol; a challenge contains an error and gets an empty response. */
+  /** https://developers.google.com/gmail/imap/xoauth2-protocol; a challenge reports an error, and the response is empty. */
   XOAUTH2: ({ username, password }) => ({
     responses: [() => `user=${username}\u0001auth=Bearer ${password}\u0001\u0001`, () => ''],
     clientFirst: true,

@@ -21,7 +21,7 @@ async function exchange(server: DnsServer, query: Query, signal: AbortSignal): P
   return reply;
 }
 
-/** Whether a reply is a referral: a DNS server that does not recurse names other servers instead (RFC 2308 section 2.2). */
+/** Whether a reply is a referral, by which a server that does not recurse points to other servers (RFC 2308, 2.2). */
 const isReferral = (reply: Reply): boolean =>
   !reply.recursionAvailable &&
   reply.answers.length === 0 &&

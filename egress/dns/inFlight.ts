@@ -24,7 +24,7 @@ export function createInFlight<T>() {
       try {
         return await untilAborted(operation.result, signal);
       } finally {
-        // No caller waits any more. If the operation has already settled, aborting it has no effect.
+        // Aborts the operation when no caller waits for it any more. If it has settled, this has no effect.
         if (--operation.callers === 0) {
           if (inFlight.get(key) === operation) inFlight.delete(key);
           operation.controller.abort();
