@@ -4,16 +4,19 @@ import { dirname, join } from 'node:path';
 import { ENGINE_VERSION, FiltersEngine, Request } from '@ghostery/adblocker';
 import type { HTTPRequest } from 'puppeteer';
 
-/** Detects advertising and tracking requests by published filter lists. */
+/** Detects requests for ads and trackers by published filter lists. */
 export interface Ads {
   isAd(request: HTTPRequest): boolean;
-  /** @param type resource type of the DevTools protocol, in lower case */
+  /** Whether a filter list matches a request. @param type resource type of the DevTools protocol, in lower case */
   matches(request: { url: string; sourceUrl: string; type: string }): boolean;
 }
 
-/** Filter lists of Debian's `webext-ublock-origin-chromium`: EasyList, EasyPrivacy and uBlock's own. */
+/**
+ * Folder of the filter lists in Debian's package `webext-ublock-origin-chromium`: EasyList, EasyPrivacy and uBlock's
+ * own.
+ */
 export const DEBIAN_LISTS = '/usr/share/chromium/extensions/ublock-origin/assets';
-/** Files of the package that are not lists of ads and trackers. */
+/** Names of files in that package that are not lists of ads and trackers. */
 const OTHER_LISTS = /effective_tld_names|badlists|README|resources/;
 
 const TYPES: Readonly<Record<string, Parameters<typeof Request.fromRawDetails>[0]['type']>> = {
@@ -39,7 +42,7 @@ async function listFiles(folder: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
-/** Reads the cached engine for these lists (10 ms), or builds and caches it (1 s). */
+/** Reads the filter engine for these lists from the cache (10 ms), or builds and caches it (1 s). */
 async function openEngine(files: readonly string[], cache: string): Promise<FiltersEngine> {
   const key = createHash('sha256').update(`${ENGINE_VERSION}`);
   for (const file of files) {
@@ -56,7 +59,7 @@ async function openEngine(files: readonly string[], cache: string): Promise<Filt
       enableCompression: false,
     });
     await mkdir(dirname(path), { recursive: true });
-    // Another worker may write the same file: the rename replaces it atomically.
+    // Another worker may write the same file at the same time. The rename replaces the file atomically.
     await writeFile(`${path}.${process.pid}`, engine.serialize());
     await rename(`${path}.${process.pid}`, path);
     return engine;
@@ -64,9 +67,11 @@ async function openEngine(files: readonly string[], cache: string): Promise<Filt
 }
 
 /**
+ * Opens the filter lists of a folder.
+ *
  * @param lists folder of filter lists in the syntax of Adblock Plus and uBlock
- * @param cache folder to keep the built engine in
- * @returns null when there are no lists
+ * @param cache folder for the compiled filter engine
+ * @returns null when the folder contains no lists
  */
 export async function openAds(lists: string, cache: string): Promise<Ads | null> {
   const files = await listFiles(lists);

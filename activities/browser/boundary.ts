@@ -1,18 +1,19 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** How a browser is isolated. */
+/** How a browser is isolated from the network, the files and the other processes of the machine. */
 export interface Boundary {
   /**
-   * `tree`: network, PID and mount namespaces; the only way out of the network is the proxy, and all processes end together.
-   * `network`: a network namespace alone. `none`: only Chromium's flags.
+   * `tree`: network, PID and mount namespaces. The proxy is the only way to reach the network, and all processes of the
+   * browser end together. `network`: a network namespace alone. `none`: no namespace; only Chromium's flags send its
+   * connections through the proxy.
    */
   namespace: 'tree' | 'network' | 'none';
-  /** Chromium's own sandbox around its renderers. */
+  /** Whether Chromium's own sandbox for its renderer processes is on. */
   sandbox: boolean;
 }
 
-/** From the strongest to the weakest: the first in which Chromium starts is used. */
+/** All isolation levels, strongest first. A worker uses the first level with which Chromium starts. */
 export const BOUNDARIES: readonly Boundary[] = [
   { namespace: 'tree', sandbox: true },
   { namespace: 'network', sandbox: true },
@@ -22,7 +23,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   { namespace: 'none', sandbox: false },
 ];
 
-/** Describes missing protection for the operator's log; null when all important protection is in place. */
+/** Names the important protections that a boundary lacks, for the operator's log; null when it lacks none. */
 export function weaknessOf({ namespace, sandbox }: Boundary): string | null {
   const missing = [
     ...(namespace === 'none' ? ['a network namespace'] : []),
@@ -32,31 +33,40 @@ export function weaknessOf({ namespace, sandbox }: Boundary): string | null {
 }
 
 /**
- * User of Chromium when the worker is root: an unused id of the range that systemd reserves for dynamic users
+ * User id of Chromium when the worker runs as root: an unused id of the range that systemd reserves for dynamic users
  * (`DynamicUser=`, 61184 to 65519).
  */
 const BROWSER_UID = 61_321;
-/** Size of a browser's profile, which is a tmpfs. */
+/** Size limit of the tmpfs that holds a browser's profile. */
 const PROFILE_BYTES = 1_000_000_000;
 
 const RELAY = fileURLToPath(new URL('../../egress/relay.ts', import.meta.url));
-/** As root, Chromium runs as another user. */
+/** Whether the worker runs as root. Chromium then runs as another user. */
 export const isRoot = process.getuid?.() === 0;
 const owner = isRoot ? BROWSER_UID : (process.getuid?.() ?? 0);
 
-/** The kernel kills Chromium when the worker ends, also after a SIGKILL. */
+/** Makes the kernel kill Chromium when the worker ends, even if the worker is killed with SIGKILL. */
 const DIE_WITH_PARENT = ['setpriv', '--pdeathsig', 'KILL'];
-/** A crash writes no page content to the disk. */
+/** Turns off core dumps, so that a crash writes no page content to the disk. */
 const WITHOUT_CORE = ['prlimit', '--core=0:0', '--'];
-/** Without root: the same user in a user namespace, whose capabilities serve loopback and mounts and are dropped below. */
+/**
+ * A worker that is not root creates a user namespace, in which Chromium keeps the worker's user id. The capabilities in
+ * that namespace are needed to bring up loopback and to mount the profile; DROP_PRIVILEGES then drops them.
+ */
 const UNSHARE = ['unshare', ...(isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']), '--net'];
 const DROP_PRIVILEGES = isRoot
   ? ['setpriv', `--reuid=${BROWSER_UID}`, `--regid=${BROWSER_UID}`, '--clear-groups', '--']
   : ['setpriv', '--inh-caps=-all', '--ambient-caps=-all', '--'];
 
-/** Loopback is down in a new network namespace. */
+/**
+ * Brings up the loopback interface, which is down in a new network namespace, and removes the profile path from the
+ * shell's arguments.
+ */
 const RAISE_LOOPBACK = 'ip link set lo up && shift';
-/** Mounted over the empty folder: the files of the browser disappear with the namespace, whichever process is killed. */
+/**
+ * Mounts a tmpfs over the empty profile folder. The browser's files disappear with the mount namespace, whichever
+ * process is killed.
+ */
 const MOUNT_PROFILE = `mount -t tmpfs -o size=${PROFILE_BYTES},mode=0700,uid=${owner},gid=${owner} tmpfs "$1"`;
 
 function namespaceCommand(namespace: Boundary['namespace'], profile: string): string[] {
@@ -64,20 +74,21 @@ function namespaceCommand(namespace: Boundary['namespace'], profile: string): st
   const shell = (...steps: string[]) => ['--', 'sh', '-c', steps.join(' && '), 'sh', profile];
   if (namespace === 'network') return [...UNSHARE, ...shell(RAISE_LOOPBACK, 'exec "$@"')];
   const tree = ['--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
-  // The shell stays the first process of the namespace: a process that changes its user loses its parent-death signal.
+  // Without `exec`, the shell remains the first process of the PID namespace and keeps its parent-death signal. The
+  // browser's process would lose that signal when it changes its user.
   return [...UNSHARE, ...tree, ...shell(MOUNT_PROFILE, RAISE_LOOPBACK, '"$@"; exit $?')];
 }
 
 export interface ChromiumCommand {
-  /** Unix socket of the proxy, the only way out in every boundary. */
+  /** Unix socket of the proxy, which is the only way to the network at every isolation level. */
   socket: string;
-  /** Folder of `makeProfile`. */
+  /** The profile folder that `makeProfile` created. */
   profile: string;
   chromium: string;
   flags: readonly string[];
 }
 
-/** Command line that starts Chromium inside a boundary. */
+/** Returns the command line that starts Chromium with the isolation of `boundary`. */
 export function confine(boundary: Boundary, { socket, profile, chromium, flags }: ChromiumCommand): string[] {
   const sandbox = boundary.sandbox ? [] : ['--no-sandbox'];
   const browser = [...DROP_PRIVILEGES, chromium, ...flags, ...sandbox];
@@ -85,7 +96,7 @@ export function confine(boundary: Boundary, { socket, profile, chromium, flags }
   return [...DIE_WITH_PARENT, ...WITHOUT_CORE, ...namespaceCommand(boundary.namespace, profile), ...relayed];
 }
 
-/** Creates a folder that only the browser can read. */
+/** Creates a profile folder that only the user of the browser can access. */
 export async function makeProfile(path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
   if (isRoot) await chown(path, owner, owner);

@@ -15,7 +15,10 @@ const ENDING_MS = 1_000;
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 30_000;
 
-/** The exclusive use of one warm browser, which is replaced after a number of calls or when it is lost. */
+/**
+ * Keeps one browser running and lends it to one call at a time. Replaces the browser after a number of calls, and when
+ * it crashes, hangs or exceeds its memory limit.
+ */
 export class BrowserSlot implements AsyncDisposable {
   readonly #options: BrowserSlotOptions;
   #current: Promise<Chromium>;
@@ -39,7 +42,10 @@ export class BrowserSlot implements AsyncDisposable {
     return randomInt(least, most + 1);
   }
 
-  /** Retries until the slot is closed; callers have their own deadlines. */
+  /**
+   * Starts a browser. Retries with exponential backoff until a browser starts or the slot is closed, without a time
+   * limit of its own: each waiting call has a deadline.
+   */
   async #start(): Promise<Chromium> {
     const { metrics, log } = this.#options;
     for (let wait = RETRY_MS; !this.#closed; wait = Math.min(2 * wait, RETRY_MAX_MS)) {
@@ -75,7 +81,7 @@ export class BrowserSlot implements AsyncDisposable {
     }
   }
 
-  /** Switches to the spare browser, or starts a new one. */
+  /** Kills the old browser and switches to the spare browser, or starts a new one. */
   #replace(old: Chromium): void {
     void old.kill();
     this.#current = this.#spare ?? this.#start();
@@ -83,12 +89,14 @@ export class BrowserSlot implements AsyncDisposable {
     this.#jobsLeft = this.#lifetime();
   }
 
-  /** A session is available without waiting. */
+  /** Whether `acquire` can return a session without waiting for a browser. */
   get isReady(): boolean {
     return this.#ready?.chromium.ended === null;
   }
 
-  /** Resolves with an unused session. Never rejects; pending while no browser starts. */
+  /**
+   * Resolves with a session that no call has used. Never rejects: the promise stays pending while no browser starts.
+   */
   async acquire(): Promise<PageSession> {
     for (;;) {
       const session = await this.#session;
@@ -100,10 +108,11 @@ export class BrowserSlot implements AsyncDisposable {
     }
   }
 
-  /** Counts the loss of a browser by its reason. */
+  /** Counts a lost browser in the metric for the reason of its loss. */
   async #count(chromium: Chromium): Promise<void> {
     const { browsers } = this.#options.metrics;
-    // Its processes end one after the other: the main process may be about to exit.
+    // A crashed browser's processes exit one by one. `ended` is set when the main process exits, so wait for that
+    // briefly.
     await within(chromium.exited, ENDING_MS);
     if (chromium.ended === 'crashed') browsers.crashed += 1;
     else if (chromium.ended === 'memory') browsers.overMemory += 1;
@@ -111,7 +120,8 @@ export class BrowserSlot implements AsyncDisposable {
   }
 
   /**
-   * Returns a session. The next `acquire` waits until its context is closed and a new one prepared.
+   * Takes back the session of a finished call. The next `acquire` waits until the browser context of that session is
+   * closed and a new session is prepared.
    *
    * @param reusable false to replace the browser
    */
@@ -135,7 +145,7 @@ export class BrowserSlot implements AsyncDisposable {
     return this.#prepare();
   }
 
-  /** The old browser stays in use until the spare one has started. */
+  /** Whether the spare browser has started; starts one if there is none. The old browser stays in use until then. */
   async #spareIsReady(): Promise<boolean> {
     this.#spare ??= this.#start();
     const notYet = Symbol('not yet');

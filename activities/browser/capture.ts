@@ -3,14 +3,14 @@ import sharp from 'sharp';
 import type { Box } from './page/selected.ts';
 
 export interface CaptureOptions {
-  /** CSS pixels. */
+  /** Size of the viewport in CSS pixels. */
   width: number;
   height: number;
   fullPage: boolean;
   deviceScaleFactor: number;
   format: 'png' | 'jpeg' | 'webp';
   quality: number;
-  /** Captures only this part of the window, which may extend beyond it. */
+  /** Captures only this box. Its position is relative to the viewport, and it may extend beyond the viewport. */
   box?: Box | undefined;
 }
 
@@ -21,26 +21,26 @@ export interface Capture {
   truncated: boolean;
 }
 
-/** Limits of one capture. */
+/** Largest width and height of a capture in CSS pixels, and its largest number of device pixels. */
 export const CEILING_CSS_PIXELS = 16_384;
 const CEILING_PIXELS = 100_000_000;
-/** Largest side of a WebP image (its VP8 header has 14 bits). */
+/** Largest width and height of a WebP image in pixels; its VP8 header stores them in 14 bits. */
 const WEBP_PIXELS = 16_383;
 /**
- * Device pixels of one tile. Beyond 8,192 rows Chromium silently repeats or loses parts of the page; each tile is sent as
- * one message.
+ * Largest height and number of device pixels of one tile. In a capture of more than 8,192 rows Chromium silently
+ * repeats or omits parts of the page, and each tile must fit into one DevTools message.
  */
 const TILE_HEIGHT = 4_000;
 const TILE_PIXELS = 12_000_000;
 
-/** Part of the page, in CSS pixels from the top left corner of its content. */
+/** A part of the page to capture, in CSS pixels from the top left corner of the page's content. */
 interface Tile {
   x: number;
   y: number;
   height: number;
 }
 
-/** Splits a height into tiles of whole device pixels, none of them `avoided` CSS pixels high. */
+/** Splits a page height into tiles that begin at whole device pixels. No tile is `avoided` CSS pixels high. */
 function cutTiles(width: number, height: number, scale: number, avoided: number | null): Omit<Tile, 'x'>[] {
   const cut = (most: number) =>
     Array.from({ length: Math.ceil(height / most) }, (_, index) => ({
@@ -48,13 +48,13 @@ function cutTiles(width: number, height: number, scale: number, avoided: number 
       height: Math.min(most, height - index * most),
     }));
   const fitting = Math.max(1, Math.floor(Math.min(TILE_HEIGHT, TILE_PIXELS / (width * scale)) / scale));
-  // Scale factors of devices are multiples of an eighth.
+  // The scale factors of emulated devices are multiples of 1/8, so 8 CSS pixels are a whole number of device pixels.
   const most = Number.isInteger(scale) || fitting < 8 ? fitting : fitting - (fitting % 8);
   const tiles = cut(most);
   return tiles.some((tile) => tile.height === avoided) ? cut(Math.min(most, height) - 1) : tiles;
 }
 
-/** Captured height of a page in CSS pixels. */
+/** Returns the height in CSS pixels of the part of a page that is captured, after all limits. */
 function clipHeight(wanted: number, width: number, scale: number, format: CaptureOptions['format']): number {
   const formatCeiling = format === 'webp' ? Math.floor(WEBP_PIXELS / scale) : CEILING_CSS_PIXELS;
   return Math.max(
@@ -69,13 +69,13 @@ async function captureTile(
   tile: Tile,
   only: boolean,
 ): Promise<Buffer> {
-  // Several tiles are joined and encoded again, so only a single one is captured as JPEG or WebP. `optimizeForSpeed` encodes PNG in a
-  // third of the time into files half as large again.
+  // Several tiles are joined and encoded again, so only a single tile is captured as JPEG or WebP. `optimizeForSpeed`
+  // takes a third of the time to encode a PNG, and the file is 1.5 times as large.
   const encoding =
     only && options.format !== 'png'
       ? { format: options.format, quality: options.quality }
       : { format: 'png' as const, optimizeForSpeed: true };
-  // The viewport is already painted; a clip beyond it is painted again.
+  // Without a clip, Chromium captures the viewport as already painted. With a clip, it paints that part again.
   const part =
     only && !options.fullPage && options.box === undefined
       ? {}
@@ -88,12 +88,12 @@ async function captureTile(
 }
 
 async function join(tiles: readonly Buffer[], { format, quality }: CaptureOptions): Promise<Buffer> {
-  // libvips streams the tiles from top to bottom without decoding one as a whole.
+  // libvips streams the tiles from top to bottom and never holds a whole decoded tile in memory.
   const joined = sharp([...tiles], { join: { across: 1 }, limitInputPixels: false });
   const sizes = await Promise.all(tiles.map((tile) => sharp(tile).metadata()));
   const width = sizes[0]?.width ?? 1;
   const height = sizes.reduce((sum, size) => sum + size.height, 0);
-  // libvips pads every tile to the height of the highest; the last one may be lower.
+  // libvips pads every tile to the height of the highest one. The last tile may be lower, so its padding is cut off.
   const whole = joined.extract({ left: 0, top: 0, width, height });
   if (format === 'webp') return whole.webp({ quality }).toBuffer();
   return format === 'jpeg'
@@ -101,7 +101,7 @@ async function join(tiles: readonly Buffer[], { format, quality }: CaptureOption
     : whole.png({ compressionLevel: 6 }).toBuffer();
 }
 
-/** Captures a page at the size of its viewport, or a part of it. */
+/** Captures the viewport, the whole page (`fullPage`), or the given box. */
 export async function capture(client: CDPSession, options: CaptureOptions): Promise<Capture> {
   const metrics = await client.send('Page.getLayoutMetrics');
   const { cssContentSize, cssLayoutViewport, cssVisualViewport } = metrics;
@@ -110,13 +110,14 @@ export async function capture(client: CDPSession, options: CaptureOptions): Prom
   const wanted = box?.height ?? page;
   const width = Math.min(box?.width ?? options.width, CEILING_CSS_PIXELS);
   const height = clipHeight(wanted, width, options.deviceScaleFactor, options.format);
-  // `clip` counts from the left edge of the content, the scroll position from the start of the page. They differ on
-  // right-to-left pages that are wider than the viewport.
+  // The x coordinate of a clip starts at the left edge of the content, whereas scroll positions start where the page
+  // starts. The two differ on right-to-left pages that are wider than the viewport.
   const start = Math.round(cssLayoutViewport.pageX - cssVisualViewport.pageX);
   const whole = options.fullPage && box === undefined;
   const left = whole ? start : cssLayoutViewport.pageX + (box?.x ?? 0);
   const top = whole ? 0 : cssLayoutViewport.pageY + (box?.y ?? 0);
-  // On such a page Chromium captures another part when the clip has the size of the viewport.
+  // On a right-to-left page wider than the viewport, Chromium captures a wrong part of the page if the clip is exactly
+  // as high as the viewport.
   const avoided = whole && start > 0 ? cssLayoutViewport.clientHeight : null;
   const tiles = cutTiles(width, height, options.deviceScaleFactor, avoided);
   const parts: Buffer[] = [];

@@ -5,14 +5,17 @@ import { type Boundary, confine, makeProfile } from './boundary.ts';
 import { chromiumFlags, type Renderer } from './flags.ts';
 import { killAll, memoryOf, processTree } from './processes.ts';
 
-/** Options of a browser process. */
+/** Options for starting a browser. */
 export interface ChromiumOptions {
-  /** Path of the program. */
+  /** Path of the Chromium executable. */
   program: string;
   boundary: Boundary;
-  /** Parent of its folder; other users must be able to traverse it. */
+  /**
+   * Folder in which the browser's own folder is created. Chromium may run as another user, who must be able to traverse
+   * it.
+   */
   folder: string;
-  /** Memory limit of all its processes together, in bytes. */
+  /** Memory limit in bytes for all processes of the browser together. */
   memoryBytes: number;
   renderer?: Renderer;
   log(line: string): void;
@@ -21,23 +24,23 @@ export interface ChromiumOptions {
 /** A running browser. `kill` ends its processes and removes its files. */
 export interface Chromium {
   browser: Browser;
-  /** Unix socket on which the proxy of the current call listens. */
+  /** Path of the Unix socket on which the proxy of the current call listens. */
   socket: string;
-  /** Root of its process tree. */
+  /** Process id of the root of the browser's process tree. */
   pid: number;
-  /** Why it ended; null while it runs. */
+  /** Why the browser exited; null while it runs. */
   readonly ended: 'memory' | 'killed' | 'crashed' | null;
-  /** Resolves when its main process has ended. */
+  /** Resolves when the main process of the browser has exited. */
   exited: Promise<void>;
-  /** Resolves when all its processes have ended and its files are removed. */
+  /** Resolves when all processes of the browser have exited and its files are removed. */
   gone: Promise<void>;
-  /** Kills it, also when it does not respond. */
+  /** Kills the browser, even if it does not respond, and waits for `gone`. */
   kill(): Promise<void>;
 }
 
 const START_MS = 30_000;
 const WATCH_EVERY_MS = 500;
-/** Environment of Chromium, without the variables of the worker. */
+/** Environment variables of Chromium. It inherits none of the worker's variables, some of which are secret. */
 const environment = (profile: string) => ({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: profile,
@@ -46,7 +49,11 @@ const environment = (profile: string) => ({
   TZ: 'UTC',
 });
 
-/** Starts a browser inside its boundary. @throws when it does not start, after its files are removed */
+/**
+ * Starts a browser with the isolation that `options.boundary` describes.
+ *
+ * @throws when Chromium does not start; its files have then been removed
+ */
 export async function startChromium(options: ChromiumOptions): Promise<Chromium> {
   const { program, boundary, memoryBytes, renderer, log } = options;
   const folder = await mkdtemp(join(options.folder, 'b'));
@@ -64,7 +71,7 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
     await makeProfile(profile);
     const flags = chromiumFlags(profile, renderer);
     browser = await puppeteer.launch({
-      // `env` looks the program up on PATH.
+      // The first argument is a command name without a path, which `env` looks up on PATH.
       executablePath: '/usr/bin/env',
       ignoreDefaultArgs: true,
       args: confine(boundary, { socket, profile, chromium: program, flags }),

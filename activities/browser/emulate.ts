@@ -2,22 +2,22 @@ import { type Device, KnownDevices } from 'puppeteer';
 import type { DEVICES } from '../../schemas/formats/devices.ts';
 import type { RenderPage } from './pool.ts';
 
-/** The window and the preferences that a page is given. */
+/** The viewport, device and media preferences that are emulated for a page. */
 export interface Emulation {
-  /** CSS pixels. */
+  /** Size of the viewport in CSS pixels. */
   width: number;
   height: number;
   deviceScaleFactor: number;
-  /** Replaces the size and scale factor. */
+  /** Name of an emulated device. Its viewport size and scale factor replace those above. */
   device?: (typeof DEVICES)[number] | undefined;
-  /** Replaces the user agent of the browser and of the device. */
+  /** User agent to send instead of that of the browser or the device. */
   userAgent?: string | undefined;
   colorScheme?: 'light' | 'dark' | undefined;
   reducedMotion: boolean;
   omitBackground: boolean;
 }
 
-/** Size in CSS pixels, and device pixels per CSS pixel. */
+/** Size in CSS pixels. `deviceScaleFactor` is the number of device pixels per CSS pixel. */
 export interface Viewport {
   width: number;
   height: number;
@@ -32,7 +32,7 @@ export function viewportOf(options: Emulation): Viewport {
   return { width, height, deviceScaleFactor };
 }
 
-/** Applies the options to an empty page. */
+/** Applies the emulation options to a page before its document is loaded. */
 export async function emulate(
   { page, client }: Pick<RenderPage, 'page' | 'client'>,
   options: Emulation,
@@ -40,13 +40,13 @@ export async function emulate(
 ): Promise<void> {
   const device = deviceOf(options);
   const { isMobile = false, hasTouch = false } = device?.viewport ?? {};
-  // Set in the session that captures: the scale factor applies to that session only.
+  // Sent in the DevTools session that also captures, because the scale factor applies only to captures of that session.
   await client.send('Emulation.setDeviceMetricsOverride', {
     width,
     height,
     deviceScaleFactor,
     mobile: isMobile,
-    // Old style sheets query `device-width`.
+    // The media feature `device-width`, which old style sheets use, reads the width of the screen.
     screenWidth: width,
     screenHeight: height,
   });

@@ -6,15 +6,21 @@ import { BrowserLost } from './pool.ts';
 import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
-/** Targets that Chromium itself refuses (names of its `net_error_list.h`). */
+/** Error codes (Chromium's `net_error_list.h`) of URLs that Chromium itself refuses to load. */
 const REFUSED =
   /ERR_(UNSAFE_REDIRECT|UNSAFE_PORT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME|BLOCKED_BY_CLIENT|ACCESS_DENIED)\b/;
-/** Challenges (RFC 9110 section 11.6.1) for which a browser prompts the user; for others it shows the page. */
+/**
+ * Authentication schemes in `WWW-Authenticate` (RFC 9110 section 11.6.1) for which a browser asks the user for
+ * credentials. For other schemes a browser shows the response body.
+ */
 const ASKS_USER = /^\s*(?:basic|digest|negotiate|ntlm)\b/i;
 const asksUser = (header: string): boolean => header.split(/[,\n]/).some((part) => ASKS_USER.test(part));
 const TLS = /ERR_(CERT_\w+|SSL_\w+|BAD_SSL\w*|TLS\w*)/;
 
-/** Without content, and to be answered from a cache that the browser does not have (RFC 9110 section 15.4.5). */
+/**
+ * Status 304: the response has no content and refers to a cached copy, which a new browser context does not have (RFC
+ * 9110 section 15.4.5).
+ */
 const NOT_MODIFIED = 304;
 
 const ANSWER_MS = 3_000;
@@ -27,18 +33,22 @@ const stillAnswers = async (page: Page): Promise<boolean> =>
 
 const failed = (detail: string, cause: unknown) => new ServiceError('target_failed', { detail, cause });
 
-/** A response that is not a page, though Chromium reports no error. */
+/** The target's response is not a page, although Chromium reported no error. */
 class Refusal extends Error {}
 
-/** Full Chromium shows its own error pages in these cases; chromium-headless-shell shows nothing. */
+/**
+ * Returns an error if the document is not the target's page, else null. For such responses full Chromium shows an error
+ * page of its own, and chromium-headless-shell shows nothing.
+ */
 async function refusalOf(
   { page, world }: Pick<RenderPage, 'page' | 'world'>,
   requests: Requests,
 ): Promise<Error | null> {
-  if (page.url().startsWith('chrome-error:')) return new Refusal('the page left for one that failed');
-  if (page.url().startsWith('about:')) return noPage(new Error('the page left for an empty one'));
+  if (page.url().startsWith('chrome-error:'))
+    return new Refusal('The page navigated to an address that failed to load.');
+  if (page.url().startsWith('about:')) return noPage(new Error('the page navigated to an empty page'));
   const failure = requests.navigation?.failure()?.errorText;
-  // The response ended before the first byte of the document: Chromium never paints such a page.
+  // The response ended before the first byte of the document. Chromium never paints such a page.
   if (failure !== undefined && (await within(world.evaluate(hasNoDocument), ANSWER_MS)) === true)
     return new Refusal(failure);
   const response = requests.navigation?.response();
@@ -47,10 +57,10 @@ async function refusalOf(
   if (status === 401 && asksUser(response?.headers()['www-authenticate'] ?? ''))
     return new Refusal('net::ERR_INVALID_AUTH_CREDENTIALS');
   const empty = await within(world.evaluate(hasEmptyBody), ANSWER_MS);
-  return empty === true ? new Refusal(`status ${status} without a page`) : null;
+  return empty === true ? new Refusal(`The target answered with status ${status} and an empty body.`) : null;
 }
 
-/** @throws ServiceError when the document is not the target's page */
+/** Asserts that the document is the page that the target sent. @throws ServiceError when it is not */
 export async function assertPage(
   renderPage: Pick<RenderPage, 'page' | 'world' | 'proxy'>,
   requests: Requests,
@@ -61,9 +71,9 @@ export async function assertPage(
 }
 
 /**
- * Returns the error for a page that could not be loaded.
+ * Returns the error to report for a page that could not be loaded.
  *
- * @param cause the browser's error
+ * @param cause the error of the navigation, from Puppeteer or from `assertPage`
  */
 export async function explainNavigation(
   cause: unknown,
@@ -73,7 +83,7 @@ export async function explainNavigation(
 ): Promise<unknown> {
   if (cause instanceof ServiceError || cause instanceof BrowserLost) return cause;
   const text = cause instanceof Error ? cause.message : '';
-  // Not caused by the target: the pool knows whether the browser was lost.
+  // Errors that the target did not cause are returned unchanged; the pool then checks whether the browser was lost.
   const isOwn = !(cause instanceof Refusal) && !text.includes('net::');
   if (isOwn || text.includes('ERR_PROXY_CONNECTION_FAILED')) return cause;
   const url = requests.navigation?.url() ?? '';
@@ -86,14 +96,16 @@ export async function explainNavigation(
   if (text.includes('ERR_INVALID_AUTH_CREDENTIALS'))
     return failed('The target requires a user name and a password.', cause);
   if (text.includes('ERR_ABORTED')) {
-    // A page that crashes aborts its navigation too, and does not answer.
+    // A crash of the page also aborts the navigation, but a crashed page does not respond.
     if (!(await stillAnswers(page))) return cause;
-    // A download has a status. A redirect to a scheme that only scripts or programs open (`javascript:`, `mailto:`) has none.
+    // A navigation that ended in a download has a response. A redirect to a scheme that only scripts or other programs
+    // open (`javascript:`, `mailto:`) has none.
     const answered = (requests.navigation?.response() ?? null) !== null || requests.status === NOT_MODIFIED;
     return answered ? noPage(cause) : new ServiceError('target_refused', { cause });
   }
   try {
-    // The proxy's answer to the browser does not name the reason.
+    // The proxy's response to the browser does not contain the reason of a refusal, so check the URL here to get the
+    // reason.
     await egress.vet(egress.parseTarget(url, { kind: 'url', pointer: '/url' }), { signal, deadline });
   } catch (error) {
     return error instanceof ServiceError && error.code !== 'invalid_input' ? error : failed(text, cause);
@@ -106,10 +118,10 @@ export async function explainNavigation(
   return new ServiceError('target_failed', { cause });
 }
 
-/** The response has no content or is a download. */
+/** Error for a response that has no content or is a file to download. */
 export const noPage = (cause?: unknown): ServiceError =>
   new ServiceError('unsupported_source', {
     detail:
-      'The target sent no page: no content (status 204 or 304, or a script that empties the page), or a file to download.',
+      'The target sent no page: the response has no content (status 204 or 304), a script emptied the page, or the response is a file to download.',
     cause,
   });

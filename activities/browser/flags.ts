@@ -1,8 +1,8 @@
-/** Keep all connections of Chromium on the proxy, with or without a network namespace. */
+/** Flags that send all connections of Chromium through the proxy, with or without a network namespace. */
 const EGRESS = [
-  // By default loopback bypasses the proxy.
+  // By default, Chromium connects to loopback addresses without the proxy.
   '--proxy-bypass-list=<-loopback>',
-  // Only the proxy resolves names.
+  // Chromium must not resolve host names: only the proxy does.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -11,7 +11,7 @@ const EGRESS = [
   '--no-pings',
 ];
 
-/** Turn off features for interactive users, background traffic and telemetry. */
+/** Flags that turn off features for interactive users, background traffic and telemetry. */
 const QUIET = [
   '--disable-auto-reload',
   '--disable-background-networking',
@@ -34,12 +34,13 @@ const QUIET = [
   '--no-first-run',
   '--no-service-autorun',
   '--password-store=basic',
-  // WebUI…: pages of the browser's interface, created again for each context at more cost than the captured page.
-  // SpareRenderer…: the next context cannot use it.
+  // `WebUI…`: pages of the browser's own user interface, which Chromium would create again for each browser context at
+  // more cost than the captured page. `SpareRenderer…`: a renderer process started in advance, which the next browser
+  // context cannot use.
   '--disable-features=AcceptCHFrame,AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,DnsOverHttpsUpgrade,GlobalMediaControls,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,SpareRendererForSitePerProcess,Translate,WebUIOmniboxAimPopup,WebUIOmniboxPopup,WebUIReloadButton',
 ];
 
-/** Make captures reproducible, and render although no window is visible. */
+/** Flags that make captures reproducible, and let Chromium render without a visible window. */
 const PICTURE = [
   '--headless',
   '--hide-scrollbars',
@@ -47,24 +48,29 @@ const PICTURE = [
   '--force-color-profile=srgb',
   '--lang=en-US',
   '--accept-lang=en-US,en',
-  // A mouse: without one pages choose their touch layout (types of Blink's web_preferences).
+  // Reports a mouse as the only pointing device; without one, pages choose their touch layout. The numbers are the enum
+  // values of Blink's web_preferences.
   '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
-  // Shared memory is kept in the profile: /dev/shm is shared with other programs, and small in a container.
+  // Puts files of shared memory into TMPDIR, which is the profile folder. Other programs also use /dev/shm, and in a
+  // container it is small.
   '--disable-dev-shm-usage',
   '--disable-hang-monitor',
 ];
 
-/** Software rendering only, so that captures do not depend on the graphics card. */
+/** Flags that select a software renderer, so that captures do not depend on the graphics card. */
 const RENDERERS = {
   software: ['--disable-gpu'],
   swiftshader: ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
 } as const;
 export type Renderer = keyof typeof RENDERERS;
 
-/** Chromium's flags, without those of proxy and sandbox, which `boundary.ts` adds. */
+/**
+ * Returns Chromium's command-line flags, except the flag for the sandbox, which `confine` adds, and the flag for the
+ * proxy, which the relay program adds.
+ */
 export const chromiumFlags = (profile: string, renderer: Renderer = 'software'): string[] => [
   ...EGRESS,
   ...QUIET,

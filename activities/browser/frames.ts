@@ -4,7 +4,10 @@ import type { RenderPage } from './pool.ts';
 import { within } from './within.ts';
 
 const MAX_FRAMES = 20;
-/** Limits of a frame in CSS pixels (height, area): its screenshot then fits into one DevTools message at scale factor 2. */
+/**
+ * Largest height of a captured frame in CSS pixels, and its largest area. A screenshot of that size at scale factor 2
+ * fits into one DevTools message.
+ */
 const MAX_HEIGHT = 4_000;
 const MAX_PIXELS = 3_000_000;
 const FRAMES_MS = 3_000;
@@ -29,8 +32,8 @@ async function drawFrame(
 }
 
 /**
- * Replaces each cross-origin frame below the viewport with a screenshot of it: Chromium does not paint such frames outside
- * the viewport, also with `captureBeyondViewport`. Scrolls back to the top.
+ * Replaces each cross-origin frame below the viewport with a screenshot of the frame, because Chromium does not paint
+ * such frames outside the viewport, even with `captureBeyondViewport`. Then scrolls back to the top.
  */
 export async function drawFrames(renderPage: Pick<RenderPage, 'page' | 'world' | 'client'>): Promise<void> {
   if (renderPage.page.frames().length === 1) return;

@@ -1,33 +1,38 @@
 import type { CDPSession } from 'puppeteer';
 
-/** Visible in developer tools only. */
+/** Name of the isolated world, which only developer tools show. */
 const NAME = 'capture';
 
 /** An argument of a function that runs in the page. */
 type Argument = string | number;
 
 /**
- * An isolated JavaScript world in the current document. It shares the DOM, but not the page's changes to built-in objects
- * such as `document` and `Element.prototype`. Its callbacks run even where the page's scripts are disabled
- * (`Content-Security-Policy: sandbox`).
+ * An isolated JavaScript world in the current document. Functions that run in it share the DOM with the page, but do
+ * not see the page's changes to built-in objects such as `document` and `Element.prototype`. Their callbacks run even
+ * where the page's scripts are disabled (`Content-Security-Policy: sandbox`).
  */
 export interface IsolatedWorld {
   /**
-   * @param fn runs in the page: it uses only its own code and functions passed to `define`
-   * @throws the error of the function; when the page navigates meanwhile
+   * Runs a function in the isolated world and resolves with its result.
+   *
+   * @param fn is sent as source code, so it may use only its own code and functions passed to `define`
+   * @throws the error that the function throws; an error when the page navigates in the meantime
    */
   evaluate<Arguments extends Argument[], Result>(
     fn: (...args: Arguments) => Result,
     ...args: Arguments
   ): Promise<Awaited<Result>>;
-  /** Defines functions by name for later evaluations in the same document. */
+  /** Defines functions under their names, for later evaluations in the same document. */
   define(functions: readonly ((...args: never[]) => unknown)[]): Promise<void>;
 }
 
 export async function openIsolatedWorld(client: CDPSession): Promise<IsolatedWorld> {
-  // The id of a page's main frame equals that of its target.
+  // In the DevTools protocol, the frame id of a page's main frame equals the id of the page's target.
   const { targetInfo } = await client.send('Target.getTargetInfo');
-  /** Returns the existing world when the document already has one. */
+  /**
+   * Id of the isolated world's execution context. Chromium returns the existing world if the document already has one
+   * of this name.
+   */
   const context = async (): Promise<number> => {
     const { executionContextId } = await client.send('Page.createIsolatedWorld', {
       frameId: targetInfo.targetId,

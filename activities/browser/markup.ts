@@ -5,19 +5,20 @@ import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
 /**
- * Address of the document. Relative URLs do not load: `http:` is not allowed for subresources, and the proxy refuses the
- * name. (On an `https:` page Chromium would upgrade `http:` images to `https:`.)
+ * URL under which the caller's markup is loaded. Relative URLs in the markup do not load, because `http:` is not
+ * allowed for subresources and the proxy refuses this host. The scheme is not `https:`, because on an `https:` page
+ * Chromium would upgrade `http:` images to `https:`.
  */
 const ADDRESS = 'http://markup.internal/';
-/** Allowed schemes of subresources. A `blob:` is created by the markup's own scripts. */
+/** URL schemes from which the markup may load subresources. Only the markup's own scripts can create `blob:` URLs. */
 const SUBRESOURCES = ['https:', 'data:', 'blob:'];
 
-/** Whether the page still shows the supplied document. */
+/** Whether the page still shows the caller's markup. */
 export const isMarkup = (page: Page): boolean => page.url().startsWith(ADDRESS);
 
 /**
- * Loads a supplied document into a page that cannot navigate away and requests files over TLS only. Files that have not
- * loaded in time are left out.
+ * Loads the caller's markup into a page that cannot navigate away and that requests files over TLS only. Files that
+ * have not loaded within `timeout` are missing from the page.
  *
  * @param timeout milliseconds
  */
@@ -35,7 +36,7 @@ export async function loadMarkup(
     put = true;
     return {
       contentType: 'text/html; charset=utf-8',
-      // The address is internal.
+      // Keeps the internal URL out of the Referer header of subresource requests.
       headers: { 'Referrer-Policy': 'no-referrer' },
       body: html,
     };

@@ -1,17 +1,18 @@
-/** Phases of a render. */
+/** The phases of a call that renders a page, in order. */
 export const PHASES = ['queue', 'navigate', 'settle', 'overlays', 'scroll', 'capture'] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** Counters of one browser pool since its start. */
+/** Counters of one browser pool since the pool was created. */
 export interface BrowserMetrics {
-  /** Calls that wait for a browser. */
+  /** Number of calls that are waiting for a browser. */
   queued: number;
   running: number;
   jobs: number;
   phases: Record<Phase, { count: number; totalMs: number }>;
   /**
-   * `recycled`: replaced after their number of calls. `discarded`: replaced after a call that timed out or crashed its page.
-   * `overMemory`: killed above the memory limit. `hung`: did not respond. `failed`: did not start.
+   * Number of browsers by event. `recycled`: replaced after their planned number of calls. `discarded`: replaced after
+   * a call that timed out or crashed its page. `overMemory`: killed at the memory limit. `hung`: did not respond.
+   * `failed`: did not start.
    */
   browsers: {
     started: number;
@@ -42,7 +43,7 @@ export const createMetrics = (): BrowserMetrics => {
   };
 };
 
-/** Runs a phase and records its duration. */
+/** Runs one phase of a call and records its duration. */
 export async function timed<T>(metrics: BrowserMetrics, phase: Phase, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {

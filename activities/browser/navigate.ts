@@ -7,18 +7,27 @@ import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
 const LOAD_MS = 30_000;
-/** The least share of the load time after which a target without a page was too slow. */
+/**
+ * If a target has sent no page after at least this share of the load time, the target is to blame (`target_timeout`);
+ * otherwise this service took too long (`deadline_exceeded`).
+ */
 const TARGET_SHARE = 0.9;
-/** Chromium opens these in its own viewer. */
+/** Content types that Chromium opens in a viewer of its own instead of as a page. */
 const NO_PAGE = /^application\/pdf\b/i;
-/** The renderer answers within this time, or it is busy. */
+/** A renderer process that does not answer within this time counts as busy. */
 const ANSWER_MS = 3_000;
 
-/** Milliseconds that a page may take to load: at most half of the time left, so that enough remains to capture it. */
+/**
+ * Returns the milliseconds that a page may take to load: at most half of the time until the deadline, so that enough
+ * remains to capture the page.
+ */
 export const loadTime = ({ deadline }: Pick<Limits, 'deadline'>): number =>
   Math.max(1, Math.min(LOAD_MS, (deadline - Date.now()) / 2));
 
-/** The time limit for loading was exceeded. `delayed`: this process was too busy to handle the page's events in time. */
+/**
+ * The page exceeded the time limit for loading. `delayed`: this process was too busy to handle the page's events in
+ * time.
+ */
 class LoadTimeout extends Error {
   override readonly name = 'LoadTimeout';
   readonly delayed: boolean;
@@ -28,7 +37,10 @@ class LoadTimeout extends Error {
   }
 }
 
-/** Rejects with LoadTimeout. The time starts with Chromium's first connection: until then the target cannot answer. */
+/**
+ * Rejects with LoadTimeout `ms` milliseconds after Chromium's first connection to the proxy. Before that connection the
+ * target cannot answer.
+ */
 async function loadTimeout(
   { proxy }: Pick<RenderPage, 'proxy'>,
   ms: number,
@@ -43,11 +55,12 @@ async function loadTimeout(
 }
 
 /**
- * Loads a page. One that has begun but never fires `load` is accepted, and so is one that waits only for slow fonts.
+ * Loads a page. A page that has begun to render but never fires `load` is accepted, and so is a page whose `load` event
+ * waits only for slow fonts.
  *
- * @param loadMs how long the target may take
+ * @param loadMs milliseconds that the target may take
  * @throws ServiceError `target_timeout` when the target had all of that time and sent no page; `deadline_exceeded` when
- *   this service used it up; as `explainNavigation`
+ *   this service used up the time; the errors of `explainNavigation`
  */
 export async function navigate(
   renderPage: RenderPage,
@@ -60,7 +73,7 @@ export async function navigate(
   const grantedMs = Math.min(loadMs, loadTime(limits));
   const loading = page.goto(url, { timeout: 0, waitUntil: 'load' });
   const late = loadTimeout(renderPage, grantedMs, AbortSignal.any([limits.signal, ended.signal]));
-  // The promises that lose the race below may still reject.
+  // The promises that lose the race below may still reject; these handlers prevent unhandled rejections.
   for (const promise of [loading, late]) promise.catch(() => undefined);
   try {
     const response = await Promise.race([loading, late, requests.fontsAreSlow(ended.signal)]);
@@ -71,11 +84,12 @@ export async function navigate(
     const begun = /^https?:/.test(page.url());
     const empty = begun && (await within(world.evaluate(hasNoDocument), ANSWER_MS)) === true;
     if (begun && !empty) return;
-    // Chromium shows a page once its body begins. The proxy sees that, except under TLS, where the headers have to do.
+    // Chromium shows a page as soon as the body of its response begins. The proxy sees whether it has begun, except in
+    // a TLS tunnel, where the response headers that Chromium reports are used instead.
     const { navigation } = requests;
     const isTls = navigation?.url().startsWith('https:') === true;
     const answered = !begun && (!proxy.isWaiting || (isTls && navigation?.response() != null));
-    // A frozen browser has not read what came.
+    // A browser that hangs may not have read a response that has arrived, so the target is not to blame.
     const answers = (await within(page.browser().version(), ANSWER_MS)) !== undefined;
     const waitedMs = Math.min(grantedMs, performance.now() - requests.navigationAt);
     const isSlow = !error.delayed && answers && !answered && waitedMs >= TARGET_SHARE * loadMs;

@@ -1,7 +1,10 @@
 import { LANGUAGES, type OverlayPatterns, type OverlayWords } from './overlayWords.ts';
 import { normalizeText } from './page/overlays/text.ts';
 
-/** Letters of scripts that separate words by spaces. Other scripts have no spaces or attach particles to words. */
+/**
+ * Matches one letter of a script that separates words with spaces. Other scripts write no spaces or attach particles to
+ * words, so their phrases are matched without word boundaries.
+ */
 const LETTER = String.raw`[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_]`;
 
 const source = (phrase: string): string =>
@@ -20,7 +23,10 @@ function of(kind: keyof OverlayWords): string {
   ].join('|');
 }
 
-/** All languages at once: an overlay is often in another language than its page declares. */
+/**
+ * Patterns that match the phrases of all languages, because an overlay is often in another language than its page
+ * declares.
+ */
 export const OVERLAY_PATTERNS: OverlayPatterns = {
   cookie: of('cookie'),
   uses: of('uses'),

@@ -1,4 +1,4 @@
-/** Words and phrases of consent banners and promotions, by language, separated by `|`; `*` stands for any ending. */
+/** Words and phrases of consent banners and promotions in one language, separated by `|`; `*` stands for any ending. */
 export interface OverlayWords {
   cookie: string;
   /** Words that mark a cookie notice when they share a sentence with "cookie". */
@@ -7,14 +7,14 @@ export interface OverlayWords {
   accept: string;
   reject: string;
   manage: string;
-  /** Continue without an answer. */
+  /** Labels of controls that continue without accepting or rejecting. */
   proceed: string;
   close: string;
-  /** Newsletters, discounts, apps, surveys. */
+  /** Words about newsletters, discounts, apps and surveys. */
   promotion: string;
 }
 
-/** Sources of regular expressions for texts that `normalizeText` has normalized. */
+/** Sources of regular expressions that match texts normalized by `normalizeText`. */
 export type OverlayPatterns = Readonly<Record<keyof OverlayWords, string>>;
 
 export const LANGUAGES: Readonly<Record<string, OverlayWords>> = {

@@ -17,12 +17,12 @@ import { unlockPage } from './page/overlays/unlockPage.ts';
 import type { RenderPage } from './pool.ts';
 import { within } from './within.ts';
 
-/** Time to find and answer a consent dialog by the rules of autoconsent. */
+/** Time limit for finding and answering a consent dialog by autoconsent's rules, in milliseconds. */
 const CONSENT_MS = 4_000;
 const HIDE_MS = 3_000;
 
 const { resolve } = createRequire(import.meta.url);
-/** The content script of the package for pages without an extension. */
+/** autoconsent's content script for use without a browser extension. */
 const SCRIPT = readFileSync(
   join(dirname(resolve('@duckduckgo/autoconsent')), 'autoconsent.playwright.js'),
   'utf8',
@@ -31,19 +31,19 @@ const RULES: IndexedCMPRuleset = JSON.parse(
   readFileSync(resolve('@duckduckgo/autoconsent/rules/compact-rules.json'), 'utf8'),
 );
 
-/** All functions that `hideOverlayElements` calls in a page. */
+/** All functions that `hideOverlayElements` calls. They must be defined in the page under their names. */
 const FUNCTIONS = [text, controls, candidate, part, consent, promotion, classification, hiding].flatMap(
   (module) => Object.values(module),
 );
 const PATTERNS = JSON.stringify(OVERLAY_PATTERNS);
 
-/** @returns the number of hidden elements */
+/** Hides overlays by heuristics. @returns the number of hidden elements */
 async function hideByHeuristics(world: RenderPage['world']): Promise<number> {
   await world.define(FUNCTIONS);
   return world.evaluate(hiding.hideOverlayElements, PATTERNS);
 }
 
-/** @returns whether a dialog was found and answered */
+/** Answers a consent dialog in a frame by autoconsent's rules. @returns whether a dialog was found and answered */
 async function answer(frame: Frame, mainFrame: boolean): Promise<boolean> {
   const url = frame.url();
   const compact = filterCompactRules(RULES, { url, mainFrame });
@@ -52,7 +52,10 @@ async function answer(frame: Frame, mainFrame: boolean): Promise<boolean> {
   return frame.evaluate(answerConsent, JSON.stringify({ compact }), CONSENT_MS);
 }
 
-/** Removes overlays: declines known consent dialogs, and hides the others by heuristics. */
+/**
+ * Removes overlays: declines consent dialogs that autoconsent's rules describe, then hides other overlays by
+ * heuristics.
+ */
 export async function hideOverlays({ page, world }: Pick<RenderPage, 'page' | 'world'>): Promise<void> {
   const main = page.mainFrame();
   const answered = await Promise.all(

@@ -7,8 +7,9 @@ export interface OwnHeaders {
 }
 
 /**
- * Returns the headers of a request with those of the caller, for its own origin, and without them for any other: after a
- * redirect Chromium repeats the headers that were set before it.
+ * Returns the headers to send with a request: with the caller's headers and cookies if the request goes to `origin`,
+ * and without them if it goes elsewhere. They must be removed explicitly, because Chromium repeats the headers of the
+ * original request after a redirect.
  */
 export function withOwnHeaders(
   request: HTTPRequest,

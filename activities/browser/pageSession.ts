@@ -4,7 +4,10 @@ import { type IsolatedWorld, openIsolatedWorld } from './isolatedWorld.ts';
 import { refuseServiceWorkers } from './page/serviceWorkers.ts';
 import { within } from './within.ts';
 
-/** A browser context with an empty page, prepared before its call arrives. Its data ends with the context. */
+/**
+ * A browser context with an empty page, prepared before the call that will use it arrives. Closing the context deletes
+ * its cookies and other data.
+ */
 export interface PageSession {
   chromium: Chromium;
   page: Page;
@@ -18,21 +21,24 @@ export interface PageSession {
   close(): Promise<boolean>;
 }
 
-/** Generous: on an overloaded machine a new browser would be slower still. */
+/**
+ * Time limit for opening a page. It is generous because a replacement browser would take even longer on an overloaded
+ * machine.
+ */
 const PREPARE_MS = 20_000;
 const CLOSE_MS = 5_000;
 const ANSWER_MS = 10_000;
 
-/** Answers dialogs, which block the page: accepts `beforeunload` and dismisses all others. */
+/** Answers JavaScript dialogs, which block the page: accepts `beforeunload` and dismisses all others. */
 function answerDialogs(page: Page): void {
   page.on('dialog', (dialog) => {
     const answer = dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss();
-    // The page may be closed by then.
+    // The answer fails if the page has been closed in the meantime.
     answer.catch(() => undefined);
   });
 }
 
-/** Closes windows that a page opens. */
+/** Closes popup windows that the page opens. */
 function closePopups(context: BrowserContext, own: Page): void {
   context.on('targetcreated', async (target) => {
     if (target.type() !== 'page') return;
@@ -68,9 +74,9 @@ async function open(chromium: Chromium): Promise<PageSession> {
   };
 }
 
-/** Prepares a session. @throws when the browser does not open a page in time */
+/** Opens a browser context with an empty page. @throws when the browser opens no page in time */
 export async function openPageSession(chromium: Chromium): Promise<PageSession> {
   const session = await within(open(chromium), PREPARE_MS);
-  if (session === undefined) throw new Error('Chromium opens no page');
+  if (session === undefined) throw new Error('Chromium did not open a page in time');
   return session;
 }

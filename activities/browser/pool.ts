@@ -13,7 +13,7 @@ import { type BrowserMetrics, createMetrics } from './metrics.ts';
 import type { PageSession } from './pageSession.ts';
 import { within } from './within.ts';
 
-/** The page of one call. All its connections go through the proxy of the call. */
+/** The browser page of one call, and the proxy of that call, through which all connections of the page go. */
 export interface RenderPage {
   page: Page;
   client: CDPSession;
@@ -24,22 +24,26 @@ export interface RenderPage {
 
 export type Limits = Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>;
 
-/** Warm browsers; each runs one call at a time. */
+/** A pool of browsers that are started before calls arrive. Each browser runs one call at a time. */
 export interface Browsers extends AsyncDisposable {
   readonly boundary: Boundary;
-  /** null without filter lists. */
+  /** Detects requests for ads and trackers; null when no filter lists are installed. */
   readonly ads: Ads | null;
   readonly metrics: BrowserMetrics;
   /**
-   * Runs work on an unused page in the next free browser.
+   * Runs `work` on a new page in the next free browser.
    *
-   * @throws BrowserLost; the signal's reason; TimeoutError at the deadline; ServiceError tool_unavailable when no browser
-   *   was free until then; what the work throws
+   * @throws BrowserLost when the page crashed or the browser exited; the abort reason of `limits.signal`; TimeoutError
+   *   at `limits.deadline`; ServiceError tool_unavailable when no browser became free before the deadline; any error of
+   *   `work`
    */
   run<T>(limits: Limits, work: (renderPage: RenderPage) => Promise<T>): Promise<T>;
 }
 
-/** The page crashed, or its browser ended. */
+/**
+ * Error for a page that crashed or whose browser process exited. The reason is `memory` if the browser was killed at
+ * its memory limit.
+ */
 export class BrowserLost extends Error {
   override readonly name = 'BrowserLost';
   readonly reason: 'memory' | 'crashed';
@@ -49,19 +53,27 @@ export class BrowserLost extends Error {
   }
 }
 
-/** Limits of the proxy of one call. */
+/**
+ * Limits of one call's proxy: concurrent connections, bytes received over all of them, and idle time of a connection.
+ */
 const TUNNELS = 256;
 const BYTES = 200_000_000;
 const IDLE_MS = 30_000;
-/** Disables the cluster's timeout: calls have their own deadlines. */
+/**
+ * The longest timeout that setTimeout supports. It disables puppeteer-cluster's own timeout, because each call has a
+ * deadline.
+ */
 const NEVER_MS = 2 ** 31 - 1;
 
-/** How long after an error the exit of a crashed browser may be noticed: its processes end one after the other. */
+/**
+ * How long to wait for the browser's exit after a render has failed. A crashed browser's processes exit one by one, so
+ * an error may be noticed before the exit that caused it.
+ */
 const LOST_MS = 3_000;
-const NO_BROWSER = 'No browser could be had in time.';
+const NO_BROWSER = 'No browser was available before the deadline of the call.';
 
 export interface BrowsersOptions extends Omit<BrowserSlotOptions, 'metrics'> {
-  /** Number of browsers, and so of concurrent calls. */
+  /** Number of browsers, which is also the largest number of concurrent calls. */
   slots: number;
   ads: Ads | null;
 }
@@ -71,13 +83,16 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
   const slots = Array.from({ length: options.slots }, () => new BrowserSlot({ ...options, metrics }));
   const free = [...slots];
   const sessions = new WeakMap<Page, PageSession>();
-  /** Sessions whose work was cut off: their browser may still be busy with the page and is replaced. */
+  /**
+   * Sessions whose call was aborted or lost its page. The browser may still be busy with that page, so it is replaced.
+   */
   const discarded = new WeakSet<PageSession>();
 
   /**
-   * The cluster's own implementations neither keep browsers warm nor replace them. The package documents its base class
-   * as experimental and does not export it, so package.json pins the exact version, and test/browser/pool.test.ts shows
-   * that its queue uses these browsers. To drop the import, import the class from the package once it is exported.
+   * Lets puppeteer-cluster use the slots above, because the package's own implementations neither start browsers in
+   * advance nor replace them after some calls. The package documents this base class as experimental and does not
+   * export it, so package.json pins the exact version, and test/browser/pool.test.ts asserts that the cluster's queue
+   * uses these browsers. When a later version exports the class, import it from the package instead.
    */
   class WarmBrowsers extends concurrency.default {
     async init(): Promise<void> {}
@@ -85,7 +100,8 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     async workerInstance() {
       return {
         jobInstance: async () => {
-          // There are as many slots as workers. If no slot is ready, takes the one that was released first.
+          // The cluster has as many workers as there are slots, so `free` is not empty here. If no free slot has a
+          // session ready, the slot that was released first is taken.
           const ready = free.findIndex(({ isReady }) => isReady);
           const [slot] = free.splice(Math.max(0, ready), 1);
           if (slot === undefined) throw new Error('more workers than slots');
@@ -120,7 +136,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     const lost = session.lost.then((): never => {
       throw new BrowserLost(chromium.ended === 'memory' ? 'memory' : 'crashed');
     });
-    // May reject before anything awaits it; this prevents an unhandled rejection.
+    // `lost` may reject before anything awaits it; this handler prevents an unhandled rejection.
     lost.catch(() => undefined);
     using proxy = await egress.proxy({
       signal,
@@ -135,7 +151,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
       return await untilAborted(Promise.race([running, lost]), signal);
     } catch (error) {
       if (error instanceof ServiceError || signal.aborted) throw error;
-      // The error may be the first sign of a crash.
+      // A crash of the browser may first show as an error of the render, so wait briefly for the browser's exit.
       const isLost = await within(
         session.lost.then(() => true),
         Math.min(LOST_MS, deadline - Date.now()),
@@ -159,7 +175,8 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
           queued = false;
         };
         const onEnd = () => {
-          // Callers never outnumber browsers; one that is still queued waits for a browser that failed to start.
+          // A worker accepts no more calls than it has browsers, so a call that is still queued at its deadline waits
+          // for a browser that failed to start.
           const unavailable = queued && !signal.aborted;
           leaveQueue();
           reject(unavailable ? new ServiceError('tool_unavailable', { detail: NO_BROWSER }) : ended.reason);

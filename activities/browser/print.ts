@@ -2,14 +2,14 @@ import type { CDPSession } from 'puppeteer';
 import { type Capture, CEILING_CSS_PIXELS } from './capture.ts';
 import type { Viewport } from './emulate.ts';
 
-/** CSS pixels of an inch, by definition. */
+/** Number of CSS pixels per inch, as CSS defines it. */
 const INCH = 96;
 
 /**
- * Prints a page as it looks on the screen.
+ * Prints a page to a PDF with the styles for screens.
  *
- * @param fullPage one page as high as the document; else as many pages of the window's size as it needs
- * @returns the size of a page in CSS pixels
+ * @param fullPage true for a single PDF page as high as the document; false for PDF pages of the size of the viewport
+ * @returns the file, and the size of one PDF page in CSS pixels
  */
 export async function print(
   client: CDPSession,

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-// Synchronous: /proc is in memory, and hundreds of small reads cost a tenth of their price in the thread pool.
+// These functions read /proc synchronously: its files are in memory, and hundreds of small asynchronous reads cost ten
+// times as much CPU time in the thread pool.
 
-/** Content of a file of /proc; empty when the process has ended. */
+/** Returns the content of a file below /proc, or '' when the process has ended. */
 export function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -20,7 +21,10 @@ function tasksOf(pid: number): string[] {
   }
 }
 
-/** Ids of a process and its descendants, without those that were reparented. */
+/**
+ * Returns the ids of a process and its descendants, except descendants that were reparented because their parent
+ * exited.
+ */
 export function processTree(pid: number): number[] {
   const children = tasksOf(pid).flatMap((task) =>
     readOrEmpty(`/proc/${pid}/task/${task}/children`)
@@ -32,7 +36,9 @@ export function processTree(pid: number): number[] {
 
 const KILOBYTES = /^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm;
 
-/** Anonymous and shared memory of processes in bytes (proc_pid_status(5)). */
+/**
+ * Sums the resident anonymous and shared memory of processes, in bytes (RssAnon and RssShmem of proc_pid_status(5)).
+ */
 export function memoryOf(pids: readonly number[]): number {
   const sizes = pids.flatMap((pid) =>
     [...readOrEmpty(`/proc/${pid}/status`).matchAll(KILOBYTES)].map(([, size]) => Number(size)),
@@ -48,7 +54,9 @@ function isAlive(pid: number): boolean {
   return status !== '' && !/^State:\s+Z/m.test(status);
 }
 
-/** Kills processes and waits until they have ended, which takes the kernel a while for much memory. */
+/**
+ * Kills processes and waits until they have exited. The kernel takes some time to free the memory of a large process.
+ */
 export async function killAll(pids: readonly number[]): Promise<void> {
   const patience = Date.now() + GONE_MS;
   for (let left = pids; left.length > 0 && Date.now() < patience; ) {
@@ -57,7 +65,7 @@ export async function killAll(pids: readonly number[]): Promise<void> {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It has ended, or belongs to another user; the loop checks again until its time is over.
+        // The process has exited, or belongs to another user. The loop checks it again until the time limit.
       }
     }
     if (left.length > 0) await sleep(POLL_MS);

@@ -1,9 +1,12 @@
 import type { Requests } from './requests.ts';
 
-/** Hosts that Chromium itself still contacts in spite of its flags. */
+/** Google's hosts that Chromium contacts for its own purposes, despite the flags against background traffic. */
 const OWN_HOSTS = /(^|\.)(google|googleapis|gstatic|gvt1|googleusercontent)\.com$/;
 
-/** Number of requests of a page that the proxy refused. */
+/**
+ * Returns the number of requests of a page that the proxy refused, without those that Chromium makes for its own
+ * purposes.
+ */
 export function countRefused(
   refused: ReadonlyMap<string, number>,
   { hosts, secureFrames }: Pick<Requests, 'hosts' | 'secureFrames'>,
@@ -11,7 +14,8 @@ export function countRefused(
   const counts = [...refused]
     .filter(([host]) => hosts.has(host) || !OWN_HOSTS.test(host))
     .map(([host, count]) => {
-      // Chromium tries a tunnel twice for the document of a frame, and once for any other request.
+      // After a refusal, Chromium requests a tunnel a second time for the document of a frame, but not for other
+      // requests.
       const frames = secureFrames.get(host) ?? 0;
       return Math.max(count - frames, frames);
     });

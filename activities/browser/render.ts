@@ -11,32 +11,34 @@ import { keepRevealed, layOutAsWhole, scrollThrough } from './scroll.ts';
 import { showSelected, waitFor } from './selected.ts';
 import { settle } from './settle.ts';
 
-/** Viewport height for `fullPage`, where the requested height is ignored. */
+/** Height of the viewport in CSS pixels for `fullPage`, which ignores the requested height. */
 const FULL_PAGE_WINDOW = 900;
-/** Below the output limit of 50 MB after base64. */
+/** Largest file in bytes. Encoded in base64, it stays below the output limit of 50 MB. */
 const FILE_BYTES = 37_000_000;
-/** Left of the deadline to return the result or the error. */
+/** Milliseconds reserved before the deadline for returning the result or the error. */
 const MARGIN_MS = 1_500;
-/** Time that a second attempt after a crash needs at least. */
+/** After a crash, a second attempt is made only if at least this many milliseconds remain before the deadline. */
 const RETRY_MS = 10_000;
 
-/** Options of a render, as in the input of the tools. */
+/** Options for rendering a page, named as in the input of the tools. */
 export interface RenderOptions extends Omit<CaptureOptions, 'format' | 'box'>, Emulation {
   format: CaptureOptions['format'] | 'pdf';
   /** CSS selector of the element to capture. */
   selector?: string | undefined;
-  /** CSS selector of an element, or milliseconds. */
+  /**
+   * What to wait for before the capture: a CSS selector that must match a visible element, or a number of milliseconds.
+   */
   waitFor?: string | number | undefined;
 }
 
-/** The parts of a render that differ between tools. */
+/** The steps of rendering that differ between tools. */
 export interface Script<T> {
   options: RenderOptions;
   /** Loads the document. */
   load(renderPage: RenderPage, requests: Requests): Promise<void>;
-  /** Runs when the page is loaded and idle. */
+  /** Runs after the page has loaded and is idle, before the capture. */
   prepare?(renderPage: RenderPage): Promise<void>;
-  /** Returns the output fields beside the capture. */
+  /** Returns the tool's output fields other than those of the captured file. */
   finish(renderPage: RenderPage, requests: Requests): Promise<T>;
 }
 
@@ -80,12 +82,12 @@ async function perform<T>(
   return { ...picture, rest };
 }
 
-/** Context of the tools that render pages. */
+/** What a tool that renders pages receives from its worker. */
 export interface RenderContext extends Limits {
   resource: Browsers;
 }
 
-/** Limits the deadline of a context to some milliseconds from now. */
+/** Returns the context with its deadline limited to `ms` milliseconds from now. */
 export const limitWork = (context: RenderContext, ms: number): RenderContext => ({
   ...context,
   deadline: Math.min(context.deadline, Date.now() + ms),
@@ -98,7 +100,7 @@ const MIME_TYPES = {
   webp: 'image/webp',
 } as const;
 
-/** The capture as part of a tool's output. */
+/** The output fields that describe the captured file. */
 export interface RenderedImage {
   fileBase64: string;
   mimeType: (typeof MIME_TYPES)[keyof typeof MIME_TYPES];
@@ -110,8 +112,9 @@ export interface RenderedImage {
 /**
  * Renders a page with exclusive use of a browser.
  *
- * @throws ServiceError what the script throws; `source_too_large` when the page takes more memory than a browser may
- *   have; `target_failed` when it crashes two browsers; `deadline_exceeded`
+ * @throws ServiceError any error of the script; `source_too_large` when the page exceeds the memory limit of a browser;
+ *   `target_failed` when the page crashes the browser and again at the second attempt, if time remains for one;
+ *   `deadline_exceeded`
  */
 export async function render<T extends object>(
   { resource: browsers, egress, signal, deadline }: RenderContext,
@@ -120,7 +123,7 @@ export async function render<T extends object>(
   const limits = { egress, signal, deadline: deadline - MARGIN_MS };
   const attempt = () => browsers.run(limits, (renderPage) => perform(renderPage, script, signal));
   try {
-    // A browser may also crash for a reason other than this page.
+    // The crash may have had another cause than this page, so the page is rendered a second time.
     const { file, rest, ...size } = await attempt().catch((error: unknown) => {
       const again = error instanceof BrowserLost && error.reason === 'crashed';
       if (!again || Date.now() + RETRY_MS > limits.deadline) throw error;
@@ -132,11 +135,11 @@ export async function render<T extends object>(
     signal.throwIfAborted();
     if (error instanceof BrowserLost && error.reason === 'memory')
       throw new ServiceError('source_too_large', {
-        detail: 'The page takes more memory than a browser may have.',
+        detail: 'The page needs more memory than this service allows.',
         cause: error,
       });
     if (error instanceof BrowserLost)
-      throw new ServiceError('target_failed', { detail: 'The page crashes the browser.', cause: error });
+      throw new ServiceError('target_failed', { detail: 'The page crashed the browser.', cause: error });
     if (error instanceof DOMException && error.name === 'TimeoutError')
       throw new ServiceError('deadline_exceeded', { cause: error });
     throw error;

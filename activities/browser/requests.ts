@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CDPSession, HTTPRequest, Page } from 'puppeteer';
 
-/** Request types that stay open or do not affect whether the page is complete. */
+/** Types of requests that are not waited for: they stay open, or do not affect whether the page is complete. */
 const NOT_AWAITED: ReadonlySet<string> = new Set([
   'cspviolationreport',
   'eventsource',
@@ -10,27 +10,33 @@ const NOT_AWAITED: ReadonlySet<string> = new Set([
   'prefetch',
   'websocket',
 ]);
-/** Request types that the `load` event does not wait for (HTML Standard, "delay the load event"). */
+/** Types of requests that do not delay the `load` event (HTML Standard, "delay the load event"). */
 const WITHOUT_LOAD: ReadonlySet<string> = new Set(['fetch', 'preflight', 'xhr']);
 const POLL_MS = 20;
-/** A font that takes longer is not waited for. */
+/** Milliseconds after which a font that is still loading counts as slow and is no longer waited for. */
 export const FONTS_MS = 3_000;
 
-/** The requests of a page. */
+/** The state of a page's requests, updated while the page loads. */
 export interface Requests {
-  /** The newest request for the page's document, redirects included. */
+  /** The latest request for the main document, possibly after a redirect; null before the first one. */
   readonly navigation: HTTPRequest | null;
-  /** When that request began, before its redirects (`performance.now()`). */
+  /** When the latest navigation began, before its redirects, as a value of `performance.now()`. */
   readonly navigationAt: number;
-  /** Status of its newest answer, also of one that Chromium discards; null before. */
+  /**
+   * HTTP status of the latest response for the main document, even if Chromium discards that response; null before it
+   * arrives.
+   */
   readonly status: number | null;
-  /** Requested hosts. */
+  /** Host names of all requests of the page. */
   readonly hosts: ReadonlySet<string>;
-  /** Number of frames loaded from each host over TLS. */
+  /** Number of documents, including those of frames, that were requested over TLS, by host name. */
   readonly secureFrames: ReadonlyMap<string, number>;
-  /** A font has been loading for FONTS_MS or longer. */
+  /** Whether a font has been loading for FONTS_MS or longer. */
   readonly hasSlowFonts: boolean;
-  /** Resolves when the document is parsed and `load` waits only for slow fonts. Pending once the signal has aborted. */
+  /**
+   * Resolves when the document is parsed and its `load` event waits only for slow fonts. Never resolves once the signal
+   * has aborted.
+   */
   fontsAreSlow(signal: AbortSignal): Promise<null>;
   /** Waits until nothing but slow fonts has been loading for `quietMs`, at most until `until` (epoch milliseconds). */
   waitForIdle(quietMs: number, until: number): Promise<void>;
@@ -47,7 +53,7 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
   let changedAt = Date.now();
   let documentId = '';
   let status: number | null = null;
-  // The id of a page's main frame equals that of its target.
+  // In the DevTools protocol, the frame id of a page's main frame equals the id of the page's target.
   const { targetInfo } = await client.send('Target.getTargetInfo');
   client.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId }) => {
     if (requestId !== loaderId || frameId !== targetInfo.targetId) return;
@@ -57,7 +63,7 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
   client.on('Network.responseReceivedExtraInfo', ({ requestId, statusCode }) => {
     if (requestId === documentId) status = statusCode;
   });
-  // Keeps no bodies for this session.
+  // A buffer size of 0 makes Chromium keep no response bodies for this DevTools session.
   await client.send('Network.enable', { maxTotalBufferSize: 0 });
   const isSlowFont = ([request, since]: [HTTPRequest, number]): boolean =>
     request.resourceType() === 'font' && Date.now() - since >= FONTS_MS;
@@ -76,7 +82,7 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
       parsed = false;
     }
     if (NOT_AWAITED.has(request.resourceType())) return;
-    // A redirect is a request of its own, and the one before it never finishes.
+    // Puppeteer reports the request after a redirect as a new one, and never reports the end of the redirected request.
     for (const before of request.redirectChain()) open.delete(before);
     changedAt = Date.now();
     open.set(request, changedAt);

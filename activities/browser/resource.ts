@@ -9,11 +9,14 @@ import { type ChromiumOptions, startChromium } from './chromium.ts';
 import { makeBrowserFolder } from './folder.ts';
 import { type Browsers, createBrowsers } from './pool.ts';
 
-/** Browsers of a worker, which are the pool's slots. A page is idle for about half of its time: two of them use one core. */
+/**
+ * Number of browsers of a worker, and so of calls that it runs at a time. A page is idle for about half of the time, so
+ * two browsers use one core.
+ */
 export const BROWSERS = 2 * Math.min(4, availableParallelism());
 const MEMORY_BYTES = 2_000_000_000;
 const JOBS = [50, 100] as const;
-/** Best first: the headless shell takes less than half of the CPU time. */
+/** Names of Chromium executables, preferred ones first: the headless shell takes less than half of the CPU time. */
 const PROGRAMS = [
   'chromium-headless-shell',
   'chromium',
@@ -28,7 +31,7 @@ async function findChromium(given: string | null): Promise<string> {
     given === null ? PROGRAMS.flatMap((name) => FOLDERS.map((folder) => join(folder, name))) : [given];
   for (const path of paths) if (await isFile(path)) return path;
   throw new ServiceError('tool_unavailable', {
-    detail: 'Chromium is not installed here.',
+    detail: 'Chromium is not installed on this server.',
     cause: new Error(`no Chromium at ${given ?? `${FOLDERS.join(', ')}`}; install it or set CHROMIUM_PATH`),
   });
 }
@@ -45,7 +48,7 @@ async function chooseBoundary(options: Omit<ChromiumOptions, 'boundary'>): Promi
       cause = error;
     }
   }
-  throw new ServiceError('tool_unavailable', { detail: 'Chromium does not start here.', cause });
+  throw new ServiceError('tool_unavailable', { detail: 'Chromium does not start on this server.', cause });
 }
 
 async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Browsers> {
@@ -56,17 +59,19 @@ async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Bro
     const boundary = await chooseBoundary(chromium);
     const weakness = weaknessOf(boundary);
     if (weakness !== null) {
-      log(`!! Chromium runs without ${weakness}: this machine does not allow it. Give it to the worker !!`);
+      log(
+        `!! Chromium runs without ${weakness}. Permit it as docs/operations.md says (Confining Chromium) !!`,
+      );
       if (env.NODE_ENV === 'production' && !env.CHROMIUM_UNCONFINED)
         throw new ServiceError('tool_unavailable', {
-          detail: 'Chromium cannot be confined here.',
-          cause: new Error(`without ${weakness}; CHROMIUM_UNCONFINED=true runs it all the same`),
+          detail: 'Chromium cannot be confined on this server.',
+          cause: new Error(`Chromium has to run without ${weakness}; CHROMIUM_UNCONFINED=true permits that`),
         });
     }
     const ads = await openAds(env.FILTER_LISTS ?? DEBIAN_LISTS, join(env.DATA_DIR, 'cache'));
     if (ads === null)
       log(
-        '!! There are no filter lists: blockAds drops nothing. Set FILTER_LISTS, or install webext-ublock-origin-chromium !!',
+        '!! No filter lists found, so blockAds blocks nothing. Set FILTER_LISTS, or install webext-ublock-origin-chromium !!',
       );
     const browsers = await createBrowsers({
       ...chromium,

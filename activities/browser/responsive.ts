@@ -9,7 +9,7 @@ const answers = async (page: Page): Promise<boolean> =>
     ANSWER_MS,
   )) === true;
 
-/** Stops the scripts of a page that does not respond. Resolves with whether the page responds. */
+/** Stops the scripts of a page that does not respond. Resolves with whether the page responds afterwards. */
 export async function ensureResponsive(page: Page, client: CDPSession): Promise<boolean> {
   if (await answers(page)) return true;
   void within(client.send('Emulation.setScriptExecutionDisabled', { value: true }), ANSWER_MS);

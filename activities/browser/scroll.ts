@@ -9,27 +9,33 @@ import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
 
 const SCROLL_MS = 8_000;
-/** Pause after each step, for content that loads when it becomes visible. */
+/** Pause in milliseconds after each scroll step, for content that loads when it becomes visible. */
 const STEP_MS = 80;
-/** Part of the time that is reserved for requests that the scrolling started. */
+/** Part of SCROLL_MS that is reserved for requests that the scrolling started. */
 const REST_MS = 3_000;
 const QUIET_MS = 400;
 const ANSWER_MS = 2_000;
 
-/** Keeps blocks visible that a page reveals by an intersection observer, once they were scrolled past. Call before the page loads. */
+/**
+ * Keeps blocks visible, once scrolled past, that a page reveals with an intersection observer. Call it before the page
+ * loads.
+ */
 export async function keepRevealed(page: Page): Promise<void> {
   await page.evaluateOnNewDocument(suppressLeaving, SCROLLING);
 }
 
-/** Adapts what depends on the window, such as fixed elements, to a capture of the whole page. */
+/**
+ * Adapts elements whose position or state depends on the viewport, such as fixed elements, to a capture of the whole
+ * page.
+ */
 export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
   for (const step of [cancelScrollAnimations, releaseBackgrounds, placeFixedElements])
     await within(world.evaluate(step), ANSWER_MS);
 }
 
 /**
- * Scrolls through a page viewport by viewport so that lazy content loads, waits for it, and scrolls back to the top. Stops
- * when the time is over or the ceiling is reached.
+ * Scrolls through a page, one viewport at a time, so that lazy content loads. Waits for that content and scrolls back
+ * to the top. Stops when the time is over or the ceiling is reached.
  */
 export async function scrollThrough(
   world: IsolatedWorld,

@@ -13,10 +13,10 @@ const QUIET_MS = 300;
 const REST_MS = 3_000;
 
 /**
- * Waits until a selector matches a visible element.
+ * Waits until a CSS selector matches a visible element.
  *
- * @param pointer JSON Pointer of the selector
- * @throws ServiceError invalid_input when it does not in 10 s
+ * @param pointer JSON Pointer of the selector in the tool's input
+ * @throws ServiceError invalid_input when no visible element matches within 10 s
  */
 async function waitForSelector(world: IsolatedWorld, selector: string, pointer: string): Promise<void> {
   const until = Date.now() + WAIT_MS;
@@ -30,7 +30,11 @@ async function waitForSelector(world: IsolatedWorld, selector: string, pointer: 
   }
 }
 
-/** Waits for a time in milliseconds, or for an element. @throws ServiceError invalid_input */
+/**
+ * Waits for a number of milliseconds, or until a CSS selector matches a visible element.
+ *
+ * @throws ServiceError invalid_input
+ */
 export async function waitFor(
   world: IsolatedWorld,
   target: string | number,
@@ -41,10 +45,10 @@ export async function waitFor(
 }
 
 /**
- * Shows the selected element without elements over it.
+ * Scrolls the selected element into view and hides the elements that cover it.
  *
- * @returns its box in the window
- * @throws ServiceError invalid_input when there is no such element
+ * @returns the element's box, relative to the viewport
+ * @throws ServiceError invalid_input when no visible element matches or the element has no size
  */
 export async function showSelected(world: IsolatedWorld, requests: Requests, selector: string): Promise<Box> {
   await waitForSelector(world, selector, '/selector');

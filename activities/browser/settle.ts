@@ -3,19 +3,19 @@ import { canLoadMore, waitUntilPainted } from './page/settled.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
 
-/** As puppeteer's `networkidle0`. */
+/** Milliseconds without a request after which a page counts as loaded; the same as in puppeteer's `networkidle0`. */
 const QUIET_MS = 500;
-/** For a page without scripts and frames, which requests nothing after it has loaded. */
+/** The same for a page without scripts and frames, which requests nothing after it has loaded. */
 const STILL_MS = 40;
 const SETTLE_MS = 5_000;
 const ANSWER_MS = 3_000;
-/** For images, transitions and frames after the fonts. */
+/** Milliseconds for decoding images, finishing transitions and painting, after the fonts have loaded. */
 const DRAW_MS = 2_000;
 
 /**
- * Waits until the requests of a loaded page are complete and painted, or until the time is over.
+ * Waits until a loaded page has no open requests and is painted, or until the time limit.
  *
- * @returns whether the page was painted in time, which means that it responds
+ * @returns whether the page was painted in time, which shows that it responds
  */
 export async function settle(world: IsolatedWorld, requests: Requests): Promise<boolean> {
   const alive = await within(world.evaluate(canLoadMore), ANSWER_MS);

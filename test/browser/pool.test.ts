@@ -127,7 +127,7 @@ for (const [name, matches] of [
     crashes = 2;
     await t.throwsAsync(shoot(resource, '/fault'), {
       code: 'target_failed',
-      message: 'The page crashes the browser.',
+      message: 'The page crashed the browser.',
     });
     t.is(crashes, 0);
     t.is((await shoot(resource)).pageTitle, 'T');

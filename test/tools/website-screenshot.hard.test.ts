@@ -187,7 +187,7 @@ for (const [path, expected] of Object.entries(OUTCOMES))
 test.serial('a page that exhausts its memory ends only its own browser', async (t) => {
   await t.throwsAsync(shoot('/memory'), {
     code: 'source_too_large',
-    message: 'The page takes more memory than a browser may have.',
+    message: 'The page needs more memory than this service allows.',
   });
   t.is(await outcome('/ok'), 'T');
   // Counted when the slot has noticed the end of its browser, which can be after the call was answered.

@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
 
 /**
- * Runs in a frame before autoconsent's content script: collects that script's messages for `answerConsent`.
+ * Runs in a frame before autoconsent's content script: collects the messages of that script for `answerConsent`.
  *
- * @returns whether the content script can work here: it needs a body and event listeners, which do not run in a frame
- *   whose scripts are disabled
+ * @returns whether the content script can work in this frame. It needs a body, and event listeners, which do not run in
+ *   a frame whose scripts are disabled.
  */
 export function listenToConsent(): boolean {
   let called = false;
@@ -23,9 +23,11 @@ export function listenToConsent(): boolean {
 }
 
 /**
- * Runs in a frame after autoconsent's content script: starts one detection that declines the dialog it finds.
+ * Runs in a frame after autoconsent's content script: starts one search for a consent dialog and declines the dialog
+ * that it finds.
  *
- * @param rules a `RuleBundle` of the package, as JSON
+ * @param rules a `RuleBundle` of autoconsent, as JSON
+ * @param ms time limit in milliseconds
  * @returns whether a dialog was declined or hidden
  */
 export async function answerConsent(rules: string, ms: number): Promise<boolean> {

@@ -1,11 +1,15 @@
 /// <reference lib="dom" />
 
-// Each function runs in the page by itself, so it contains everything it uses.
+// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
 
-/** Attribute that numbers the frames to capture. */
+/** Attribute that holds the number of a frame to capture. */
 export const FRAME = 'data-capture-frame';
 
-/** Marks the first `most` cross-origin frames below the viewport. @returns their number */
+/**
+ * Numbers the first `most` cross-origin frames below the viewport with the attribute `mark`.
+ *
+ * @returns the number of marked frames
+ */
 export function findFrames(mark: string, most: number): number {
   const frames = [...document.querySelectorAll('iframe')].filter(
     (frame) =>
@@ -19,7 +23,11 @@ export function findFrames(mark: string, most: number): number {
   return Math.min(most, frames.length);
 }
 
-/** Scrolls a frame into the viewport. @returns its content box once it is painted, in CSS pixels from the start of the page */
+/**
+ * Scrolls a marked frame into the viewport and waits until it is painted.
+ *
+ * @returns the box of its content, in CSS pixels from the start of the page; null when the frame no longer exists
+ */
 export async function showFrame(
   mark: string,
   index: number,
@@ -27,7 +35,7 @@ export async function showFrame(
   const frame = document.querySelector(`[${mark}="${index}"]`);
   if (!(frame instanceof HTMLIFrameElement)) return null;
   frame.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
-  // Gives the frame time to paint.
+  // Gives the scrolled-to frame three animation frames to paint.
   for (let count = 0; count < 3; count++) await new Promise((resolve) => requestAnimationFrame(resolve));
   const { left, top } = frame.getBoundingClientRect();
   const { paddingLeft, paddingTop, paddingRight, paddingBottom } = getComputedStyle(frame);
@@ -40,7 +48,10 @@ export async function showFrame(
   };
 }
 
-/** Replaces a frame with its screenshot (PNG in base64) on a canvas, which a content security policy does not block. */
+/**
+ * Replaces a frame with its screenshot (PNG in base64) on a canvas. A content security policy can block images, but not
+ * a canvas.
+ */
 export async function replaceFrame(mark: string, index: number, picture: string): Promise<void> {
   const frame = document.querySelector(`[${mark}="${index}"]`);
   const bytes = Uint8Array.from(atob(picture), (character) => character.charCodeAt(0));
@@ -53,7 +64,7 @@ export async function replaceFrame(mark: string, index: number, picture: string)
   const style = getComputedStyle(frame);
   for (const property of style)
     canvas.style.setProperty(property, style.getPropertyValue(property), 'important');
-  // An animation of the frame would start again on the canvas.
+  // An animation of the replaced frame would start again on the canvas.
   for (const property of ['animation', 'transition']) canvas.style.setProperty(property, 'none', 'important');
   frame.replaceWith(canvas);
 }

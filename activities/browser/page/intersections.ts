@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 
-// Each function runs in the page by itself, so it contains everything it uses.
+// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
 
-/** Attribute of the root element while the page is scrolled through and captured. */
+/** Attribute that the root element has while the page is scrolled through and captured. */
 export const SCROLLING = 'data-capture-scrolling';
 
 export function markScrolling(mark: string): void {
@@ -10,8 +10,9 @@ export function markScrolling(mark: string): void {
 }
 
 /**
- * Runs in the page, before its own scripts. While the page is marked, intersection observers report no element that has
- * left or is leaving: pages that reveal blocks in the window would hide all others again.
+ * Runs in the page before the page's own scripts. While the root element has the attribute `mark`, intersection
+ * observers do not report elements that leave the viewport: a page that reveals blocks in the viewport would otherwise
+ * hide the others again.
  */
 export function suppressLeaving(mark: string): void {
   const Native = window.IntersectionObserver;
@@ -25,7 +26,7 @@ export function suppressLeaving(mark: string): void {
   };
   class KeepingObserver extends Native {
     constructor(callback: IntersectionObserverCallback, options?: IntersectionObserverInit) {
-      /** The largest reported ratios. */
+      /** The largest intersection ratio reported so far, by element. */
       const most = new WeakMap<Element, number>();
       super((entries, observer) => {
         const isMarked = document.documentElement?.hasAttribute(mark) === true;

@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 
 /**
- * Runs in the page, before its own scripts. Blocks navigations that send no request: to `about:blank`, `blob:` and `data:`
- * URLs, and through the history. Request interception refuses the others: a form blocked here would keep the page from
- * loading.
+ * Runs in the page before the page's own scripts. Blocks navigations that send no request: to `about:blank`, `blob:`
+ * and `data:` URLs, and through the history. Request interception blocks all other navigations. They are not blocked
+ * here, because a form submission that is blocked here would keep the page from loading.
  */
 export function preventLeaving(): void {
   if (window !== window.top) return;

@@ -1,15 +1,15 @@
 /// <reference lib="dom" />
 
-// Each function runs in the page by itself, so it contains everything it uses.
+// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
 
-/** Attribute that marks the element that scrolls instead of the page. */
+/** Attribute that marks the element that scrolls instead of the document. */
 export const SCROLLER = 'data-capture-scroller';
 
 /**
- * Finds the scroll container: the page, or, if that fits the viewport, the largest overflowing element that covers at least
- * half of the viewport. Marks that element.
+ * Finds the scroll container: the document, or, if the document fits the viewport, the largest overflowing element that
+ * covers at least half of the viewport. Sets the attribute `mark` on that element.
  *
- * @returns the scroll height
+ * @returns the scroll height of the scroll container in CSS pixels
  */
 export function findScroller(mark: string): number {
   const page = document.scrollingElement ?? document.documentElement;
@@ -28,7 +28,11 @@ export function findScroller(mark: string): number {
   return best.scrollHeight;
 }
 
-/** Scrolls without animation, and waits until the page knows which elements are visible. @returns the current scroll height */
+/**
+ * Scrolls to `top` without animation, and waits until intersection observers have been notified.
+ *
+ * @returns the current scroll height
+ */
 export async function scrollTo(mark: string, top: number): Promise<number> {
   const scroller =
     document.querySelector(`[${mark}]`) ?? document.scrollingElement ?? document.documentElement;
@@ -38,7 +42,9 @@ export async function scrollTo(mark: string, top: number): Promise<number> {
   return scroller.scrollHeight;
 }
 
-/** Expands the marked element and its ancestors to the height of its content, so that the page shows all of it. */
+/**
+ * Expands the marked scroll container and its ancestors to the height of the content, so that the page shows all of it.
+ */
 export function expandScroller(mark: string): void {
   const scroller = document.querySelector<HTMLElement>(`[${mark}]`);
   if (scroller === null) return;
@@ -50,7 +56,7 @@ export function expandScroller(mark: string): void {
         { height: 'auto', 'max-height': 'none', overflow: 'visible', contain: 'none' }[property] ?? '',
         'important',
       );
-    // An element out of the flow does not add to the height of the page.
+    // An element out of the normal flow does not add to the height of the page, so put it into the flow.
     if (['fixed', 'absolute'].includes(getComputedStyle(element).position))
       element.style.setProperty('position', 'relative', 'important');
   }

@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 
-// Each function runs in the page by itself, so it contains everything it uses.
+// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
 
-/** Whether the first element that matches is visible; null when the selector is invalid. */
+/** Whether the first element that matches the CSS selector is visible; null when the selector is invalid. */
 export function isShown(selector: string): boolean | null {
   try {
     return document.querySelector(selector)?.checkVisibility({ visibilityProperty: true }) ?? false;
@@ -11,12 +11,12 @@ export function isShown(selector: string): boolean | null {
   }
 }
 
-/** Scrolls to the first element that matches. */
+/** Scrolls to the first element that matches the CSS selector. */
 export function scrollToSelected(selector: string): void {
   document.querySelector(selector)?.scrollIntoView({ block: 'center', behavior: 'instant' });
 }
 
-/** A rectangle of the page in CSS pixels, from the top left corner of its window. */
+/** A rectangle of the page in CSS pixels, relative to the top left corner of the viewport. */
 export interface Box {
   x: number;
   y: number;
@@ -24,7 +24,11 @@ export interface Box {
   height: number;
 }
 
-/** Hides fixed and sticky elements that may cover the first element that matches. @returns its box, rounded outwards */
+/**
+ * Hides fixed and sticky elements that may cover the first element that matches the CSS selector.
+ *
+ * @returns the box of that element, rounded outwards; null when no element matches
+ */
 export function isolateSelected(selector: string): Box | null {
   const selected = document.querySelector(selector);
   if (selected === null) return null;

@@ -1,29 +1,30 @@
 /// <reference lib="dom" />
 
-// Each function runs in the page by itself, so it contains everything it uses.
+// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
 
-/** Whether a loaded page can still request files. */
+/** Whether a loaded page can still request files, because it contains scripts or embedded documents. */
 export const canLoadMore = (): boolean =>
   document.querySelector('script, iframe, frame, object, embed') !== null;
 
 /** Whether the parser has received no byte of the document. */
 export const hasNoDocument = (): boolean => document.documentElement === null;
 
-/** Whether the response had no body. */
+/** Whether the response for the document had no body. */
 export function hasEmptyBody(): boolean {
   const [navigation] = performance.getEntriesByType('navigation');
   return navigation instanceof PerformanceNavigationTiming && navigation.decodedBodySize === 0;
 }
 
 /**
- * Waits until fonts are loaded, images decoded and the page painted, then finishes short animations: tiles of a screenshot
- * are captured one after the other and would show different frames. Long and scroll-driven animations are left alone.
+ * Waits until fonts are loaded, images are decoded and the page is painted, then finishes short animations: the tiles
+ * of a screenshot are captured one after the other and would show different states of an animation. Long and
+ * scroll-driven animations are not changed.
  *
- * @param fontsMs the longest wait for fonts
+ * @param fontsMs longest time to wait for fonts, in milliseconds
  */
 export async function waitUntilPainted(fontsMs: number): Promise<void> {
   const LONG_MS = 5_000;
-  // The end of an animation may start another one; the number of rounds is limited.
+  // The end of an animation may start another animation, so the number of rounds is limited.
   const ROUNDS = 3;
   await Promise.race([document.fonts.ready, new Promise((resolve) => setTimeout(resolve, fontsMs))]);
   const pictures = [...document.images].filter((image) => image.complete && image.naturalWidth > 0);
@@ -46,9 +47,9 @@ export async function waitUntilPainted(fontsMs: number): Promise<void> {
 }
 
 /**
- * Loads lazy images and frames, and renders elements with `content-visibility: auto`: a capture far below the viewport would
- * show them empty. Sets the property on each element, which a content security policy does not block;
- * `content-visibility: hidden` is kept.
+ * Loads lazy images and frames, and renders elements with `content-visibility: auto`, because a capture far below the
+ * viewport would show them empty. Sets the property in the `style` of each element, which a content security policy
+ * does not block. Elements with `content-visibility: hidden` stay hidden.
  */
 export function loadLazyContent(): void {
   const wake = (root: Document | ShadowRoot): void => {

@@ -1,29 +1,37 @@
 /// <reference lib="dom" />
 
-// Each function runs in the page by itself, so it contains everything it uses.
+// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
 
-/** Cancels animations that follow the position of an element in the window: all but the first window would be at their start. */
+/**
+ * Cancels animations whose progress depends on the position of an element in the viewport. In a capture of the whole
+ * page, elements below the first viewport would otherwise show the start of their animation.
+ */
 export function cancelScrollAnimations(): void {
   for (const animation of document.getAnimations())
     if (animation.timeline?.constructor.name === 'ViewTimeline') animation.cancel();
 }
 
-/** Positions fixed backgrounds on the page instead of the window, below which Chromium does not paint them. */
+/**
+ * Attaches fixed backgrounds to the page instead of the viewport, because Chromium does not paint them below the
+ * viewport.
+ */
 export function releaseBackgrounds(): void {
   const roots: (Element | null)[] = [document.documentElement, document.body];
   for (const element of document.querySelectorAll<HTMLElement>('*')) {
     const { backgroundAttachment, backgroundRepeat, backgroundSize } = getComputedStyle(element);
     if (!backgroundAttachment.includes('fixed')) continue;
     element.style.setProperty('background-attachment', 'scroll', 'important');
-    // In a window the picture is visible at every scroll position.
+    // A fixed background is visible at every scroll position, so in a capture of the whole page it is repeated
+    // downwards.
     if (roots.includes(element) && backgroundRepeat === 'no-repeat' && backgroundSize !== 'cover')
       element.style.setProperty('background-repeat', 'repeat-y', 'important');
   }
 }
 
 /**
- * Moves fixed elements at the bottom of the window to the bottom of the page, extends empty ones that fill the window over
- * the page, and puts sticky elements at the bottom of the window where the page has them.
+ * Moves fixed elements at the bottom of the viewport to the bottom of the page, extends empty fixed elements that fill
+ * the viewport over the whole page, and puts sticky elements at the bottom of the viewport back to their place in the
+ * page.
  */
 export function placeFixedElements(): void {
   const FILLS = 0.9;
@@ -33,7 +41,6 @@ export function placeFixedElements(): void {
   for (const element of document.querySelectorAll<HTMLElement>('body, body *')) {
     const { position, bottom, top, translate } = getComputedStyle(element);
     if (position === 'sticky' && bottom !== 'auto' && top === 'auto') set(element, 'bottom', 'auto');
-    // Other elements than the root can contain fixed elements too, and then scroll with the page.
     if (position !== 'fixed') continue;
     const box = element.getBoundingClientRect();
     if (box.width === 0 || box.height === 0) continue;

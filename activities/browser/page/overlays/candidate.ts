@@ -2,45 +2,46 @@
 import { type Controls, controlsOf } from './controls.ts';
 import { elementsIn, proseOf, visibleTextOf, type Words } from './text.ts';
 
-// These functions run in the page. They call each other by name, so names are unique across this folder.
+// These functions run in the page, where they are defined under their names and call each other. Names must therefore
+// be unique in this folder.
 
-/** Content of a document before anything is hidden. */
+/** The amount of content of a document before any overlay is hidden. */
 export interface PageContent {
-  /** Characters of visible text. */
+  /** Number of characters of visible text. */
   length: number;
   images: number;
-  /** An empty backdrop covers the page: elements above it interrupt the visitor. */
+  /** Whether an empty backdrop covers the page. Elements above a backdrop interrupt the visitor. */
   blocked: boolean;
 }
 
-/** An element that may be an overlay: its size, place, texts and controls. */
+/** An element that may be an overlay, with its size, position, texts and controls. */
 export interface Candidate extends Controls {
   element: Element;
   style: CSSStyleDeclaration;
   text: string;
-  /** Its sentences without headings. */
+  /** Normalized sentences of the element, without headings. */
   prose: string;
   proseWithHeadings: string;
-  /** Characters of text and number of images in the rest of the page. */
+  /** Number of characters of text, and number of images, in the rest of the page. */
   textBeside: number;
   imagesBeside: number;
-  /** Share of the viewport, 0 to 1. */
+  /** Share of the viewport's area that the element covers, 0 to 1. */
   share: number;
   covers: boolean;
   central: boolean;
   atTop: boolean;
   atBottom: boolean;
   wide: boolean;
-  /** As high as the viewport and at one side of it, such as a menu, a cart or filters. */
+  /** Whether the element is as high as the viewport and at one side of it, such as a menu, a cart or filters. */
   atSide: boolean;
-  /** It covers the viewport and is translucent. */
+  /** Whether the element covers the viewport and is translucent. */
   backdrop: boolean;
-  /** An empty backdrop covers the page. */
+  /** Whether an empty backdrop covers the page. */
   blocked: boolean;
   images: number;
 }
 
-/** Whether the content beneath shows through. */
+/** Whether the content beneath an element with this style is visible through it. */
 export function isTranslucent({ backgroundColor, backdropFilter, opacity }: CSSStyleDeclaration): boolean {
   const numbers = backgroundColor.match(/[\d.]+/g)?.map(Number) ?? [];
   const alpha = backgroundColor.includes('/') || numbers.length === 4 ? (numbers.at(-1) ?? 1) : 1;
@@ -48,7 +49,7 @@ export function isTranslucent({ backgroundColor, backdropFilter, opacity }: CSSS
   return backdropFilter !== 'none' || (seen > 0 && seen < 1);
 }
 
-/** Place and size of an element in its viewport. */
+/** Returns the position and size of an element in the viewport of its frame. */
 export function boxOf(element: Element) {
   const view = element.ownerDocument.defaultView ?? window;
   const { left, top, right, bottom } = element.getBoundingClientRect();
@@ -68,7 +69,7 @@ export function boxOf(element: Element) {
   };
 }
 
-/** Number of visible images, videos and canvases in an element that are larger than icons. */
+/** Returns the number of visible images, videos and canvases in an element that are larger than icons. */
 export function countImages(root: Element): number {
   return elementsIn(root).filter(
     (each) =>
@@ -78,7 +79,7 @@ export function countImages(root: Element): number {
   ).length;
 }
 
-/** Whether an element only dims the page. */
+/** Whether an element is a backdrop: it dims the page and has no content. */
 export function isBackdrop(element: Element): boolean {
   const style = getComputedStyle(element);
   if (style.position !== 'fixed' && style.position !== 'absolute') return false;
@@ -86,7 +87,7 @@ export function isBackdrop(element: Element): boolean {
   return element.checkVisibility() && visibleTextOf(element) === '' && countImages(element) === 0;
 }
 
-/** @param body of the document, before anything is hidden */
+/** Measures the content of a document. @param body the document's body, before any overlay is hidden */
 export function measureContent(body: Element): PageContent {
   return {
     length: visibleTextOf(body).length,
@@ -95,7 +96,7 @@ export function measureContent(body: Element): PageContent {
   };
 }
 
-/** Collects the position, size, styles and words of an element by which it is judged. */
+/** Collects the properties of an element that decide whether it is an overlay. */
 export function describeCandidate(element: Element, content: PageContent, words: Words): Candidate {
   const style = getComputedStyle(element);
   const text = visibleTextOf(element);

@@ -14,9 +14,13 @@ import {
 import { hasOverlayName, isForeignFrame, isInterstitial, isLargeBanner, isPromotion } from './promotion.ts';
 import { visibleTextOf, type Words } from './text.ts';
 
-// These functions run in the page. They call each other by name, so names are unique across this folder.
+// These functions run in the page, where they are defined under their names and call each other. Names must therefore
+// be unique in this folder.
 
-/** Whether a floating element is an overlay, and not a part of the page such as a header or a menu. */
+/**
+ * Whether an element that floats over the page is an overlay, as opposed to a part of the page such as a header or a
+ * menu.
+ */
 export function isOverlay(candidate: Candidate, words: Words): boolean {
   if (isOnlyContent(candidate)) return false;
   if (isForeignFrame(candidate) || isBackdrop(candidate.element)) return true;
@@ -39,7 +43,7 @@ export function isOverlay(candidate: Candidate, words: Words): boolean {
   );
 }
 
-/** Whether an element is fixed, sticky, raised above the page or a dialog. */
+/** Whether an element is fixed, sticky, a dialog, or raised above the page by its z-index. */
 export function isPositionedOver(element: Element): boolean {
   const { position, zIndex } = getComputedStyle(element);
   if (position === 'fixed' || position === 'sticky') return true;
@@ -47,7 +51,7 @@ export function isPositionedOver(element: Element): boolean {
   return element.matches('dialog[open], [popover]:popover-open, [aria-modal="true"]');
 }
 
-/** Whether an element is a consent banner in the normal flow at the top of the page, by its id or class. */
+/** Whether an element is a consent banner in the normal flow at the top of the page, judging by its id or class. */
 export function isConsentBannerInFlow(element: Element): boolean {
   if (!/cookie|consent|gdpr/i.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) return false;
   const { top, width } = element.getBoundingClientRect();
@@ -62,7 +66,7 @@ export function isVisibleOverlay(element: Element, content: PageContent, words: 
   const floating = isPositionedOver(element);
   if (!floating && !isConsentBannerInFlow(element)) return false;
   if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return false;
-  // Overlays have less text.
+  // An element with more than 5,000 characters of text is content: overlays have less text.
   if (visibleTextOf(element).length > 5_000) return false;
   const candidate = describeCandidate(element, content, words);
   const { position } = candidate.style;

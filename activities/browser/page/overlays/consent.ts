@@ -2,23 +2,24 @@
 import type { Candidate } from './candidate.ts';
 import { nameOf, type Words } from './text.ts';
 
-// These functions run in the page. They call each other by name, so names are unique across this folder.
+// These functions run in the page, where they are defined under their names and call each other. Names must therefore
+// be unique in this folder.
 
-/** Whether a text is longer than a title or a name, in scripts with and without spaces. */
+/** Whether a text is long enough to be a sentence, not a title or a name, in scripts with and without spaces. */
 export function isSentence(text: string): boolean {
   return (
     /[.!?。！？]/u.test(text) || text.split(' ').length >= 5 || /[^\p{Script=Latin}\P{L}]{8}/u.test(text)
   );
 }
 
-/** Whether one sentence says that cookies are used. */
+/** Whether a sentence of the text says that cookies are used. */
 export function mentionsCookieUse(text: string, words: Words): boolean {
   return text
     .split(/[.!?。！？;:]\s*/u)
     .some((sentence) => words.cookie.test(sentence) && words.uses.test(sentence));
 }
 
-/** Whether an element has a sentence about cookies or privacy and controls to answer it. */
+/** Whether an element contains a sentence about cookies or privacy, and controls to answer it. */
 export function asksConsent(candidate: Candidate, words: Words): boolean {
   const { element, prose, proseWithHeadings, accepts, rejects, atSide } = candidate;
   if (candidate.isForm) return false;

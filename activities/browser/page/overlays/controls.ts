@@ -1,30 +1,31 @@
 /// <reference lib="dom" />
 import { elementsIn, normalizeText, ownText, visibleTextOf, type Words } from './text.ts';
 
-// These functions run in the page. They call each other by name, so names are unique across this folder.
+// These functions run in the page, where they are defined under their names and call each other. Names must therefore
+// be unique in this folder.
 
-/** Controls of an element, by purpose. */
+/** Which controls an element contains, by their purpose. */
 export interface Controls {
   accepts: boolean;
   rejects: boolean;
   manages: boolean;
   proceeds: boolean;
-  /** It can be closed. */
+  /** Whether the element has a control that closes it. */
   closes: boolean;
-  /** It has a button, a link or a text field. */
+  /** Whether the element has a button, a link or a text field. */
   hasControls: boolean;
-  /** Links that neither accept, reject nor close. */
+  /** Number of links whose label means neither accept, reject nor close. */
   links: number;
-  /** It has one to three text fields. */
+  /** Whether the element has one to three text fields. */
   hasTextField: boolean;
   hasEmailField: boolean;
-  /** It has several checkboxes or radio buttons. */
+  /** Whether the element has several checkboxes or radio buttons. */
   hasCheckboxes: boolean;
-  /** It has more fields than a promotion asks for. */
+  /** Whether the element has more fields, or other kinds of fields, than a promotion asks for. */
   isForm: boolean;
 }
 
-/** Finds the controls of an element and their purpose, by their labels. */
+/** Finds the controls in an element and derives their purpose from their labels. */
 export function controlsOf(root: Element, words: Words): Controls {
   const inside = [root, ...elementsIn(root)].filter((each) => each.checkVisibility());
   const having = (selector: string): Element[] => inside.filter((each) => each.matches(selector));
@@ -41,7 +42,7 @@ export function controlsOf(root: Element, words: Words): Controls {
     link: element.closest('a') !== null,
     label: normalizeText(visibleTextOf(element) || (element.getAttribute('value') ?? '')) || named(element),
   }));
-  // A short link counts as an answer; a long one is part of a text.
+  // A link with a short label counts as an answer to a dialog; a link with a long label is part of a text.
   const answers = labels.filter(
     ({ label, link }) => label.length <= (link ? 30 : 50) && (!link || label.split(' ').length <= 4),
   );
@@ -78,7 +79,7 @@ export function controlsOf(root: Element, words: Words): Controls {
     rejects: some('reject'),
     manages: some('manage'),
     proceeds: some('proceed'),
-    // Several close signs belong to the items of a list.
+    // An overlay has one close button. Two or more close signs usually remove items of a list, so they do not count.
     closes: inside.some(isCloser) && inside.filter((each) => SIGN.test(ownText(each))).length < 2,
     hasControls: pressed.length > 0 || lines.length > 0,
     links: having('a').filter((link) => !isAnswer(normalizeText(visibleTextOf(link)))).length,

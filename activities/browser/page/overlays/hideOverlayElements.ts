@@ -4,15 +4,16 @@ import { boxOf, countImages, measureContent } from './candidate.ts';
 import { isPositionedOver, isVisibleOverlay } from './classify.ts';
 import { elementsIn, parentOf, visibleTextOf, type Words } from './text.ts';
 
-// These functions run in the page. They call each other by name, so names are unique across this folder.
+// These functions run in the page, where they are defined under their names and call each other. Names must therefore
+// be unique in this folder.
 
-/** Hides an element; closes it first if it is a dialog. */
+/** Hides an element. If it is a dialog, closes it first. */
 export function hide(element: HTMLElement): void {
   if (element instanceof HTMLDialogElement) element.close();
   element.style.setProperty('display', 'none', 'important');
 }
 
-/** Hides the floating ancestors of a hidden element that have no content left, such as the box around a dialog. */
+/** Hides those floating ancestors of a hidden element that have no content left, such as the box around a dialog. */
 export function hideEmptied(element: Element): void {
   for (let above = parentOf(element); above instanceof HTMLElement; above = parentOf(above)) {
     if (
@@ -28,11 +29,12 @@ export function hideEmptied(element: Element): void {
 }
 
 /**
- * Hides overlays by heuristics that do not depend on their vendor. Consent walls, newsletter and promotion dialogs, and
- * fixed banners ask or advertise something, can be closed or answered, and leave a complete page behind. Fixed headers,
- * side bars, menus and whole applications do not, and are kept.
+ * Hides overlays by heuristics that do not depend on the product that shows the overlay. An overlay is a consent wall,
+ * a newsletter or promotion dialog, or a fixed banner: it asks for something or advertises, can be closed or answered,
+ * and leaves a complete page behind. Fixed headers, side bars, menus and whole applications are not overlays and stay
+ * visible.
  *
- * @param json an `OverlayPatterns`
+ * @param json an `OverlayPatterns` object as JSON
  * @returns the number of hidden elements
  */
 export function hideOverlayElements(json: string): number {
@@ -56,7 +58,8 @@ export function hideOverlayElements(json: string): number {
   for (const { body } of [document, ...frames]) {
     if (body === null) continue;
     let content = measureContent(body);
-    // Descendants are classified first: an element is not an overlay because it contains one.
+    // Descendants are classified before their ancestors: an element does not count as an overlay because it contains
+    // one.
     for (const element of elementsIn(body).reverse()) {
       const view = element.ownerDocument.defaultView;
       if (view === null || element.ownerDocument !== body.ownerDocument) continue;

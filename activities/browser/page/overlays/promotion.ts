@@ -4,14 +4,21 @@ import type { Candidate } from './candidate.ts';
 import { hasContentBeside, isDialog } from './pageParts.ts';
 import { elementsIn, nameOf, type Words } from './text.ts';
 
-// These functions run in the page. They call each other by name, so names are unique across this folder.
+// These functions run in the page, where they are defined under their names and call each other. Names must therefore
+// be unique in this folder.
 
-/** Number of prices in an element: one with several is an offer of the page itself. */
+/**
+ * Returns the number of prices in an element's text. An element with several prices is an offer of the page itself, not
+ * an advertisement over it.
+ */
 export function pricesIn({ text }: Candidate): number {
   return text.match(/[€$£¥₹₽₩₺]\s?\d|\d\s?(?:€|£|¥|₽|zł|kr\b|Kč|Ft\b|lei\b|USD|EUR)/gu)?.length ?? 0;
 }
 
-/** A newsletter form, an offer or an app advertisement in a dialog or banner that can be closed or answered. */
+/**
+ * Whether an element is a newsletter form, an offer or an advertisement for an app, in a dialog or banner that can be
+ * closed or answered.
+ */
 export function isPromotion(candidate: Candidate, words: Words): boolean {
   if (
     candidate.isForm ||
@@ -28,14 +35,17 @@ export function isPromotion(candidate: Candidate, words: Words): boolean {
   return over ? candidate.hasTextField || candidate.hasControls : loose && candidate.hasEmailField;
 }
 
-/** A dialog over the middle of the page that blocks it until it is closed, whatever its text. */
+/**
+ * Whether an element is a dialog that covers the middle of the page and blocks the page until it is closed, whatever
+ * its text.
+ */
 export function isInterstitial(candidate: Candidate): boolean {
   if (candidate.isForm || candidate.atSide || pricesIn(candidate) > 0 || candidate.text.length > 1_500)
     return false;
   if (!hasContentBeside(candidate)) return false;
   if (candidate.text === '' || candidate.share < 0.03 || (candidate.share > 0.8 && !candidate.covers))
     return false;
-  // An image with little text is a lightbox.
+  // An image with little text is a lightbox, which is content of the page.
   if (candidate.images > 0 && candidate.text.length < 60 && !candidate.hasTextField) return false;
   if (isDialog(candidate)) return candidate.hasControls;
   if (candidate.backdrop || (candidate.blocked && candidate.central))
@@ -44,7 +54,7 @@ export function isInterstitial(candidate: Candidate): boolean {
   return isMarkedDialog && candidate.central && candidate.style.position === 'fixed' && candidate.closes;
 }
 
-/** A large banner at the top or bottom of the viewport that can be closed. */
+/** Whether an element is a large banner at the top or bottom of the viewport that can be closed. */
 export function isLargeBanner(candidate: Candidate): boolean {
   if (
     candidate.isForm ||
@@ -60,7 +70,7 @@ export function isLargeBanner(candidate: Candidate): boolean {
   return candidate.closes && atOneEnd && candidate.share >= 0.15 && candidate.share < 0.7;
 }
 
-/** A fixed element whose id or class is that of a known consent, chat or advertising product. */
+/** Whether an element is fixed and its id or class is that of a known consent, chat or advertising product. */
 export function hasOverlayName(candidate: Candidate): boolean {
   const NAMES =
     /cookie|consent|gdpr|onetrust|didomi|usercentrics|trustarc|quantcast|sp_message|newsletter|subscribe-|popup|pop-up|interstitial|paywall|promo|adhesion|sticky-?ads?(?![a-z])|chat-?widget|intercom|drift-|smart-?app/i;
@@ -72,7 +82,7 @@ export function hasOverlayName(candidate: Candidate): boolean {
   );
 }
 
-/** A cross-origin frame over the page. */
+/** Whether an element is or contains a cross-origin frame that lies over the page. */
 export function isForeignFrame(candidate: Candidate): boolean {
   const NAMES =
     /cookie|consent|gdpr|privacy|cmp|truste|sp_message|newsletter|popup|pop-up|promo|modal|overlay/i;

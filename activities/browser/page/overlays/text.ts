@@ -1,12 +1,13 @@
 /// <reference lib="dom" />
 import type { OverlayPatterns } from '../../overlayWords.ts';
 
-// These functions run in the page. They call each other by name, so names are unique across this folder.
+// These functions run in the page, where they are defined under their names and call each other. Names must therefore
+// be unique in this folder.
 
-/** Patterns for texts that `normalizeText` has normalized. */
+/** Regular expressions for texts normalized by `normalizeText`. */
 export type Words = Readonly<Record<keyof OverlayPatterns, RegExp>>;
 
-/** Lower case without diacritics and repeated spaces, for matching words. */
+/** Returns a text in lower case, without diacritics and repeated spaces, so that words can be matched. */
 export function normalizeText(text: string): string {
   return text
     .toLowerCase()
@@ -17,7 +18,7 @@ export function normalizeText(text: string): string {
     .trim();
 }
 
-/** All descendants in document order, those in open shadow roots and same-origin frames included. */
+/** Returns all descendants of a node in document order, including those in open shadow roots and same-origin frames. */
 export function nodesIn(root: Node): Node[] {
   const found: Node[] = [];
   const waiting: Node[] = [];
@@ -33,7 +34,10 @@ export function nodesIn(root: Node): Node[] {
   return found;
 }
 
-/** By node type: elements of another frame are not instances of this frame's `Element`. */
+/**
+ * Whether a node is an element. Compares the node type, because elements of another frame are not instances of this
+ * frame's `Element`.
+ */
 export function isElement(node: Node): node is Element {
   return node.nodeType === Node.ELEMENT_NODE;
 }
@@ -42,13 +46,13 @@ export function elementsIn(root: Node): Element[] {
   return nodesIn(root).filter(isElement);
 }
 
-/** Parent element, or the host of its shadow root. */
+/** Returns the parent element, or the host if the element is at the top of a shadow root; null for a root element. */
 export function parentOf(element: Element): Element | null {
   const root = element.getRootNode();
   return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
 }
 
-/** Text of an element without that of its descendants. */
+/** Returns the text that is directly in an element, without the text of its descendant elements. */
 export function ownText(element: Element): string {
   return [...element.childNodes]
     .filter((node) => node.nodeType === Node.TEXT_NODE)
@@ -57,7 +61,7 @@ export function ownText(element: Element): string {
     .trim();
 }
 
-/** Parent of a visible text node; null for any other node. */
+/** Returns the parent element of a visible text node; null for any other node. */
 export function visibleParentOf(node: Node): Element | null {
   if (node.nodeType !== Node.TEXT_NODE || (node.textContent ?? '').trim() === '') return null;
   const root = node.getRootNode();
@@ -65,7 +69,7 @@ export function visibleParentOf(node: Node): Element | null {
   return place?.matches('textarea, option') || !place?.checkVisibility() ? null : place;
 }
 
-/** Visible text nodes of an element, each with its parent. */
+/** Returns the text of each visible text node in an element, with the node's parent element. */
 export function visibleTextsOf(root: Element): { text: string; of: Element }[] {
   return nodesIn(root).flatMap((node) => {
     const of = visibleParentOf(node);
@@ -73,7 +77,7 @@ export function visibleTextsOf(root: Element): { text: string; of: Element }[] {
   });
 }
 
-/** Visible text of an element. */
+/** Returns the visible text of an element. */
 export function visibleTextOf(root: Element): string {
   return visibleTextsOf(root)
     .map(({ text }) => text)
@@ -81,8 +85,8 @@ export function visibleTextOf(root: Element): string {
 }
 
 /**
- * Normalized sentences of an element, without controls, form fields, lists and tables. A link within a sentence is
- * included.
+ * Returns the normalized sentences of an element, without the text of controls, form fields, lists and tables. A link
+ * within a sentence is included.
  *
  * @param titles whether headings are included
  */
@@ -98,7 +102,7 @@ export function proseOf(root: Element, titles: boolean): string {
   return normalizeText(shown.map(({ text }) => text).join(' '));
 }
 
-/** Ids and classes of an element and its children. */
+/** Returns the ids and classes of an element and its children, separated by spaces. */
 export function nameOf(element: Element): string {
   return [element, ...element.children]
     .map((each) => `${each.id} ${each.getAttribute('class') ?? ''}`)

@@ -1,6 +1,9 @@
 /// <reference lib="dom" />
 
-/** Runs in the page: removes scroll locks, blur and `inert`, which overlays set while they are shown. */
+/**
+ * Runs in the page: removes the scroll locks, blur filters and `inert` attributes that overlays set on the page while
+ * they are shown.
+ */
 export function unlockPage(): void {
   for (const element of [document.documentElement, document.body]) {
     const style = getComputedStyle(element);
