@@ -4,22 +4,24 @@ import { parseHTML } from 'linkedom';
 import type { LoadedPage } from './load.ts';
 import { resolveUrl } from './urls.ts';
 
-/** Parts of an article page beside its text. */
+/** Selects parts of an article page that do not belong to the text of the article. */
 const BESIDE =
   'figcaption, aside, nav, footer, form, button, [class*=caption i], [class*=related i], [class*=share i], ' +
   '[class*=sharing i], [class*=newsletter i], [class*=promo i], [class*=credit i], [class*=byline i], [class*=comment i], ' +
   '[class*=author i], [class*=recommend i], [class*=social i], [class*=breadcrumb i], [class*=read-more i], ' +
   '[class*=readmore i], [class*=tags i], [class*=subscribe i], [class*=copyright i], [class*=timestamp i], ' +
   '[id*=related i], [id*=comment i]';
-/** An element with a larger share of the page's text is its content, whatever its class. */
+/** An element that contains more than this share of the page's text is content, whatever its class is. */
 const MAX_SHARE = 0.3;
-/** With less of the paragraphs left, the article was removed with its surroundings. */
+/**
+ * If less than this share of the paragraphs is left, the article itself was removed together with the parts around it.
+ */
 const MIN_LEFT = 0.6;
-/** Blocks that are little more than links, such as lists of other articles. */
+/** Elements that are removed if they contain little more than links, such as lists of other articles. */
 const BLOCKS = 'p, li, ul, ol, div, h1, h2, h3, h4, h5, h6, table';
 const LINK_SHARE = 0.8;
 const LINK_BLOCK_CHARACTERS = 400;
-/** Readability's time grows faster than the number of elements. */
+/** Largest number of elements that Readability is given. Its running time grows faster than the number of elements. */
 const MAX_ELEMENTS = 100_000;
 
 function removeBeside(document: Document): void {
@@ -38,7 +40,7 @@ function removeLinkBlocks(root: Element): void {
   }
 }
 
-/** Makes the URLs of links and images absolute. Removes those of other schemes. */
+/** Makes the URLs of links and images absolute. Removes URLs that are invalid or neither http nor https. */
 function resolveUrls(root: Element, base: string): void {
   for (const [selector, name] of [
     ['a', 'href'],
@@ -51,7 +53,7 @@ function resolveUrls(root: Element, base: string): void {
     }
 }
 
-/** Removes what Readability would read as text. */
+/** Removes elements whose content is invisible but which Readability would read as text. */
 function removeInvisible(document: Document): void {
   for (const element of document.querySelectorAll('script, style, template')) element.remove();
 }
@@ -71,14 +73,15 @@ function extract(html: string, prepare: (document: Document) => void): Element {
 }
 
 /**
- * Finds the main content of a page by Mozilla's Readability, without the parts that pages put beside an article, unless the
- * article itself looks like one of them. Synchronous, so only for jobs.
+ * Finds the main content of a page with Mozilla's Readability, without the parts that pages put beside an article,
+ * unless the article itself looks like one of them. Blocks the event loop, so it is called only in the child processes
+ * that run jobs.
  *
- * @returns an element with the content and absolute URLs; null when the page has none or too many elements
+ * @returns an element with the content and absolute URLs; null when the page has no content or too many elements
  */
 export function findArticle({ $, base }: LoadedPage): Element | null {
   if ($('*').toArray().filter(isTag).length > MAX_ELEMENTS) return null;
-  // Serialised from the parsed page, whose depth is limited.
+  // The HTML is serialized from the parsed page, because the depth of the parsed page is limited.
   const html = `<!doctype html>${$('html').prop('outerHTML') ?? ''}`;
   const whole = extract(html, () => undefined);
   const stripped = extract(html, removeBeside);

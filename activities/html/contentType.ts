@@ -1,16 +1,16 @@
 import { MIMEType } from 'node:util';
 
-/** The parts of a Content-Type that matter for a page. */
+/** The parts of a Content-Type that affect how a page is decoded and parsed. */
 export interface ContentType {
   /** `type/subtype` in lower case; empty when missing or invalid. */
   essence: string;
-  /** Encoding label as sent by the server. */
+  /** Encoding label as the server sent it; null when missing. */
   charset: string | null;
 }
 
 export const XHTML_TYPE = 'application/xhtml+xml';
 
-/** Parses a Content-Type. @param field value of the header; null when missing */
+/** Parses a Content-Type. @param field value of the header; null when the header is missing */
 export function readContentType(field: string | null): ContentType {
   try {
     const { essence, params } = new MIMEType(field ?? '');

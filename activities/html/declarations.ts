@@ -1,10 +1,10 @@
-/** Value of a CSS property that affects visibility or layout. */
+/** The value that a declaration gives to a CSS property which affects visibility or layout. */
 export interface Declaration {
   value: string;
   important: boolean;
 }
 
-/** Declarations by property name. */
+/** Declarations, by the name of their property. */
 export type Declarations = ReadonlyMap<string, Declaration>;
 
 const DECLARATION = /^(display|visibility|content-visibility)\s*:\s*([a-z-]+)\s*(!\s*important\b)?/i;
@@ -21,7 +21,10 @@ export function readDeclarations(text: string): Declarations {
   return found;
 }
 
-/** Merges later declarations into `found`. Later ones win unless only the existing one is `!important`. */
+/**
+ * Adds later declarations to `found`. A later declaration replaces an earlier one of the same property, unless only the
+ * earlier one is `!important`.
+ */
 export function override(found: Map<string, Declaration>, later: Declarations): void {
   for (const [property, declaration] of later)
     if (declaration.important || found.get(property)?.important !== true) found.set(property, declaration);

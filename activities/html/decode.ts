@@ -3,12 +3,15 @@ import sniffEncoding from 'html-encoding-sniffer';
 import { decodeStrictly } from '../download/charset.ts';
 import { readContentType, XHTML_TYPE } from './contentType.ts';
 
-/** Number of bytes that the HTML Standard suggests for the prescan (section 13.2.3.2). */
+/** Number of bytes that the HTML Standard suggests to scan for a declared encoding (section 13.2.3.2). */
 const PRESCAN_BYTES = 1024;
-/** Browsers scan beyond that to the end of the head. This limits the scan when no tag ends the head. */
+/**
+ * Browsers scan beyond those bytes to the end of the head. This constant limits the scan of a page in which no tag ends
+ * the head.
+ */
 const HEAD_BYTES = 64 * 1024;
 const HEAD_END = /<\/head|<body/i;
-/** Encoding of pages that declare none and are not UTF-8 (HTML Standard, section 13.2.3.2, step 9). */
+/** Encoding of pages that declare no encoding and are not valid UTF-8 (HTML Standard, section 13.2.3.2, step 9). */
 const FALLBACK = 'windows-1252';
 
 function prescanBytes(bytes: Uint8Array): number {
@@ -18,10 +21,11 @@ function prescanBytes(bytes: Uint8Array): number {
 }
 
 /**
- * The encoding of an HTML or XML document by its byte order mark, then the charset of its Content-Type, then what the
- * document declares: `<meta charset>`, its `http-equiv` form or an XML declaration. Empty when nothing says so.
+ * Returns the encoding of an HTML or XML document, from its byte order mark, else from the charset of its Content-Type,
+ * else from the declaration in the document: `<meta charset>`, its `http-equiv` form or an XML declaration. Returns ''
+ * when none of them names an encoding.
  *
- * @param charset label of the Content-Type; null when missing
+ * @param charset label in the Content-Type; null when missing
  */
 export const declaredEncoding = (bytes: Uint8Array, kind: 'html' | 'xml', charset: string | null): string =>
   sniffEncoding(bytes, {
@@ -31,11 +35,11 @@ export const declaredEncoding = (bytes: Uint8Array, kind: 'html' | 'xml', charse
   });
 
 /**
- * Decodes a page by the HTML Standard's encoding sniffing algorithm: byte order mark, then Content-Type, then
- * `<meta charset>`, its `http-equiv` form or an XML declaration. A page without a declared encoding is decoded as UTF-8 if
- * valid, else as windows-1252. Bytes that are invalid in the encoding become U+FFFD, as in browsers.
+ * Decodes a page by the HTML Standard's encoding sniffing algorithm: byte order mark, then Content-Type, then `<meta
+ * charset>`, its `http-equiv` form or an XML declaration. A page without a declared encoding is decoded as UTF-8 if it
+ * is valid UTF-8, else as windows-1252. Bytes that are invalid in the encoding become U+FFFD, as in browsers.
  *
- * @param contentType value of the header; null when missing
+ * @param contentType value of the Content-Type header; null when missing
  */
 export function decodePage(bytes: Uint8Array, contentType: string | null): string {
   const { essence, charset } = readContentType(contentType);

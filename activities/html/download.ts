@@ -4,27 +4,27 @@ import { isHtml } from './sniff.ts';
 
 /** A downloaded HTML page, not parsed yet. */
 export interface Page {
-  /** URL after redirects, without fragment. */
+  /** URL of the page after redirects, without its fragment. */
   url: string;
-  /** Any status, because error pages are pages too. */
+  /** HTTP status of the response. Any status is possible, because error pages are pages too. */
   statusCode: number;
-  /** Value of the header; null when missing. */
+  /** Value of the Content-Type header; null when missing. */
   contentType: string | null;
   bytes: Uint8Array;
 }
 
-/** Covers DNS lookup, redirects and the whole body. */
+/** Time limit in milliseconds for the whole download, including DNS lookup and redirects. */
 const DOWNLOAD_MS = 15_000;
-/** Limit after decompression. */
+/** Largest page in bytes, after decompression. */
 export const PAGE_BYTES = 5 * 1024 * 1024;
-/** Sent by browsers for content negotiation. */
+/** The Accept header that browsers send when they load a page. */
 const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 /**
- * Downloads a page, following redirects.
+ * Downloads a page and follows redirects.
  *
- * @throws ServiceError unsupported_source when it is not HTML; source_too_large above 5 MB; target_timeout after 15 s;
- *   errors of the guard, with the pointer `/url`
+ * @throws ServiceError unsupported_source when the page is not HTML; source_too_large above 5 MB; target_timeout after
+ *   15 s; errors of the egress guard, with the pointer `/url`
  */
 export async function downloadPage(
   url: string,
@@ -42,7 +42,7 @@ export async function downloadPage(
       detail: 'The page has an unsupported Content-Encoding.',
     });
   const bytes = await response.bytes();
-  // Browsers use the last one of several.
+  // If there are several Content-Type headers, browsers use the last one.
   const types = response.headers.filter(([name]) => name.toLowerCase() === 'content-type');
   const contentType = types.at(-1)?.[1] ?? null;
   if (!isHtml(bytes, contentType))

@@ -1,7 +1,7 @@
 import { isTag } from 'domhandler';
 import { HTML, type LoadedPage } from './load.ts';
 
-/** Possible targets of a fragment in a page: ids of elements and names of `a` elements. */
+/** Names in a page that a URL fragment can refer to: ids of elements and names of `a` elements. */
 export type Anchors = ReadonlySet<string>;
 
 export function readAnchors({ $ }: LoadedPage): Anchors {
@@ -13,7 +13,7 @@ export function readAnchors({ $ }: LoadedPage): Anchors {
   ]);
 }
 
-/** Percent-decodes (URL Standard). Unlike `decodeURIComponent`, it leaves invalid sequences unchanged. */
+/** Percent-decodes a text (URL Standard). Unlike `decodeURIComponent`, leaves invalid sequences unchanged. */
 const percentDecode = (text: string): string =>
   new TextDecoder('utf-8', { ignoreBOM: true }).decode(
     Buffer.from(
@@ -25,18 +25,18 @@ const percentDecode = (text: string): string =>
   );
 
 /**
- * The part of a fragment that names a place in the page: without the fragment directive, such as `:~:text=…` (WICG
- * "URL Fragment Text Directives").
+ * Returns the part of a URL's fragment that names a place in the page, without a fragment directive such as `:~:text=…`
+ * (WICG "URL Fragment Text Directives").
  *
- * @param hash `hash` of a URL
+ * @param hash the `hash` of a URL
  */
 export const fragmentOf = (hash: string): string => hash.replace(/^#/, '').replace(/:~:.*$/s, '');
 
 /**
- * Whether a fragment names a part of the page ("select the indicated part", HTML Standard section 7.4.6.4): the top, or
- * an anchor that equals the fragment as it is or percent-decoded.
+ * Whether a fragment refers to a part of the page ("select the indicated part", HTML Standard section 7.4.6.4): to the
+ * top, or to an anchor that equals the fragment, as it is or percent-decoded.
  *
- * @param fragment of `fragmentOf`
+ * @param fragment result of `fragmentOf`
  */
 export function hasFragment(anchors: Anchors, fragment: string): boolean {
   const decoded = percentDecode(fragment);

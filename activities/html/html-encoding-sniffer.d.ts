@@ -1,14 +1,14 @@
 declare module 'html-encoding-sniffer' {
-  /** Types after the package's README; the package ships none. */
+  /** Types written from the package's README, because the package contains no types. */
   export default function htmlEncodingSniffer(
     bytes: Uint8Array,
     options?: {
-      /** Use the rules for XML instead of those for HTML. */
+      /** Whether to use the rules for XML instead of the rules for HTML. */
       xml?: boolean;
       transportLayerEncodingLabel?: string | undefined;
       /** Returned unchanged when no encoding is found. */
       defaultEncoding?: string;
-      /** Ignored with `xml`. Default: 1024. */
+      /** Number of bytes to scan for a declared encoding. Ignored with `xml`. Default: 1024. */
       maxPrescanBytes?: number;
     },
   ): string;

@@ -6,13 +6,13 @@ import { resolveUrl } from './urls.ts';
 
 /** A URL that a page links to. */
 export interface Link {
-  /** Absolute, http or https; without fragment, unless they are kept. */
+  /** Absolute http or https URL, without its fragment unless `keepFragments` is set. */
   url: string;
-  /** First non-empty link text; empty when all are empty. */
+  /** Text of the first link to this URL that has a text; empty when none has. */
   text: string;
-  /** Whether the host is that of the page, ignoring scheme, port and a leading `www.` */
+  /** Whether the link's host equals that of the page, ignoring scheme, port and a leading `www.` */
   internal: boolean;
-  /** Whether every link to it has `rel=nofollow`. */
+  /** Whether every link to this URL has `rel=nofollow`. */
   nofollow: boolean;
 }
 
@@ -22,11 +22,11 @@ const isNofollow = ({ attribs: { rel = '' } }: Element): boolean =>
   rel.toLowerCase().split(/\s+/).includes('nofollow');
 
 /**
- * Returns the distinct URLs of `a` and `area` elements in document order. Skips invalid URLs and schemes other than http
- * and https.
+ * Returns the distinct URLs of `a` and `area` elements in document order. Skips invalid URLs and schemes other than
+ * http and https.
  *
- * @param limit maximum length of `links`; `total` counts all
- * @param keepFragments whether URLs that differ in their fragments are distinct
+ * @param limit maximum length of `links`; `total` counts all distinct URLs
+ * @param keepFragments whether URLs that differ only in their fragments are distinct
  */
 export function findLinks(
   page: LoadedPage,
@@ -40,7 +40,7 @@ export function findLinks(
     if (element.name !== 'a' && element.name !== 'area') continue;
     const url = resolveUrl(element.attribs.href, page.base);
     if (url === null) continue;
-    // An empty fragment is one too, and is removed in any case.
+    // An empty fragment (a final `#`) is always removed.
     if (url.hash === '' ? url.href.endsWith('#') : !keepFragments) url.hash = '';
     const { href } = url;
     const known = found.get(href);

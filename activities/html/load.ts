@@ -8,13 +8,15 @@ import { resolveUrl } from './urls.ts';
 
 /** A decoded and parsed page. */
 export interface LoadedPage {
-  /** Runs selectors on the page. Its `template` elements are empty. */
+  /** Cheerio's function for selectors, bound to the page. The page's `template` elements are empty. */
   $: CheerioAPI;
-  /** Metadata, headings, links and images in document order, found with one query. */
+  /** Elements with metadata, headings, links and images in document order, found with one query. */
   elements: readonly Element[];
-  /** Final URL of the page. */
+  /** URL of the page after redirects. */
   url: string;
-  /** Base URL: that of the first `base` element with an `href`, else the page's own. */
+  /**
+   * URL against which relative URLs are resolved: that of the first `base` element with an `href`, else the page's own.
+   */
   base: string;
 }
 
@@ -23,14 +25,14 @@ export const HTML = 'http://www.w3.org/1999/xhtml';
 const COLLECTED = 'title, base, link, meta, h1, h2, h3, h4, h5, h6, a, area, img';
 
 /**
- * Decodes and parses a page. Synchronous, so only for jobs.
+ * Decodes and parses a page. Blocks the event loop, so it is called only in the child processes that run jobs.
  *
  * @throws ServiceError source_too_large when the page has too many nodes
  */
 export function loadPage({ bytes, contentType, url }: Page): LoadedPage {
   const xhtml = readContentType(contentType).essence === XHTML_TYPE;
   const $ = load(parseHtml(decodePage(bytes, contentType), xhtml));
-  // The contents of a template belong to a separate document (HTML Standard, section 4.12.3).
+  // The content of a `template` element belongs to a separate document (HTML Standard, section 4.12.3).
   $('template')
     .filter((_, element) => element.namespace === HTML)
     .empty();

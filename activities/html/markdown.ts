@@ -1,7 +1,7 @@
 import { gfm } from '@joplin/turndown-plugin-gfm';
 import Turndown from 'turndown';
 
-/** Converts the content of an element to GitHub Flavored Markdown. Images keep their alternative text. */
+/** Converts HTML to GitHub Flavored Markdown. Images keep their alternative text. */
 export function toMarkdown(html: string): string {
   const service = new Turndown({
     headingStyle: 'atx',

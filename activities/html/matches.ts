@@ -4,9 +4,9 @@ import type { LoadedPage } from './load.ts';
 import { elementText } from './text.ts';
 
 /**
- * Returns the text of matching elements in document order.
+ * Returns the texts of the elements that match a selector, in document order.
  *
- * @param selector a tag name, `.class` or `#id`, validated by the schema
+ * @param selector a tag name, `.class` or `#id`, validated by the tool's schema
  */
 export function findMatches({ $ }: LoadedPage, selector: string): string[] {
   const matches: string[] = [];

@@ -1,7 +1,9 @@
-/** The window for which style sheets are read, in CSS pixels: the default window of website-screenshot. */
+/** Viewport for which style sheets are evaluated, in CSS pixels: the default viewport of website-screenshot. */
 const WINDOW: Readonly<Record<string, number>> = { width: 1440, height: 900 };
 const PIXELS: Readonly<Record<string, number>> = { px: 1, em: 16, rem: 16 };
-/** Features with a keyword, and the keywords that apply to a desktop window without preferences. */
+/**
+ * Media features whose value is a keyword, and the keyword that applies to a desktop browser without user preferences.
+ */
 const KEYWORDS: Readonly<Record<string, string>> = {
   orientation: 'landscape',
   hover: 'hover',
@@ -15,7 +17,7 @@ const KEYWORDS: Readonly<Record<string, string>> = {
 
 const MEDIA_TYPE = /^(?:(not|only) )?([a-z]+)$/;
 const LENGTH = /^(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})(px|em|rem)$/;
-/** A range without its parentheses: `400px <= width < 800px`, either side optional. */
+/** A media feature in the range syntax, without its parentheses: `400px <= width < 800px`. Either side is optional. */
 const RANGE =
   /^(?:(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})(px|em|rem) ?(<=?|>=?) ?)?(width|height)(?: ?(<=?|>=?) ?(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})(px|em|rem))?$/;
 
@@ -37,7 +39,7 @@ function rangeApplies(text: string): boolean | null {
   );
 }
 
-/** @param text a feature in parentheses */
+/** Whether a media feature applies. @param text the feature, in parentheses */
 function featureApplies(text: string): boolean {
   if (!text.startsWith('(') || !text.endsWith(')')) return false;
   const feature = text.slice(1, -1).trim();
@@ -63,8 +65,8 @@ function queryApplies(query: string): boolean {
 }
 
 /**
- * Whether a media query list (Media Queries Level 4) applies to a desktop window without user preferences. A query with
- * unknown features or with `or` does not apply.
+ * Whether a media query list (Media Queries Level 4) applies to a desktop browser without user preferences. A query
+ * with unknown features or with `or` does not apply.
  */
 export function mediaApplies(list: string): boolean {
   const text = list.toLowerCase().replaceAll(/\s+/g, ' ').trim();

@@ -11,7 +11,7 @@ export type Properties = Record<string, string | string[]>;
 export interface PageMeta {
   title: string | null;
   description: string | null;
-  /** Absolute URL. */
+  /** Absolute canonical URL; null when the page declares none. */
   canonical: string | null;
   robots: string | null;
   openGraph: Properties;
@@ -27,7 +27,7 @@ const words = (text = ''): string[] =>
     .filter((word) => word !== '');
 
 interface Tag {
-  /** Names from `property` (RDFa, separated by spaces) and `name`, in lower case. */
+  /** Names from the attributes `property` (RDFa, separated by spaces) and `name`, in lower case. */
   names: string[];
   content: string;
 }
@@ -54,11 +54,11 @@ function propertiesOf(tags: readonly Tag[], prefix: string): Properties {
     const [first = '', ...rest] = values;
     return [name, rest.length === 0 ? first : values];
   });
-  // fromEntries creates own properties, also for names such as `__proto__`.
+  // `Object.fromEntries` creates own properties even for names such as `__proto__`.
   return Object.fromEntries(entries);
 }
 
-/** Returns the title of the page. SVG images may contain `title` elements of another namespace. */
+/** Returns the title of the page. The `title` elements of SVG images have another namespace and are skipped. */
 function titleOf(elements: readonly Element[]): string | null {
   const title = elements.find(({ name, namespace }) => name === 'title' && namespace === HTML);
   return title === undefined ? null : clean(elementText(title, VALUE_CODE_POINTS));

@@ -10,9 +10,9 @@ export interface Heading {
 }
 
 export interface Image {
-  /** Absolute, http or https. */
+  /** Absolute http or https URL. */
   url: string;
-  /** Alternative text; null when missing, empty when the image is declared as decorative. */
+  /** Alternative text; null when missing, empty when the page declares the image as decorative. */
   alt: string | null;
   /** Declared width in CSS pixels; null when not declared. */
   width: number | null;
@@ -44,7 +44,7 @@ function firstCandidate(srcset = ''): string | undefined {
   return url.slice(0, end) || undefined;
 }
 
-/** Returns the images of a page in document order. Skips embedded images (`data:`). */
+/** Returns the images of a page in document order. Skips images in `data:` URLs. */
 export function findImages({ elements, base }: LoadedPage, limit: number): Image[] {
   const images: Image[] = [];
   for (const { name, attribs } of elements) {

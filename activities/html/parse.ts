@@ -3,23 +3,31 @@ import { Parser, Token, TokenizerMode } from 'parse5';
 import { BoundedTokenizer } from './tokenizer.ts';
 import { adoptChildren, createTree, type TreeMap } from './tree.ts';
 
-/** Chromium's limit (`kMaximumHTMLParserDOMTreeDepth`). Deeper elements become siblings of each other. */
+/**
+ * Chromium's limit for the depth of the DOM (`kMaximumHTMLParserDOMTreeDepth`). Deeper elements become siblings of each
+ * other.
+ */
 const MAX_DEPTH = 512;
-/** Limit for active formatting elements. Each of them is recreated in every new block. */
+/** Largest number of active formatting elements. The parser creates a copy of each of them in every new block. */
 const MAX_FORMATTING = 32;
-/** Elements that contain only text up to their end tag. */
+/** Elements whose content up to their end tag is text, not markup. */
 const TEXT_ONLY = new Set(
   'iframe noembed noframes noscript plaintext script style textarea title xmp'.split(' '),
 );
-/** Elements that the parser expects on its stack of open elements while it is inside them. */
+/** Elements that the parser expects on its stack of open elements while it parses their content. */
 const STRUCTURAL = new Set(
   'body caption colgroup frameset head html select table tbody td template tfoot th thead tr'.split(' '),
 );
 
-/** Tree construction of the HTML Standard in time proportional to the length of the page, also for malicious pages. */
+/**
+ * A parser for the tree construction of the HTML Standard, in time proportional to the length of the page, even for
+ * malicious pages.
+ */
 class BoundedParser extends Parser<TreeMap> {
   readonly #xhtml: boolean;
-  /** Number of end tags to ignore per tag name, because their elements were closed early. */
+  /**
+   * Number of end tags to ignore, by tag name, because the parser has already closed their elements at the depth limit.
+   */
   readonly #flattened = new Map<string, number>();
 
   constructor(xhtml: boolean) {
@@ -60,7 +68,7 @@ class BoundedParser extends Parser<TreeMap> {
     this.#flattened.set(tagName, (this.#flattened.get(tagName) ?? 0) + 1);
   }
 
-  /** Closes elements beyond the depth limit, so that the following elements become their siblings. */
+  /** Closes open elements beyond the depth limit, so that the elements that follow become their siblings. */
   #closeDeepest(tagName: string): void {
     while (this.openElements.stackTop >= MAX_DEPTH) {
       const { current } = this.openElements;
@@ -74,7 +82,7 @@ class BoundedParser extends Parser<TreeMap> {
     this.#flatten(tagName);
   }
 
-  /** Treats `<a/>` as `<a></a>`, as in XML. */
+  /** Closes an element whose start tag is self-closing: in XHTML, `<a/>` means `<a></a>`. */
   #closeEmpty(token: Token.TagToken): void {
     this.onEndTag({ ...token, type: Token.TokenType.END_TAG, selfClosing: false, attrs: [] });
     this.tokenizer.state = TokenizerMode.DATA;
@@ -82,10 +90,10 @@ class BoundedParser extends Parser<TreeMap> {
 }
 
 /**
- * Parses a page like a browser with scripting enabled (`noscript` contains text). Elements deeper than 512 levels become
- * siblings of each other. Attributes after the 256th of a tag are dropped.
+ * Parses a page like a browser with scripting enabled (`noscript` contains text). Elements deeper than 512 levels
+ * become siblings of each other. Attributes after the 256th of a tag are dropped.
  *
- * @param xhtml treats `<a/>` as an empty element, as in XML
+ * @param xhtml true to treat `<a/>` as an empty element, as in XML
  * @throws ServiceError source_too_large when the page has too many nodes
  */
 export function parseHtml(text: string, xhtml = false): Document {

@@ -2,13 +2,13 @@ import type { OffloadOptions } from '../decoders/offload.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { downloadPage, type Page } from './download.ts';
 
-/** Time left to return the result before the attempt times out. */
+/** Milliseconds reserved before the attempt times out, for returning the result. */
 const MARGIN_MS = 200;
 
 /**
  * Downloads a page and passes it to `read`.
  *
- * @param workMs time limit for both steps, milliseconds
+ * @param workMs time limit for the download and `read` together, in milliseconds
  * @param read runs a job that parses the page
  * @throws ServiceError errors of `downloadPage` and `read`
  */

@@ -1,4 +1,7 @@
-/** Prefixes of images, audio and video (MP3 frames: 6.2.3), fonts and archives (MIME Sniffing Standard, section 6). */
+/**
+ * First bytes of images, audio and video (MP3 frames: section 6.2.3), fonts and archives (MIME Sniffing Standard,
+ * section 6).
+ */
 const PREFIXES: readonly string[] = [
   ...['\0\0\x01\0', '\0\0\x02\0', '\x89PNG\r\n\x1a\n', '\xff\xd8\xff'],
   ...['ID3', 'OggS\0', 'MThd\0\0\0\x06', '\x1aE\xdf\xa3'],
@@ -6,7 +9,10 @@ const PREFIXES: readonly string[] = [
   ...['\0\x01\0\0', 'OTTO', 'ttcf', 'wOFF', 'wOF2'],
   ...['\x1f\x8b\x08', 'PK\x03\x04', 'Rar!\x1a\x07'],
 ];
-/** Signatures with a second part at an offset. For BMP, it is the reserved bytes, which are always zero. */
+/**
+ * Signatures that consist of first bytes and of later bytes at an offset. For BMP, the later bytes are reserved and
+ * always zero.
+ */
 const SPLIT_SIGNATURES: readonly (readonly [start: string, offset: number, later: string])[] = [
   ['BM', 6, '\0\0\0\0'],
   ['RIFF', 8, 'WEBPVP'],
@@ -18,9 +24,10 @@ const SPLIT_SIGNATURES: readonly (readonly [start: string, offset: number, later
 ];
 
 /**
- * Whether bytes begin with the signature of a binary file type. Some signatures are plain letters, so text can match.
+ * Whether bytes begin with the signature of a binary file type. Some signatures consist of letters only, so a text can
+ * match.
  *
- * @param start the first bytes as Latin-1
+ * @param start the first bytes, decoded as Latin-1
  */
 export const hasBinarySignature = (start: string): boolean =>
   PREFIXES.some((it) => start.startsWith(it)) ||

@@ -3,32 +3,39 @@ import { type Element, isTag, isText } from 'domhandler';
 import { type Declaration, type Declarations, override, readDeclarations } from './declarations.ts';
 import { mediaApplies } from './mediaQueries.ts';
 
-/** Declarations of the style sheets for each element that they match. */
+/** Declarations of the page's style sheets, by the element that they apply to. */
 export type StyleSheets = ReadonlyMap<Element, Declarations>;
 
 interface Rule {
   selector: string;
-  /** The rule with the higher specificity wins; on a tie, the later rule. */
+  /** The rule with the higher specificity wins; if both are equal, the later rule. */
   specificity: number;
   declarations: Declarations;
 }
 
 const MAX_RULES = 5000;
-/** Limit for matching steps, the number of rules times the elements that may match. A step takes about a microsecond. */
+/**
+ * Limit for the time of matching, in steps of about one microsecond: the sum over all rules of the elements that may
+ * match.
+ */
 const MAX_STEPS = 1_500_000;
-/** Steps per element for a selector with combinators, which also examines ancestors. */
+/** Steps per element for a selector with combinators, because matching it also examines ancestors. */
 const COMBINATOR_STEPS = 8;
 
-/** Longer selectors are skipped because matching time grows with their length. */
+/** Longest selector in characters. Longer ones are skipped, because the time of matching grows with their length. */
 const SELECTOR_LENGTH = 1000;
 
 const COMMENT_OR_QUOTE = /\/\*|["']|<!--|-->/g;
 /**
- * Type, class, id and attribute selectors, combined by descendant or child combinators. Pseudo-classes are excluded
- * because the state of elements is unknown, sibling combinators because matching them is not linear in the page's size.
+ * Matches selectors that consist of type, class, id and attribute selectors and of descendant and child combinators.
+ * Pseudo-classes are excluded because the state of elements is unknown; sibling combinators are excluded because
+ * matching them takes more than linear time.
  */
 const SELECTOR = /^(?:[^:~+<()\\]|\\.)+$/s;
-/** Rules that contain rules. `@supports` queries features that browsers have; with `not`, those that they lack. */
+/**
+ * Matches at-rules that contain rules. `@supports` asks for features that browsers have; with `not`, for features that
+ * they lack.
+ */
 const GROUP = /^\s*@(media|supports|layer)\b(.*)$/is;
 
 function groupApplies(prelude: string): boolean {
@@ -38,7 +45,10 @@ function groupApplies(prelude: string): boolean {
   return !/^\s*not\b/i.test(condition);
 }
 
-/** Returns the index where the string that opens at `start` ends: after its closing quote, or at the end of the line. */
+/**
+ * Returns the index after the string that opens at `start`: after its closing quote, or at the end of the line if it
+ * has none.
+ */
 function endOfString(css: string, start: number): number {
   const quote = css[start];
   for (let at = start + 1; at < css.length; at++) {
@@ -49,7 +59,7 @@ function endOfString(css: string, start: number): number {
   return css.length;
 }
 
-/** Replaces comments, and strings that contain a character at which `rulesOf` splits, with a space. */
+/** Replaces with a space each comment, and each string that contains a character at which `rulesOf` splits. */
 function withoutComments(css: string): string {
   const parts: string[] = [];
   let done = 0;
@@ -73,11 +83,14 @@ function withoutComments(css: string): string {
 
 const CLOSING: Readonly<Record<string, string>> = { '{': '}', '(': ')', '[': ']' };
 
-/** Yields the selectors and declarations of each rule. Skips rules for other media and nested rules. */
+/** Yields the selectors and the declarations of each rule. Skips rules for other media and nested rules. */
 function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
-  // Unclosed blocks end at the end of the style sheet.
+  // A closing brace is appended, because blocks that are not closed end at the end of the style sheet.
   const pieces = `${withoutComments(css)}}`.split(/([{}();[\]])/);
-  /** Closing marks of the open blocks, without those of groups. Within a block only its own mark closes it. */
+  /**
+   * Closing marks of the open blocks, except those of at-rules that contain rules. Only its own closing mark ends a
+   * block.
+   */
   const open: string[] = [];
   let groups = 0;
   let prelude = '';
@@ -116,12 +129,12 @@ function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
       continue;
     }
     if (isInBody && mark !== '{' && mark !== '}') body += mark;
-    // A surplus mark invalidates the selectors that it precedes.
+    // A surplus bracket or semicolon stays in the prelude and makes the selectors after it invalid, as CSS requires.
     if (isInPrelude) prelude += mark;
   }
 }
 
-/** Specificity of the selectors that `SELECTOR` allows (Selectors Level 4, section 17). */
+/** Returns the specificity (Selectors Level 4, section 17) of a selector that `SELECTOR` matches. */
 function specificityOf(selector: string): number {
   const count = (part: RegExp): number => selector.match(part)?.length ?? 0;
   return 1e6 * count(/#/g) + 1e3 * count(/[.[]/g) + count(/(?:^|[\s>])[a-z]/gi);
@@ -145,7 +158,10 @@ function readRules($: CheerioAPI): Rule[] {
   return rules.sort((a, b) => a.specificity - b.specificity);
 }
 
-/** Finds the elements that may match a selector, by the id, a class or the type that the selector requires. */
+/**
+ * Returns a function that finds the elements that may match a selector, by the id, class or type that the selector
+ * requires.
+ */
 function indexElements($: CheerioAPI): (selector: string) => readonly Element[] {
   const all = $('*').toArray().filter(isTag);
   const found = new Map<string, Element[]>();

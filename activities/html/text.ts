@@ -8,7 +8,7 @@ import { truncateText } from './words.ts';
 
 const PREFORMATTED = new Set(['listing', 'plaintext', 'pre', 'textarea', 'xmp']);
 const CELLS = new Set(['td', 'th']);
-/** MathML tokens, which are displayed with space between them. */
+/** MathML token elements, which browsers display with space between them. */
 const TOKENS = new Set(['mi', 'mn', 'mo', 'ms', 'mtext']);
 
 interface WalkState {
@@ -48,7 +48,7 @@ function walk(nodes: readonly ChildNode[], state: WalkState, builder: TextBuilde
   }
 }
 
-/** Returns the text of a piece of HTML, without style sheets. */
+/** Returns the text of a fragment of HTML. Style sheets have no effect on it. */
 export function htmlText(html: string): string {
   const builder = createTextBuilder();
   walk(parseHtml(html).children, { preformatted: false, visible: true, sheets: null }, builder);
@@ -68,7 +68,10 @@ function addRawText(nodes: readonly ChildNode[], builder: TextBuilder): void {
   }
 }
 
-/** Returns the visible text of a page. Approximates `document.body.innerText`, using only its embedded style sheets. */
+/**
+ * Returns the visible text of a page. Approximates `document.body.innerText`, using only the style sheets in the page's
+ * `style` elements.
+ */
 export function pageText({ $ }: LoadedPage): string {
   const builder = createTextBuilder();
   const nodes = $.root()
@@ -79,13 +82,13 @@ export function pageText({ $ }: LoadedPage): string {
 }
 
 /**
- * Returns the text of one element, without style sheets and even if the element itself is hidden. Of an element whose
- * content is never rendered as text, such as `title` or `script`, returns the content.
+ * Returns the text of one element, without regard to style sheets, and even if the element itself is hidden. For an
+ * element whose content browsers never render as text, such as `title` or `script`, returns that content.
  *
  * @param limit maximum number of code points
  */
 export function elementText(element: Element, limit: number): string {
-  // A code point has up to two UTF-16 code units.
+  // The builder counts UTF-16 code units; a code point has one or two of them.
   const builder = createTextBuilder(2 * limit);
   if (isRawText(element)) addRawText(element.children, builder);
   else

@@ -1,27 +1,29 @@
-/** White space other than a single space. */
+/** Matches each run of white space that is not a single space. */
 const COLLAPSIBLE_SPACE = /[\t\n\f\r][\t\n\f\r ]*| [\t\n\f\r ]+/g;
 
-/** Builds text from pieces, with white space as a browser shows it. */
+/** Builds a text from pieces, with the white space that a browser would show. */
 export interface TextBuilder {
   /** Appends text and collapses each run of white space to one space. */
   add(text: string): void;
   /** Appends text and keeps its line breaks and spaces. */
   addPreformatted(text: string): void;
-  /** Starts a new line; with 2, leaves an empty line before it. */
+  /** Starts a new line before the next text; with 2, also leaves an empty line before it. */
   separate(breaks: 1 | 2): void;
   /** Adds a line break. Repeated breaks leave empty lines. */
   breakLine(): void;
   /** Adds a gap before the next text on the same line. */
   space(gap: ' ' | '\t'): void;
-  /** Counts a visited node. Returns false when the text has reached the limit or too many nodes were visited. */
+  /** Counts a visited node. Returns false when the text has reached the limit or too many nodes have been visited. */
   visitNode(): boolean;
   toString(): string;
 }
 
-/** @param limit number of characters after which `visitNode` returns false */
+/** Creates an empty builder. @param limit number of characters after which `visitNode` returns false */
 export function createTextBuilder(limit = Infinity): TextBuilder {
   const parts: string[] = [];
-  /** Limits the characters read per piece, including white space, and the total number of nodes. */
+  /**
+   * Largest number of characters that are read from one piece, including white space, and of nodes that are visited.
+   */
   const workLimit = 10 * limit;
   let nodes = 0;
   let length = 0;

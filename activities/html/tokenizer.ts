@@ -1,9 +1,11 @@
 import { type TokenHandler, Tokenizer } from 'parse5';
 
-/** Limit per tag. The tokenizer compares each new attribute with all earlier ones. */
+/**
+ * Largest number of attributes of a tag. The tokenizer compares each new attribute with all earlier ones of the tag.
+ */
 const MAX_ATTRIBUTES = 256;
 
-/** A tokenizer that takes time proportional to the length of its input, also for malicious input. */
+/** A tokenizer that takes time proportional to the length of its input, even for malicious input. */
 export class BoundedTokenizer extends Tokenizer {
   constructor(handler: TokenHandler) {
     super({}, handler);

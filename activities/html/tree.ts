@@ -5,7 +5,10 @@ import { ServiceError } from '../../schemas/errors.ts';
 
 export type TreeMap = Htmlparser2TreeAdapterMap;
 
-/** Limit per page. A node takes less than 0.5 KB. The single-page HTML Standard has about half as many nodes. */
+/**
+ * Largest number of nodes of a page. A node takes less than 0.5 KB. The single-page HTML Standard has about half as
+ * many nodes.
+ */
 const MAX_NODES = 750_000;
 
 function join(before: ChildNode | null, after: ChildNode | null): void {
@@ -58,8 +61,9 @@ function attributesOf(attrs: readonly Token.Attribute[]): Record<string, string>
 }
 
 /**
- * Creates a tree adapter that builds the domhandler tree of one page, for cheerio. The package's own adapter searches
- * children from the start, which is slow because the parser works at their end.
+ * Creates a tree adapter for parse5 that builds the domhandler tree of one page, for cheerio. The adapter of
+ * parse5-htmlparser2-tree-adapter searches children from the start, which is slow because the parser works at their
+ * end.
  *
  * @returns an adapter that throws ServiceError source_too_large when the page has too many nodes
  */

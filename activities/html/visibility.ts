@@ -13,28 +13,33 @@ const NEVER_RENDERED = names(`
   audio canvas embed frameset iframe input meter progress textarea video
   defs desc metadata symbol annotation annotation-xml`);
 
-/** Elements that start and end on a line of their own, by the same style sheet and in Chromium. */
+/**
+ * Elements that begin and end on a line of their own, by the HTML Standard's user agent style sheet and in Chromium.
+ */
 const BLOCKS = names(`
   address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure footer
   form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main math menu nav ol optgroup option p plaintext pre
   search section select summary svg table tbody tfoot thead tr ul xmp
   text foreignObject`);
 
-/** Elements that a page may hide only until its script shows them, such as guards against framing and flicker. */
+/** Root elements. A page may hide them until its script shows them, for example to prevent framing or flicker. */
 const ROOTS = names('html body');
 
 const NOTHING: Declarations = new Map();
 const BLOCK_DISPLAY = /^(?:block|flex|flow-root|grid|list-item|table)$/;
 
-/** How an element is displayed, derived from its tag, its `style` attribute and the embedded style sheets. */
+/** How an element is displayed, according to its tag, its `style` attribute and the page's `style` elements. */
 export interface Display {
   rendered: boolean;
   block: boolean;
-  /** Null when inherited from the parent. */
+  /** Whether the element's text is visible; null when the element inherits this from its parent. */
   visible: boolean | null;
 }
 
-/** Computes the style of an element: `!important` first, then the `style` attribute, then the style sheets. */
+/**
+ * Computes the style of an element: `!important` declarations win over the `style` attribute, which wins over style
+ * sheets.
+ */
 function styleOf(element: Element, sheets: StyleSheets | null): Declarations {
   const declared = sheets?.get(element) ?? NOTHING;
   const { style } = element.attribs;
@@ -51,9 +56,10 @@ export function renderedChildren({ name, attribs, children }: Element): readonly
 }
 
 /**
- * Style never hides the root elements: a browser would show them once the page's script ran.
+ * Derives how an element is displayed. Styles never hide the root elements, because in a browser the page's script
+ * would show them.
  *
- * @param sheets null to use only the `style` attribute
+ * @param sheets declarations of the page's style sheets; null to use only the `style` attribute
  */
 export function displayOf(element: Element, sheets: StyleSheets | null): Display {
   const { name, attribs } = element;
@@ -74,5 +80,5 @@ export function displayOf(element: Element, sheets: StyleSheets | null): Display
   };
 }
 
-/** Whether the content of an element is never rendered as text and is returned unformatted. */
+/** Whether browsers never render the content of an element as text, so that its text is returned unformatted. */
 export const isRawText = (element: Element): boolean => NEVER_RENDERED.has(element.name);

@@ -1,16 +1,19 @@
-/** Unicode Standard Annex 29, with dictionaries for scripts without spaces. The fixed locale makes results reproducible. */
+/**
+ * Segments text into words by Unicode Standard Annex 29, with dictionaries for scripts without spaces. The fixed locale
+ * makes results reproducible.
+ */
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' });
-/** Characters after the cut that are searched for the end of a word that spans it. */
+/** Number of characters after the cut in which the end of a word that spans the cut is searched. */
 const LOOKAHEAD = 100;
 
-/** Counts the words of a text, without punctuation, white space and symbols. */
+/** Counts the words of a text. Punctuation, white space and symbols do not count. */
 export function countWords(text: string): number {
   let words = 0;
   for (const { isWordLike } of SEGMENTER.segment(text)) if (isWordLike) words++;
   return words;
 }
 
-/** Returns the index after a number of code points, at most the length of the text. */
+/** Returns the index in UTF-16 code units after a number of code points, at most the length of the text. */
 function indexAfter(text: string, codePoints: number): number {
   let index = 0;
   for (let count = 0; count < codePoints && index < text.length; count++)
@@ -22,7 +25,7 @@ function indexAfter(text: string, codePoints: number): number {
 export function truncateText(text: string, codePoints: number): string {
   const end = indexAfter(text, codePoints);
   if (end >= text.length) return text;
-  // A segment that contains the character after the cut and begins before it would be split.
+  // If a word begins before the cut and continues after it, `wordStart` is where that word begins.
   const wordStart = SEGMENTER.segment(text.slice(0, end + LOOKAHEAD)).containing(end)?.index ?? end;
   return text.slice(0, wordStart === 0 ? end : wordStart).trimEnd();
 }
