@@ -1,17 +1,20 @@
 import { type ErrorCode, type ProblemMembers, ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 
-/** A job and its input, sent to a child process. */
+/** A job and its input, as sent to a child process. */
 export interface Task {
-  /** Base name of `activities/jobs/<job>.ts`. */
+  /** Base name of the file `activities/jobs/<job>.ts`. */
   job: string;
   input: unknown;
 }
 
-/** Structured clone does not preserve class instances, so a refusal is sent as its parts. */
+/**
+ * The result of a job, as sent to the parent process. Structured clone does not preserve class instances, so a
+ * ServiceError is sent as its code, detail and members. `code` is null for any other error.
+ */
 export type Outcome<O> = { output: O } | { code: ErrorCode | null; detail: string; members: ProblemMembers };
 
-/** Message from a child process: `ready` once after its start, then `done` once per task. */
+/** Message from a child process: `ready` once after the process has started, then `done` once per task. */
 export type Message<O> = { kind: 'ready' } | { kind: 'done'; outcome: Outcome<O>; rssBytes: number };
 
 const isTask = (value: unknown): value is Task => isRecord(value) && typeof value.job === 'string';
@@ -19,7 +22,9 @@ const isTask = (value: unknown): value is Task => isRecord(value) && typeof valu
 const hasJob = (module: unknown): module is { default(input: unknown): unknown } =>
   isRecord(module) && typeof module.default === 'function';
 
-/** V8, libvips and ONNX Runtime report a failed allocation only in the error message. */
+/**
+ * Whether an error reports a failed memory allocation. V8, libvips and ONNX Runtime say so only in the error message.
+ */
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error &&
   (/out of memory|allocat|bad_alloc/i.test(error.message) || isOutOfMemory(error.cause));
@@ -48,7 +53,8 @@ async function runJob({ job, input }: Task): Promise<Outcome<unknown>> {
 
 if (import.meta.main) {
   const send = (message: Message<unknown>) => process.send?.(message);
-  // Only takes effect when idle. A busy child is killed by its parent-death signal (see process.ts).
+  // An idle child exits when the parent has gone. A busy child does not get this event in time, but its parent-death
+  // signal kills it (see process.ts).
   process.once('disconnect', () => process.exit());
   process.on('message', async (task) => {
     if (!isTask(task)) throw new TypeError('the message is not a task');

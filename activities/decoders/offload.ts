@@ -1,13 +1,13 @@
-/** Default export of a file in `activities/jobs/`. Input and output are copied by structured clone. */
+/** The default export of a file in `activities/jobs/`. Its input and output are copied by structured clone. */
 export type Job = (input: never) => unknown;
 
 export interface OffloadOptions {
   signal: AbortSignal;
-  /** Epoch milliseconds. */
+  /** Time in epoch milliseconds at which the process of the job is killed. */
   deadline: number;
   /**
-   * Runs the job in a new process that runs no other job. For input that holds secrets, which must not share a process
-   * with data of another call. Adds about 100 ms. Default: false.
+   * Whether to run the job in a new process that runs no other job. Used for input with secrets, which must not share a
+   * process with data of another call. Takes about 100 ms longer. Default: false.
    */
   isolated?: boolean;
 }
@@ -16,8 +16,8 @@ export interface OffloadOptions {
  * Runs `activities/jobs/<name>.ts` in a child process with a memory limit. The process is killed when the signal aborts
  * or the deadline passes.
  *
- * @throws ServiceError thrown by the job; deadline_exceeded; source_too_large when the job exceeds the memory limit;
- *   corrupt_source when its process crashes
+ * @throws ServiceError that the job throws; deadline_exceeded; source_too_large when the job exceeds the memory limit;
+ *   corrupt_source when the job's process crashes
  */
 export type Offload = <J extends Job>(
   name: string,

@@ -4,25 +4,27 @@ import type { Job, Offload, OffloadOptions } from './offload.ts';
 import { type Decoder, type DecoderOptions, startDecoder } from './process.ts';
 import { Slots } from './slots.ts';
 
-/** Child processes that run jobs, so that a malicious file can affect only its own job. */
+/** A pool of child processes that run jobs, so that a malicious file can affect only the job that reads it. */
 export interface Decoders {
   offload: Offload;
-  /** Kills all processes and waits until they have ended. */
+  /** Kills all child processes and waits until they have exited. */
   close(): Promise<void>;
 }
 
-/** Idle processes are killed after this time. */
+/** Milliseconds after which an idle process is killed. */
 const IDLE_MS = 60_000;
-/** Replaces a process whose resident memory is larger after a job. */
+/** Largest resident memory in bytes with which a process is kept after a job. */
 const MAX_IDLE_BYTES = 256 * 2 ** 20;
-/** Replaces a process after this many jobs to limit slow memory leaks. */
+/** Number of jobs after which a process is replaced, which limits slow memory leaks. */
 const MAX_JOBS = 1000;
 
 /** Creates a pool of at most one process per core, started on demand and kept for a minute. */
 export function createDecoders(options: DecoderOptions): Decoders {
   const slots = new Slots(availableParallelism());
   const all = new Set<Decoder>();
-  /** Last in, first out, so that surplus processes reach their idle timeout. */
+  /**
+   * Idle processes. The one that became idle last is used first, so that surplus processes reach their idle timeout.
+   */
   const idle: { decoder: Decoder; timer: NodeJS.Timeout }[] = [];
 
   function start(): Decoder {
@@ -45,7 +47,10 @@ export function createDecoders(options: DecoderOptions): Decoders {
     idle.push({ decoder, timer: setTimeout(() => decoder.kill(), IDLE_MS).unref() });
   }
 
-  /** Frees the slot once the process is idle or has ended, so that processes never outnumber slots. */
+  /**
+   * Frees the slot of a finished job once its process is idle or has exited, so that there are never more processes
+   * than slots.
+   */
   function release(decoder: Decoder, isolated: boolean): void {
     const { alive, rssBytes, jobs } = decoder;
     if (alive && !isolated && rssBytes <= MAX_IDLE_BYTES && jobs < MAX_JOBS) {
@@ -81,7 +86,7 @@ export function createDecoders(options: DecoderOptions): Decoders {
     },
     async close() {
       for (const decoder of all) {
-        // Idle processes are unreferenced; without this, Node would exit before they have ended.
+        // Idle processes do not keep the event loop alive. Without this line, Node would exit before they have exited.
         decoder.keepAwake(true);
         decoder.kill();
       }

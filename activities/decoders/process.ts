@@ -12,47 +12,51 @@ export interface Decoder {
    * @throws ServiceError thrown by the job; source_too_large or corrupt_source when the job crashes the process
    */
   run<O>(task: Task, signal: AbortSignal): Promise<O>;
-  /** Resident memory after the last job, bytes. */
+  /** Resident memory of the process after its last job, in bytes. */
   readonly rssBytes: number;
-  /** Number of jobs started. */
+  /** Number of jobs that the process has started. */
   readonly jobs: number;
-  /** Resolves when the process has ended, for any reason. */
+  /** Resolves when the process has exited, for any reason. */
   readonly ended: Promise<void>;
   readonly alive: boolean;
-  /** Sets whether the process and its pipes keep this process's event loop alive. */
+  /** Sets whether the child process and its pipes keep the event loop of this process alive. */
   keepAwake(awake: boolean): void;
   kill(): void;
 }
 
 export interface DecoderOptions {
-  /** Memory that a job may allocate, bytes. Enforced by the kernel. */
+  /** Memory in bytes that a job may allocate. The kernel enforces this limit. */
   memoryBytes: number;
-  /** Writes a line to the log for each crash. */
+  /** Writes a line to the log; called when a child process crashes. */
   log(line: string): void;
 }
 
 const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** Limit for JavaScript objects. Byte arrays and native libraries allocate outside the heap. */
+/**
+ * Limit for V8's heap in MB, which holds JavaScript objects. Byte arrays and native libraries allocate outside the
+ * heap.
+ */
 const HEAP_MB = 512;
 /**
- * Writable memory that Node maps at start and mostly never uses, such as thread stacks. RLIMIT_DATA counts mapped memory.
- * Measured: 576 MB with Node 24, 620 MB with sharp.
+ * Writable memory that Node maps at start but mostly never uses, such as thread stacks. It is added to the limit,
+ * because RLIMIT_DATA counts mapped memory. Measured: 576 MB with Node 24, 620 MB with sharp.
  */
 const MAPPED_BYTES = 640 * 2 ** 20;
 const STDERR_CHARACTERS = 4000;
 
 /**
- * Shell script; `$1` is RLIMIT_DATA in KB (writable private memory). RLIMIT_AS would also count V8's address space
- * reservations. Core dumps are off because they would contain the caller's file. The OOM score makes the kernel kill this
- * process first when the machine runs out of memory. `--pdeathsig` kills the program when its parent dies.
+ * Shell script that starts the child process with limits. `$1` is RLIMIT_DATA in KB (writable private memory);
+ * RLIMIT_AS would also count the address space that V8 reserves. Core dumps are off, because they would contain the
+ * caller's file. The OOM score makes the kernel kill this process first when the machine runs out of memory.
+ * `--pdeathsig` kills the process when its parent dies.
  */
 const LIMIT_SCRIPT = `ulimit -c 0 && ulimit -d "$1" || exit 70
 shift
 echo 1000 > /proc/self/oom_score_adj
 exec setpriv --pdeathsig KILL -- "$@"`;
 
-/** V8, GLib, libuv and the C++ runtime abort when they cannot allocate. */
+/** Signals with which V8, GLib, libuv and the C++ runtime end a process that cannot allocate memory. */
 const ABORTS: readonly (NodeJS.Signals | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGILL'];
 
 function crash(code: number | null, signal: NodeJS.Signals | null, stderr: string): Error {
@@ -62,7 +66,7 @@ function crash(code: number | null, signal: NodeJS.Signals | null, stderr: strin
       detail: 'Decoding the file needs more memory than this tool allows.',
       cause,
     });
-  // Killed from outside, for example by the kernel's OOM killer, so the file is not at fault.
+  // The process was killed from outside, for example by the kernel's OOM killer, so the file is not the cause.
   if (signal === 'SIGKILL') return cause;
   return new ServiceError('corrupt_source', { detail: 'The file cannot be decoded.', cause });
 }
@@ -78,17 +82,17 @@ function start(memoryBytes: number): ChildProcess {
   const kilobytes = Math.ceil((MAPPED_BYTES + memoryBytes) / 1024);
   const command = [process.execPath, `--max-old-space-size=${HEAP_MB}`, CHILD];
   return spawn('/bin/sh', ['-c', LIMIT_SCRIPT, 'sh', `${kilobytes}`, ...command], {
-    // Does not inherit the environment, which holds keys.
+    // The child does not inherit the environment of this process, which contains secrets.
     env: { PATH, TMPDIR: tmpdir(), LANG: 'C.UTF-8' },
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     serialization: 'advanced',
-    // A separate process group, so that Ctrl-C does not end a job.
+    // The child gets its own process group, so that Ctrl-C in a terminal does not end a job.
     detached: true,
   });
 }
 
-/** Starts a child process. It never outlives this process, even when this process is killed. */
+/** Starts a child process that never outlives this process, even when this process is killed. */
 export function startDecoder({ memoryBytes, log }: DecoderOptions): Decoder {
   const child = start(memoryBytes);
   let stderr = '';
@@ -141,7 +145,7 @@ export function startDecoder({ memoryBytes, log }: DecoderOptions): Decoder {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) onAbort();
-      // The send callback is ignored: if the channel is closed, the process has ended and `end` rejects.
+      // Errors of `send` are ignored: if the channel is closed, the child has exited and `end` rejects the promise.
       else child.send(task, () => undefined);
       try {
         return unpack(await promise);
@@ -161,7 +165,8 @@ export function startDecoder({ memoryBytes, log }: DecoderOptions): Decoder {
     },
     ended: ended.promise,
     keepAwake(awake) {
-      // Called by reflection because the type of the pipe lacks `ref` and `unref`; at run time it is a socket.
+      // `ref` and `unref` are called by reflection, because the type of the pipe lacks them; at run time the pipe is a
+      // socket.
       for (const handle of [child, child.channel, child.stderr]) {
         const method: unknown = handle && Reflect.get(handle, awake ? 'ref' : 'unref');
         if (typeof method === 'function') Reflect.apply(method, handle, []);

@@ -9,7 +9,11 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Takes a slot, waiting in order of arrival. @throws the signal's reason, without taking a slot */
+  /**
+   * Takes a slot. Waits for a free one in order of arrival.
+   *
+   * @throws the signal's abort reason; no slot is taken then
+   */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
@@ -22,7 +26,7 @@ export class Slots {
       await untilAborted(promise, signal);
     } catch (error) {
       const at = this.#waiting.indexOf(resolve);
-      // The slot was granted in the same moment.
+      // The slot was granted at the same moment as the signal aborted, so give it back.
       if (at < 0) this.give();
       else this.#waiting.splice(at, 1);
       throw error;

@@ -1,21 +1,24 @@
 import type { DecodedImage } from './decode.ts';
 
-/** A watermark text as an RGBA image: 8 bits, straight alpha, rows from the top. */
+/**
+ * A drawn watermark text as an RGBA image: 8 bits per sample, straight (not premultiplied) alpha, rows from the top.
+ */
 export interface Stamp {
   data: Uint8Array;
   width: number;
   height: number;
 }
 
-/** Luma weights of ITU-R BT.709, which libvips uses too. */
+/** Luma weights of red, green and blue by ITU-R BT.709, the same as in libvips. */
 const LUMA = [0.2126, 0.7152, 0.0722] as const;
 
 /**
- * Composites a stamp over each frame of an image, in place ("source over", Porter and Duff, 1984). Computes in the image's
- * own depth and rounds to the nearest value, so that opacity is exact and not quantized to 8 bits. Clips the stamp at the
- * image's edges.
+ * Composites a stamp over each frame of an image, in place ("source over", Porter and Duff, 1984). Computes with the
+ * bit depth of the image and rounds to the nearest value, so that opacity is not quantized to 8 bits. Clips the stamp
+ * at the edges of the image.
  *
- * @param left position of the stamp in the frame, pixels; can be negative, as can `top`
+ * @param left x coordinate of the stamp in the frame, in pixels. It can be negative, and so can `top`, the y
+ *   coordinate.
  */
 export function blend(image: DecodedImage, stamp: Stamp, left: number, top: number, opacity: number): void {
   const { data, width, height, channels, frames } = image;

@@ -7,10 +7,11 @@ const DELTA = 2;
 const corrupt = () => new ServiceError('corrupt_source');
 
 /**
- * Decodes BI_RLE8 or BI_RLE4 ("Bitmap Compression" of the Windows GDI) to one index per byte, rows in file order. Skipped
- * pixels have index 0. Runs are truncated at the end of their row.
+ * Decodes pixels compressed as BI_RLE8 or BI_RLE4 ("Bitmap Compression" in the documentation of the Windows GDI) to one
+ * palette index per byte, rows in the order of the file. Pixels that the data skips have index 0. Runs are truncated at
+ * the end of their row.
  *
- * @throws ServiceError corrupt_source when a jump leaves the image or the data end too early
+ * @throws ServiceError corrupt_source when an offset points outside the image or the data ends too early
  */
 export function decodeRuns(packed: Buffer, bits: 4 | 8, width: number, height: number): Uint8Array {
   const indices = new Uint8Array(width * height);
@@ -43,11 +44,11 @@ export function decodeRuns(packed: Buffer, bits: 4 | 8, width: number, height: n
       for (let i = 0; i < drawn; i++)
         indices[y * width + x + i] = index(packed.readUInt8(at + Math.floor(i / perByte)), i);
       x += drawn;
-      // Padded to 16 bits.
+      // Runs of literal pixels are padded to a multiple of 16 bits.
       at += length + (length % 2);
     }
   }
-  // Some programs omit the end marker.
+  // Some programs omit the marker for the end of the image, so the data may end once the last row is complete.
   if (y < height - 1 || (y === height - 1 && x < width)) throw corrupt();
   return indices;
 }

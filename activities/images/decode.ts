@@ -3,9 +3,12 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { ImageHeader } from './header.ts';
 import { withoutText } from './pngText.ts';
 
-/** A decoded image in upright orientation, with the properties of its source that the encoder needs. */
+/** A decoded image in upright orientation, with the properties of the source file that the encoder needs. */
 export interface DecodedImage {
-  /** Rows from the top; grey, grey and alpha, RGB or RGBA samples interleaved; frames stacked vertically. */
+  /**
+   * Samples in rows from the top; the channels of a pixel (grey, grey and alpha, RGB, or RGBA) follow each other. The
+   * frames of an animation are stacked vertically.
+   */
   data: Uint8Array | Uint16Array;
   width: number;
   /** Height of one frame. */
@@ -23,9 +26,12 @@ export interface DecodedImage {
 }
 
 export interface DecodeLimits {
-  /** Limit for all frames together. libvips enforces it too, in case it reads the header differently. */
+  /**
+   * Largest number of pixels in all frames together. libvips enforces this limit too, in case it reads the header
+   * differently.
+   */
   pixels: number;
-  /** Epoch milliseconds. */
+  /** Time at which decoding stops, in epoch milliseconds. */
   deadline: number;
 }
 
@@ -36,11 +42,11 @@ const PROFILE_SPACES: Readonly<Record<string, string>> = {
   grey16: 'GRAY',
 };
 
-/** Returns the colour profile if it applies to the image's colour space (ICC.1:2022, 7.2.8). */
+/** Returns the embedded colour profile if it is for the image's colour space (ICC.1:2022, 7.2.8), else null. */
 const matchingProfile = ({ icc, space }: Metadata): Buffer | null =>
   icc !== undefined && icc.toString('latin1', 16, 20) === PROFILE_SPACES[space] ? icc : null;
 
-/** Makes libvips stop at the deadline, so that the process can be reused. */
+/** Makes libvips stop at the deadline, so that the process can run another job afterwards. */
 export const withTimeout = (image: Sharp, deadline: number): Sharp =>
   image.timeout({ seconds: Math.min(3600, Math.max(1, Math.ceil((deadline - Date.now()) / 1000))) });
 
@@ -50,7 +56,7 @@ export const isTimeout = (error: unknown): boolean =>
 const samples16 = (data: Buffer): Uint16Array =>
   new Uint16Array(data.buffer, data.byteOffset, data.length / 2);
 
-/** Converts grey RGBA pixels to grey and alpha. */
+/** Converts RGBA pixels that are grey to grey and alpha samples. */
 function toGreyAlpha(rgba: Buffer): Uint8Array {
   const pixels = new Uint8Array(rgba.length / 2);
   for (let at = 0; at < pixels.length; at += 2) {
@@ -61,8 +67,8 @@ function toGreyAlpha(rgba: Buffer): Uint8Array {
 }
 
 /**
- * Decodes a PNG, JPEG or WebP and applies its EXIF orientation. RGB and greyscale images keep their depth of 8 or 16 bits
- * and their colour profile. CMYK is converted to sRGB by its profile.
+ * Decodes a PNG, JPEG or WebP and applies its EXIF orientation. RGB and greyscale images keep their depth of 8 or 16
+ * bits and their colour profile. CMYK images are converted to sRGB according to their profile.
  *
  * @throws ServiceError corrupt_source, deadline_exceeded
  */
@@ -73,7 +79,7 @@ export async function decodeImage(
 ): Promise<DecodedImage> {
   const animated = header.frames > 1;
   const source = header.type === 'png' ? withoutText(bytes) : bytes;
-  // "error" rejects truncated images, but not those with a few stray bytes, which browsers display.
+  // With "error", sharp rejects truncated images, but not images with a few stray bytes, which browsers display.
   const options = { animated, failOn: 'error', limitInputPixels: pixels } as const;
   try {
     const metadata = await sharp(source, options).metadata();
@@ -82,7 +88,7 @@ export async function decodeImage(
     const deep = depth === 'ushort';
     let image = sharp(source, { ...options, ignoreIcc: !cmyk });
     if (!animated) image = image.autoOrient();
-    // sharp drops the alpha channel of greyscale images in raw output.
+    // In raw output, sharp drops the alpha channel of greyscale images, so they are decoded as RGBA.
     const greyAlpha = space === 'b-w' && hasAlpha;
     image = image.toColourspace(cmyk || greyAlpha ? 'srgb' : space);
     const { data, info } = await withTimeout(image, deadline)

@@ -6,10 +6,13 @@ import type { ImageHeader } from './header.ts';
 
 type Size = Pick<ImageHeader, 'width' | 'height'>;
 
-/** Reads a row in file order, each pixel as an unsigned integer. */
+/** Reads one row, counted in the order of the file, into an array with one unsigned integer per pixel. */
 type ReadRow = (row: number, into: Uint32Array) => void;
 
-/** Reads uncompressed rows, which are padded to 32 bits. The padding of the last row may be missing. */
+/**
+ * Returns a reader for uncompressed rows, which are padded to a multiple of 32 bits. The padding of the last row may be
+ * missing.
+ */
 function rowReader({ pixels, bitsPerPixel }: BmpLayout, { width, height }: Size): ReadRow {
   const stride = Math.ceil((width * bitsPerPixel) / 32) * 4;
   if (stride * (height - 1) + Math.ceil((width * bitsPerPixel) / 8) > pixels.length)
@@ -34,7 +37,7 @@ function runReader({ pixels, bitsPerPixel }: BmpLayout, { width, height }: Size)
   return (row, into) => into.set(indices.subarray(row * width, (row + 1) * width));
 }
 
-/** Reads the part of a pixel under a mask, scaled to 0 to 255. */
+/** Returns a function that reads the bits of a pixel that `mask` selects, scaled to 0 to 255. */
 function fieldReader(mask: number): (pixel: number) => number {
   if (mask === 0) return () => 0;
   const shift = 31 - Math.clz32(mask & -mask);
@@ -42,19 +45,22 @@ function fieldReader(mask: number): (pixel: number) => number {
   return (pixel) => Math.round((((pixel & mask) >>> shift) * 255) / max);
 }
 
-/** Returns one function per channel (red, green, blue and, if present, alpha) that reads it from a pixel. */
+/**
+ * Returns one function per channel (red, green, blue and, if present, alpha) that reads the channel's value from a
+ * pixel.
+ */
 function colourReader({
   bitsPerPixel,
   palette,
   colourSize,
   masks,
 }: BmpLayout): ((pixel: number) => number)[] {
-  // Like Windows and browsers, reads colours missing from the palette as black.
+  // Colours that are missing from the palette are read as black, as in Windows and browsers.
   if (bitsPerPixel <= 8) return [2, 1, 0].map((byte) => (pixel) => palette[pixel * colourSize + byte] ?? 0);
   return masks.filter((mask, channel) => channel < 3 || mask !== 0).map(fieldReader);
 }
 
-/** Makes an image opaque if all alpha values are zero, as browsers do: some programs leave alpha unset. */
+/** Makes an image opaque if all its alpha values are zero, as browsers do, because some programs do not set alpha. */
 function fixEmptyAlpha(rgba: Uint8Array): Uint8Array {
   for (let at = 3; at < rgba.length; at += 4) if (rgba[at] !== 0) return rgba;
   for (let at = 3; at < rgba.length; at += 4) rgba[at] = 255;
@@ -62,8 +68,8 @@ function fixEmptyAlpha(rgba: Uint8Array): Uint8Array {
 }
 
 /**
- * Decodes a BMP of OS/2 or Windows: 1 to 32 bits per pixel, with palette or masks, run-length encoded or uncompressed.
- * Alpha is used if the header has an alpha mask.
+ * Decodes a BMP of OS/2 or Windows: 1 to 32 bits per pixel, with a palette or masks, run-length encoded or
+ * uncompressed. Alpha values are used if the header has an alpha mask.
  *
  * @throws ServiceError corrupt_source, unsupported_source
  */

@@ -5,13 +5,14 @@ import type { ImageHeader } from './header.ts';
 import type { OutputType } from './imageOutput.ts';
 import { embedProfile } from './profile.ts';
 
-/** Visually lossless on both libjpeg's and libwebp's scale. */
+/** Quality from 0 to 100 that is visually lossless both in libjpeg and in libwebp. */
 const QUALITY = 90;
-/** Effort from 0 to 6. libwebp's default of 4 takes 20 s for 12 lossless megapixels. */
+/** Effort of libwebp, from 0 to 6. With its default of 4, lossless encoding of 12 megapixels takes 20 s. */
 const WEBP_EFFORT = { lossy: 2, lossless: 0 };
 
 /**
- * Encodes an image with its colour profile and no other metadata. A WebP is lossless if its source was.
+ * Encodes an image with its colour profile and no other metadata. A WebP is encoded losslessly if the source was
+ * lossless.
  *
  * @throws ServiceError deadline_exceeded
  */
@@ -32,7 +33,7 @@ export async function encodeImage(
     pipeline.jpeg({
       quality: QUALITY,
       chromaSubsampling: image.chromaSubsampling?.startsWith('4:4:4') ? '4:4:4' : '4:2:0',
-      // Optimized Huffman tables save 2 % of the file but take three times as long as the rest of the encoding.
+      // Optimized Huffman tables make the file 2 % smaller but take three times as long as the rest of the encoding.
       optimiseCoding: false,
     });
   else

@@ -1,14 +1,14 @@
 /** Properties of an image, read without decoding it. */
 export interface ImageHeader {
   type: 'png' | 'jpeg' | 'webp' | 'bmp';
-  /** Stored width in pixels, before applying the EXIF orientation. */
+  /** Width of the stored image in pixels, before its EXIF orientation is applied. */
   width: number;
   height: number;
-  /** More than one for an animated WebP. */
+  /** Number of frames; more than one for an animated WebP. */
   frames: number;
-  /** Whether a PNG is animated. Only its default image is decoded, so `frames` is 1. */
+  /** Whether the image is an animated PNG. Only its default image is decoded, so `frames` is 1. */
   animatedPng: boolean;
-  /** Always true for PNG and BMP. */
+  /** Whether the image is compressed without loss; always true for PNG and BMP. */
   lossless: boolean;
 }
 
@@ -22,7 +22,7 @@ const still = (width: number, height: number, lossless: boolean): Size => ({
   lossless,
 });
 
-/** Reads IHDR, the first chunk (ISO/IEC 15948). */
+/** Reads the size of a PNG from IHDR, its first chunk (ISO/IEC 15948). */
 const readPng = (bytes: Buffer): Size | null =>
   bytes.length >= 24 && bytes.toString('latin1', 12, 16) === 'IHDR'
     ? {
@@ -33,7 +33,7 @@ const readPng = (bytes: Buffer): Size | null =>
 
 /** Whether an acTL chunk before the first IDAT declares several frames (PNG, Third Edition, 11.3.4.1). */
 function isAnimatedPng(bytes: Buffer): boolean {
-  // 8 bytes of signature, then chunks of length, type, data and checksum.
+  // The file consists of a signature of 8 bytes and of chunks, each with a length, a type, data and a checksum.
   for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
     const kind = bytes.toString('latin1', at + 4, at + 8);
     if (kind === 'IDAT') return false;
@@ -42,9 +42,9 @@ function isAnimatedPng(bytes: Buffer): boolean {
   return false;
 }
 
-/** Reads markers up to the first frame header (ITU-T T.81, B.1). */
+/** Reads the size of a JPEG: walks its markers up to the first frame header (ITU-T T.81, B.1). */
 function readJpeg(bytes: Buffer): Size | null {
-  // Markers in the range of the frame headers with other meanings.
+  // Markers within the range of frame headers that are not frame headers: DHT, JPG and DAC.
   const notFrames = [0xc4, 0xc8, 0xcc];
   for (let at = 2; at + 9 <= bytes.length; ) {
     if (bytes[at] !== 0xff) return null;
@@ -60,7 +60,9 @@ function readJpeg(bytes: Buffer): Size | null {
   return null;
 }
 
-/** Reads RIFF chunks (RFC 9649). VP8X has the canvas size, VP8 and VP8L the image size. */
+/**
+ * Reads the size of a WebP from its RIFF chunks (RFC 9649): VP8X contains the canvas size, VP8 and VP8L the image size.
+ */
 function readWebp(bytes: Buffer): Size | null {
   let size: Size | null = null;
   for (let at = 12; at + 18 <= bytes.length; ) {
@@ -87,10 +89,14 @@ function readWebp(bytes: Buffer): Size | null {
   return null;
 }
 
-/** Rounds up to an even length, because chunks of odd length are padded. */
+/** Returns the length of a RIFF chunk with its padding: chunks of odd length are padded to an even length. */
 const paddedLength = (length: number): number => length + (length % 2);
 
-/** Counts the frames of an animation; lossless if the first frame is. @param at offset of the first frame */
+/**
+ * Counts the frames of an animated WebP. The result is lossless if the first frame is.
+ *
+ * @param at offset of the first frame
+ */
 function readFrames(bytes: Buffer, at: number, size: Size): Size {
   const lossless = bytes.toString('latin1', at + 24, at + 28) === 'VP8L';
   let frames = 0;
@@ -99,7 +105,10 @@ function readFrames(bytes: Buffer, at: number, size: Size): Size {
   return { ...size, frames, lossless };
 }
 
-/** Reads an OS/2 or Windows header. The height is negative if rows are stored from top to bottom. */
+/**
+ * Reads the size of a BMP from its OS/2 or Windows header. The height is negative if rows are stored from top to
+ * bottom.
+ */
 function readBmp(bytes: Buffer): Size | null {
   if (bytes.length < 26) return null;
   return bytes.readUInt32LE(14) === 12
@@ -117,7 +126,7 @@ const FORMATS = [
 /**
  * Detects the type of an image and reads its header.
  *
- * @returns null for other types; a header of null when it is damaged
+ * @returns null for files of other types; `header` is null when the header is damaged
  */
 export function readImageHeader(
   bytes: Buffer,

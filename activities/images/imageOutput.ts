@@ -4,8 +4,8 @@ import { suggestFileName } from '../download/fileName.ts';
 export type OutputType = 'png' | 'jpeg' | 'webp';
 
 /**
- * Largest width and height per type, pixels. JPEG: JPEG_MAX_DIMENSION of libjpeg, below the format's 65,535 (ITU-T T.81,
- * B.2.2). WebP: 14 bits (RFC 9649, 2.5 and 2.6). PNG: larger than any image here.
+ * Largest width and height in pixels, by type. JPEG: JPEG_MAX_DIMENSION of libjpeg, which is below the format's 65,535
+ * (ITU-T T.81, B.2.2). WebP: 14 bits (RFC 9649, 2.5 and 2.6). PNG: no limit that the images of this service reach.
  */
 export const MAX_SIDE: Readonly<Record<OutputType, number>> = {
   png: Infinity,
@@ -19,7 +19,7 @@ const OUTPUTS = {
   webp: { mimeType: 'image/webp', extension: 'webp' },
 } as const;
 
-/** Builds the output fields of a tool that turns a downloaded image into another. */
+/** Returns the output fields of a tool that converts a downloaded image into another image. */
 export function imageOutput(bytes: Uint8Array, type: OutputType, source: Downloaded['source']) {
   const { mimeType, extension } = OUTPUTS[type];
   return {

@@ -15,7 +15,7 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 /**
  * Encodes a greyscale PNG with one bit per pixel (ISO/IEC 15948, RFC 2083): 1 is white, 0 is black.
  *
- * @param rows lines of pixels, packed from the high bit, `ceil(width / 8)` bytes each
+ * @param rows rows of pixels, each of `ceil(width / 8)` bytes; the first pixel is the highest bit of the first byte
  */
 export function encodeBilevelPng(width: number, rows: readonly Buffer[]): Buffer {
   const header = Buffer.alloc(13);

@@ -1,10 +1,16 @@
-/** Text chunks (PNG, Third Edition, 11.3.3). libvips would decompress them into memory; nothing uses them. */
+/**
+ * Types of text chunks (PNG, Third Edition, 11.3.3). libvips would decompress them into memory, although nothing uses
+ * them.
+ */
 const TEXT = ['tEXt', 'zTXt', 'iTXt'];
 const SIGNATURE_BYTES = 8;
-/** Length, type and checksum. */
+/** Size in bytes of a chunk's length, type and checksum. */
 const CHUNK_BYTES = 12;
 
-/** Removes text chunks, which can decompress to 1000 times their size. Returns the same buffer if there are none. */
+/**
+ * Removes the text chunks of a PNG, which can decompress to 1000 times their size. Returns the same buffer if there are
+ * none.
+ */
 export function withoutText(png: Buffer): Buffer {
   const kept: Buffer[] = [];
   let from = 0;

@@ -2,11 +2,17 @@ import { deflateSync } from 'node:zlib';
 import type { OutputType } from './imageOutput.ts';
 import { pngChunk } from './png.ts';
 
-/** Profile bytes that fit into one JPEG segment after its header (ICC.1:2022, B.4). */
+/**
+ * Largest part of a colour profile, in bytes, that fits into one JPEG segment after the segment's header (ICC.1:2022,
+ * B.4).
+ */
 const JPEG_PART = 65_519;
 const VP8X_PROFILE_FLAG = 0x20;
 
-/** Offset after the signature (8 bytes) and IHDR (25 bytes), where iCCP may be inserted (ISO/IEC 15948, 11.3.2.3). */
+/**
+ * Offset after the signature (8 bytes) and IHDR (25 bytes), where an iCCP chunk may be inserted (ISO/IEC 15948,
+ * 11.3.2.3).
+ */
 const PNG_HEAD = 33;
 
 function intoPng(bytes: Buffer, icc: Buffer): Buffer {
@@ -24,7 +30,7 @@ function intoJpeg(bytes: Buffer, icc: Buffer): Buffer {
     heading[17] = count;
     return Buffer.concat([heading, part]);
   });
-  // After SOI and the JFIF APP0 segment, which must be the first segment if present.
+  // The profile is inserted after SOI and after the JFIF APP0 segment, which must be the first segment if present.
   const start = bytes.readUInt16BE(2) === 0xffe0 ? 4 + bytes.readUInt16BE(4) : 2;
   return Buffer.concat([bytes.subarray(0, start), ...segments, bytes.subarray(start)]);
 }
@@ -35,7 +41,10 @@ function riffChunk(kind: string, data: Buffer): Buffer {
   return Buffer.concat([head, data, Buffer.alloc(data.length % 2)]);
 }
 
-/** Inserts the profile after the VP8X header, converting to the extended format if necessary (RFC 9649, 2.7). */
+/**
+ * Inserts a colour profile after the VP8X header of a WebP. Adds that header first if the file has none (RFC 9649,
+ * 2.7).
+ */
 function intoWebp(bytes: Buffer, icc: Buffer, width: number, height: number, alpha: boolean): Buffer {
   const extended = bytes.toString('latin1', 12, 16) === 'VP8X';
   const header = extended ? Buffer.from(bytes.subarray(20, 30)) : Buffer.alloc(10);
@@ -52,7 +61,7 @@ function intoWebp(bytes: Buffer, icc: Buffer, width: number, height: number, alp
   );
 }
 
-/** Embeds a colour profile in an encoded image without converting samples. The image must not have a profile yet. */
+/** Embeds a colour profile in an encoded image that has none, without converting the samples. */
 export function embedProfile(
   type: OutputType,
   bytes: Buffer,

@@ -2,20 +2,29 @@ import sharp from 'sharp';
 import { invalidInput } from '../../schemas/errors.ts';
 import type { Stamp } from './blend.ts';
 
-/** Pango falls back to other installed fonts for missing glyphs. */
+/** Font of the text. Pango falls back to other installed fonts for glyphs that this font does not contain. */
 const FAMILY = 'Noto Sans Bold';
-/** Font size for measuring a layout, pixels. At this size, 200 of the widest graphemes fit Cairo's limit of 32,767. */
+/**
+ * Font size in pixels for measuring a text. At this size, 200 of the widest graphemes fit into Cairo's limit of 32,767
+ * pixels.
+ */
 const MEASURING_SIZE = 12;
-/** Smallest legible font size, pixels. For smaller text, the finished stamp is scaled down instead. */
+/**
+ * Smallest font size in pixels at which text is drawn. If a text does not fit at this size, the finished stamp is
+ * scaled down.
+ */
 const MIN_SIZE = 4;
-/** Width of the dark outline relative to the font size. */
+/** Width of the dark outline as a share of the font size. */
 const OUTLINE = 0.1;
-/** Gain applied to the blurred glyphs, which makes the outline nearly black next to them before it fades. */
+/**
+ * Factor by which the blurred glyphs are amplified, so that the outline is nearly black next to the glyphs before it
+ * fades.
+ */
 const OUTLINE_GAIN = 4;
 const MAX_STEPS = 24;
-/** libvips's limit for the width of a line, pixels. */
+/** Largest width of a line in pixels that libvips accepts. */
 const MAX_LINE_WIDTH = 1_000_000;
-/** Words are broken if keeping them whole would shrink the text below this share of the requested size. */
+/** Words are broken across lines if keeping them whole would shrink the text below this share of the requested size. */
 const MIN_UNBROKEN_SCALE = 0.6;
 const RGBA = 4;
 
@@ -28,7 +37,7 @@ interface StampOptions {
   size: number;
 }
 interface TextOptions extends StampOptions {
-  /** Breaks lines between words only, or also within words that are longer than a line. */
+  /** Where lines may break: between words only, or also within a word that is longer than a line. */
   wrap: 'word' | 'word-char';
 }
 
@@ -40,9 +49,9 @@ interface Box {
 const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** Draws white glyphs and coloured emoji, in lines of at most `width` pixels unless a word is longer. */
+/** Draws text in white glyphs and coloured emoji, in lines of at most `width` pixels unless a word is longer. */
 async function drawText({ text, align, size, wrap }: TextOptions, width: number): Promise<Stamp> {
-  // Pango's unit is 1/1024 point. At 72 dpi a point is a pixel.
+  // Pango measures font sizes in 1/1024 of a point. At 72 dpi a point is a pixel.
   const markup = `<span foreground="white" size="${Math.round(size * 1024)}">${escapeMarkup(text)}</span>`;
   const options = { font: FAMILY, dpi: 72, rgba: true, wrap, align } as const;
   try {
@@ -58,7 +67,7 @@ async function drawText({ text, align, size, wrap }: TextOptions, width: number)
   }
 }
 
-/** Finds the largest font size at which the text fits into the box, with new line breaks for each size. */
+/** Finds the largest font size at which the text fits into the box. Lines are broken anew at each size. */
 async function fittingSize(options: TextOptions, box: Box): Promise<number> {
   let { size } = options;
   for (let step = 0; step < MAX_STEPS && size > MIN_SIZE; step++) {
@@ -72,7 +81,7 @@ async function fittingSize(options: TextOptions, box: Box): Promise<number> {
   return Math.max(MIN_SIZE, size);
 }
 
-/** Adds a dark outline, which keeps the text readable on a light background. */
+/** Adds a dark outline to drawn text, which keeps the text readable on a light background. */
 async function addOutline(text: Stamp, size: number): Promise<Stamp> {
   const pad = Math.ceil(size * OUTLINE) + 1;
   const padded = await sharp(text.data, { raw: { width: text.width, height: text.height, channels: RGBA } })
@@ -81,7 +90,7 @@ async function addOutline(text: Stamp, size: number): Promise<Stamp> {
     .toBuffer({ resolveWithObject: true });
   const { width, height } = padded.info;
   const raw = { width, height, channels: RGBA } as const;
-  // A separate pipeline, because sharp always extracts channels at the end of a pipeline.
+  // Uses a separate pipeline, because sharp extracts channels only after all other operations of a pipeline.
   const alpha = await sharp(padded.data, { raw }).extractChannel('alpha').raw().toBuffer();
   const spread = await sharp(alpha, { raw: { width, height, channels: 1 } })
     .blur(Math.max(0.5, (size * OUTLINE) / 2.5))
@@ -91,7 +100,7 @@ async function addOutline(text: Stamp, size: number): Promise<Stamp> {
     .toBuffer();
   const outline = Buffer.alloc(width * height * RGBA);
   for (let pixel = 0; pixel < spread.length; pixel++) outline[pixel * RGBA + 3] = spread[pixel] ?? 0;
-  // Imported on first use, because Jimp loads all its formats, which takes some 100 ms.
+  // Jimp is imported on first use, because it loads all its formats, which takes about 100 ms.
   const { Jimp } = await import('jimp');
   const stamp = new Jimp({ data: outline, width, height });
   stamp.composite(new Jimp({ data: padded.data, width, height }));
@@ -101,8 +110,8 @@ async function addOutline(text: Stamp, size: number): Promise<Stamp> {
 const invisibleText = () => invalidInput([{ pointer: '/text', message: 'has no visible characters' }]);
 
 /**
- * Draws a text as a light stamp with a dark outline, shaped by Pango (any script, both directions, emoji). Uses the
- * requested size, or the largest smaller size that fits into the box.
+ * Draws text as a light stamp with a dark outline. Pango shapes the text (any script, both directions, emoji). The font
+ * size is the requested size, or the largest smaller size at which the text fits into the box.
  *
  * @throws ServiceError invalid_input when the text has no visible characters
  */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { model, node, tensor } from './onnx.ts';
 
-/** A layer of a Keras network, with the options that the esrgan networks use. */
+/** A layer of a Keras network, with those options that the ESRGAN networks of UpscalerJS use. */
 interface Layer {
   class_name: string;
   config: {
@@ -34,7 +34,7 @@ interface Weight {
   values: Float32Array;
 }
 
-/** Reads the weights, which are stored in the order of the manifest (TensorFlow.js, "layers-model"). */
+/** Reads the weights of a network. They are stored in the order of the manifest (TensorFlow.js, "layers-model"). */
 function readWeights(folder: string, { weightsManifest }: Topology): Map<string, Weight> {
   const weights = new Map<string, Weight>();
   for (const group of weightsManifest) {
@@ -54,7 +54,7 @@ function readWeights(folder: string, { weightsManifest }: Topology): Map<string,
   return weights;
 }
 
-/** Transposes [height, width, in, out] to ONNX's [out, in, height, width]. */
+/** Transposes a convolution kernel from the order [height, width, in, out] to ONNX's [out, in, height, width]. */
 function transposeKernel({ shape, values }: Weight): Weight {
   const [height = 0, width = 0, inputs = 0, outputs = 0] = shape;
   const turned = new Float32Array(values.length);
@@ -81,7 +81,7 @@ function convertLayer(
       if (kernel === undefined || bias === undefined) throw new Error(`${name} has no weights`);
       const turned = transposeKernel(kernel);
       const [height = 0, width = 0] = turned.shape.slice(2);
-      // Every convolution must preserve the size. Only 1x1 kernels do so without padding.
+      // Every convolution must preserve the width and height of the image. Only 1x1 kernels do so without padding.
       if ((config.padding !== 'same' && height * width !== 1) || config.activation !== 'linear')
         throw new Error(`the options of ${name} are not supported`);
       const [y, x] = [(height - 1) / 2, (width - 1) / 2];
@@ -128,10 +128,10 @@ function convertLayer(
 }
 
 /**
- * Converts a TensorFlow.js network of UpscalerJS to ONNX, with the same weights and channels first.
+ * Converts a TensorFlow.js network of UpscalerJS to ONNX, with the same weights. The channel dimension comes first.
  *
  * @param path path of model.json
- * @returns the model; its input and output are images of shape [1, 3, height, width]
+ * @returns the ONNX model, and the names of its input and output, which are images of shape [1, 3, height, width]
  */
 export function convertModel(path: string): { bytes: Buffer; input: string; output: string } {
   const topology: unknown = JSON.parse(readFileSync(path, 'utf8'));

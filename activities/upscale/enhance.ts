@@ -1,20 +1,23 @@
 import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
 import type { Network, Planes } from './networkTypes.ts';
 
-/** Share of the network's output in the enhanced image before back-projection; the rest is Lanczos. */
+/** Share of the network's output in the enhanced image before back-projection. The rest is the Lanczos enlargement. */
 const NETWORK_SHARE = 0.5;
 
-/** Linear interpolation `a + share * (b - a)` per sample. */
+/** Interpolates linearly between two planes: `a + share * (b - a)` for each sample. */
 const mix = (a: Plane, b: Plane, share: number): Plane => combine(1 - share, a, share, b);
 
-/** One step of back-projection (Irani and Peleg, 1991): corrects `large` by the error of its reduction to the source. */
+/**
+ * One step of back-projection (Irani and Peleg, 1991): reduces `large` to the size of `source`, and corrects `large` by
+ * the difference between the two.
+ */
 const backProject = (large: Plane, source: Plane, factor: number): Plane =>
   combine(1, large, 1, enlarge(combine(1, source, -1, reduce(large, factor)), factor));
 
 export interface Enlarged {
-  /** Lanczos only. */
+  /** The image enlarged by Lanczos only. */
   plain: Planes;
-  /** Lanczos mixed with the network's output, then back-projected. */
+  /** The Lanczos enlargement mixed with the network's output, then back-projected. */
   enhanced: Planes;
 }
 
@@ -33,7 +36,11 @@ export async function enlargeBothWays(planes: Planes, factor: number, network: N
   return { plain, enhanced };
 }
 
-/** Enlarges by a weighted mean of both results. @param weight 0 for Lanczos only, 1 for the enhanced image */
+/**
+ * Enlarges an image to a weighted mean of its plain and its enhanced enlargement.
+ *
+ * @param weight 0 for Lanczos only, 1 for the enhanced image only
+ */
 export async function enlargeMixed(
   planes: Planes,
   factor: number,

@@ -12,15 +12,15 @@ export function combine(x: number, a: Plane, y: number, b: Plane): Plane {
   return { ...a, data };
 }
 
-/** Lobes of the Lanczos kernel (Duchon, 1979). Three is the usual choice. */
+/** Number of lobes of the Lanczos kernel on each side (Duchon, 1979). Three is the usual choice. */
 const LOBES = 3;
 
 const sinc = (x: number): number => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x));
 const kernel = (x: number): number => (Math.abs(x) < LOBES ? sinc(x) * sinc(x / LOBES) : 0);
 
-/** Source samples and weights of one resampled value. */
+/** The source samples from which one sample is resampled, and their weights. */
 interface Tap {
-  /** Index of the first sample, which may be negative. */
+  /** Index of the first source sample; negative if it lies before the start of the line. */
   start: number;
   weights: Float64Array;
 }
@@ -28,7 +28,9 @@ interface Tap {
 const NO_WEIGHTS = new Float64Array(0);
 const NO_PLACES = new Int32Array(0);
 
-/** Computes the normalized weights for a sample at `centre`, with `scale` source samples per lobe. */
+/**
+ * Computes the normalized weights for a sample at the source position `centre`, with `scale` source samples per lobe.
+ */
 function tap(centre: number, scale: number): Tap {
   const start = Math.ceil(centre - LOBES * scale);
   const count = Math.floor(centre + LOBES * scale) - start + 1;
@@ -39,11 +41,11 @@ function tap(centre: number, scale: number): Tap {
   return { start, weights: weights.map((weight) => weight / sum) };
 }
 
-/** Returns the sample indices of a tap, clamped to the line. */
+/** Returns the indices of the source samples of a tap, clamped to the line. */
 const placesOf = ({ start, weights }: Tap, length: number): Int32Array =>
   Int32Array.from(weights, (_, i) => Math.min(length - 1, Math.max(0, start + i)));
 
-/** Resamples each row. Processes row by row for locality of memory access. */
+/** Resamples each row of a plane. Works row by row, for locality of memory access. */
 function alongRows({ data, width, height }: Plane, taps: readonly Tap[]): Plane {
   const out = new Float32Array(height * taps.length);
   const places = taps.map((it) => placesOf(it, width));
@@ -60,7 +62,7 @@ function alongRows({ data, width, height }: Plane, taps: readonly Tap[]): Plane 
   return { data: out, width: taps.length, height };
 }
 
-/** Resamples each column, a whole row at a time. */
+/** Resamples each column of a plane. Adds up whole rows, for locality of memory access. */
 function alongColumns({ data, width, height }: Plane, taps: readonly Tap[]): Plane {
   const out = new Float32Array(width * taps.length);
   for (const [index, it] of taps.entries()) {
@@ -77,13 +79,16 @@ function alongColumns({ data, width, height }: Plane, taps: readonly Tap[]): Pla
 const tapsOf = (length: number, centre: (index: number) => number, scale: number): Tap[] =>
   Array.from({ length }, (_, index) => tap(centre(index), scale));
 
-/** Enlarges a plane by a factor. */
+/** Enlarges a plane by an integer factor. */
 export function enlarge(plane: Plane, factor: number): Plane {
   const taps = (length: number) => tapsOf(length * factor, (index) => (index + 0.5) / factor - 0.5, 1);
   return alongColumns(alongRows(plane, taps(plane.width)), taps(plane.height));
 }
 
-/** Reduces a plane by a factor without aliasing. Remaining pixels at the right and bottom are dropped. */
+/**
+ * Reduces a plane by an integer factor without aliasing. Pixels at the right and bottom that do not fill a whole pixel
+ * of the result are dropped.
+ */
 export function reduce(plane: Plane, factor: number): Plane {
   const taps = (length: number) =>
     tapsOf(Math.floor(length / factor), (index) => (index + 0.5) * factor - 0.5, factor);

@@ -4,17 +4,17 @@ import { convertModel } from './convert.ts';
 import type { Plane } from './lanczos.ts';
 import type { Factor, Network, Planes } from './networkTypes.ts';
 
-/** Variant of UpscalerJS's esrgan network per factor, chosen by the table in test/quality/upscale.md. */
+/** Variant of UpscalerJS's ESRGAN network for each factor, chosen by the measurements in test/quality/upscale.md. */
 export const MODEL = { 2: 'slim', 4: 'slim' } as const satisfies Record<Factor, string>;
 
-/** Returns the path of UpscalerJS's network for a factor. */
+/** Returns the path of the model.json of UpscalerJS's network for a factor. */
 export function modelPath(factor: Factor): string {
   const entry = createRequire(import.meta.url).resolve(`@upscalerjs/esrgan-${MODEL[factor]}`);
   const [folder] = entry.split(join('/', 'dist', '/'));
   return join(folder ?? dirname(entry), 'models', `x${factor}`, 'model.json');
 }
 
-/** Concatenates the channels. */
+/** Concatenates the samples of the three channels into the network's input. */
 function pack(planes: Planes): Float32Array {
   const [{ data }] = planes;
   const packed = new Float32Array(3 * data.length);
@@ -22,7 +22,7 @@ function pack(planes: Planes): Float32Array {
   return packed;
 }
 
-/** Splits the channels and clamps samples to 0 to 255, as UpscalerJS does. */
+/** Splits the network's output into channels and clamps samples to 0 to 255, as UpscalerJS does. */
 function unpack(data: Float32Array, width: number, height: number): Planes {
   for (let at = 0; at < data.length; at++) data[at] = Math.min(255, Math.max(0, data[at] ?? 0));
   const plane = (channel: number): Plane => ({
@@ -56,7 +56,10 @@ export async function openOnnxNetwork(factor: Factor, path = modelPath(factor)):
 
 const opened = new Map<Factor, Promise<Network>>();
 
-/** Opens a network on ONNX Runtime, or on TensorFlow.js if that fails. Cached for the lifetime of the process. */
+/**
+ * Opens the network for a factor on ONNX Runtime, or on TensorFlow.js if ONNX Runtime fails. The network stays open for
+ * the lifetime of the process.
+ */
 export function openNetwork(factor: Factor): Promise<Network> {
   const cached = opened.get(factor);
   if (cached !== undefined) return cached;

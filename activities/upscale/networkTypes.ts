@@ -3,7 +3,7 @@ import type { Plane } from './lanczos.ts';
 export const FACTORS = [2, 4] as const;
 export type Factor = (typeof FACTORS)[number];
 
-/** Red, green and blue samples, 0 to 255. */
+/** The red, green and blue channels of an image, with samples from 0 to 255. */
 export type Planes = readonly [Plane, Plane, Plane];
 
 /** A neural network that enlarges images. */

@@ -1,6 +1,6 @@
 import { block, integer } from './protobuf.ts';
 
-// Writes ONNX graphs. The field numbers are those of onnx.proto.
+// These functions encode ONNX graphs. The field numbers are those of onnx.proto.
 
 const IR_VERSION = 8;
 const OPERATORS = 13;
@@ -24,7 +24,7 @@ function attribute(name: string, value: Attribute): Buffer {
   return block(5, [block(ATTRIBUTE.name, name), ...parts]);
 }
 
-/** Encodes a node, named like its only output. */
+/** Encodes a node of the graph. The node has the same name as its only output. */
 export const node = (
   operator: string,
   inputs: readonly string[],
@@ -39,7 +39,7 @@ export const node = (
     ...Object.entries(attributes).map(([name, value]) => attribute(name, value)),
   ]);
 
-/** Encodes a constant of 32-bit floats. */
+/** Encodes a constant tensor of 32-bit floats. */
 export const tensor = (name: string, shape: readonly number[], values: Float32Array): Buffer =>
   block(5, [
     ...shape.map((size) => integer(1, size)),
@@ -48,7 +48,10 @@ export const tensor = (name: string, shape: readonly number[], values: Float32Ar
     block(9, new Uint8Array(values.buffer, values.byteOffset, values.byteLength)),
   ]);
 
-/** Encodes the type of the ONNX model's input or output: floats of shape [1, 3, height, width] with free height and width. */
+/**
+ * Encodes the input or output of the ONNX model: floats of shape [1, 3, height, width], where height and width are
+ * variable.
+ */
 function imageValue(field: number, name: string, suffix: string): Buffer {
   const shape = [
     block(1, [integer(1, 1)]),
@@ -59,7 +62,7 @@ function imageValue(field: number, name: string, suffix: string): Buffer {
   return block(field, [block(1, name), block(2, [block(1, [integer(1, FLOAT), block(2, shape)])])]);
 }
 
-/** Encodes a model. @param parts tensors, and nodes in topological order */
+/** Encodes an ONNX model. @param parts encoded tensors, and encoded nodes in topological order */
 export const model = (parts: readonly Buffer[], input: string, output: string): Buffer =>
   Buffer.concat([
     integer(1, IR_VERSION),

@@ -1,4 +1,4 @@
-// Encodes the wire format of Protocol Buffers, as far as ONNX networks need it.
+// These functions encode the wire format of Protocol Buffers, as far as ONNX models use it.
 
 function varint(value: number): Buffer {
   const bytes: number[] = [];

@@ -10,7 +10,7 @@ interface Reference {
   upscale(image: object, options: { output: 'tensor' }): Promise<import('@tensorflow/tfjs-node').Tensor>;
 }
 
-// Loaded with require because the ES module builds of these packages import files that Node cannot resolve.
+// These packages are loaded with `require`, because their ES module builds import files that Node cannot resolve.
 const require = createRequire(import.meta.url);
 const tf: typeof import('@tensorflow/tfjs-node') = require('@tensorflow/tfjs-node');
 const {
@@ -25,7 +25,7 @@ const Upscaler: new (options: { model: ModelDefinition }) => Reference = require
 setWasmPaths(`${dirname(require.resolve('@tensorflow/tfjs-backend-wasm'))}/`);
 await tf.setBackend('wasm');
 
-// This build of TensorFlow.js cannot load files in Node.
+// This build of TensorFlow.js cannot load files in Node, so the handler below reads model files.
 tf.io.registerLoadRouter((url) => {
   const [address] = [url].flat();
   if (address?.startsWith('file://') !== true) throw new Error(`${address} is not a file URL`);
@@ -41,7 +41,10 @@ tf.io.registerLoadRouter((url) => {
   };
 });
 
-/** Opens the network as UpscalerJS runs it, on TensorFlow.js in WebAssembly. About 20 times as slow as ONNX Runtime. */
+/**
+ * Opens the network for a factor as UpscalerJS does, on TensorFlow.js in WebAssembly, which takes about 20 times as
+ * long as ONNX Runtime.
+ */
 export async function openReference(factor: Factor): Promise<Network> {
   const upscaler = new Upscaler({ model: models[factor] });
   return {

@@ -1,20 +1,20 @@
 import type { DecodedImage } from '../images/decode.ts';
 
-/** States of a pixel's colour during the flood fill. */
+/** States of a pixel during the flood fill: its colour is not known yet, it is in the queue, or its colour is known. */
 const UNKNOWN = 0;
 const QUEUED = 1;
 const KNOWN = 2;
 
-/** Blackens transparent pixels, in place, because their colours would only make the file larger. */
+/** Sets fully transparent pixels to black, in place, because other colours would only make the file larger. */
 export function clearTransparent({ data, channels }: DecodedImage): void {
   for (let at = 0; at < data.length; at += channels)
     if (data[at + channels - 1] === 0) data.fill(0, at, at + channels);
 }
 
 /**
- * Fills transparent pixels with the colours of the nearest visible ones. Otherwise their colour, usually black, would bleed
- * into visible edges, because colours are enlarged separately from alpha. Takes linear time and 5 bytes per pixel in
- * addition to a copy. Returns the same image if it has no transparent pixels.
+ * Gives fully transparent pixels the colours of the nearest visible pixels. Colours are enlarged separately from alpha,
+ * so the colour of transparent pixels, usually black, would otherwise bleed into visible edges. Takes linear time, and
+ * 5 bytes per pixel in addition to a copy of the image. Returns the same image if it has no transparent pixels.
  */
 export function fillTransparent(image: DecodedImage): DecodedImage {
   const { width, height, channels } = image;
@@ -45,7 +45,10 @@ export function fillTransparent(image: DecodedImage): DecodedImage {
       state[neighbour] = QUEUED;
       queue[end++] = neighbour;
     });
-  /** Sets a pixel to the mean of its known neighbours, weighted by alpha; filled neighbours have weight 1. */
+  /**
+   * Sets a pixel to the mean of those neighbours whose colour is known, weighted by alpha. Pixels that were filled have
+   * weight 1.
+   */
   function fill(pixel: number): void {
     let total = 0;
     const sums = [0, 0, 0];

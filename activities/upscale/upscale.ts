@@ -5,11 +5,15 @@ import type { Factor, Network, Planes } from './networkTypes.ts';
 import { clearTransparent, fillTransparent } from './transparency.ts';
 import { measureWeight } from './weight.ts';
 
-/** Tile size without border, pixels. Larger tiles need more memory; smaller ones compute more border pixels. */
+/**
+ * Width and height of a tile in pixels, without its border. Larger tiles need more memory; smaller tiles compute more
+ * border pixels.
+ */
 const TILE = 384;
 /**
- * Pixels around a tile that are computed and discarded, so that tiles have no seams. Must cover the receptive field: 10
- * pixels for the network, 3 for Lanczos, and two more Lanczos filters for back-projection.
+ * Width in pixels of the border around a tile, which is computed and discarded so that tiles have no visible seams. It
+ * must cover the receptive field: 10 pixels for the network, 3 for Lanczos, and two more Lanczos filters for
+ * back-projection.
  */
 const BORDER = 20;
 
@@ -20,7 +24,7 @@ interface Area {
   height: number;
 }
 
-/** Extracts one channel of an area, scaled to 0 to 255. */
+/** Extracts one channel of an area of the image, scaled to 0 to 255. */
 function cut({ data, width, channels }: DecodedImage, channel: number, area: Area): Plane {
   const depth = data instanceof Uint16Array ? 257 : 1;
   const part = new Float32Array(area.width * area.height);
@@ -31,13 +35,16 @@ function cut({ data, width, channels }: DecodedImage, channel: number, area: Are
   return { data: part, width: area.width, height: area.height };
 }
 
-/** Extracts the colours of an area. Grey becomes three equal channels for the network. */
+/**
+ * Extracts the colour channels of an area. A grey channel is used three times, because the network needs three
+ * channels.
+ */
 function cutColours(image: DecodedImage, area: Area): Planes {
   const first = cut(image, 0, area);
   return image.channels <= 2 ? [first, first, first] : [first, cut(image, 1, area), cut(image, 2, area)];
 }
 
-/** Writes the part of a plane that starts at `skip` into an area of a channel. */
+/** Copies a part of a plane, which starts at `skip`, into one channel of an area of an image. */
 function paste(
   into: DecodedImage,
   channel: number,
@@ -79,9 +86,9 @@ function* tilesOf(image: DecodedImage, tile: number): Generator<{ core: Area; wh
 
 /**
  * Enlarges an image by Lanczos and sharpens it with the network, weighted by how well the network restores this image.
- * Alpha is enlarged separately, by Lanczos. Colours of transparent pixels do not affect visible ones.
+ * Alpha is enlarged separately, by Lanczos. The colours of transparent pixels do not affect visible ones.
  *
- * @param tile tile size, pixels
+ * @param tile width and height of a tile, in pixels
  */
 export async function upscale(
   image: DecodedImage,

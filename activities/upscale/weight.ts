@@ -2,22 +2,25 @@ import { enlargeBothWays } from './enhance.ts';
 import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
 import type { Network, Planes } from './networkTypes.ts';
 
-/** Damps the weight that is best for the reduced image, because the full size never behaves exactly alike. */
+/**
+ * Factor that reduces the weight found to be best for the reduced image, because the full image behaves slightly
+ * differently.
+ */
 const DAMPING = 0.5;
 const MAX_WEIGHT = 0.7;
 /**
- * Minimum energy of the finest details relative to those one scale coarser. Below it the image is blurred: there are no
- * finer details to restore, and Lanczos is the best method.
+ * Smallest ratio of the energy of the finest details to the energy of details one scale coarser. Below it the image is
+ * blurred: it has no finer details to restore, and Lanczos alone is the best method.
  */
 const SHARPNESS = 0.35;
-/** Energy that rounding to 8 bits can cause. */
+/** Largest energy that rounding to 8 bits can cause. */
 const ROUNDING_ENERGY = 0.25;
-/** Measures at most this many pixels per side, from the centre of the image. */
+/** Largest width and height in pixels of the centre of the image that is measured. */
 const MAX_MEASURED = 768;
-/** Minimum side in pixels after reducing twice. */
+/** Smallest width and height in pixels that the image must have after it was reduced twice. */
 const MIN_REDUCED_SIDE = 4;
 
-/** Luma weights of ITU-R BT.601. */
+/** Luma weights of red, green and blue by ITU-R BT.601. */
 const LUMA = [0.299, 0.587, 0.114] as const;
 
 const lumaOf = ([red, green, blue]: Planes): Plane =>
@@ -32,7 +35,9 @@ function crop({ data, width }: Plane, left: number, top: number, size: Omit<Plan
   return { data: part, ...size };
 }
 
-/** Crops the centre, with sides that are multiples of `unit`. */
+/**
+ * Crops the centre of an image, at most MAX_MEASURED pixels wide and high and with sides that are multiples of `unit`.
+ */
 function cropCentre(planes: Planes, unit: number): Planes {
   const [{ width, height }] = planes;
   const side = (length: number) => Math.min(length, MAX_MEASURED) - (Math.min(length, MAX_MEASURED) % unit);
@@ -56,9 +61,9 @@ const round = (plane: Plane): Plane => ({
 });
 
 /**
- * Chooses the network's weight for an image: reduces the image, enlarges it again with and without the network, finds the
- * mix that is nearest to the original in luma (least squares), and damps it. Returns 0 when the network makes the image
- * worse, or when the image is blurred or too small to measure.
+ * Chooses the weight of the network's output for an image: reduces the image, enlarges it again with and without the
+ * network, finds the mix of both that is nearest to the original in luma (least squares), and damps that weight.
+ * Returns 0 when the network makes the image worse, and when the image is blurred or too small to measure.
  */
 export async function measureWeight(planes: Planes, factor: number, network: Network): Promise<number> {
   const original = cropCentre(planes, factor * factor);
