@@ -4,12 +4,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { install } from './install.mjs';
 
-// Runs on the Node that runs npm (20 or later) and before the packages are installed, hence plain JavaScript.
+// This file runs before the packages are installed, on the Node version that runs npm (20 or later), so it is plain
+// JavaScript.
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_MAJOR = 24;
 
-/** Returns the Node of node_modules, else the current one if it is new enough. */
+/** Returns the path of the Node in node_modules, else that of the running Node, whichever is new enough. */
 function findNode() {
   const candidates = [join(root, 'node_modules/.bin/node'), process.execPath];
   const found = candidates.find((path) => {
@@ -24,10 +25,11 @@ function findNode() {
 }
 
 /**
- * Installs missing packages, runs a TypeScript file of the project on Node 24, and exits with its exit code.
+ * Installs missing packages, runs a TypeScript file of the project on Node 24, and exits with the exit code of that
+ * process.
  *
- * A stop signal, or the end of the parent process (npm was killed), is forwarded to the child as a signal. If this
- * process is killed, the IPC channel closes and the child ends itself.
+ * A stop signal, or the end of the parent process (for example because npm was killed), is forwarded to the child
+ * process as a signal. If this process is killed, its IPC channel to the child closes, and the child stops.
  */
 export async function run(script, args) {
   let child;
@@ -51,9 +53,10 @@ export async function run(script, args) {
     await install(root, (file, childArgs, env) =>
       runChild(file, childArgs, { env, stdio: ['ignore', 'inherit', 'inherit'] }),
     );
-    // All processes load the same modules. With the compile cache they start in 75% of the time.
+    // All processes of the stack load the same modules. With Node's compile cache they start in 75% of the time.
     const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...process.env };
-    // Detached, so that Ctrl-C in the terminal signals only this process and the shutdown is ordered.
+    // The child gets its own process group, so that Ctrl-C in the terminal signals only this process, which then stops
+    // the others in order.
     process.exitCode = stopping
       ? 130
       : await runChild(findNode(), [script, ...args], {

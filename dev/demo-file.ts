@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { isRecord } from '../schemas/isRecord.ts';
 import { StartError } from './start-error.ts';
 
-/** Addresses and credentials of the running stack, for programs on this machine. */
+/** The content of demo.json: addresses and credentials of the running stack, for programs on this machine. */
 export interface DemoFile {
   baseUrl: string;
   dashboardUrl: string;
   temporalUiUrl: string | null;
   email: string;
   password: string;
-  /** Key of scope `tools`. */
+  /** API key of scope `tools`. */
   apiKey: string;
-  /** Key of scope `account`. */
+  /** API key of scope `account`. */
   accountKey: string;
   accountId: string;
   temporalAddress: string;
@@ -24,10 +24,10 @@ export interface DemoFile {
 }
 
 /**
- * Reads the `<folder>/demo.json` of the last start; null if the file does not exist.
+ * Reads the file `<folder>/demo.json` that the last start wrote; null if the file does not exist.
  *
- * @throws StartError when the file is damaged. It is not replaced silently, because it holds the only copy of the demo
- *   password and keys.
+ * @throws StartError when the file is damaged. A damaged file is not replaced, because it holds the only copy of the
+ *   demo password and keys.
  */
 export async function readDemoFile(folder: string): Promise<Record<string, unknown> | null> {
   const path = join(folder, 'demo.json');
@@ -43,7 +43,7 @@ export async function readDemoFile(folder: string): Promise<Record<string, unkno
   );
 }
 
-/** Writes `<folder>/demo.json` atomically, readable only by its owner. */
+/** Writes the file `<folder>/demo.json` atomically, readable only by its owner. */
 export async function writeDemoFile(folder: string, content: DemoFile): Promise<void> {
   const path = join(folder, 'demo.json');
   const draft = `${path}.${randomUUID()}`;

@@ -10,15 +10,15 @@ import { openStore } from '../store/mongo.ts';
 import { createLog } from '../workers/platform/log.ts';
 import { type DemoFile, readDemoFile } from './demo-file.ts';
 
-/** A user with the operator role, the user's account, and one key of each scope. */
+/** The demo user, who has the operator role, the user's account, and one API key of each scope. */
 export type Demo = Pick<DemoFile, 'email' | 'password' | 'apiKey' | 'accountKey' | 'accountId'>;
 type Secrets = Record<'password' | 'apiKey' | 'accountKey', string | null>;
 
 const EMAIL = 'demo@example.com';
-/** 128 bits: the password is copied, not memorised. */
+/** Number of random bytes in the password. It may be long because users copy it instead of memorising it. */
 const PASSWORD_BYTES = 16;
 
-/** Reads the secrets of the last start; a missing one is null. @throws StartError the file is damaged */
+/** Reads the demo secrets of the last start; a missing secret is null. @throws StartError when demo.json is damaged */
 async function readPreviousSecrets(dataDir: string): Promise<Secrets> {
   const content = await readDemoFile(dataDir);
   const text = (name: keyof Secrets): string | null => {
@@ -33,7 +33,11 @@ async function ensureAccount(accounts: Accounts, credits: number): Promise<strin
   return account._id;
 }
 
-/** Creates the operator, or updates the existing user. @returns the password */
+/**
+ * Creates the demo user with the operator role, or gives the existing user that role and this password.
+ *
+ * @returns the password
+ */
 async function ensureOperator(auth: Auth, accountId: string, known: string | null): Promise<string> {
   const password = known ?? randomBytes(PASSWORD_BYTES).toString('base64url');
   const user = await auth.find(EMAIL);
@@ -46,7 +50,7 @@ async function ensureOperator(auth: Auth, accountId: string, known: string | nul
   return password;
 }
 
-/** @returns `known` if it is still a key of the account, else a new key */
+/** Returns `known` if it is still a valid key of the account, else a new key. */
 async function ensureKey(
   apiKeys: ApiKeys,
   accountId: string,
@@ -66,10 +70,10 @@ async function ensureKey(
 }
 
 /**
- * Creates the missing parts of the demo: everything on a new database, nothing at a restart. The caller writes the
- * result to demo.json, which holds the only readable copy of the password and the keys.
+ * Creates those parts of the demo that are missing: all of them in a new database, none at a restart. The caller writes
+ * the result to demo.json, which holds the only readable copy of the password and the keys.
  *
- * @throws StartError demo.json is damaged
+ * @throws StartError when demo.json is damaged
  */
 export async function ensureDemo({ env, mongodbUri }: { env: Env; mongodbUri: string }): Promise<Demo> {
   const log = createLog(env, 'demo', await loadRegistry());

@@ -3,7 +3,10 @@ import { StartError } from './start-error.ts';
 
 const ANSWER_MS = 10_000;
 
-/** Adds `database` to a URI that names no database. The host part may list several hosts. */
+/**
+ * Adds the database name `database` to a MongoDB URI that names no database. The host part of the URI may list several
+ * hosts.
+ */
 export function withDatabase(uri: string, database: string): string {
   return uri.replace(
     /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/([^?]*))?/,
@@ -12,7 +15,8 @@ export function withDatabase(uri: string, database: string): string {
 }
 
 /**
- * Checks that the MongoDB of `MONGODB_URI` is reachable and is a replica set or mongos, which transactions require.
+ * Checks that the MongoDB server of `MONGODB_URI` is reachable and is a replica set or mongos, which transactions
+ * require.
  *
  * @throws StartError that names the variable but not the URI, which may contain a password
  */
@@ -26,7 +30,7 @@ export async function checkMongodb(uri: string): Promise<void> {
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'it does not answer';
     throw new StartError(
-      `MONGODB_URI: cannot use the server (${reason}). Correct the URI, or unset it to start a server here.`,
+      `MONGODB_URI: cannot use the server (${reason}). Correct the URI, or unset MONGODB_URI to start a local server.`,
       { cause: error },
     );
   } finally {

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Variables that child processes inherit. All others are withheld, because they may hold secrets. */
+/** Environment variables that child processes inherit. All others are withheld, because they may contain secrets. */
 const NAMES = [
   'PATH',
   'HOME',
@@ -24,15 +24,18 @@ const pick = (names) =>
     }),
   );
 
-/** Returns the environment that every child process gets. */
+/** Returns the environment variables of this process that every child process gets. */
 export const machineEnv = () => pick(NAMES);
 
-/** Returns those of the named service variables that are set, including their `_FILE` forms. */
+/** Returns those of the named environment variables that are set, including their `_FILE` forms. */
 export const serviceEnv = (names) => pick(names.flatMap((name) => [name, `${name}_FILE`]));
 
-/** Returns the whole environment, for package clients: it configures their proxies, mirrors and certificates. */
+/**
+ * Returns the whole environment of this process, for package managers, whose proxies, mirrors and certificates it
+ * configures.
+ */
 export const clientEnv = () => ({ ...process.env });
 
-/** Folder of the programs fetched for this project; shared by all checkouts of a user. */
+/** Returns the folder of the programs that were fetched for this project. All checkouts of a user share it. */
 export const cacheFolder = () =>
   join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'utility-tools-api');

@@ -14,8 +14,8 @@ function packages(file) {
 }
 
 /**
- * Whether node_modules matches the lock file. Compares the lock file with npm's own list of installed packages.
- * Modification times would be unreliable: git sets them at checkout, and `npm install` writes both files.
+ * Whether the packages in node_modules match package-lock.json. Compares it with npm's own list of installed packages.
+ * Modification times would be unreliable, because git sets them at checkout and `npm install` writes both files.
  */
 export function isInstalled(root) {
   const installed = packages(join(root, 'node_modules/.package-lock.json'));
@@ -30,15 +30,17 @@ export function isInstalled(root) {
   );
 }
 
-/** Prevents onnxruntime-node from downloading GPU libraries from another registry. */
+/** Environment variables for npm that keep onnxruntime-node from downloading GPU libraries from another registry. */
 const PACKAGE_OPTIONS = { ONNXRUNTIME_NODE_INSTALL: 'skip' };
 
 /**
- * Installs the versions of the lock file unless they are installed. Does not use `npm ci`, which rejects a lock file
- * that lacks the optional packages of other systems, and deletes node_modules even while a stack runs from it.
+ * Installs the package versions of package-lock.json unless they are installed. Does not use `npm ci`, because that
+ * command rejects a lock file that lacks the optional packages of other systems, and deletes node_modules even while a
+ * stack runs from it.
  *
  * @param {string} root folder of the project
- * @param {(file: string, args: string[], env: NodeJS.ProcessEnv) => Promise<number>} run resolves with the exit code
+ * @param {(file: string, args: string[], env: NodeJS.ProcessEnv) => Promise<number>} run runs a command and resolves
+ *   with its exit code
  */
 export async function install(root, run) {
   if (isInstalled(root)) return;

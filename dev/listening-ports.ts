@@ -1,10 +1,10 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { processTree, readOrEmpty } from '../activities/browser/processes.ts';
 
-/** TCP_LISTEN of the kernel's include/net/tcp_states.h. */
+/** State of a listening socket: TCP_LISTEN of the kernel's include/net/tcp_states.h, in hexadecimal. */
 const TCP_LISTEN = '0A';
 
-/** Returns the port of every listening TCP socket by inode; see proc_pid_net(5). */
+/** Returns the port of every listening TCP socket, by the inode of the socket (proc_pid_net(5)). */
 function listeningSockets(): Map<string, number> {
   const rows = ['tcp', 'tcp6'].flatMap((table) => readOrEmpty(`/proc/net/${table}`).split('\n').slice(1));
   return new Map(
@@ -20,7 +20,7 @@ function openFiles(pid: number): string[] {
   try {
     return readdirSync(folder).map((fd) => readlinkSync(`${folder}/${fd}`));
   } catch {
-    return []; // The process has ended, or has closed a file since readdir.
+    return []; // The process has exited, or has closed a file since readdir.
   }
 }
 

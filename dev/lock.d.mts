@@ -1,6 +1,6 @@
 export interface Lock {
   release(): Promise<void>;
-  /** Whether the previous holder died without releasing the lock. */
+  /** Whether the previous holder of the lock died without releasing it. */
   abandoned: boolean;
 }
 

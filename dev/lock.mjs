@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-// Plain JavaScript because the installation step also uses it, and may run on a Node that cannot load TypeScript.
+// This file is plain JavaScript, because the installation step uses it and may run on a Node version that cannot load
+// TypeScript.
 
 /**
- * Returns the start time of a process, which distinguishes it from a later one with the same pid; '' without /proc.
- * Field 22 of /proc/<pid>/stat, proc(5). The command name before it may contain spaces and parentheses.
+ * Returns the start time of a process, which distinguishes it from a later process with the same pid; '' on systems
+ * without /proc. The start time is field 22 of /proc/<pid>/stat (proc(5)). The command name, an earlier field, may
+ * contain spaces and parentheses, so fields are counted after its last parenthesis.
  */
 async function startTime(pid) {
   try {
@@ -37,8 +39,8 @@ async function read(file) {
 }
 
 /**
- * Removes the lock of a dead holder. If two processes race, only one rename succeeds. If the renamed file turns out to
- * be the lock of a new holder, it is put back.
+ * Removes the lock file of a process that has died. If two processes do so at the same time, only one rename succeeds.
+ * If the renamed file turns out to be the lock of a living process, it is put back.
  */
 async function clear(file, dead) {
   const aside = `${file}.${randomUUID()}`;
@@ -53,11 +55,11 @@ async function clear(file, dead) {
 }
 
 /**
- * Acquires the lock `file` for this process. The lock of a process that died is replaced.
+ * Acquires the lock `file` for this process. Replaces the lock of a process that has died.
  *
  * @param {string} file
- * @returns {Promise<{ release(): Promise<void>, abandoned: boolean } | null>} null when another process holds
- *   it; `abandoned` when the previous holder died without releasing it
+ * @returns {Promise<{ release(): Promise<void>, abandoned: boolean } | null>} null when another process holds the lock;
+ *   `abandoned` is true when the previous holder died without releasing it
  */
 export async function acquireLock(file) {
   await mkdir(dirname(file), { recursive: true });
@@ -68,7 +70,7 @@ export async function acquireLock(file) {
   try {
     for (;;) {
       try {
-        // link(2) is atomic: the file appears with its content, and the call fails if the file exists.
+        // link(2) is atomic: the lock file appears together with its content, and the call fails if the file exists.
         await link(draft, file);
         return { release: () => rm(file, { force: true }), abandoned };
       } catch (error) {

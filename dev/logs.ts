@@ -5,7 +5,7 @@ import { type Readable, Writable } from 'node:stream';
 import { isRecord } from '../schemas/isRecord.ts';
 import type { Log } from './start-error.ts';
 
-/** Bytes above which a log file is renamed to `.old` when its process starts. */
+/** Size in bytes above which a log file is renamed to `.old` when its process starts. */
 const MAX_LOG = 10_000_000;
 
 /** Opens `<folder>/<name>.log` for appending and returns its file descriptor. */
@@ -17,9 +17,9 @@ export function openLog(folder: string, name: string): number {
 }
 
 /**
- * Opens the same file as a stream that never emits an error, so that a log failure cannot end its process. Lines that
- * cannot be written (the disk is full) are dropped. The console shows the first failure. Once writing works again, the
- * console and the log state the number of dropped lines.
+ * Opens `<folder>/<name>.log` as a stream that never emits an error, so that a failure to log cannot end the process.
+ * Lines that cannot be written, for example because the disk is full, are dropped. The first failure is shown on the
+ * console. Once writing works again, the console and the log file state the number of dropped lines.
  */
 export function logStream(folder: string, name: string, log: Log): Writable {
   const fd = openLog(folder, name);
@@ -27,7 +27,7 @@ export function logStream(folder: string, name: string, log: Log): Writable {
   return new Writable({
     decodeStrings: true,
     write(line: Buffer, _encoding, done) {
-      // The leading newline also ends a line that was written in part.
+      // The leading newline ends a line that was written only in part.
       const gap =
         dropped === 0 ? '' : `\n${JSON.stringify({ level: 40, msg: `${dropped} lines are missing` })}\n`;
       const bytes = Buffer.concat([Buffer.from(gap), line]);
@@ -46,14 +46,17 @@ export function logStream(folder: string, name: string, log: Log): Writable {
     },
   });
 }
-/** The pino levels that the console shows. */
+/** Pino's log levels that are shown on the console, and their names. */
 const CONSOLE_LEVELS = new Map([
   [40, 'warning'],
   [50, 'error'],
   [60, 'fatal'],
 ]);
 
-/** Formats a log line for the console: pino records from `warn` up, and lines that are not JSON. Otherwise null. */
+/**
+ * Returns a log line as the console shows it: pino records from `warn` up, and lines that are not JSON. Returns null
+ * for lines that the console does not show.
+ */
 function consoleText(line: string): string | null {
   let record: unknown;
   try {
@@ -70,7 +73,7 @@ function consoleText(line: string): string | null {
   return `${level}: ${text}${cause}`;
 }
 
-/** Copies a child's output line by line to its log file, and its warnings and errors to the console. */
+/** Copies the output of a child process line by line to its log file, and its warnings and errors to the console. */
 export function forwardOutput(output: Readable, file: Writable, name: string, log: Log): void {
   createInterface({ input: output }).on('line', (line) => {
     if (file.writable) file.write(`${line}\n`);

@@ -19,14 +19,21 @@ import { defaultPools, type Servers, startServers, startService } from './stack.
 import { StartError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
 
-/** Milliseconds for which the processes of a killed stack may still occupy its ports. */
+/** Milliseconds for which processes of a killed stack may still occupy the ports of that stack. */
 const ABANDONED_PORT_MS = 15_000;
-/** Milliseconds after which a stop that hangs is forced. Every process has its own shorter deadline. */
+/**
+ * Milliseconds after a stop signal at which this process exits even if stopping hangs. Each process that it stops has
+ * its own shorter deadline.
+ */
 const STOP_MS = 60_000;
 
 const log = (line: string) => console.log(line);
 
-/** Waits up to `timeoutMs` until the port is free. @throws StartError when the process cannot listen on it */
+/**
+ * Waits up to `timeoutMs` milliseconds until the port is free.
+ *
+ * @throws StartError when this process cannot listen on it
+ */
 async function ensurePortFree(name: 'PORT' | 'INTERNAL_PORT', env: Env, timeoutMs: number): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -44,11 +51,11 @@ async function ensurePortFree(name: 'PORT' | 'INTERNAL_PORT', env: Env, timeoutM
 
 async function makeFolder(folder: string): Promise<void> {
   try {
-    // A recursive mkdir of `folder` itself would hang in Node where it cannot be created (in /proc).
+    // A recursive mkdir of `folder` itself hangs in Node where the folder cannot be created, for example in /proc.
     await mkdir(dirname(folder), { recursive: true });
     if (!existsSync(folder)) await mkdir(folder);
     await readdir(folder);
-    // The folder holds databases and keys, so only its owner may read it.
+    // The folder contains databases and keys, so only its owner may access it.
     await chmod(folder, 0o700);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -56,7 +63,11 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Locks the data folder for this stack. @throws StartError when it cannot be used or another stack runs in it */
+/**
+ * Locks the data folder for this stack.
+ *
+ * @throws StartError when the folder cannot be used or another stack runs in it
+ */
 async function lockDataDir(folder: string) {
   await makeFolder(folder);
   const lock = await acquireLock(join(folder, 'lock'));
@@ -67,7 +78,10 @@ async function lockDataDir(folder: string) {
   return lock;
 }
 
-/** Returns the variables for the service processes: those of this process, plus the addresses of the servers. */
+/**
+ * Returns the environment variables of the service's processes: those of this process, plus the addresses of MongoDB
+ * and Temporal.
+ */
 function childEnv(env: Env, servers: Servers): Record<string, string> {
   const { MONGODB_URI_FILE: _replaced, ...inherited } = serviceEnv(Object.keys(VARIABLES));
   const { DATA_DIR, TEMPORAL_NAMESPACE } = env;
@@ -93,7 +107,7 @@ function printSummary(demo: DemoFile, command: string): void {
     ['API', demo.baseUrl],
     ['Reference', `${demo.baseUrl}/docs`],
     ['Dashboard', `${demo.dashboardUrl}  (${demo.email} / ${demo.password})`],
-    ['Temporal UI', demo.temporalUiUrl ?? `not started here; use the UI of ${demo.temporalAddress}`],
+    ['Temporal UI', demo.temporalUiUrl ?? `not part of this stack; use the UI of ${demo.temporalAddress}`],
     ['API key', demo.apiKey],
     ['Account key', demo.accountKey],
   ];
@@ -102,7 +116,12 @@ function printSummary(demo: DemoFile, command: string): void {
   log(`\nTry it:\n${command}\n`);
 }
 
-/** Runs the check that every process also runs, so that an error is reported once. @throws EnvError */
+/**
+ * Checks that the master keys can decrypt the data in MongoDB. Every process also checks this; checking it here first
+ * reports an error once instead of once per process.
+ *
+ * @throws EnvError
+ */
 async function checkMasterKeys(mongodbUri: string, keyring: Keyring): Promise<void> {
   const store = await openStore(mongodbUri);
   try {
@@ -120,7 +139,8 @@ async function main(signal: AbortSignal): Promise<void> {
   await ensurePortFree('PORT', env, portTimeoutMs);
   await ensurePortFree('INTERNAL_PORT', env, portTimeoutMs);
   const keyring = loadKeyring(env);
-  // Reports a damaged file before anything starts; otherwise the error would appear after the whole stack is up.
+  // A damaged demo.json is reported before anything starts. Otherwise the error would appear only after the whole stack
+  // has started.
   await readDemoFile(env.DATA_DIR);
   if (env.EGRESS_ALLOW.length > 0)
     log(

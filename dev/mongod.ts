@@ -9,9 +9,9 @@ import type { Log } from './start-error.ts';
 import { tethered } from './tether.ts';
 
 const REPLICA_SET = 'rs0';
-/** Limit for each step of a health check, in milliseconds. */
+/** Time limit in milliseconds for each step of a health check. */
 const PROBE_MS = 4_000;
-/** MongoDB error codes NotYetInitialized and AlreadyInitialized. */
+/** MongoDB's error codes NotYetInitialized and AlreadyInitialized. */
 const NOT_YET_INITIALIZED = 94;
 const ALREADY_INITIALIZED = 23;
 
@@ -19,7 +19,7 @@ export interface MongodOptions {
   program: string;
   dataDir: string;
   port: number;
-  /** The service's database, used by the health check. */
+  /** Name of the service's database, in which the health check writes and reads. */
   database: string;
   log: Log;
   supervise: boolean;
@@ -39,7 +39,10 @@ async function replicaSetConfig(admin: { command(command: Document): Promise<Doc
   }
 }
 
-/** Makes the node the only member of its replica set. Reconfigures the set if the node's port has changed. */
+/**
+ * Makes the MongoDB server the only member of its replica set. Reconfigures the replica set if the server's port has
+ * changed.
+ */
 async function ensureReplicaSet(client: MongoClient, host: string): Promise<void> {
   const admin = client.db('admin');
   const config = await replicaSetConfig(admin);
@@ -70,7 +73,7 @@ async function isPrimary(host: string): Promise<boolean> {
   }
 }
 
-/** Writes and reads, as the service does, on a new connection. @throws when the server cannot */
+/** Writes to the database and reads from it, as the service does, on a new connection. @throws when that fails */
 async function checkReadsAndWrites(port: number, database: string): Promise<void> {
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/`, {
     directConnection: true,
@@ -89,14 +92,17 @@ async function waitForPrimary(port: number, signal: AbortSignal): Promise<void> 
     try {
       if (await isPrimary(`127.0.0.1:${port}`)) return;
     } catch (error) {
-      // Errors are expected until the server listens and has recovered; `signal` sets the deadline.
+      // Errors are expected until the server listens and has recovered. `signal` ends the wait.
       if (signal.aborted) throw error;
     }
     await sleep(50);
   }
 }
 
-/** Creates a single-node MongoDB replica set, which change streams and transactions require. */
+/**
+ * Creates the process of a MongoDB replica set with one member, because change streams and transactions require a
+ * replica set.
+ */
 export function createMongod(options: MongodOptions): OwnedProcess<void> {
   const { program, dataDir, port, database } = options;
   const dbPath = join(dataDir, 'mongodb');
@@ -111,7 +117,7 @@ export function createMongod(options: MongodOptions): OwnedProcess<void> {
     REPLICA_SET,
   ];
   args.push('--nounixsocket', '--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '990', '--quiet');
-  // The diagnostic files are not used, and a single member has no other to wait for at shutdown.
+  // Nothing reads the diagnostic data, and at shutdown a single member has no other member to wait for.
   args.push('--setParameter', 'diagnosticDataCollectionEnabled=false');
   args.push('--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100');
   return new OwnedProcess({

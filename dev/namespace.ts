@@ -4,13 +4,13 @@ import proto from '@temporalio/proto';
 import { SEARCH_ATTRIBUTES } from '../workflows/contract.ts';
 import { StartError } from './start-error.ts';
 
-/** Retention of closed workflows; longer than results are stored. */
+/** How long Temporal keeps closed workflows, which is longer than the service keeps results. */
 const RETENTION_SECONDS = 72 * 3600;
 const SEARCH_ATTRIBUTE_NAMES = Object.values(SEARCH_ATTRIBUTES).map(({ name }) => name);
 const READY_MS = 30_000;
-/** IndexedValueType, temporal/api/enums/v1/common.proto. */
+/** Type of the search attributes: INDEXED_VALUE_TYPE_KEYWORD in temporal/api/enums/v1/common.proto. */
 const KEYWORD = 2;
-/** google.golang.org/grpc/codes */
+/** gRPC status codes, as in google.golang.org/grpc/codes. */
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
@@ -44,7 +44,10 @@ async function ensureSearchAttributes({ operatorService }: Connection, namespace
   });
 }
 
-/** Retries a step: a starting server may refuse it, and a new namespace takes time to reach all Temporal services. */
+/**
+ * Retries a step until it succeeds or READY_MS have passed: a server that is starting may refuse it, and a new
+ * namespace takes time to reach all of Temporal's services.
+ */
 async function retryUntilReady(step: () => Promise<unknown>): Promise<void> {
   const deadline = Date.now() + READY_MS;
   for (;;) {
@@ -70,10 +73,10 @@ async function connect(address: string): Promise<Connection> {
 }
 
 /**
- * Creates or updates the namespace, with a retention of 72 h and the search attributes `Tool` and `AccountId`.
- * Resolves when workflows can be started with them. Idempotent.
+ * Creates or updates the Temporal namespace, with a retention of 72 h and the search attributes `Tool` and `AccountId`.
+ * Resolves when workflows with these attributes can be started in it. Idempotent.
  *
- * @throws StartError when no server answers, else the gRPC error of the failed step
+ * @throws StartError when no server answers at `address`, else the gRPC error of the failed step
  */
 export async function prepareNamespace(address: string, namespace: string): Promise<void> {
   const connection = await connect(address);

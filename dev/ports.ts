@@ -1,6 +1,9 @@
 import { createServer } from 'node:net';
 
-/** Tries to listen on `host:port` and closes the server again. Returns the bound port or the error. */
+/**
+ * Tries to listen on `host:port`, and closes the listening socket again. Returns the port that it was bound to, or the
+ * error.
+ */
 export function tryPort(port: number, host = '127.0.0.1'): Promise<{ port: number } | { error: Error }> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -14,18 +17,18 @@ export function tryPort(port: number, host = '127.0.0.1'): Promise<{ port: numbe
 }
 
 /**
- * Below Linux's ephemeral range, which starts at 32768 (ip_local_port_range). An outgoing connection could otherwise
- * take the port of a server while the server restarts.
+ * Range of ports for servers, below Linux's ephemeral range, which starts at 32768 (ip_local_port_range). An outgoing
+ * connection could otherwise occupy the port of a server while that server restarts.
  */
 const PORTS = { first: 10_000, count: 22_768 };
 /**
- * Processes start their search at different ports. Otherwise two could choose the same port, because a chosen port
- * stays free until its server listens.
+ * Distance between the ports at which processes begin their search. If two processes began at the same port, both could
+ * choose the same one, because a chosen port stays free until its server listens.
  */
 const PORTS_PER_PROCESS = 41;
 let nextPort = process.pid * PORTS_PER_PROCESS;
 
-/** Returns `preferred` if it is free, else another free port below the ephemeral range. */
+/** Returns the port `preferred` if it is free, else another free port below the ephemeral range. */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && 'port' in (await tryPort(preferred))) return preferred;
   for (let tried = 0; tried < PORTS.count; tried++) {

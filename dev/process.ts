@@ -9,62 +9,75 @@ import { type Log, StartError } from './start-error.ts';
 /** How a process is started, checked and logged. */
 export interface ProcessOptions<R> {
   name: string;
-  /** Called at each start. `ipc`: the process has an IPC channel to this one and ends when the channel closes. */
+  /**
+   * Returns the command line; called at each start. `ipc`: whether the process gets an IPC channel to this process and
+   * exits when that channel closes.
+   */
   command(): { file: string; args: string[]; env: Record<string, string>; ipc: boolean };
-  /** Runs before each start, for example to create folders. */
+  /** Prepares a start, for example creates folders. Called before each start. */
   prepare?(): Promise<unknown>;
-  /** Resolves when the process is ready; rejects when `signal` aborts because it ended or the start timed out. */
+  /**
+   * Resolves when the process is ready; rejects when `signal` aborts because the process exited or its start timed out.
+   */
   ready(child: ChildProcess, signal: AbortSignal): Promise<R>;
   /**
-   * Rejects when the process does not work, or when `signal` aborts. A supervised process whose check fails for 15 s is
-   * restarted. Optional.
+   * Checks whether the process works: rejects when it does not, or when `signal` aborts. A supervised process whose
+   * check fails for 15 s is restarted. Optional.
    */
   checkHealth?(signal: AbortSignal): Promise<unknown>;
-  /** Milliseconds in which it must be ready. */
+  /** Milliseconds within which the process must be ready after its start. */
   readyMs: number;
-  /** Milliseconds between SIGTERM and SIGKILL. */
+  /** Milliseconds between SIGTERM and SIGKILL when the process is stopped. */
   graceMs: number;
   logDir: string;
-  /** Also sends warnings and errors of its output to `log`; otherwise its output goes only to its log file. */
+  /**
+   * Whether to copy warnings and errors in the output of the process to `log`. If not, the output goes only to the log
+   * file.
+   */
   showOutput: boolean;
-  /** A program started through `tethered`. Signals go to its process group, and its IPC channel stays open. */
+  /**
+   * Whether the process is a third-party program, started through `tethered`. Signals then go to its process group, and
+   * its IPC channel stays open when it is stopped.
+   */
   thirdParty: boolean;
   log: Log;
-  /** Restart it when it ends unexpectedly or fails its health checks. */
+  /** Whether to restart the process when it exits unexpectedly or fails its health checks. */
   supervise: boolean;
-  /** Cancels the start. */
+  /** Cancels the start of the process when it aborts. */
   signal?: AbortSignal | undefined;
 }
 
-/** Pause between health checks, and the timeout of one. Milliseconds. */
+/** Pause in milliseconds between health checks, and the timeout of one check. */
 const CHECK_EVERY_MS = 2_000;
 const CHECK_TIMEOUT_MS = 5_000;
 /**
- * A process is restarted when its checks have failed for this long and this often in a row. The count matters when the
- * whole machine was suspended, because a single check then takes longer than the limit.
+ * A process is restarted when its health checks have failed for this long and this many times in succession. The number
+ * of failures matters after the whole machine was suspended, because then a single check takes longer than
+ * UNHEALTHY_MS.
  */
 const UNHEALTHY_MS = 15_000;
 const UNHEALTHY_CHECKS = 3;
-/** Milliseconds between SIGTERM and SIGKILL for an unhealthy process. */
+/** Milliseconds between SIGTERM and SIGKILL for a process that fails its health checks. */
 const UNHEALTHY_GRACE_MS = 5_000;
 
-/** Delays before consecutive restarts; the last one repeats. Milliseconds. */
+/** Delays in milliseconds before consecutive restarts of a process (backoff). The last delay repeats. */
 const BACK_OFF = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
-/** A process that ran for this long resets the back-off. Milliseconds. */
+/** Milliseconds of running after which a process starts again with the first delay when it exits. */
 const STABLE_MS = 60_000;
 
 /**
- * Disables core dumps, because a dump would write secrets to the disk. Uses the POSIX shell, which is then replaced by
- * the program under the same pid; prlimit exists only on Linux.
+ * Shell arguments that run a program without core dumps, because a dump would write secrets to the disk. The shell
+ * disables them and is then replaced by the program, which keeps its pid. `prlimit` would do the same, but exists only
+ * on Linux.
  */
 const WITHOUT_CORE = ['-c', 'ulimit -c 0 && exec "$@"', 'sh'];
 
-/** A child process that is started, supervised, signalled and ended by its pid. */
+/** A child process that this process starts, supervises, signals and stops, by its pid. */
 export class OwnedProcess<R> {
   readonly #options: ProcessOptions<R>;
   #child: ChildProcess | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
-  /** Aborted to cancel the current start. */
+  /** Aborts to cancel the current start of the process. */
   #attempt = new AbortController();
   #shouldRun = false;
   #failures = 0;
@@ -78,12 +91,16 @@ export class OwnedProcess<R> {
     return this.#options.name;
   }
 
-  /** undefined while it is down. */
+  /** Process id; undefined while the process is not running. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Starts the process and waits until it is ready. @throws StartError when that fails; the process is then ended */
+  /**
+   * Starts the process and waits until it is ready.
+   *
+   * @throws StartError when the process does not become ready; it has then been killed
+   */
   async start(): Promise<R> {
     this.#shouldRun = true;
     try {
@@ -127,12 +144,13 @@ export class OwnedProcess<R> {
   #spawn(): ChildProcess {
     const { name, logDir, showOutput, log } = this.#options;
     const { file, args, env, ipc } = this.#options.command();
-    // Opened before the process is spawned, so that a failure leaves no process behind.
+    // The log is opened before the process is spawned, so that a failure to open it leaves no process behind.
     const target = showOutput ? logStream(logDir, name, log) : undefined;
     const fd = showOutput ? undefined : openLog(logDir, name);
     const output = fd ?? 'pipe';
     const stdio = ipc ? (['ignore', output, output, 'ipc'] as const) : (['ignore', output, output] as const);
-    // Detached, so that Ctrl-C in the terminal signals only this process and the shutdown is ordered.
+    // The child gets its own process group, so that Ctrl-C in the terminal signals only this process, which then stops
+    // the others in order.
     const child = spawn('/bin/sh', [...WITHOUT_CORE, file, ...args], {
       env,
       stdio: [...stdio],
@@ -156,7 +174,7 @@ export class OwnedProcess<R> {
     return child;
   }
 
-  /** Runs health checks until the process ends; ends it when they keep failing. */
+  /** Runs health checks until the process exits, and stops the process when they keep failing. */
   async #watch(ended: AbortSignal): Promise<void> {
     const { name, checkHealth, log } = this.#options;
     if (checkHealth === undefined) return;
@@ -176,7 +194,7 @@ export class OwnedProcess<R> {
           `${name} failed its health checks for ${UNHEALTHY_MS / 1000} s (${describe(error)}). Restarting it.`,
         );
       }
-      // A process stopped by SIGSTOP handles SIGTERM only after SIGCONT.
+      // A process that SIGSTOP has suspended handles SIGTERM only after SIGCONT.
       this.#signal('SIGCONT');
       this.#signal('SIGTERM');
       await sleep(UNHEALTHY_GRACE_MS, undefined, { signal: ended }).catch(() => undefined);
@@ -212,20 +230,23 @@ export class OwnedProcess<R> {
     if (child?.pid === undefined) return;
     try {
       process.kill(group ? -child.pid : child.pid, signal);
-      // An open channel would keep the child's event loop alive after its work is done.
+      // An open IPC channel would keep the child's event loop alive after the child has finished its work.
       if (signal === 'SIGTERM' && !this.#options.thirdParty && child.connected) child.disconnect();
     } catch (error) {
-      // ESRCH: the process has already ended.
+      // ESRCH means that the process has already exited.
       if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
     }
   }
 
-  /** Sends a message over the IPC channel; ignored when the channel is closed. */
+  /** Sends a message to the process over its IPC channel. Does nothing when the channel is closed. */
   send(message: object): void {
     if (this.#child?.connected) this.#child.send(message, () => undefined);
   }
 
-  /** Sends a signal. After SIGKILL, SIGTERM or SIGINT, waits for the exit and does not restart the process. */
+  /**
+   * Sends a signal to the process. If the signal is SIGKILL, SIGTERM or SIGINT, waits until the process exits, and does
+   * not restart it.
+   */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const ends = signal === 'SIGKILL' || signal === 'SIGTERM' || signal === 'SIGINT';
     if (ends) this.#shouldRun = false;
@@ -233,11 +254,11 @@ export class OwnedProcess<R> {
     if (ends) await this.#exited;
   }
 
-  /** Sends SIGTERM and, after the grace period, SIGKILL to the process group. Idempotent. */
+  /** Stops the process: sends SIGTERM and, after the grace period, SIGKILL to its process group. Idempotent. */
   async stop(): Promise<void> {
     await this.#cancelRestart();
     if (this.#child === undefined) return;
-    // A process stopped by SIGSTOP handles SIGTERM only after SIGCONT.
+    // A process that SIGSTOP has suspended handles SIGTERM only after SIGCONT.
     this.#signal('SIGCONT');
     this.#signal('SIGTERM');
     const grace = new AbortController();
@@ -251,7 +272,7 @@ export class OwnedProcess<R> {
   }
 }
 
-/** Runs a step with a signal that aborts after `ms`. @throws the abort reason when the time is up */
+/** Runs a step with a signal that aborts after `ms` milliseconds. @throws the abort reason when the time is up */
 function withDeadline(step: (signal: AbortSignal) => Promise<unknown>, ms: number): Promise<unknown> {
   const signal = AbortSignal.timeout(ms);
   return untilAborted(step(signal), signal);

@@ -9,37 +9,50 @@ import { OwnedProcess } from './process.ts';
 import { type Log, StartError } from './start-error.ts';
 
 const READY_MS = 60_000;
-/** Long enough to release the activities in progress. A local stack does not wait for the longest tool. */
+/**
+ * Milliseconds between SIGTERM and SIGKILL for a process of the service. They suffice to hand activities in progress
+ * back to Temporal; a local stack does not wait until the longest tool call has ended.
+ */
 const GRACE_MS = 10_000;
 
-/** Message of a child process that is ready. */
+/** Message with which a child process reports that it is ready. Only an API sends its addresses. */
 interface Ready {
   baseUrl?: string | undefined;
   internalUrl?: string | undefined;
 }
 
-/** Ports of the MongoDB and Temporal servers of a service. */
+/** Ports of the MongoDB and Temporal servers that a service uses. */
 export interface ServerPorts {
-  /** All ports on which they listen now. */
+  /** Returns all ports on which the servers listen now. */
   current(): readonly number[];
-  /** Registers a listener for the restart of a server, which may change ports. @returns a function that removes it */
+  /**
+   * Registers a listener for restarts of a server, after which its ports may differ.
+   *
+   * @returns a function that removes the listener
+   */
   onChange(listener: () => void): () => void;
 }
 
 export interface ServiceOptions {
-  /** Variables of schemas/env.ts. Of this process's environment, the children inherit only `machineEnv()`. */
+  /**
+   * Environment variables of the service's processes (schemas/env.ts). From the environment of this process they
+   * inherit only `machineEnv()`.
+   */
   env: Record<string, string>;
-  /** More ports that callers must not reach. Default: none, for servers that were not started here. */
+  /**
+   * Further ports that callers must not reach through the service, such as those of MongoDB and Temporal. Default:
+   * none, for servers that this process did not start.
+   */
   serverPorts?: ServerPorts | undefined;
-  /** Pools; each gets one worker process. */
+  /** Names of the worker pools. One worker process is started for each. */
   pools: readonly string[];
-  /** Number of API processes, default 1. Only the first uses the configured ports; the others use free ones. */
+  /** Number of API processes, default 1. Only the first API uses the configured ports; the others use free ports. */
   apis?: number;
   logDir: string;
   log: Log;
-  /** Restart processes that end unexpectedly. Default false. */
+  /** Whether to restart processes that exit unexpectedly. Default: false. */
   supervise?: boolean;
-  /** Cancels the start and stops everything that was started. */
+  /** Aborts to cancel the start; everything that was started is then stopped. */
   signal?: AbortSignal;
 }
 
@@ -48,19 +61,25 @@ export interface Service {
   baseUrls: string[];
   internalUrl: string;
   internalUrls: string[];
-  /** `api`, `api-2`, …, then the pools. */
+  /** Names of the processes: `api`, `api-2`, …, then the pools. */
   names: string[];
-  /** undefined while the process is down. */
+  /** Returns the process id of a process; undefined while the process is not running. */
   pid(name: string): number | undefined;
-  /** Sends a signal, default SIGKILL. A process that it ends stays down until `restart`. */
+  /**
+   * Sends a signal to a process, SIGKILL by default. A process that exits because of the signal stays down until
+   * `restart`.
+   */
   kill(name: string, signal?: NodeJS.Signals): Promise<void>;
-  /** Stops the process if it runs, and starts it on the same ports. */
+  /** Stops a process if it is running, and starts it on the same ports. */
   restart(name: string): Promise<void>;
-  /** Stops the APIs first, so that workers can finish the calls that the APIs wait for; then the workers. */
+  /**
+   * Stops all processes: first the APIs, so that the workers can finish the calls for which the APIs wait, then the
+   * workers.
+   */
   stop(): Promise<void>;
 }
 
-/** Returns `orchestrator`, `delivery` and every pool that has a tool. */
+/** Returns the names of the worker pools to start: `orchestrator`, `delivery` and every pool that has a tool. */
 export async function defaultPools(): Promise<string[]> {
   return [TASK_QUEUES.orchestrator, TASK_QUEUES.delivery, ...poolsInUse(await loadRegistry())];
 }
@@ -81,7 +100,7 @@ function readyMessage(child: ChildProcess, signal: AbortSignal): Promise<Ready> 
 
 type Common = Pick<ServiceOptions, 'env' | 'logDir' | 'log' | 'signal'> & { supervise: boolean };
 
-/** Creates a process of this project. `env` is called at each start. */
+/** Creates a process that runs a script of this project. `env` is called at each start. */
 function createProcess(
   name: string,
   args: [string, ...string[]],
@@ -109,7 +128,10 @@ function createProcess(
 
 type Ports = Partial<Record<'PORT' | 'INTERNAL_PORT' | 'SDK_METRICS_PORT', string>>;
 
-/** Replaces each port 0 by a free port, which the process keeps over restarts and all processes know. */
+/**
+ * Replaces each port 0 by a free port. The process keeps that port when it is restarted, and all other processes are
+ * told about it.
+ */
 async function choosePorts(wanted: Ports): Promise<Ports> {
   const entries = Object.entries(wanted).map(async ([name, port]) => [
     name,
@@ -118,7 +140,7 @@ async function choosePorts(wanted: Ports): Promise<Ports> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Only the first API uses the configured ports. */
+/** Returns the ports of an API: the configured ones for the first API, free ones for the others. */
 const apiPorts = (index: number, { PORT, INTERNAL_PORT = '0' }: Record<string, string>): Promise<Ports> =>
   choosePorts(
     index > 0 ? { PORT: '0', INTERNAL_PORT: '0' } : { ...(PORT !== undefined && { PORT }), INTERNAL_PORT },
@@ -132,9 +154,9 @@ async function startApi(process: OwnedProcess<Ready>) {
 }
 
 /**
- * Starts API and worker processes and resolves when all are ready.
+ * Starts the API and worker processes, and resolves when all of them are ready.
  *
- * @throws StartError when one does not start; the others are then stopped
+ * @throws StartError when a process does not start; the others have then been stopped
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { pools, apis = 1, serverPorts } = options;
@@ -168,7 +190,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   };
   const unsubscribe = serverPorts?.onChange(sendPorts);
   owned.defer(() => unsubscribe?.());
-  // The APIs start first, so that an occupied port is reported before workers run.
+  // The APIs start before the workers, so that an occupied port is reported before any worker runs.
   const started = await Promise.all(frontends.map(startApi));
   await Promise.all(workers.map((worker) => worker.start()));
 

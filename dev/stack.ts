@@ -17,40 +17,40 @@ export type { Log } from './start-error.ts';
 
 const DATABASE = 'utility_tools';
 
-/** A mongod or temporal process started here. */
+/** A MongoDB or Temporal server that this process has started. */
 export type Server = Pick<OwnedProcess<void>, 'pid' | 'kill' | 'start'>;
 
 export interface Servers {
-  /** URI with database and replica set. */
+  /** MongoDB URI with the names of the database and the replica set. */
   mongodbUri: string;
-  /** host:port */
+  /** Address of the Temporal server, as host:port. */
   temporalAddress: string;
-  /** null if the Temporal server was not started here. */
+  /** URL of the Temporal UI; null if this process did not start the Temporal server. */
   temporalUiUrl: string | null;
-  /** null if not started here; the same for `temporal`. */
+  /** The MongoDB server and the Temporal server; each is null if this process did not start it. */
   mongod: Server | null;
   temporal: Server | null;
   ports: ServerPorts;
-  /** Sets the API that decodes payloads for the UI. */
+  /** Sets the base URL of the API, which decodes payloads for the Temporal UI. */
   setApiUrl(baseUrl: string): void;
   stop(): Promise<void>;
 }
 
 export interface ServersOptions {
-  /** Absolute path of the folder for databases, logs and the ports of the last start. */
+  /** Absolute path of the folder for databases, logs and the ports that the last start used. */
   dataDir: string;
   mongodbUri?: string | null;
   temporalAddress?: string | null;
   log: Log;
-  /** Restart servers that end unexpectedly or fail their health checks. Default false. */
+  /** Whether to restart servers that exit unexpectedly or fail their health checks. Default: false. */
   supervise?: boolean;
-  /** Cancels the start and stops everything that was started. */
+  /** Aborts to cancel the start; everything that was started is then stopped. */
   signal?: AbortSignal;
 }
 
 type PortName = 'mongod' | 'temporal' | 'temporalHttp' | 'temporalMetrics' | 'temporalUi' | 'ui';
 
-/** Chooses ports, preferring those of the last start so that saved addresses stay valid. */
+/** Chooses ports for the servers. Prefers the ports of the last start, so that saved addresses stay valid. */
 async function createPortChooser(dataDir: string) {
   const file = join(dataDir, 'ports.json');
   const ports: Partial<Record<PortName, number>> = await readFile(file, 'utf8').then(JSON.parse, () => ({}));
@@ -68,9 +68,9 @@ async function createPortChooser(dataDir: string) {
 }
 
 /**
- * Starts MongoDB and Temporal, each unless its address is given.
+ * Starts a MongoDB server and a Temporal server, each unless the options contain the address of one.
  *
- * @throws StartError when one cannot be found, reached or started; the other is then stopped
+ * @throws StartError when a server cannot be found, reached or started; the other server has then been stopped
  */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const { dataDir, log, signal, supervise = false } = options;
@@ -126,7 +126,8 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     temporal,
     ports: {
       current: () => {
-        // Temporal's internal services listen on random ports that cannot be configured.
+        // Temporal's internal services listen on random ports that cannot be configured, so ports are also read from
+        // the kernel.
         const listening = processes.flatMap(({ pid }) => (pid === undefined ? [] : listeningPorts(pid)));
         return [...new Set([...ports.chosen(), ...listening])];
       },

@@ -1,4 +1,4 @@
-/** A reason why the local stack cannot start. Its message is one line for the user, shown without a stack trace. */
+/** The local stack cannot start. The message is one line for the user and is shown without a stack trace. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

@@ -1,13 +1,16 @@
 import { globSync } from 'node:fs';
 
-/** Tests of `npm run test:slow`: faults, load, random input and the page corpus. */
+/** Matches the test files of `npm run test:slow`: fault injection, load, random input and the page corpus. */
 const SLOW = /^test\/(?:chaos|load|fuzz|browser)\//;
-/** Test files that render pages, enlarge images or time a program: too much load for the others to run beside them. */
+/**
+ * Matches test files that render pages, enlarge images or measure time. They cause so much load that no other test file
+ * runs at the same time.
+ */
 const HEAVY =
   /^test\/(?:load|chaos|fuzz|browser|dashboard)\/|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test/;
 /**
- * Test files with a number of random cases that an environment variable sets. `npm test` runs a sample, and
- * `npm run test:slow` runs the files again with these numbers.
+ * Test files whose number of random cases an environment variable sets. `npm test` runs few cases, and `npm run
+ * test:slow` runs the files again with these numbers.
  */
 const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'test/store/ledger.test.ts': { TEST_SEQUENCE_LENGTH: '3' },
@@ -15,12 +18,12 @@ const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'test/store/ledger.schedules.test.ts': { TEST_SCHEDULES: '1000' },
 };
 
-/** Light test files that run at the same time, for the two-core machine on which the duration of a full run is measured. */
+/** Number of light test files that run at the same time, suited to a machine with two cores. */
 const LIGHT_CONCURRENCY = 2;
 
 export interface Suite {
   files: string[];
-  /** Test files that run at the same time. */
+  /** Number of test files that run at the same time. */
   concurrency: number;
   /** Environment variables for the tests. */
   env: Readonly<Record<string, string>>;

@@ -1,16 +1,22 @@
-/** A TAP 13 result line of a top-level test. */
+/** Matches the result line of a top-level test in TAP 13. */
 const RESULT = /^(not )?ok \d+(?: - (.*))?$/;
-/** AVA prefixes a test's title with the parts of the file's path below the folder that all files share. */
+/**
+ * Separator in the titles of tests. AVA prefixes each title with those parts of the file's path that are below the
+ * common folder of all test files.
+ */
 const SEPARATOR = ' › ';
 
 export interface TapCounter {
-  /** Counts a line of output. Returns a progress line to print before it when a new file reports, else null. */
+  /**
+   * Reads one line of AVA's output and counts its result. Returns a progress line to print before it when a test file
+   * reports its first result, else null.
+   */
   readLine(line: string): string | null;
   readonly passed: number;
   readonly failed: number;
 }
 
-/** Returns the deepest folder that contains all files, with a trailing slash. */
+/** Returns the path of the deepest folder that contains all files, with a trailing slash. */
 function commonFolder(files: readonly string[]): string {
   const folders = files.map((file) => file.split('/').slice(0, -1));
   const [first = []] = folders;
@@ -22,9 +28,9 @@ function commonFolder(files: readonly string[]): string {
 }
 
 /**
- * Counts the results of a test run. Skipped tests count neither as passed nor as failed.
+ * Creates a counter for the results of a test run. Skipped tests count neither as passed nor as failed.
  *
- * @param files the test files of the run, for the progress lines
+ * @param files the test files of the run, used for the progress lines
  */
 export function createTapCounter(files: readonly string[]): TapCounter {
   const base = commonFolder(files).length;

@@ -8,15 +8,15 @@ import type { Log } from './start-error.ts';
 import { tethered } from './tether.ts';
 
 /**
- * - `transferProcessorMaxPollRPS`: with the default, each task transfer waits up to 50 ms.
- * - Partitions: with several, a task can wait in one while the single worker polls another.
- * - `namespaceCacheRefreshInterval`: a new namespace is visible after this interval (default 2 s).
- * - `UpdateAckInterval`: a history queue keeps finished tasks until it acknowledges them and scans all of them for each
- *   new task. With the default of 30 s, a busy server used 30 ms of CPU per call instead of 22 ms.
- * - `useNewMatcher`, `enableFairness`: make the server honour the fairness keys of tasks.
+ * Settings of the Temporal server (common/dynamicconfig/constants.go in its source):
+ * - `transferProcessorMaxPollRPS`: with the default value, each transfer of a task waits up to 50 ms.
+ * - `numTaskqueueReadPartitions`, `numTaskqueueWritePartitions`: with several partitions of a task queue, a task can
+ *   wait in one partition while the only worker polls another.
+ * - `namespaceCacheRefreshInterval`: a new namespace becomes visible after this interval (default 2 s).
+ * - `UpdateAckInterval`: a history queue keeps finished tasks until it acknowledges them, and scans all of them for
+ *   each new task. With the default of 30 s, a busy server used 30 ms of CPU time per call instead of 22 ms.
+ * - `useNewMatcher`, `enableFairness`: make the server use the fairness keys of tasks.
  *   docker/temporal/dynamicconfig.yaml sets both for production.
- *
- * Keys: common/dynamicconfig/constants.go of the server.
  */
 const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=5000',
@@ -30,39 +30,42 @@ const DYNAMIC_CONFIG = [
   'matching.enableFairness=true',
 ];
 
-/** Bytes to which SQLite truncates the write-ahead log after a checkpoint. */
+/** Size in bytes to which SQLite truncates the write-ahead log after a checkpoint. */
 const WAL_KEPT_BYTES = 16_000_000;
 /**
- * Bytes above which the write-ahead log counts as stuck. The server has one SQLite connection and checkpoints every
- * 1,000 pages (4 MB). In modernc.org/sqlite before 1.44, a cancelled query may leave its statement open. The open
- * statement blocks all checkpoints, and an `interrupt` makes every later statement fail. Only a new connection helps,
- * hence a restart.
+ * Size in bytes above which the write-ahead log counts as stuck. The Temporal server has one SQLite connection and runs
+ * a checkpoint every 1,000 pages (4 MB). In modernc.org/sqlite before 1.44, a cancelled query may leave its statement
+ * open. The open statement blocks all checkpoints, and an `interrupt` makes every later statement fail. Only a new
+ * connection helps, so the server is restarted.
  */
 const WAL_STUCK_BYTES = 256_000_000;
 
 const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL', `journal_size_limit=${WAL_KEPT_BYTES}`];
 
-/** Exists on every Temporal server. */
+/** A namespace that exists on every Temporal server. */
 const SYSTEM_NAMESPACE = 'temporal-system';
-/** Milliseconds. */
+/** Time limits of a health check in milliseconds, for connecting and for reading. */
 const CONNECT_MS = 2_000;
 const READ_MS = 2_000;
 
 export interface TemporalOptions {
   program: string;
   dataDir: string;
-  /** Ports of the frontend's gRPC and HTTP APIs, the server's metrics and the UI. */
+  /** Ports of the Temporal server: its gRPC API, its HTTP API, its metrics and its UI. */
   ports: Record<'grpc' | 'http' | 'metrics' | 'ui', number>;
-  /** Called when the server is ready, after each start and restart. */
+  /** Called after each start and restart, when the server is ready. */
   onReady(): void;
-  /** URL to which the UI posts encrypted payloads for decoding. */
+  /** URL to which the Temporal UI posts encrypted payloads for decoding. */
   codecUrl: string;
   log: Log;
   supervise: boolean;
   signal?: AbortSignal | undefined;
 }
 
-/** Makes the server read its database. Many other requests succeed from memory even when the database is broken. */
+/**
+ * Checks that the Temporal server can read its database. Many other requests succeed from memory even when the database
+ * is broken.
+ */
 async function checkDatabase(address: string): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: CONNECT_MS, interceptors: [] });
   try {
@@ -74,7 +77,11 @@ async function checkDatabase(address: string): Promise<void> {
   }
 }
 
-/** @throws when the write-ahead log has grown so long that checkpoints must be blocked */
+/**
+ * Checks the size of the write-ahead log.
+ *
+ * @throws when it is so large that something must be blocking its checkpoints
+ */
 async function checkWal(database: string): Promise<void> {
   const { size } = await stat(`${database}-wal`);
   if (size > WAL_STUCK_BYTES)
@@ -93,7 +100,7 @@ async function waitUntilReady(address: string, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Creates a Temporal development server with its UI and a SQLite database file. */
+/** Creates the process of a Temporal development server with its UI and a SQLite database file. */
 export function createTemporal(options: TemporalOptions): OwnedProcess<void> {
   const { program, dataDir, ports, codecUrl } = options;
   const address = `127.0.0.1:${ports.grpc}`;

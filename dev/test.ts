@@ -13,7 +13,10 @@ import { type Suite, suites } from './suites.ts';
 import { createTapCounter } from './tap.ts';
 import { tethered } from './tether.ts';
 
-/** `--slow` selects the slow suites. Only the fast suites check types and lint. */
+/**
+ * Whether to run the slow test suites instead of the fast ones (`--slow`). Types and lint are checked only with the
+ * fast ones.
+ */
 const SLOW = process.argv.includes('--slow');
 const AVA_ARGS = process.argv.slice(2).filter((arg) => arg !== '--slow');
 
@@ -25,7 +28,7 @@ interface CommandOptions {
   onLine?(line: string): void;
 }
 
-/** Runs a command to its end. Resolves with whether it succeeded. */
+/** Runs a command and waits until it exits. Resolves with whether it succeeded. */
 function command(file: string, args: string[], { env, signal, onLine }: CommandOptions): Promise<boolean> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -51,15 +54,15 @@ async function check(name: string, args: string[], options: CommandOptions): Pro
 }
 
 interface Run {
-  /** Arguments for AVA. */
+  /** Command-line arguments for AVA. */
   args: string[];
-  /** The test files of the run. */
+  /** Test files that AVA runs. */
   files: string[];
-  /** Environment variables for the tests. */
+  /** Environment variables for the tests, in addition to those of all runs. */
   env: Readonly<Record<string, string>>;
 }
 
-/** Returns the AVA runs: one with the command-line arguments if there are any, else those of the suites. */
+/** Returns the runs of AVA: one with the arguments of the command line if there are any, else one for each suite. */
 function runs(): Run[] {
   if (AVA_ARGS.length > 0)
     return [{ args: AVA_ARGS, files: AVA_ARGS.filter((arg) => !arg.startsWith('-')), env: {} }];
@@ -91,7 +94,7 @@ async function main(signal: AbortSignal): Promise<void> {
     SLOW || AVA_ARGS.length > 0 ? null : owned.adopt(await startSharedStack(servers), (it) => it.stop());
   const testEnv = {
     ...env,
-    // Files that tests leave behind are removed with the folder.
+    // Files that tests leave behind are removed together with this folder.
     TMPDIR: folder,
     TEST_MONGODB_URI: servers.mongodbUri,
     TEST_TEMPORAL_ADDRESS: servers.temporalAddress,
@@ -107,7 +110,7 @@ async function main(signal: AbortSignal): Promise<void> {
     const ava = ['node_modules/.bin/ava', '--tap', ...args];
     const passed = await command(process.execPath, ava, { env: { ...testEnv, ...sizes }, signal, onLine });
     count.passed += counter.passed;
-    // AVA can fail without a failed test, for example when a file does not load.
+    // AVA can fail although no test fails, for example when a test file does not load.
     count.failed += passed ? counter.failed : Math.max(1, counter.failed);
   }
 }

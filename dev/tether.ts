@@ -4,14 +4,14 @@ import { machineEnv } from './host.mjs';
 
 let hasPdeathsig: boolean | undefined;
 
-/** Whether util-linux's setpriv can set PR_SET_PDEATHSIG, with which Linux kills a program when its parent dies. */
+/** Whether setpriv of util-linux can set PR_SET_PDEATHSIG, which makes Linux kill a program when its parent dies. */
 function canSetPdeathsig(): boolean {
   hasPdeathsig ??=
     spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true'], { env: machineEnv(), timeout: 5_000 }).status === 0;
   return hasPdeathsig;
 }
 
-/** A command line, and whether it must be spawned with an IPC channel. */
+/** The command line of a wrapped program, and whether it must be spawned with an IPC channel. */
 export interface Tethered {
   file: string;
   args: string[];
@@ -19,8 +19,9 @@ export interface Tethered {
 }
 
 /**
- * Wraps the command of a third-party program so that the program ends with this process, even after SIGKILL. Uses
- * PR_SET_PDEATHSIG, or on other systems an intermediate process (the script below) that watches its IPC channel.
+ * Wraps the command of a third-party program so that the program ends with this process, even if this process is killed
+ * with SIGKILL. Uses PR_SET_PDEATHSIG or, on systems without it, an intermediate process (the script below) that
+ * watches its IPC channel to this process.
  */
 export function tethered(file: string, args: string[], pdeathsig: boolean = canSetPdeathsig()): Tethered {
   return pdeathsig
@@ -37,6 +38,7 @@ if (import.meta.main) {
   });
   child.once('exit', (code) => process.exit(code ?? 1));
   process.once('disconnect', () => child.kill('SIGKILL'));
-  // A stop signal goes to the whole process group, so the program receives it too. This process ends after the program.
+  // Stop signals are sent to the whole process group, so the program receives them too. This process ignores them and
+  // exits after the program.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);
 }

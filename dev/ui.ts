@@ -7,9 +7,9 @@ import {
 } from 'node:http';
 import { freePort } from './ports.ts';
 
-/** Milliseconds without data after which a proxied exchange is aborted. */
+/** Milliseconds without data after which a forwarded request is aborted. */
 const IDLE_MS = 60_000;
-/** Hop-by-hop headers, which a proxy does not forward: RFC 9110, 7.6.1. */
+/** Hop-by-hop headers, which a proxy must not forward (RFC 9110, 7.6.1). */
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -47,22 +47,23 @@ function forward(incoming: IncomingMessage, outgoing: ServerResponse, target: UR
 export interface UiProxy {
   url: string;
   port: number;
-  /** Sets the port of the Temporal UI's own server. */
+  /** Sets the port on which the Temporal UI itself listens. */
   setUiPort(port: number): void;
-  /** Sets the API that serves `/codec/*`. */
+  /** Sets the base URL of the API that serves `/codec/*`. */
   setApiUrl(baseUrl: string): void;
   stop(): Promise<void>;
 }
 
 /**
- * Serves the Temporal UI and the API's `/codec/*` from one origin. The UI sends no cookies to a codec on another
- * origin. Cookies ignore the port, so requests here carry the operator's session cookie for 127.0.0.1.
+ * Starts a proxy that serves the Temporal UI and the API's `/codec/*` from one origin, because the UI sends no cookies
+ * to a codec server on another origin. Cookies do not depend on the port, so requests to this proxy carry the
+ * operator's session cookie for 127.0.0.1.
  */
 export async function startUiProxy(preferredPort?: number): Promise<UiProxy> {
   let ui: string | undefined;
   let api: string | undefined;
   const server = createServer((incoming, outgoing) => {
-    // Concatenated, because URL resolution would treat a path that starts with // as a host.
+    // The URL is built by concatenation, because URL resolution would treat a path that begins with // as a host.
     const path = incoming.url?.startsWith('/') ? incoming.url : '/';
     const base = /^\/codec(?:[/?]|$)/.test(path) ? api : ui;
     if (base === undefined) outgoing.writeHead(503).end();

@@ -5,9 +5,9 @@ import { type Log, StartError } from '../start-error.ts';
 import { onPath } from './find.ts';
 import { run } from './run.ts';
 
-/** A program, and the Debian package that contains it. */
+/** A program, and the Debian package that contains the program. */
 export interface DebianProgram {
-  /** Name on PATH or, for a package without a program, the absolute path of one of its files. */
+  /** Name of the program on PATH or, for a package without a program, the absolute path of a file in the package. */
   program: string;
   package: string;
 }
@@ -20,7 +20,7 @@ async function apt(args: string[], signal: AbortSignal | undefined): Promise<voi
   const env = { ...clientEnv(), DEBIAN_FRONTEND: 'noninteractive' };
   for (let attempt = 1; ; attempt++) {
     try {
-      // Waits for the dpkg lock, which another apt process may hold.
+      // apt-get waits up to 120 s for the dpkg lock, which another apt process may hold.
       await run('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...args], { ...LIMITS, env, signal });
       return;
     } catch (error) {
@@ -40,10 +40,10 @@ async function findMissing(programs: readonly DebianProgram[]): Promise<DebianPr
 }
 
 /**
- * Installs the missing programs, which requires Debian and root.
+ * Installs those of the given programs that are missing, which requires Debian and root.
  *
  * @param dependents subject of the error message, in the plural: what needs the programs
- * @throws StartError that names the missing programs when they cannot be installed
+ * @throws StartError that names the missing programs, when they cannot be installed
  */
 export async function ensurePrograms(
   programs: readonly DebianProgram[],

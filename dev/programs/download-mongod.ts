@@ -1,4 +1,4 @@
-// A separate program, because the only way to cancel a download that hangs is to kill its process.
+// The download runs as a separate program, because a download that hangs can be cancelled only by killing its process.
 import { DryMongoBinary, MongoBinary } from 'mongodb-memory-server-core';
 
 const [downloadDir = ''] = process.argv.slice(2);

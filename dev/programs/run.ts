@@ -7,13 +7,13 @@ import { tethered } from '../tether.ts';
 export interface RunOptions {
   env: NodeJS.ProcessEnv;
   cwd?: string;
-  /** Milliseconds without progress (output, or growth of `folder`) after which the program is killed. */
+  /** Milliseconds without progress (output of the program, or growth of `folder`) after which the program is killed. */
   idleMs: number;
-  /** Milliseconds after which the program is killed. */
+  /** Milliseconds after its start at which the program is killed. */
   totalMs: number;
-  /** Replaces `idleMs` after the first line of output. */
+  /** Replaces `idleMs` after the program's first line of output. Default: `idleMs`. */
   busyMs?: number;
-  /** Folder into which the program downloads. */
+  /** Folder into which the program downloads. Its growth counts as progress. */
   folder?: string;
   signal?: AbortSignal | undefined;
 }
@@ -32,10 +32,10 @@ async function sizeOf(folder: string): Promise<number> {
 }
 
 /**
- * Runs a program to its end and resolves with its stdout.
+ * Runs a program to its end and resolves with its standard output.
  *
- * @throws when it fails (with its last line of output), makes no progress or takes too long; its process group is then
- *   killed
+ * @throws when the program fails (with its last line of output), makes no progress or takes too long; its process group
+ *   has then been killed
  */
 export function run(file: string, args: string[], options: RunOptions): Promise<string> {
   const { env, cwd, idleMs, totalMs, busyMs = idleMs, folder, signal } = options;

@@ -10,20 +10,27 @@ import { run } from './run.ts';
 const ATTEMPT_MS = 20_000;
 const DOWNLOAD_MS = 10 * 60_000;
 const BUILD_MS = 40 * 60_000;
-/** A large package or the linker can be silent for this long on a slow machine. */
+/**
+ * Milliseconds for which a build may print nothing: on a slow machine, compiling a large package or linking takes that
+ * long.
+ */
 const BUILD_SILENCE_MS = 5 * 60_000;
 const HEARTBEAT_MS = 20_000;
-/** The newest tag without a replace directive, which a dependency must not have. Server 1.29.1, UI 2.42. */
+/**
+ * Go package of the temporal CLI. VERSION is its newest tag without a replace directive, which Go does not permit in a
+ * dependency. It contains Temporal server 1.29.1 and UI 2.42.
+ */
 const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
 const VERSION = 'v1.5.1';
 /**
- * Replaces 1.34.1, which leaves a statement open when its query is cancelled after the first row. The server then fails
- * every statement with `interrupted (9)`, or its checkpoints are blocked and the write-ahead log grows. Temporal made the
- * same upgrade: https://github.com/temporalio/temporal/pull/9198
+ * Version of the SQLite driver to build with, instead of 1.34.1. That version leaves a statement open when its query is
+ * cancelled after the first row; the Temporal server then fails every statement with `interrupted (9)`, or its
+ * checkpoints are blocked and the write-ahead log grows. Temporal made the same upgrade:
+ * https://github.com/temporalio/temporal/pull/9198
  */
 const DRIVER = 'modernc.org/sqlite@v1.44.3';
 
-/** The release that the SDK downloads for its own tests. */
+/** Fetches the release of the temporal CLI that Temporal's SDK downloads for its own tests. */
 const download: ProgramSource = {
   title: 'from Temporal',
   async fetch(folder, _log, signal) {
@@ -49,7 +56,7 @@ const build: ProgramSource = {
       run(go, args, {
         env: clientEnv(),
         cwd: folder,
-        // Go is silent while it resolves the versions of some 300 modules.
+        // Go prints nothing while it resolves the versions of about 300 modules.
         idleMs: BUILD_SILENCE_MS,
         totalMs: BUILD_MS,
         signal,
@@ -57,7 +64,8 @@ const build: ProgramSource = {
     try {
       await inFolder('mod', 'init', 'temporal-with-driver');
       await inFolder('get', `${PACKAGE}@${VERSION}`, DRIVER);
-      // Without symbols the program is a third smaller. -v prints each compiled package, which shows progress.
+      // `-s -w` omits symbols, which makes the program a third smaller. `-v` prints each compiled package, which shows
+      // progress.
       await inFolder('build', '-v', '-ldflags=-s -w', '-o', 'temporal', PACKAGE);
     } finally {
       clearInterval(heartbeat);
@@ -66,7 +74,7 @@ const build: ProgramSource = {
   },
 };
 
-/** Returns the path of the `temporal` CLI, which contains the development server and its UI. */
+/** Returns the path of the `temporal` CLI, which contains Temporal's development server and UI. */
 export const findTemporal = (log: Log, signal?: AbortSignal): Promise<string> =>
   findOrFetch(
     {

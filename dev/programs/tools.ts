@@ -4,7 +4,9 @@ import { type Log, StartError } from '../start-error.ts';
 import { type DebianProgram, ensurePrograms } from './debian.ts';
 
 interface ToolProgram extends DebianProgram {
-  /** Variable with which the operator provides another program; this one is then not installed. */
+  /**
+   * Environment variable with which the operator provides another program. If it is set, this program is not installed.
+   */
   unless?: keyof Env;
 }
 
@@ -13,18 +15,18 @@ const font = (path: string, name: string): ToolProgram => ({
   package: name,
 });
 
-/** Programs that the tools run, and fonts that they draw with. */
+/** Programs that the tools run, and fonts that they use. */
 export const TOOL_PROGRAMS: readonly ToolProgram[] = [
   { program: 'bwrap', package: 'bubblewrap' },
   { program: 'soffice', package: 'libreoffice-writer-nogui', unless: 'SOFFICE_PATH' },
-  // Python in LibreOffice.
+  // Python support in LibreOffice, which has no program on PATH.
   {
     program: '/usr/lib/libreoffice/program/libpythonloaderlo.so',
     package: 'python3-uno',
     unless: 'SOFFICE_PATH',
   },
   { program: 'chromium-headless-shell', package: 'chromium-headless-shell', unless: 'CHROMIUM_PATH' },
-  // Brings up the loopback interface in Chromium's network namespace.
+  // `ip` brings up the loopback interface in Chromium's network namespace.
   { program: 'ip', package: 'iproute2' },
   {
     program: '/usr/share/chromium/extensions/ublock-origin/assets/thirdparties/easylist/easylist.txt',
@@ -42,7 +44,10 @@ export const TOOL_PROGRAMS: readonly ToolProgram[] = [
   font('truetype/ancient-scripts/Symbola_hint.ttf', 'fonts-symbola'),
 ];
 
-/** Installs missing programs. Where that is impossible, logs a warning; the tools that need them are unavailable. */
+/**
+ * Installs the programs that the tools need and that are missing. Where that is impossible, logs a warning; the tools
+ * that need the missing programs are then unavailable.
+ */
 export async function installToolPrograms(env: Env, log: Log, signal?: AbortSignal): Promise<void> {
   const wanted = TOOL_PROGRAMS.filter(({ unless }) => unless === undefined || env[unless] === null);
   try {
@@ -54,7 +59,11 @@ export async function installToolPrograms(env: Env, log: Log, signal?: AbortSign
   }
 }
 
-/** Installs the missing programs that tests and benchmarks run. @throws StartError when that is impossible */
+/**
+ * Installs the programs that tests and benchmarks need and that are missing.
+ *
+ * @throws StartError when that is impossible
+ */
 export async function installTestPrograms(log: Log, signal?: AbortSignal): Promise<void> {
   const list: unknown = JSON.parse(await readFile('test/programs.json', 'utf8'));
   if (!Array.isArray(list)) throw new StartError('test/programs.json is not a list');
