@@ -20,7 +20,7 @@ function openFiles(pid: number): string[] {
   try {
     return readdirSync(folder).map((fd) => readlinkSync(`${folder}/${fd}`));
   } catch {
-    return []; // The process has exited, or has closed a file since readdir.
+    return []; // The process has exited, or it has closed one of these files since `readdirSync`.
   }
 }
 

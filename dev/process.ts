@@ -43,7 +43,7 @@ export interface ProcessOptions<R> {
   log: Log;
   /** Whether to restart the process when it exits unexpectedly or fails its health checks. */
   supervise: boolean;
-  /** Cancels the start of the process when it aborts. */
+  /** Signal that cancels the start of the process when it aborts. */
   signal?: AbortSignal | undefined;
 }
 

@@ -23,10 +23,10 @@ interface Ready {
 
 /** Ports of the MongoDB and Temporal servers that a service uses. */
 export interface ServerPorts {
-  /** Returns all ports on which the servers listen now. */
+  /** Returns all ports on which the MongoDB and Temporal servers listen now. */
   current(): readonly number[];
   /**
-   * Registers a listener for restarts of a server, after which its ports may differ.
+   * Registers a listener that is called after a restart of MongoDB or Temporal, because its ports may then differ.
    *
    * @returns a function that removes the listener
    */
@@ -52,7 +52,7 @@ export interface ServiceOptions {
   log: Log;
   /** Whether to restart processes that exit unexpectedly. Default: false. */
   supervise?: boolean;
-  /** Aborts to cancel the start; everything that was started is then stopped. */
+  /** Signal that cancels the start when it aborts. Processes that were already started are then stopped. */
   signal?: AbortSignal;
 }
 

@@ -44,7 +44,7 @@ export interface ServersOptions {
   log: Log;
   /** Whether to restart servers that exit unexpectedly or fail their health checks. Default: false. */
   supervise?: boolean;
-  /** Aborts to cancel the start; everything that was started is then stopped. */
+  /** Signal that cancels the start when it aborts. Servers that were already started are then stopped. */
   signal?: AbortSignal;
 }
 

@@ -13,11 +13,11 @@ export interface PageSession {
   page: Page;
   client: CDPSession;
   world: IsolatedWorld;
-  /** Resolves when the page has crashed or the browser has ended. */
+  /** Resolves when the page has crashed or the browser has exited. */
   lost: Promise<void>;
   /** Resolves with whether the page still responds. */
   answers(): Promise<boolean>;
-  /** Resolves with whether the context was closed in time. */
+  /** Closes the browser context. Resolves with whether it closed in time. */
   close(): Promise<boolean>;
 }
 

@@ -100,8 +100,8 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     async workerInstance() {
       return {
         jobInstance: async () => {
-          // The cluster has as many workers as there are slots, so `free` is not empty here. If no free slot has a
-          // session ready, the slot that was released first is taken.
+          // The cluster has as many workers as there are slots, so `free` is not empty. If no free slot has a session
+          // ready, the slot that was released first is taken.
           const ready = free.findIndex(({ isReady }) => isReady);
           const [slot] = free.splice(Math.max(0, ready), 1);
           if (slot === undefined) throw new Error('more workers than slots');

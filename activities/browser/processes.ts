@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-// These functions read /proc synchronously: its files are in memory, and hundreds of small asynchronous reads cost ten
-// times as much CPU time in the thread pool.
+// These functions read /proc synchronously: its files are in memory, and hundreds of small asynchronous reads would be
+// ten times as expensive, because each goes through the thread pool.
 
 /** Returns the content of a file below /proc, or '' when the process has ended. */
 export function readOrEmpty(path: string): string {

@@ -38,7 +38,10 @@ export interface Requests {
    * has aborted.
    */
   fontsAreSlow(signal: AbortSignal): Promise<null>;
-  /** Waits until nothing but slow fonts has been loading for `quietMs`, at most until `until` (epoch milliseconds). */
+  /**
+   * Resolves when no requests except those for slow fonts have been pending for `quietMs` milliseconds, at the latest
+   * at `until` (epoch milliseconds).
+   */
   waitForIdle(quietMs: number, until: number): Promise<void>;
 }
 

@@ -36,7 +36,9 @@ async function findChromium(given: string | null): Promise<string> {
   });
 }
 
-/** Finds the strongest isolation (namespaces, sandbox) in which Chromium starts. @throws ServiceError tool_unavailable */
+/**
+ * Finds the strongest isolation (namespaces, sandbox) with which Chromium starts. @throws ServiceError tool_unavailable
+ */
 async function chooseBoundary(options: Omit<ChromiumOptions, 'boundary'>): Promise<Boundary> {
   let cause: unknown;
   for (const boundary of BOUNDARIES) {
@@ -94,5 +96,5 @@ async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Bro
   }
 }
 
-/** The warm browsers of a worker. */
+/** The browser pool of a worker, as a resource that tools can require. */
 export const browsers: Resource<Browsers> = { name: 'Chromium', open };

@@ -17,8 +17,8 @@ const QUIET_MS = 400;
 const ANSWER_MS = 2_000;
 
 /**
- * Keeps blocks visible, once scrolled past, that a page reveals with an intersection observer. Call it before the page
- * loads.
+ * Keeps a page from hiding content again that it revealed, with an intersection observer, when the content was scrolled
+ * into view. Must be called before the page loads.
  */
 export async function keepRevealed(page: Page): Promise<void> {
   await page.evaluateOnNewDocument(suppressLeaving, SCROLLING);

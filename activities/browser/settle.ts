@@ -5,7 +5,10 @@ import { within } from './within.ts';
 
 /** Milliseconds without a request after which a page counts as loaded; the same as in puppeteer's `networkidle0`. */
 const QUIET_MS = 500;
-/** The same for a page without scripts and frames, which requests nothing after it has loaded. */
+/**
+ * Milliseconds without a request after which a page without scripts and frames counts as loaded. Such a page requests
+ * nothing after it has loaded.
+ */
 const STILL_MS = 40;
 const SETTLE_MS = 5_000;
 const ANSWER_MS = 3_000;

@@ -18,7 +18,10 @@ const MAX_IDLE_BYTES = 256 * 2 ** 20;
 /** Number of jobs after which a process is replaced, which limits slow memory leaks. */
 const MAX_JOBS = 1000;
 
-/** Creates a pool of at most one process per core, started on demand and kept for a minute. */
+/**
+ * Creates a pool of at most one child process per core. Processes are started on demand and end after a minute without
+ * a job.
+ */
 export function createDecoders(options: DecoderOptions): Decoders {
   const slots = new Slots(availableParallelism());
   const all = new Set<Decoder>();

@@ -5,7 +5,7 @@ import { elementText } from './text.ts';
 import { resolveUrl } from './urls.ts';
 import { truncateText } from './words.ts';
 
-/** Properties by name. A repeated property has an array of its values. */
+/** Metadata properties by name. A property that occurs several times has an array of its values. */
 export type Properties = Record<string, string | string[]>;
 
 export interface PageMeta {

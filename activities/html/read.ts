@@ -2,7 +2,7 @@ import type { OffloadOptions } from '../decoders/offload.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { downloadPage, type Page } from './download.ts';
 
-/** Milliseconds reserved before the attempt times out, for returning the result. */
+/** Milliseconds reserved for returning the result before the Temporal activity times out. */
 const MARGIN_MS = 200;
 
 /**

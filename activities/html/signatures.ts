@@ -1,6 +1,6 @@
 /**
- * First bytes of images, audio and video (MP3 frames: section 6.2.3), fonts and archives (MIME Sniffing Standard,
- * section 6).
+ * First bytes of image, audio, video, font and archive files, as Latin-1 (MIME Sniffing Standard, section 6; for MP3
+ * frames, section 6.2.3).
  */
 const PREFIXES: readonly string[] = [
   ...['\0\0\x01\0', '\0\0\x02\0', '\x89PNG\r\n\x1a\n', '\xff\xd8\xff'],

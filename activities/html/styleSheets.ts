@@ -195,7 +195,7 @@ function matching($: CheerioAPI, candidates: readonly Element[], selector: strin
       .filter(selector)
       .toArray();
   } catch {
-    return []; // invalid selector
+    return []; // The selector is invalid.
   }
 }
 

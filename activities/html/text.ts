@@ -48,7 +48,7 @@ function walk(nodes: readonly ChildNode[], state: WalkState, builder: TextBuilde
   }
 }
 
-/** Returns the text of a fragment of HTML. Style sheets have no effect on it. */
+/** Returns the text of a fragment of HTML, without regard to style sheets. */
 export function htmlText(html: string): string {
   const builder = createTextBuilder();
   walk(parseHtml(html).children, { preformatted: false, visible: true, sheets: null }, builder);

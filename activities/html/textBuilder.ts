@@ -11,7 +11,7 @@ export interface TextBuilder {
   separate(breaks: 1 | 2): void;
   /** Adds a line break. Repeated breaks leave empty lines. */
   breakLine(): void;
-  /** Adds a gap before the next text on the same line. */
+  /** Separates the next text on the same line by a space or a tab. */
   space(gap: ' ' | '\t'): void;
   /** Counts a visited node. Returns false when the text has reached the limit or too many nodes have been visited. */
   visitNode(): boolean;

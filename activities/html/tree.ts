@@ -62,8 +62,8 @@ function attributesOf(attrs: readonly Token.Attribute[]): Record<string, string>
 
 /**
  * Creates a tree adapter for parse5 that builds the domhandler tree of one page, for cheerio. The adapter of
- * parse5-htmlparser2-tree-adapter searches children from the start, which is slow because the parser works at their
- * end.
+ * parse5-htmlparser2-tree-adapter searches a node's children from the first to the last, which is slow because the
+ * parser mostly changes the last ones.
  *
  * @returns an adapter that throws ServiceError source_too_large when the page has too many nodes
  */

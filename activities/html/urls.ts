@@ -1,6 +1,6 @@
 /**
- * Longest URL in characters; longer URLs are not used in practice. Without a limit, resolving many relative URLs
- * against a long base URL would exhaust the memory.
+ * Longest accepted URL in characters; web pages hardly contain longer ones. Without a limit, resolving many relative
+ * URLs against a long base URL would exhaust the memory.
  */
 const MAX_URL_LENGTH = 4096;
 

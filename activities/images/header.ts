@@ -33,7 +33,7 @@ const readPng = (bytes: Buffer): Size | null =>
 
 /** Whether an acTL chunk before the first IDAT declares several frames (PNG, Third Edition, 11.3.4.1). */
 function isAnimatedPng(bytes: Buffer): boolean {
-  // The file consists of a signature of 8 bytes and of chunks, each with a length, a type, data and a checksum.
+  // A PNG file consists of a signature of 8 bytes and of chunks, each with a length, a type, data and a checksum.
   for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
     const kind = bytes.toString('latin1', at + 4, at + 8);
     if (kind === 'IDAT') return false;

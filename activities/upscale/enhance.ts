@@ -8,8 +8,8 @@ const NETWORK_SHARE = 0.5;
 const mix = (a: Plane, b: Plane, share: number): Plane => combine(1 - share, a, share, b);
 
 /**
- * One step of back-projection (Irani and Peleg, 1991): reduces `large` to the size of `source`, and corrects `large` by
- * the difference between the two.
+ * One step of back-projection (Irani and Peleg, 1991): reduces `large` to the size of `source`, and adds the difference
+ * between the two, enlarged, to `large`.
  */
 const backProject = (large: Plane, source: Plane, factor: number): Plane =>
   combine(1, large, 1, enlarge(combine(1, source, -1, reduce(large, factor)), factor));

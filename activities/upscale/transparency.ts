@@ -46,8 +46,8 @@ export function fillTransparent(image: DecodedImage): DecodedImage {
       queue[end++] = neighbour;
     });
   /**
-   * Sets a pixel to the mean of those neighbours whose colour is known, weighted by alpha. Pixels that were filled have
-   * weight 1.
+   * Gives a transparent pixel the mean colour of those neighbours whose colour is known, weighted by alpha. Pixels that
+   * were filled before have weight 1.
    */
   function fill(pixel: number): void {
     let total = 0;

@@ -37,7 +37,7 @@ export async function scrollTo(mark: string, top: number): Promise<number> {
   const scroller =
     document.querySelector(`[${mark}]`) ?? document.scrollingElement ?? document.documentElement;
   scroller.scrollTo({ top, behavior: 'instant' });
-  // Intersection observers are notified at the end of a frame.
+  // Intersection observers are notified at the end of an animation frame, so wait for two of them.
   for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
   return scroller.scrollHeight;
 }

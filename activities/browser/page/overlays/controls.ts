@@ -14,7 +14,7 @@ export interface Controls {
   closes: boolean;
   /** Whether the element has a button, a link or a text field. */
   hasControls: boolean;
-  /** Number of links whose label means neither accept, reject nor close. */
+  /** Number of links that, judging by their labels, do not accept, reject or close anything. */
   links: number;
   /** Whether the element has one to three text fields. */
   hasTextField: boolean;
