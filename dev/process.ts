@@ -62,7 +62,7 @@ const UNHEALTHY_GRACE_MS = 5_000;
 
 /** Delays in milliseconds before consecutive restarts of a process (backoff). The last delay repeats. */
 const BACK_OFF = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
-/** Milliseconds of running after which a process starts again with the first delay when it exits. */
+/** A process that ran for at least this many milliseconds before it exited is restarted with the first delay again. */
 const STABLE_MS = 60_000;
 
 /**

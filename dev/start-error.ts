@@ -1,4 +1,6 @@
-/** The local stack cannot start. The message is one line for the user and is shown without a stack trace. */
+/**
+ * Thrown when the local stack cannot start. The message is one line for the user and is shown without a stack trace.
+ */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

@@ -110,8 +110,8 @@ export async function capture(client: CDPSession, options: CaptureOptions): Prom
   const wanted = box?.height ?? page;
   const width = Math.min(box?.width ?? options.width, CEILING_CSS_PIXELS);
   const height = clipHeight(wanted, width, options.deviceScaleFactor, options.format);
-  // The x coordinate of a clip starts at the left edge of the content, whereas scroll positions start where the page
-  // starts. The two differ on right-to-left pages that are wider than the viewport.
+  // The x coordinate of a clip is 0 at the left edge of the content. A scroll position is 0 where the browser initially
+  // shows the page: on a right-to-left page that is wider than the viewport, at the right edge.
   const start = Math.round(cssLayoutViewport.pageX - cssVisualViewport.pageX);
   const whole = options.fullPage && box === undefined;
   const left = whole ? start : cssLayoutViewport.pageX + (box?.x ?? 0);

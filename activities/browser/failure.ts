@@ -33,7 +33,7 @@ const stillAnswers = async (page: Page): Promise<boolean> =>
 
 const failed = (detail: string, cause: unknown) => new ServiceError('target_failed', { detail, cause });
 
-/** The target's response is not a page, although Chromium reported no error. */
+/** Thrown when the target's response is not a page, although Chromium reported no error. */
 class Refusal extends Error {}
 
 /**

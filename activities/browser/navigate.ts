@@ -25,8 +25,8 @@ export const loadTime = ({ deadline }: Pick<Limits, 'deadline'>): number =>
   Math.max(1, Math.min(LOAD_MS, (deadline - Date.now()) / 2));
 
 /**
- * The page exceeded the time limit for loading. `delayed`: this process was too busy to handle the page's events in
- * time.
+ * Thrown when a page exceeds the time limit for loading. `delayed`: this process was too busy to handle the page's
+ * events in time.
  */
 class LoadTimeout extends Error {
   override readonly name = 'LoadTimeout';

@@ -41,8 +41,8 @@ export interface Browsers extends AsyncDisposable {
 }
 
 /**
- * Error for a page that crashed or whose browser process exited. The reason is `memory` if the browser was killed at
- * its memory limit.
+ * Thrown when the page crashed or its browser exited. The reason is `memory` if the browser was killed at its memory
+ * limit.
  */
 export class BrowserLost extends Error {
   override readonly name = 'BrowserLost';

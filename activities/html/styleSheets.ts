@@ -199,7 +199,10 @@ function matching($: CheerioAPI, candidates: readonly Element[], selector: strin
   }
 }
 
-/** Applies the `style` elements of a page to its elements. Returns an empty map when matching would take too long. */
+/**
+ * Returns the declarations that a page's `style` elements give to each element. Returns an empty map when matching the
+ * selectors would take too long.
+ */
 export function readStyleSheets($: CheerioAPI): StyleSheets {
   const found = new Map<Element, Map<string, Declaration>>();
   const rules = readRules($);

@@ -22,7 +22,10 @@ const BLOCKS = names(`
   search section select summary svg table tbody tfoot thead tr ul xmp
   text foreignObject`);
 
-/** Root elements. A page may hide them until its script shows them, for example to prevent framing or flicker. */
+/**
+ * Root elements, which always count as visible: some pages hide them until a script shows them, to prevent framing or
+ * flicker.
+ */
 const ROOTS = names('html body');
 
 const NOTHING: Declarations = new Map();

@@ -3,7 +3,7 @@
  * makes results reproducible.
  */
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' });
-/** Number of characters after the cut in which the end of a word that spans the cut is searched. */
+/** Number of characters after the cut that are searched for the end of a word that spans the cut. */
 const LOOKAHEAD = 100;
 
 /** Counts the words of a text. Punctuation, white space and symbols do not count. */
@@ -25,7 +25,8 @@ function indexAfter(text: string, codePoints: number): number {
 export function truncateText(text: string, codePoints: number): string {
   const end = indexAfter(text, codePoints);
   if (end >= text.length) return text;
-  // If a word begins before the cut and continues after it, `wordStart` is where that word begins.
+  // If a word begins before the index `end`, at which the text is cut, and continues after it, the text is cut before
+  // that word.
   const wordStart = SEGMENTER.segment(text.slice(0, end + LOOKAHEAD)).containing(end)?.index ?? end;
   return text.slice(0, wordStart === 0 ? end : wordStart).trimEnd();
 }

@@ -23,9 +23,9 @@ const HEARTBEAT_MS = 20_000;
 const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
 const VERSION = 'v1.5.1';
 /**
- * Version of the SQLite driver to build with, instead of 1.34.1. That version leaves a statement open when its query is
- * cancelled after the first row; the Temporal server then fails every statement with `interrupted (9)`, or its
- * checkpoints are blocked and the write-ahead log grows. Temporal made the same upgrade:
+ * Version of the SQLite driver to build with. Version 1.34.1, which the Temporal server requires, leaves a statement
+ * open when its query is cancelled after the first row. The server then fails every statement with `interrupted (9)`,
+ * or its checkpoints are blocked and the write-ahead log grows. Temporal made the same upgrade:
  * https://github.com/temporalio/temporal/pull/9198
  */
 const DRIVER = 'modernc.org/sqlite@v1.44.3';

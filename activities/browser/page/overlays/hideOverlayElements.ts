@@ -58,8 +58,8 @@ export function hideOverlayElements(json: string): number {
   for (const { body } of [document, ...frames]) {
     if (body === null) continue;
     let content = measureContent(body);
-    // Descendants are classified before their ancestors: an element does not count as an overlay because it contains
-    // one.
+    // Descendants are classified and hidden before their ancestors, so that no ancestor counts as an overlay only
+    // because it contains one.
     for (const element of elementsIn(body).reverse()) {
       const view = element.ownerDocument.defaultView;
       if (view === null || element.ownerDocument !== body.ownerDocument) continue;
