@@ -88,8 +88,8 @@ function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
   // A closing brace is appended, because blocks that are not closed end at the end of the style sheet.
   const pieces = `${withoutComments(css)}}`.split(/([{}();[\]])/);
   /**
-   * Closing marks of the open blocks, except those of at-rules that contain rules. Only its own closing mark ends a
-   * block.
+   * The closing bracket of each open block, innermost last, except for blocks of at-rules that contain rules. A block
+   * is closed only by its own closing bracket, not by one of another kind.
    */
   const open: string[] = [];
   let groups = 0;

@@ -23,7 +23,7 @@ const HEARTBEAT_MS = 20_000;
 const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
 const VERSION = 'v1.5.1';
 /**
- * Version of the SQLite driver to build with. Version 1.34.1, which the Temporal server requires, leaves a statement
+ * Version of the SQLite driver to build with. Version 1.34.1, which the build would otherwise use, leaves a statement
  * open when its query is cancelled after the first row. The server then fails every statement with `interrupted (9)`,
  * or its checkpoints are blocked and the write-ahead log grows. Temporal made the same upgrade:
  * https://github.com/temporalio/temporal/pull/9198
