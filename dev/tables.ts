@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { VARIABLES } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
+import { clientFiles } from './clients/files.ts';
 
 interface Column {
   title: string;
@@ -65,11 +66,27 @@ function withTable(text: string, name: string, table: string): string {
 /** Returns the absolute path of a file, given its path within the project. */
 export const projectFile = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
-/** Returns, for each file with a generated table, its current text and the text that it should have. */
-export const generatedFiles = (): Promise<{ file: string; actual: string; expected: string }[]> =>
+interface GeneratedFile {
+  file: string;
+  /** Empty if the file does not exist. */
+  actual: string;
+  expected: string;
+}
+
+const clientTexts = async (): Promise<GeneratedFile[]> =>
   Promise.all(
-    GENERATED.map(async ({ file, name, table }) => {
-      const actual = await readFile(projectFile(file), 'utf8');
-      return { file, actual, expected: withTable(actual, name, await table()) };
-    }),
+    Object.entries(await clientFiles()).map(async ([file, expected]) => ({
+      file,
+      actual: await readFile(projectFile(file), 'utf8').catch(() => ''),
+      expected,
+    })),
   );
+
+/** Returns the actual and the expected text of each file with a generated table, and of the clients' generated files. */
+export async function generatedFiles(): Promise<GeneratedFile[]> {
+  const tables = GENERATED.map(async ({ file, name, table }) => {
+    const actual = await readFile(projectFile(file), 'utf8');
+    return { file, actual, expected: withTable(actual, name, await table()) };
+  });
+  return [...(await Promise.all(tables)), ...(await clientTexts())];
+}

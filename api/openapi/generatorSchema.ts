@@ -43,7 +43,10 @@ const NAMED: Readonly<Record<string, object>> = {
   ResendRequest: resendBody,
   ResendResult: resent,
 };
-const names = new Map(Object.entries(NAMED).map(([name, schema]) => [schema, name]));
+/** The names of the shared schemas. */
+export const namedSchemas: ReadonlyMap<unknown, string> = new Map(
+  Object.entries(NAMED).map(([name, schema]) => [schema, name]),
+);
 
 const isStringList = (schema: unknown): boolean =>
   isRecord(schema) && schema.type === 'array' && isRecord(schema.items) && schema.items.type === 'string';
@@ -75,7 +78,7 @@ const rewriteParts = (schema: Json): Json =>
 export function forGenerators(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(forGenerators);
   if (!isRecord(schema)) return schema;
-  const name = names.get(schema);
+  const name = namedSchemas.get(schema);
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
   // Generators of Go and Java cannot express a union of a string and a list.
   if (isStringOrList(schema))

@@ -8,9 +8,11 @@ import { problemResponses } from './problems.ts';
 type Json = Record<string, unknown>;
 
 /** `hash-text` -> `HashText` */
-const pascal = (name: string): string =>
+export const pascal = (name: string): string =>
   name.replaceAll(/(?:^|-)(\w)/g, (_all, letter) => letter.toUpperCase());
-const camel = (name: string): string => name.replaceAll(/-(\w)/g, (_all, letter) => letter.toUpperCase());
+/** `hash-text` -> `hashText` */
+export const camel = (name: string): string =>
+  name.replaceAll(/-(\w)/g, (_all, letter) => letter.toUpperCase());
 
 const inputName = ({ name }: ToolDefinition): string => `${pascal(name)}Input`;
 const outputName = ({ name }: ToolDefinition): string => `${pascal(name)}Output`;

@@ -1,0 +1,127 @@
+import { UtilityTools } from '../client.ts';
+import { UtilityToolsError } from '../errors.ts';
+import { COMMANDS } from '../generated/commands.ts';
+import { saveFile } from '../node.ts';
+import type { CallOptions } from '../options.ts';
+import { fileOf, type Result } from '../result.ts';
+import { type Invocation, readInvocation } from './arguments.ts';
+import type { Command } from './command.ts';
+import { EXIT, exitKindOf, UsageError } from './exit.ts';
+import { programHelp, toolHelp } from './help.ts';
+
+type Output = Record<string, unknown>;
+
+/** Where the command reads its settings and writes. */
+export interface Surroundings {
+  env: Readonly<Record<string, string | undefined>>;
+  out(data: string | Uint8Array): void;
+  progress(line: string): void;
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal;
+}
+
+/** Runs a tool by its name. */
+class AnyTool extends UtilityTools {
+  call({ name, hasSecrets }: Command, input: object, options: CallOptions): Promise<Result<Output>> {
+    return this.run<Output>({ name, hasSecrets }, input, options);
+  }
+}
+
+function keyOf(env: Surroundings['env']): string {
+  const key = env.UTILITY_TOOLS_API_KEY;
+  if (key === undefined || key.trim() === '')
+    throw new UsageError(
+      'UTILITY_TOOLS_API_KEY is not set. Create a key of scope "tools" in the dashboard of the service, then: ' +
+        'export UTILITY_TOOLS_API_KEY=ut_…',
+    );
+  return key;
+}
+
+/** `field: value` for each field, or JSON. */
+function format(output: Output, json: boolean): string {
+  if (json) return `${JSON.stringify(output)}\n`;
+  return Object.entries(output)
+    .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : JSON.stringify(value)}\n`)
+    .join('');
+}
+
+async function write(
+  { file }: Command & { file: NonNullable<Command['file']> },
+  tool: Command,
+  result: Result<Output>,
+  { output, json }: Invocation,
+  { out }: Surroundings,
+): Promise<void> {
+  const { [file.data]: _data, ...fields } = result.output;
+  if (output === null) return out(format(result.output, true));
+  const content = fileOf(tool, file, result.output);
+  if (output === '-') return out(content.bytes());
+  const path = await saveFile({ file: content }, output).catch((error: Error) => {
+    throw new Error(
+      `The file could not be saved: ${error.message}. It is paid for: repeat the command with ` +
+        `--idempotency-key ${result.idempotencyKey} within 24 hours to get it without a second charge.`,
+    );
+  });
+  out(json ? format(fields, true) : `${path}\n`);
+}
+
+const hasFile = (command: Command): command is Command & { file: NonNullable<Command['file']> } =>
+  command.file !== null;
+
+async function runTool(command: Command, args: string[], surroundings: Surroundings): Promise<void> {
+  const { env, out, signal } = surroundings;
+  const invocation = await readInvocation(command, args);
+  if (invocation.help) return out(toolHelp(command));
+  if (hasFile(command) && invocation.output === null && !invocation.json)
+    throw new UsageError(
+      `${command.name} creates a file. Add -o FILE, -o - for standard output, or --json for base64.`,
+    );
+  if (!hasFile(command) && invocation.output !== null)
+    throw new UsageError(
+      `${command.name} creates no file, so that -o has no meaning. Its output is on standard output.`,
+    );
+  const progress = invocation.quiet ? () => undefined : surroundings.progress;
+  const client = new AnyTool({
+    apiKey: keyOf(env),
+    baseUrl: invocation.baseUrl ?? env.UTILITY_TOOLS_URL,
+    onRetry: ({ attempt, delayMs, error }) =>
+      progress(`Attempt ${attempt} failed: ${error.message}\nRetrying in ${(delayMs / 1000).toFixed(1)} s …`),
+  });
+  progress(`Running ${command.name} …`);
+  const { input, maxCredits, timeoutMs, idempotencyKey } = invocation;
+  const result = await client.call(command, input, { maxCredits, timeoutMs, idempotencyKey, signal });
+  const { charged, left } = result.credits;
+  progress(`Done. Credits charged: ${charged}, left: ${left ?? 'unknown'}. Request: ${result.requestId}`);
+  if (hasFile(command)) await write(command, command, result, invocation, surroundings);
+  else out(format(result.output, invocation.json));
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof UtilityToolsError) || error.idempotencyKey === null) return error.message;
+  return error.message.replace(
+    'the `idempotencyKey` of this error',
+    `--idempotency-key ${error.idempotencyKey}`,
+  );
+}
+
+/** Runs the program. @returns the exit code */
+export async function run(args: string[], surroundings: Surroundings): Promise<number> {
+  const [name = '--help', ...rest] = args;
+  try {
+    if (name === '--help' || name === '-h' || name === 'help') {
+      surroundings.out(programHelp(COMMANDS));
+      return EXIT.success.code;
+    }
+    const command = COMMANDS.find((it) => it.name === name);
+    if (command === undefined)
+      throw new UsageError(
+        `There is no tool ${JSON.stringify(name)}. "utility-tools --help" lists the tools.`,
+      );
+    await runTool(command, rest, surroundings);
+    return EXIT.success.code;
+  } catch (error) {
+    surroundings.progress(`Error: ${explain(error)}`);
+    return EXIT[exitKindOf(error)].code;
+  }
+}

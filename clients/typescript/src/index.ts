@@ -1,0 +1,17 @@
+export { UtilityToolsAccount } from './account.ts';
+export { UtilityTools } from './client.ts';
+export {
+  AbortedError,
+  ApiError,
+  ConnectionError,
+  type Fault,
+  isApiError,
+  TimeoutError,
+  UtilityToolsError,
+  WebhookVerificationError,
+} from './errors.ts';
+export type { ErrorCode } from './generated/errors.ts';
+export type * from './generated/types.ts';
+export type { CallOptions, ClientOptions, RequestOptions, Retry } from './options.ts';
+export type { Credits, FileResult, Result, ToolFile } from './result.ts';
+export { type Delivery as WebhookDelivery, verifyWebhook } from './webhooks.ts';

@@ -1,0 +1,82 @@
+/** What the client knows about a tool. */
+export interface ToolInfo {
+  name: string;
+  /** True if the input has secret fields. The service stores nothing of such a call, so that it cannot be replayed. */
+  hasSecrets: boolean;
+}
+
+/** The output fields that form a file. */
+export interface FileFields {
+  data: string;
+  mimeType: string;
+  fileName?: string;
+}
+
+export interface Credits {
+  /** Price of the call. */
+  cost: number;
+  /** Credits charged for this call, over all its attempts. */
+  charged: number;
+  /** Credits available for further calls; null if the service does not say. */
+  left: number | null;
+}
+
+/** The result of a tool call. */
+export interface Result<T> {
+  /** The output fields of the tool. */
+  output: T;
+  credits: Credits;
+  /** Quote it when you contact support. */
+  requestId: string;
+  /** Repeating the call with this key within 24 hours returns the same result at no cost. Null if none was sent. */
+  idempotencyKey: string | null;
+  /** True if the result is that of an earlier attempt or call with the same key. */
+  replayed: boolean;
+}
+
+/** The result of a tool that creates a file. */
+export interface FileResult<T> extends Result<T> {
+  file: ToolFile;
+}
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'application/pdf': 'pdf',
+};
+
+/** A file that a tool created. */
+export class ToolFile {
+  readonly mimeType: string;
+  readonly name: string;
+  readonly #base64: string;
+
+  constructor(base64: string, mimeType: string, name: string) {
+    this.#base64 = base64;
+    this.mimeType = mimeType;
+    this.name = name;
+  }
+
+  /** Decodes the content. */
+  bytes(): Uint8Array<ArrayBuffer> {
+    const text = atob(this.#base64);
+    const bytes = new Uint8Array(text.length);
+    for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
+    return bytes;
+  }
+
+  /** The content for a browser, for example for `URL.createObjectURL`. */
+  blob(): Blob {
+    return new Blob([this.bytes()], { type: this.mimeType });
+  }
+}
+
+/** The file in an output. */
+export function fileOf(tool: ToolInfo, fields: FileFields, output: object): ToolFile {
+  const values = new Map<string, unknown>(Object.entries(output));
+  const mimeType = String(values.get(fields.mimeType));
+  const named = fields.fileName === undefined ? undefined : values.get(fields.fileName);
+  const name = typeof named === 'string' ? named : `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;
+  return new ToolFile(String(values.get(fields.data)), mimeType, name);
+}
