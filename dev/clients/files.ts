@@ -14,7 +14,7 @@ export async function clientFiles(): Promise<Record<string, string>> {
     [`${TYPESCRIPT}/tools.ts`]: toolsFile(definitions),
     [`${TYPESCRIPT}/account.ts`]: accountFile(definitions),
     [`${TYPESCRIPT}/commands.ts`]: commandsFile(definitions),
-    [`${PYTHON}/_types.py`]: pythonTypesFile(definitions),
+    [`${PYTHON}/types.py`]: pythonTypesFile(definitions),
     [`${PYTHON}/_remedies.py`]: pythonErrorsFile(),
     [`${PYTHON}/_tools.py`]: pythonToolsFile(definitions),
     [`${PYTHON}/_account_methods.py`]: pythonAccountFile(definitions),

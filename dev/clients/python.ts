@@ -196,7 +196,7 @@ ${tools.map((tool) => toolMethod(tool, style)).join('\n')}`;
 }
 
 const imports = (names: Iterable<string>): string =>
-  `from ._types import (\n${[...new Set(names)]
+  `from .types import (\n${[...new Set(names)]
     .sort()
     .map((name) => `    ${name},\n`)
     .join('')})\n`;

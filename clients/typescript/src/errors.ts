@@ -37,15 +37,22 @@ export interface Problem {
 
 const isKnown = (code: string): code is ErrorCode => Object.hasOwn(REMEDIES, code);
 
-function describe(problem: Problem, isTool: boolean): string {
-  const { code, detail, errors = [], moreErrors = 0, available, cost, requestId } = problem;
+/** What to do: correct the listed faults, or what the service advises for the code. */
+function remedyOf({ code, errors = [], moreErrors = 0 }: Problem): string {
+  if (errors.length === 0) return isKnown(code) ? ` ${REMEDIES[code]}` : '';
   const faults = errors.map(({ pointer, message }) => `\n  ${pointer || '(input)'} ${message}`);
   if (moreErrors > 0) faults.push(`\n  and ${moreErrors} more`);
+  return `${faults.join('')}\nCorrect these fields.`;
+}
+
+/** What happened, what it means, and what to do. */
+function describe(problem: Problem, isTool: boolean): string {
+  const { code, errors = [], available, cost, requestId } = problem;
+  const detail =
+    errors.length === 0 ? problem.detail : problem.detail.replace(' "errors" lists the faults.', '');
   const amounts = available === undefined ? '' : ` The call costs ${cost}; ${available} are available.`;
   const free = isTool && !detail.includes('charged') ? ' Nothing was charged.' : '';
-  const remedy = isKnown(code) ? REMEDIES[code] : '';
-  const text = `${detail}${amounts}${free}${faults.join('')}${faults.length > 0 ? '\n' : ' '}${remedy}`;
-  return `${text.trimEnd()} [${code}, request ${requestId}]`;
+  return `${detail}${amounts}${free}${remedyOf(problem)} [${code}, request ${requestId}]`;
 }
 
 /** The service rejected the request. Branch on `code`; its meaning is stable. */

@@ -2,7 +2,7 @@
 from typing import Any, AsyncIterator, Iterator, Optional
 
 from ._result import path_of
-from ._types import (
+from .types import (
     Account,
     ApiKey,
     Call,

@@ -2,7 +2,7 @@
 from typing import Any, Literal, Optional, Union
 
 from ._result import CallOptions, FileFields, FileResult, Result, ToolInfo
-from ._types import (
+from .types import (
     Argon2VerifyInput,
     Argon2VerifyOutput,
     BcryptHashInput,

@@ -1,0 +1,36 @@
+"""Client of the Utility Tools API."""
+
+from . import types
+from ._account import AsyncUtilityToolsAccount, UtilityToolsAccount
+from ._client import AsyncUtilityTools, UtilityTools
+from ._errors import (
+    ApiConnectionError,
+    ApiError,
+    ApiTimeoutError,
+    Fault,
+    UtilityToolsError,
+    WebhookVerificationError,
+)
+from ._remedies import ErrorCode
+from ._result import Credits, FileResult, Result, ToolFile
+from ._webhooks import verify_webhook
+
+__all__ = [
+    "ApiConnectionError",
+    "ApiError",
+    "ApiTimeoutError",
+    "AsyncUtilityTools",
+    "AsyncUtilityToolsAccount",
+    "Credits",
+    "ErrorCode",
+    "Fault",
+    "FileResult",
+    "Result",
+    "ToolFile",
+    "UtilityTools",
+    "UtilityToolsAccount",
+    "UtilityToolsError",
+    "WebhookVerificationError",
+    "types",
+    "verify_webhook",
+]

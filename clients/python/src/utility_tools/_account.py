@@ -1,0 +1,134 @@
+"""Clients of the Account API."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, AsyncIterator, Iterator, Mapping, Optional, Type
+from urllib.parse import urlencode
+
+from ._account_methods import AccountMethods, AsyncAccountMethods
+from ._retries import Request, settings_of
+from ._transport import AsyncTransport, Transport
+
+_LEDGER = "/api/v1/account/ledger"
+
+
+def _request_of(method: str, path: str, body: Any = None, accept: str = "application/json") -> Request:
+    return Request(
+        method=method,
+        path=path,
+        headers={},
+        body=body,
+        accept=accept,
+        is_tool=False,
+        idempotency_key=None,
+        # A POST creates something each time.
+        always=method != "POST",
+        key_is_freed=False,
+    )
+
+
+def _page(path: str, query: Optional[Mapping[str, Any]], cursor: Optional[str]) -> Request:
+    parameters = {**(query or {}), **({} if cursor is None else {"cursor": cursor})}
+    return _request_of("GET", f"{path}?{urlencode(parameters)}" if parameters else path)
+
+
+class UtilityToolsAccount(AccountMethods):
+    """Client of the Account API. Its key has the scope `account`. The methods raise the same errors as those of the tools.
+
+    `timeout` and `retry_delay` are in seconds. Raises ValueError if the key is missing or the URL is not valid.
+    """
+
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: Optional[str] = None,
+        max_retries: int = 4,
+        retry_delay: float = 0.5,
+        timeout: float = 300.0,
+    ) -> None:
+        self._transport = Transport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> UtilityToolsAccount:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def statement(self) -> str:
+        """Returns the whole statement as CSV (RFC 4180) with a header line."""
+        return self._transport.send(_request_of("GET", _LEDGER, accept="text/csv")).text
+
+    def _request(self, method: str, path: str, body: Any = None) -> Any:
+        response = self._transport.send(_request_of(method, path, body))
+        return None if response.status_code == 204 else response.json()
+
+    def _list(self, path: str, query: Optional[Mapping[str, Any]]) -> Iterator[Any]:
+        cursor: Optional[str] = None
+        while True:
+            page = self._transport.send(_page(path, query, cursor)).json()
+            yield from page["items"]
+            cursor = page["nextCursor"]
+            if cursor is None:
+                return
+
+
+class AsyncUtilityToolsAccount(AsyncAccountMethods):
+    """Client of the Account API for asyncio. Its key has the scope `account`.
+
+    `timeout` and `retry_delay` are in seconds. Raises ValueError if the key is missing or the URL is not valid.
+    """
+
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: Optional[str] = None,
+        max_retries: int = 4,
+        retry_delay: float = 0.5,
+        timeout: float = 300.0,
+    ) -> None:
+        self._transport = AsyncTransport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._transport.close()
+
+    async def __aenter__(self) -> AsyncUtilityToolsAccount:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    async def statement(self) -> str:
+        """Returns the whole statement as CSV (RFC 4180) with a header line."""
+        return (await self._transport.send(_request_of("GET", _LEDGER, accept="text/csv"))).text
+
+    async def _request(self, method: str, path: str, body: Any = None) -> Any:
+        response = await self._transport.send(_request_of(method, path, body))
+        return None if response.status_code == 204 else response.json()
+
+    async def _list(self, path: str, query: Optional[Mapping[str, Any]]) -> AsyncIterator[Any]:
+        cursor: Optional[str] = None
+        while True:
+            page = (await self._transport.send(_page(path, query, cursor))).json()
+            for row in page["items"]:
+                yield row
+            cursor = page["nextCursor"]
+            if cursor is None:
+                return

@@ -1,0 +1,138 @@
+"""Clients of the tools."""
+
+from __future__ import annotations
+
+import uuid
+from types import TracebackType
+from typing import Any, Dict, Optional, Tuple, Type
+
+import httpx
+
+from ._result import CallOptions, Credits, FileFields, FileResult, Result, ToolInfo, with_file
+from ._retries import Request, settings_of
+from ._tools import AsyncToolMethods, ToolMethods
+from ._transport import AsyncTransport, Transport
+
+
+def _request_of(tool: ToolInfo, input: Any, options: CallOptions) -> Tuple[Request, bool]:
+    """The request of a call, and whether its key is one of the client's own."""
+    own_key = options.idempotency_key is None
+    key = str(uuid.uuid4()) if own_key else options.idempotency_key or None
+    headers: Dict[str, str] = {}
+    if key is not None:
+        headers["Idempotency-Key"] = key
+    if options.max_credits is not None:
+        headers["X-Max-Credits"] = str(options.max_credits)
+    request = Request(
+        method="POST",
+        path=f"/api/v1/tools/{tool.name}",
+        headers=headers,
+        body=input,
+        accept="application/json",
+        is_tool=True,
+        idempotency_key=key,
+        always=key is not None,
+        key_is_freed=tool.has_secrets and own_key,
+    )
+    return request, own_key
+
+
+def _result_of(response: httpx.Response, request: Request, own_key: bool) -> Result[Any]:
+    headers = response.headers
+    replayed = headers.get("Idempotent-Replayed") == "true"
+    cost = int(headers.get("X-Credits-Cost", "0"))
+    # The service reports 0 for a replay; a replay under the client's own key is the result of an earlier attempt of the
+    # same call, which was charged.
+    charged = cost if replayed and own_key else int(headers.get("X-Credits-Charged", cost))
+    left = headers.get("X-Credits-Remaining")
+    return Result(
+        output=response.json(),
+        credits=Credits(cost, charged, None if left is None else int(left)),
+        request_id=headers.get("X-Request-Id", ""),
+        idempotency_key=request.idempotency_key,
+        replayed=replayed,
+    )
+
+
+class UtilityTools(ToolMethods):
+    """Client of the tools. Its methods raise ApiError, ApiConnectionError and ApiTimeoutError.
+
+    `timeout` and `retry_delay` are in seconds. Raises ValueError if the key is missing or the URL is not valid.
+    """
+
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: Optional[str] = None,
+        max_retries: int = 4,
+        retry_delay: float = 0.5,
+        timeout: float = 300.0,
+    ) -> None:
+        self._transport = Transport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> UtilityTools:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def _run(self, tool: ToolInfo, input: Any, options: CallOptions) -> Result[Any]:
+        request, own_key = _request_of(tool, input, options)
+        return _result_of(self._transport.send(request, options.timeout), request, own_key)
+
+    def _run_for_file(
+        self, tool: ToolInfo, fields: FileFields, input: Any, options: CallOptions
+    ) -> FileResult[Any]:
+        return with_file(self._run(tool, input, options), tool, fields)
+
+
+class AsyncUtilityTools(AsyncToolMethods):
+    """Client of the tools for asyncio. Its methods raise ApiError, ApiConnectionError and ApiTimeoutError.
+
+    `timeout` and `retry_delay` are in seconds. Raises ValueError if the key is missing or the URL is not valid.
+    """
+
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: Optional[str] = None,
+        max_retries: int = 4,
+        retry_delay: float = 0.5,
+        timeout: float = 300.0,
+    ) -> None:
+        self._transport = AsyncTransport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._transport.close()
+
+    async def __aenter__(self) -> AsyncUtilityTools:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    async def _run(self, tool: ToolInfo, input: Any, options: CallOptions) -> Result[Any]:
+        request, own_key = _request_of(tool, input, options)
+        return _result_of(await self._transport.send(request, options.timeout), request, own_key)
+
+    async def _run_for_file(
+        self, tool: ToolInfo, fields: FileFields, input: Any, options: CallOptions
+    ) -> FileResult[Any]:
+        return with_file(await self._run(tool, input, options), tool, fields)

@@ -1,0 +1,117 @@
+"""Options and results of calls."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, Optional, TypeVar, Union
+from urllib.parse import quote
+
+T = TypeVar("T")
+
+_EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "application/pdf": "pdf"}
+
+
+@dataclass(frozen=True)
+class ToolInfo:
+    """What the client knows about a tool."""
+
+    name: str
+    has_secrets: bool
+    """True if the input has secret fields. The service stores nothing of such a call, so that it cannot be replayed."""
+
+
+@dataclass(frozen=True)
+class FileFields:
+    """The output fields that form a file."""
+
+    data: str
+    mime_type: str
+    file_name: Optional[str]
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """Options of one call."""
+
+    max_credits: Optional[int]
+    timeout: Optional[float]
+    idempotency_key: Union[str, Literal[False], None]
+
+
+@dataclass(frozen=True)
+class Credits:
+    """What a call cost."""
+
+    cost: int
+    """Price of the call."""
+    charged: int
+    """Credits charged for this call, over all its attempts."""
+    left: Optional[int]
+    """Credits available for further calls; None if the service does not say."""
+
+
+@dataclass(frozen=True)
+class ToolFile:
+    """A file that a tool created."""
+
+    content: bytes
+    mime_type: str
+    name: str
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> Path:
+        """Saves the file under this path, or in this folder under the name that the service suggests. Returns the path."""
+        target = Path(path)
+        if target.is_dir():
+            target = target / Path(self.name).name
+        target.write_bytes(self.content)
+        return target
+
+
+@dataclass(frozen=True)
+class Result(Generic[T]):
+    """The result of a tool call."""
+
+    output: T
+    """The output fields of the tool."""
+    credits: Credits
+    request_id: str
+    """Quote it when you contact support."""
+    idempotency_key: Optional[str]
+    """Repeating the call with this key within 24 hours returns the same result at no cost. None if none was sent."""
+    replayed: bool
+    """True if the result is that of an earlier attempt or call with the same key."""
+
+
+@dataclass(frozen=True)
+class FileResult(Result[T]):
+    """The result of a tool that creates a file."""
+
+    file: ToolFile
+
+
+def with_file(result: Result[Any], tool: ToolInfo, fields: FileFields) -> FileResult[Any]:
+    """Adds the decoded file to a result."""
+    output = result.output
+    mime_type = output[fields.mime_type]
+    name = None if fields.file_name is None else output[fields.file_name]
+    file = ToolFile(
+        content=base64.b64decode(output[fields.data]),
+        mime_type=mime_type,
+        name=name or f"{tool.name}.{_EXTENSIONS.get(mime_type, 'bin')}",
+    )
+    return FileResult(
+        output=output,
+        credits=result.credits,
+        request_id=result.request_id,
+        idempotency_key=result.idempotency_key,
+        replayed=result.replayed,
+        file=file,
+    )
+
+
+def path_of(template: str, id: str) -> str:
+    """Puts an id into the path of an operation."""
+    return template.replace("{id}", quote(id, safe=""))

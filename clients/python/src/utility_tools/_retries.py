@@ -1,0 +1,207 @@
+"""Decides whether and when an attempt is repeated. The blocking and the asyncio client share this code."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import time
+from dataclasses import dataclass
+from typing import Any, Dict, Generator, Mapping, Optional, Union
+
+import httpx
+
+from ._errors import ApiConnectionError, ApiError, ApiTimeoutError
+
+DEFAULT_BASE_URL = "http://127.0.0.1:8080"
+# The service ends every call within 100 s; an attempt that takes longer has lost its connection.
+_ATTEMPT_S = 110.0
+_MAX_DELAY_S = 8.0
+# Codes that repeating the same request within seconds can turn into a result.
+_TRANSIENT = {"rate_limited", "pool_busy", "feed_unavailable", "tool_unavailable", "internal"}
+# Statuses of proxies that could not reach the service, or were told to wait.
+_PROXY_STATUSES = {408, 429, 500, 502, 503, 504}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a client."""
+
+    authorization: str
+    base_url: str
+    max_retries: int
+    retry_delay: float
+    timeout: float
+
+
+def settings_of(
+    api_key: str, base_url: Optional[str], max_retries: int, retry_delay: float, timeout: float
+) -> Settings:
+    """Checks the arguments of a client. Raises ValueError if the key or the URL is not valid."""
+    key = (api_key or "").strip()
+    if not key:
+        raise ValueError(
+            "The API key is missing. Create one in the dashboard of the service and pass it as `api_key`."
+        )
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise ValueError("The API key contains characters that no key has. Copy it again from the dashboard.")
+    url = (base_url or DEFAULT_BASE_URL).rstrip("/")
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"The base URL {base_url!r} is not an http or https URL.")
+    return Settings(f"Bearer {key}", url, max_retries, retry_delay, timeout)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request with what is needed to repeat it."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+    accept: str
+    is_tool: bool
+    idempotency_key: Optional[str]
+    always: bool
+    """The request may be sent again although it may have arrived: it has a key, or no effect beyond the first."""
+    key_is_freed: bool
+    """The service refuses a key that it has already seen, because the tool has secret fields. It frees the key once it has
+    noticed the lost connection of an earlier attempt."""
+
+
+@dataclass(frozen=True)
+class Send:
+    """The next step is to send the request, for at most this many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The next step is to wait."""
+
+    seconds: float
+
+
+Outcome = Union[httpx.Response, httpx.RequestError, None]
+Flow = Generator[Union[Send, Wait], Outcome, httpx.Response]
+
+
+def arguments_of(request: Request, settings: Settings) -> Dict[str, Any]:
+    """The arguments of httpx's `request`."""
+    arguments: Dict[str, Any] = {
+        "method": request.method,
+        "url": settings.base_url + request.path,
+        "headers": {**request.headers, "Accept": request.accept, "Authorization": settings.authorization},
+    }
+    if request.body is not None:
+        arguments["json"] = request.body
+    return arguments
+
+
+def _retry_after(response: httpx.Response) -> Optional[float]:
+    text = response.headers.get("Retry-After")
+    if text is None:
+        return None
+    if text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_complete(response: httpx.Response, accept: str) -> bool:
+    if response.status_code == 204:
+        return True
+    if not response.headers.get("Content-Type", "").startswith(accept):
+        return False
+    try:
+        return accept != "application/json" or response.json() is not None
+    except ValueError:
+        return False
+
+
+def _error_of(response: httpx.Response, request: Request) -> Union[ApiError, ApiConnectionError]:
+    retry_after = _retry_after(response)
+    if response.headers.get("Content-Type", "").startswith("application/problem+json"):
+        try:
+            return ApiError(
+                json.loads(response.text),
+                is_tool=request.is_tool,
+                retry_after=retry_after,
+                idempotency_key=request.idempotency_key,
+            )
+        except (ValueError, KeyError, TypeError):
+            pass
+    return ApiConnectionError(
+        f"The response has status {response.status_code} and does not come from the Utility Tools API, but from a proxy or "
+        "another server. Check the base URL; if it is right, retry later.",
+        status=response.status_code,
+        retry_after=retry_after,
+        idempotency_key=request.idempotency_key,
+    )
+
+
+def _may_retry(error: Union[ApiError, ApiConnectionError], request: Request, is_uncertain: bool) -> bool:
+    """A refusal by the service itself with 429 or 503 had no effect; after anything else the request may have run."""
+    if isinstance(error, ApiError):
+        if error.code == "idempotency_key_used":
+            return request.key_is_freed and is_uncertain
+        return error.code in _TRANSIENT and (request.always or error.status in (429, 503))
+    return request.always and (error.status is None or error.status in _PROXY_STATUSES)
+
+
+def _advice(request: Request) -> str:
+    if not request.is_tool:
+        if request.always:
+            return "Check the base URL and your network, then repeat the request."
+        return "The request may have taken effect. Check before you repeat it."
+    if request.idempotency_key is None:
+        return "Check the base URL and your network. If the call ran, its price is returned within a minute."
+    return (
+        "Check the base URL and your network. The call may have run; repeat it with the `idempotency_key` of this error to "
+        "get its result without a second charge."
+    )
+
+
+def flow(request: Request, settings: Settings, timeout: Optional[float]) -> Flow:
+    """Yields what to do next and receives the outcome. Returns the successful response; raises UtilityToolsError."""
+    limit = settings.timeout if timeout is None else timeout
+    ends_at = time.monotonic() + limit
+    is_uncertain = False
+    attempt = 0
+    while True:
+        attempt += 1
+        remaining = ends_at - time.monotonic()
+        outcome = yield Send(max(0.001, min(remaining, _ATTEMPT_S)))
+        error: Union[ApiError, ApiConnectionError]
+        if isinstance(outcome, httpx.Response):
+            if outcome.is_success and _is_complete(outcome, request.accept):
+                return outcome
+            error = _error_of(outcome, request)
+        else:
+            if time.monotonic() >= ends_at:
+                raise ApiTimeoutError(
+                    f"The call was not finished within {limit} s."
+                    + (
+                        ""
+                        if request.idempotency_key is None
+                        else " If it was running, it continues: repeat it with the `idempotency_key` of this error to get its "
+                        "result without a second charge."
+                    ),
+                    idempotency_key=request.idempotency_key,
+                ) from outcome
+            error = ApiConnectionError(
+                f"No response from {settings.base_url}: {outcome or type(outcome).__name__}. {_advice(request)}",
+                idempotency_key=request.idempotency_key,
+            )
+            error.__cause__ = outcome
+        if attempt > settings.max_retries or not _may_retry(error, request, is_uncertain):
+            raise error
+        is_uncertain = is_uncertain or isinstance(error, ApiConnectionError)
+        backoff = min(_MAX_DELAY_S, settings.retry_delay * 2 ** (attempt - 1))
+        delay = max(error.retry_after or 0.0, backoff * random.uniform(0.5, 1))
+        if time.monotonic() + delay >= ends_at:
+            raise error
+        yield Wait(delay)
