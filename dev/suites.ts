@@ -1,13 +1,13 @@
 import { globSync } from 'node:fs';
 
-/** Matches the test files of `npm run test:slow`: fault injection, load, random input and the page corpus. */
-const SLOW = /^test\/(?:chaos|load|fuzz|browser)\//;
+/** Matches the test files of `npm run test:slow`: fault injection, load, random input, the page corpus and the client packages. */
+const SLOW = /^test\/(?:chaos|load|fuzz|browser|clients)\//;
 /**
  * Matches test files that render pages, enlarge images or measure time. They cause so much load that no other test file
  * runs at the same time.
  */
 const HEAVY =
-  /^test\/(?:load|chaos|fuzz|browser|dashboard)\/|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test/;
+  /^test\/(?:load|chaos|fuzz|browser|clients|dashboard)\/|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test/;
 /**
  * Test files whose number of random cases an environment variable sets. `npm test` runs few cases, and `npm run
  * test:slow` runs the files again with these numbers.

@@ -216,6 +216,35 @@ test('only egress/ reaches other machines', (t) => {
     for (const file of allowed) t.true(waysIn(read(file)).includes(way), `${file}: ${way}`);
 });
 
+/** Files of the TypeScript client that need Node; the others run in browsers too. */
+const NODE_CLIENT = /^clients\/typescript\/src\/(?:node\.ts$|cli\/)/;
+
+test('the clients import nothing but their own files, and Node only where they say so', (t) => {
+  const folder = 'clients/typescript/src';
+  const own = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+  t.true(own.length > 10);
+  const wrong = own
+    .flatMap((file) =>
+      [...read(file).matchAll(STATEMENT), ...read(file).matchAll(DYNAMIC)].map((match) => ({
+        file,
+        from: match.at(-1) ?? '',
+      })),
+    )
+    .filter(({ file, from }) =>
+      from.startsWith('.')
+        ? !join(dirname(file), from).startsWith(`${folder}/`)
+        : !(isBuiltin(from) && NODE_CLIENT.test(file)),
+    );
+  t.deepEqual(wrong, []);
+  const core = own.filter((file) => !NODE_CLIENT.test(file));
+  t.deepEqual(
+    core.filter((file) => /\bprocess\.|\bBuffer\./.test(read(file).replace(COMMENT, ''))),
+    [],
+  );
+});
+
 test('no spelling of a way to a socket is missed', (t) => {
   const caught: [string, string][] = [
     ['fetch', 'const a = await fetch(url);'],

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { parseCircular, parseDependencyTree, shortenTree } from 'dpdm';
 
-const FOLDERS = ['api', 'activities', 'workers', 'workflows', 'schemas', 'store', 'egress', 'dev'];
+const FOLDERS = ['api', 'activities', 'workers', 'workflows', 'schemas', 'store', 'egress', 'dev', 'clients'];
 
 test('modules do not import each other in circles, types included', async (t) => {
   const cwd = fileURLToPath(new URL('..', import.meta.url));

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { GLOBAL_OPTIONS } from '../clients/typescript/src/cli/arguments.ts';
+import { flagOf } from '../clients/typescript/src/cli/command.ts';
+import { EXIT } from '../clients/typescript/src/cli/exit.ts';
+import { run } from '../clients/typescript/src/cli/run.ts';
+import { COMMANDS } from '../clients/typescript/src/generated/commands.ts';
+import { UtilityTools, verifyWebhook, WebhookVerificationError } from '../clients/typescript/src/index.ts';
+import { loadRegistry } from '../schemas/registry.ts';
+import { generateSigningSecret, signatureHeaders } from '../schemas/webhookSignature.ts';
+
+const NOW = 1_780_000_000;
+
+/** Runs the command without a service. */
+async function command(...args: string[]): Promise<{ code: number; out: string; progress: string }> {
+  const written = { out: '', progress: '' };
+  const code = await run(args, {
+    env: {},
+    out: (data) => {
+      written.out += String(data);
+    },
+    progress: (line) => {
+      written.progress += `${line}\n`;
+    },
+    signal: new AbortController().signal,
+  });
+  return { code, ...written };
+}
+
+function delivery(secrets: readonly string[], timestamp = NOW) {
+  const [own = ''] = secrets;
+  const body = JSON.stringify({
+    id: 'evt_1',
+    event: 'webhook.test',
+    createdAt: '2026-01-31T09:30:00.000+00:00',
+    data: { message: 'Grüße', endpointId: 'whe_1' },
+  });
+  const message = { id: 'evt_1', event: 'webhook.test', body, timestamp };
+  return { headers: Object.fromEntries(signatureHeaders(message, { own, all: secrets })), body };
+}
+
+test('a genuine delivery is verified, also during a rotation', async (t) => {
+  const [first, second] = [generateSigningSecret(), generateSigningSecret()];
+  const both = delivery([first, second]);
+  for (const secret of [first, second, [second, first]])
+    t.is((await verifyWebhook({ secret, now: NOW, ...both })).id, 'evt_1');
+  const raw = { secret: first, now: NOW, headers: new Headers(both.headers) };
+  const event = await verifyWebhook({ ...raw, body: new TextEncoder().encode(both.body) });
+  t.is(event.event === 'webhook.test' ? event.data.message : '', 'Grüße');
+});
+
+test('a delivery that is not genuine is rejected', async (t) => {
+  const secret = generateSigningSecret();
+  const { headers, body } = delivery([secret]);
+  const genuine = { secret, headers, body, now: NOW };
+  const { 'webhook-signature': _signature, ...unsigned } = headers;
+  for (const [change, message] of [
+    [{ body: body.replace('evt_1', 'evt_2') }, /does not match/],
+    [{ secret: generateSigningSecret() }, /does not match/],
+    [{ headers: { ...headers, 'webhook-signature': 'v1,AAAA v1,% v2,x' } }, /does not match/],
+    [{ headers: unsigned }, /webhook-signature is missing/],
+    [{ now: NOW + 300 }, /300 seconds/],
+    [{ now: NOW - 300 }, /300 seconds/],
+    [{ headers: { ...headers, 'webhook-timestamp': 'x' } }, /signed at x/],
+  ] as const) {
+    const error = await t.throwsAsync(verifyWebhook({ ...genuine, ...change }), { message });
+    t.true(error instanceof WebhookVerificationError);
+  }
+  await t.notThrowsAsync(verifyWebhook({ ...genuine, now: NOW + 299 }));
+  await t.throwsAsync(verifyWebhook({ ...genuine, secret: 'wrong' }), { instanceOf: TypeError });
+});
+
+test('a key that cannot be sent is refused without being shown', (t) => {
+  const error = t.throws(() => new UtilityTools({ apiKey: 'ut_secret\u00e9' }), { instanceOf: TypeError });
+  t.false(error?.message.includes('secret'));
+  t.throws(() => new UtilityTools({ apiKey: '' }), { message: /dashboard/ });
+  t.throws(() => new UtilityTools({ apiKey: 'ut_x', baseUrl: 'localhost:8080' }), { message: /http/ });
+});
+
+test('the command lists every tool, and the help of a tool its fields', async (t) => {
+  const { out } = await command('--help');
+  for (const [name, tool] of await loadRegistry()) {
+    t.true(out.includes(`  ${name} `), name);
+    const help = (await command(name, '--help')).out;
+    for (const option of COMMANDS.find((it) => it.name === name)?.options ?? []) {
+      t.true(Object.hasOwn(tool.input.properties, option.field));
+      t.true(
+        new RegExp(`^ {2}--(?:\\[no-\\])?${flagOf(option)}(?: |$)`, 'm').test(help),
+        `${name} ${option.field}`,
+      );
+      t.false(Object.hasOwn(GLOBAL_OPTIONS, flagOf(option)), `${name} ${option.field}`);
+    }
+  }
+});
+
+test('a mistake on the command line says what is wrong', async (t) => {
+  for (const [args, message] of [
+    [['hash'], /no tool "hash"/],
+    [['hash-text'], /--text is missing/],
+    [['hash-text', '--txt', 'a'], /Unknown option '--txt'/],
+    [['hash-text', '--text', 'a', '-o', 'x'], /creates no file/],
+    [['qr-generate', '--text', 'a'], /Add -o FILE/],
+    [['ping', '--host', 'a', '--count', 'many'], /--count takes a number/],
+    [['hash-text', '--input', '/does/not/exist'], /cannot be read/],
+    [['hash-text', '--text', 'a'], /UTILITY_TOOLS_API_KEY is not set/],
+  ] as const) {
+    const { code, out, progress } = await command(...args);
+    t.is(code, EXIT.usage.code, args.join(' '));
+    t.is(out, '');
+    t.regex(progress, message);
+  }
+});
+
+test('the README documents the exit codes', (t) => {
+  const readme = readFileSync(new URL('../clients/typescript/README.md', import.meta.url), 'utf8');
+  const codes = [...readme.matchAll(/^\| +(\d+) \|/gm)].map(([, code]) => Number(code));
+  t.deepEqual(
+    codes,
+    Object.values(EXIT).map(({ code }) => code),
+  );
+});
