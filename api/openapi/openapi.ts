@@ -4,7 +4,7 @@ import { codesOfOperation, codesOfTool } from './codes.ts';
 import { sharedSchemas } from './generatorSchema.ts';
 import { HEADERS, PARAMETERS } from './headers.ts';
 import { operationPath } from './operationPath.ts';
-import { PROBLEM_SCHEMA, problemExamples } from './problems.ts';
+import { createSharedResponses, PROBLEM_SCHEMA, problemExamples, type SharedResponses } from './problems.ts';
 import { toolPath, toolSchemas } from './toolPath.ts';
 import { webhooks } from './webhookEvents.ts';
 
@@ -35,16 +35,21 @@ interface Sources {
 }
 
 /** Merges the operations that share a path. */
-function operationPaths(operations: readonly Operation[]): Json {
+function operationPaths(operations: readonly Operation[], shared: SharedResponses): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations)
-    paths[operation.path] = { ...paths[operation.path], ...operationPath(operation) };
+    paths[operation.path] = { ...paths[operation.path], ...operationPath(operation, shared) };
   return paths;
 }
 
 /** Generates the OpenAPI 3.1 document from the definitions of tools and operations. */
 export function openApiDocument({ registry, operations, serverUrl }: Sources): Json {
   const tools = [...registry.values()];
+  const shared = createSharedResponses();
+  const paths = {
+    ...Object.fromEntries(tools.map((tool) => [`/api/v1/tools/${tool.name}`, toolPath(tool, shared)])),
+    ...operationPaths(operations, shared),
+  };
   const tags = ['Tools', ...new Set(operations.map(({ tag }) => tag)), 'Webhooks'];
   return {
     openapi: '3.1.0',
@@ -60,10 +65,7 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
     },
     servers: [{ url: serverUrl ?? '/' }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
-    paths: {
-      ...Object.fromEntries(tools.map((tool) => [`/api/v1/tools/${tool.name}`, toolPath(tool)])),
-      ...operationPaths(operations),
-    },
+    paths,
     webhooks: webhooks(),
     components: {
       securitySchemes: {
@@ -82,6 +84,7 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
       },
       parameters: PARAMETERS,
       headers: HEADERS,
+      responses: shared.all(),
       examples: problemExamples(
         new Set([...tools.flatMap(codesOfTool), ...operations.flatMap(codesOfOperation)]),
       ),

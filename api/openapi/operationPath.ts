@@ -2,7 +2,7 @@ import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
 import { BINARY, COMMON_HEADERS, headerRefs } from './headers.ts';
-import { problemResponses } from './problems.ts';
+import { problemResponses, type SharedResponses } from './problems.ts';
 
 type Json = Record<string, unknown>;
 
@@ -32,7 +32,7 @@ function success({ success: { status, schema, alsoAs = [] } }: Operation): Json 
 }
 
 /** The operation object of an operation that is not a tool call, under its method. */
-export function operationPath(operation: Operation): Json {
+export function operationPath(operation: Operation, shared: SharedResponses): Json {
   const { id, method, path, summary, description, tag, auth, body } = operation;
   return {
     [method]: {
@@ -50,7 +50,10 @@ export function operationPath(operation: Operation): Json {
               content: { 'application/json': { schema: forGenerators(body) } },
             },
           }),
-      responses: { ...success(operation), ...problemResponses(codesOfOperation(operation), COMMON_HEADERS) },
+      responses: {
+        ...success(operation),
+        ...problemResponses(codesOfOperation(operation), COMMON_HEADERS, shared),
+      },
     },
   };
 }

@@ -94,17 +94,63 @@ function problemResponse(codes: readonly ErrorCode[], headers: readonly string[]
   };
 }
 
+/** Every set of codes that some operation returns with the same status and headers, in the order of first use. */
+export interface SharedResponses {
+  /** A reference to the response with these codes, which is created at the first use. */
+  use(codes: readonly ErrorCode[], headers: readonly string[]): Json;
+  /** All responses in use, for `components.responses`. */
+  all(): Json;
+}
+
+/** `invalid_input` -> `InvalidInput` */
+const pascal = (code: string): string =>
+  code.replaceAll(/(?:^|_)(\w)/g, (_all, letter) => letter.toUpperCase());
+
 /**
- * The error responses of an operation by status.
+ * Creates an empty collection of shared responses. Generators make a class of each response that is not shared. A response
+ * is named for its only code, or for its status; a number tells several of one status apart.
+ */
+export function createSharedResponses(): SharedResponses {
+  const responses = new Map<string, { name: string; response: Json }>();
+  const names = new Set<string>();
+  function nameOf([code, ...others]: readonly ErrorCode[]): string {
+    if (code === undefined) throw new Error('a response without codes');
+    const base = others.length === 0 ? pascal(code) : `Error${ERRORS[code].status}`;
+    for (let number = 1; ; number++) {
+      const name = number === 1 ? base : `${base}Variant${number}`;
+      if (!names.has(name)) return name;
+    }
+  }
+  return {
+    use(codes, headers) {
+      const key = JSON.stringify([[...codes].sort(), headers]);
+      const known = responses.get(key);
+      const name = known?.name ?? nameOf(codes);
+      if (known === undefined) {
+        names.add(name);
+        responses.set(key, { name, response: problemResponse(codes, headers) });
+      }
+      return { $ref: `#/components/responses/${name}` };
+    },
+    all: () => Object.fromEntries([...responses.values()].map(({ name, response }) => [name, response])),
+  };
+}
+
+/**
+ * The error responses of an operation by status, as references.
  *
  * @param headers names in `components.headers` of the headers of authenticated responses
  */
-export function problemResponses(codes: readonly ErrorCode[], headers: readonly string[]): Json {
+export function problemResponses(
+  codes: readonly ErrorCode[],
+  headers: readonly string[],
+  shared: SharedResponses,
+): Json {
   const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
   return Object.fromEntries(
     statuses.map((status) => [
       String(status),
-      problemResponse(
+      shared.use(
         codes.filter((code) => ERRORS[code].status === status),
         status === 401 ? COMMON_HEADERS : headers,
       ),

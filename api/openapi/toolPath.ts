@@ -3,7 +3,7 @@ import { kebab } from '../calls/sendResult.ts';
 import { codesOfTool } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
 import { BINARY, headerRefs, TOOL_HEADERS } from './headers.ts';
-import { problemResponses } from './problems.ts';
+import { problemResponses, type SharedResponses } from './problems.ts';
 
 type Json = Record<string, unknown>;
 
@@ -76,7 +76,7 @@ function success(tool: ToolDefinition): Json {
 }
 
 /** The path item of one tool. */
-export const toolPath = (tool: ToolDefinition): Json => ({
+export const toolPath = (tool: ToolDefinition, shared: SharedResponses): Json => ({
   post: {
     operationId: camel(tool.name),
     tags: ['Tools'],
@@ -95,6 +95,6 @@ export const toolPath = (tool: ToolDefinition): Json => ({
         },
       },
     },
-    responses: { 200: success(tool), ...problemResponses(codesOfTool(tool), TOOL_HEADERS) },
+    responses: { 200: success(tool), ...problemResponses(codesOfTool(tool), TOOL_HEADERS, shared) },
   },
 });

@@ -116,7 +116,9 @@ test('a tool lists its price, headers, errors by status and raw types', (t) => {
       recordsAt(post.parameters).map((parameter) => recordAt(resolve(parameter)).name),
       ['Idempotency-Key', 'X-Max-Credits'],
     );
-    const responses = recordAt(post, 'responses');
+    const responses = Object.fromEntries(
+      Object.entries(recordAt(post, 'responses')).map(([status, response]) => [status, resolve(response)]),
+    );
     t.deepEqual(recordAt(responses, '200', 'content', 'application/json').schema, {
       $ref: `#/components/schemas/${name.replaceAll(/(?:^|-)(\w)/g, (_all, letter) => letter.toUpperCase())}Output`,
     });
@@ -129,6 +131,15 @@ test('a tool lists its price, headers, errors by status and raw types', (t) => {
     t.true(Object.hasOwn(recordAt(responses, '429', 'headers'), 'Retry-After'));
     t.is(Object.keys(recordAt(responses, '200', 'content')).length > 1, tool.raw !== undefined, name);
   }
+});
+
+test('operations with the same errors share one response', (t) => {
+  const shared = Object.values(recordAt(spec, 'components', 'responses'));
+  t.is(new Set(shared.map((response) => JSON.stringify(response))).size, shared.length);
+  for (const { place, operation } of operations())
+    for (const [status, response] of Object.entries(recordAt(operation, 'responses')))
+      if (/^[45]\d\d$/.test(status))
+        t.true(isRecord(response) && typeof response.$ref === 'string', `${place} ${status}`);
 });
 
 test('each event has its entry among the webhooks', (t) => {

@@ -1,0 +1,77 @@
+// A program of a newcomer, compiled and run in a folder with only the packed client.
+import {
+  type HashTextInput,
+  isApiError,
+  UtilityTools,
+  UtilityToolsAccount,
+  verifyWebhook,
+} from 'utility-tools-client';
+import { saveFile } from 'utility-tools-client/node';
+
+declare const process: { env: Record<string, string | undefined> };
+const {
+  UTILITY_TOOLS_API_KEY = '',
+  UTILITY_TOOLS_URL: baseUrl,
+  ACCOUNT_KEY = '',
+  POOR_KEY = '',
+} = process.env;
+const delivery: { secret: string; body: string; headers: Record<string, string> } = JSON.parse(
+  process.env.DELIVERY ?? '',
+);
+
+const at = (apiKey: string) => new UtilityTools({ apiKey, baseUrl });
+const client = at(UTILITY_TOOLS_API_KEY);
+const failure = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => null,
+    (error: unknown) => error,
+  );
+const codeOf = async (call: Promise<unknown>): Promise<string> => {
+  const error = await failure(call);
+  return isApiError(error) ? error.code : String(error);
+};
+
+const input: HashTextInput = { text: 'abc' };
+const { output, credits, idempotencyKey } = await client.hashText(input);
+const again = await client.hashText(input, { idempotencyKey });
+const qr = await client.qrGenerate({ text: 'abc' });
+await saveFile(qr, 'qr.png');
+// @ts-expect-error: `text` is required.
+const invalid = await failure(client.hashText({ algorithm: 'md5' }));
+// @ts-expect-error: there is no such algorithm.
+const unknown: NonNullable<HashTextInput['algorithm']> = 'md6';
+const unpaid = await failure(at(POOR_KEY).hashText({ text: unknown }));
+
+const account = new UtilityToolsAccount({ apiKey: ACCOUNT_KEY, baseUrl });
+let [keys, calls] = [0, 0];
+const { id } = await account.createKey({ name: 'temporary', scopes: ['tools'] });
+await account.revokeKey(id);
+for await (const key of account.listKeys({ limit: 1 })) if (key.revokedAt === null) keys += 1;
+const refused = await codeOf(client.ping({ host: '10.0.0.1' }));
+for await (const call of account.listCalls({ limit: 1 })) if (call.tool !== '') calls += 1;
+const event = await verifyWebhook(delivery);
+const forged = await failure(verifyWebhook({ ...delivery, body: `${delivery.body} ` }));
+
+console.log(
+  JSON.stringify({
+    hash: output.hash,
+    ...credits,
+    file: [...qr.file.bytes().subarray(0, 4)].map((byte) => byte.toString(16)).join(''),
+    invalid: isApiError(invalid, 'invalid_input')
+      ? [invalid.code, invalid.faults[0]?.pointer]
+      : String(invalid),
+    maximum: await codeOf(client.hashText(input, { maxCredits: 0 })),
+    poor: isApiError(unpaid, 'insufficient_credits')
+      ? [unpaid.code, unpaid.available, unpaid.cost]
+      : String(unpaid),
+    unknownKey: await codeOf(at('ut_unknown').hashText(input)),
+    wrongScope: await codeOf(at(ACCOUNT_KEY).hashText(input)),
+    refused,
+    repeated: [again.replayed, again.credits.charged],
+    keys,
+    calls,
+    statement: (await account.statement()).split('\r\n')[0],
+    event: event.event,
+    forged: forged instanceof Error ? forged.name : '',
+  }),
+);
