@@ -16,7 +16,7 @@ export const fetching = (file: string, args: string[], options: Partial<RunOptio
   run(file, args, { env: clientEnv(), ...FETCH, ...options });
 
 /** Packages of the Python tests: the client's dependency, the build front end, the type checker. */
-const PYTHON_PACKAGES = ['httpx==0.28.1', 'build==1.3.0', 'mypy==1.18.2', 'openapi-python-client==0.26.2'];
+const PYTHON_PACKAGES = ['httpx==0.28.1', 'build==1.3.0', 'mypy==1.18.2'];
 
 /** Path of a Python with the packages of the tests, in a virtual environment in this user's cache. */
 export const findTestPython = (log: Log): Promise<string> =>

@@ -100,13 +100,14 @@ def arguments_of(request: Request, settings: Settings) -> Dict[str, Any]:
 
 
 def _retry_after(response: httpx.Response) -> Optional[float]:
-    text = response.headers.get("Retry-After")
+    text: Optional[str] = response.headers.get("Retry-After")
     if text is None:
         return None
     if text.isdigit():
         return float(text)
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+        seconds: float = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
+        return max(0.0, seconds)
     except (TypeError, ValueError):
         return None
 
