@@ -18,6 +18,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = [
   'activities',
   'api',
+  'clients',
   'dev',
   'docs',
   'egress',
@@ -155,7 +156,10 @@ test('a price changes by one line and `npm run docs`', async (t) => {
   await writeFile(definition, before.replace(/^ {2}price: 1,$/m, '  price: 7,'));
 
   const printed = await runIn(folder, ['dev/docs.ts']);
-  t.is(printed, 'updated README.md\n');
+  const updated = printed.trimEnd().split('\n');
+  t.is(updated[0], 'updated README.md');
+  // The clients show prices in their help and their comments.
+  t.true(updated.length > 1 && updated.slice(1).every((line) => line.startsWith('updated clients/')), printed);
   t.regex(await readFile(join(folder, 'README.md'), 'utf8'), /^\| `hash-text` +\| +7 \|/m);
   const spec = JSON.parse(
     await runIn(folder, [
