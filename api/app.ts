@@ -152,7 +152,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     lists,
     payments,
     stripe,
-    usageOf: (accountId) => usageOf(store, accountId),
+    usageOf: (accountId, days) => usageOf(store, accountId, days),
     keys,
     webhooks,
     toolCallService,

@@ -60,7 +60,7 @@ export interface ToolDefinition<
   input: I;
   /** JSON Schema 2020-12. Every property is required and null if it has no value. */
   output: O;
-  /** Examples in the reference. The first input prefills the form of the dashboard. */
+  /** Examples in the reference. The dashboard offers the first input as an example. */
   examples: readonly { input: Record<string, unknown>; output: Record<string, unknown> }[];
   /** Error codes of this tool besides those of every call. */
   errors: readonly ErrorCode[];

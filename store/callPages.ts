@@ -5,6 +5,8 @@ import { type Page, type PageRequest, pageByTime } from './pages.ts';
 export interface CallFilter {
   tool?: string | undefined;
   state?: CallState | undefined;
+  /** Id of the key; null: calls from the dashboard. */
+  keyId?: string | null | undefined;
   /** Accepted at this time or later. */
   from?: Date | undefined;
   /** Accepted before this time. */
@@ -12,7 +14,8 @@ export interface CallFilter {
 }
 
 /** The index in which matching calls are adjacent, newest first. */
-function indexFor({ tool, state }: CallFilter) {
+function indexFor({ tool, state, keyId }: CallFilter) {
+  if (keyId !== undefined) return CALL_INDEXES.ofKey;
   if (tool !== undefined) return CALL_INDEXES.ofTool;
   return state === undefined ? CALL_INDEXES.all : CALL_INDEXES.inState;
 }
@@ -24,9 +27,10 @@ export function pageOfCalls(
   filter: CallFilter,
   page: PageRequest,
 ): Promise<Page<CallDoc>> {
-  const { tool, state, from, to } = filter;
+  const { tool, state, keyId, from, to } = filter;
   const states = state === undefined ? CALL_STATES : [state];
   const conditions = [
+    ...(keyId === undefined ? [] : [{ keyId }]),
     ...(from === undefined ? [] : [{ startedAt: { $gte: from } }]),
     ...(to === undefined ? [] : [{ startedAt: { $lt: to } }]),
     // Without a state filter MongoDB merges the ranges of all states in the index.

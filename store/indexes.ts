@@ -7,10 +7,14 @@ export const CALL_INDEXES = {
   all: { accountId: 1, ...NEWEST_CALL },
   ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
   inState: { accountId: 1, state: 1, ...NEWEST_CALL },
+  ofKey: { accountId: 1, keyId: 1, ...NEWEST_CALL },
 } as const;
 
 /** Retention of notices. Longer than any retry, so that an owner is notified once. */
 const NOTICE_SECONDS = 14 * 86_400;
+
+/** Longer than the longest period for which usage is shown. */
+const USAGE_SECONDS = 100 * 86_400;
 
 /** Far longer than a lease. Expired leases count as absent, so this only removes those of killed processes. */
 const API_PROCESS_SECONDS = 3600;
@@ -32,6 +36,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
       { unique: true, partialFilterExpression: { 'idempotency.key': { $exists: true } } },
     ),
     ...Object.values(CALL_INDEXES).map((fields) => store.calls.createIndex(fields)),
+    store.calls.createIndex({ accountId: 1, requestId: 1 }),
     store.calls.createIndex({ touchedAt: 1 }, { partialFilterExpression: { state: 'running' } }),
     store.calls.createIndex(
       { 'pendingAnswer.process': 1 },
@@ -39,6 +44,8 @@ export async function ensureIndexes(store: Store): Promise<void> {
     ),
     store.apiProcesses.createIndex({ renewedAt: 1 }, { expireAfterSeconds: API_PROCESS_SECONDS }),
     store.entries.createIndex({ accountId: 1, seq: -1 }, { unique: true }),
+    store.usageDays.createIndex({ accountId: 1, day: -1 }),
+    store.usageDays.createIndex({ day: 1 }, { expireAfterSeconds: USAGE_SECONDS }),
     store.grants.createIndex({ accountId: 1, at: -1 }),
     store.payments.createIndex({ accountId: 1, paidAt: -1 }),
     store.payments.createIndex({ forgetAt: 1 }, { expireAfterSeconds: 0 }),

@@ -9,6 +9,10 @@ import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from './webh
 /** Lists for owners and operators, newest first. */
 export interface Lists {
   calls(accountId: string, filter: CallFilter, page: PageRequest): Promise<Page<CallDoc>>;
+  /** The call with this id or, if there is none, the newest one with this request id; null if there is none. */
+  call(accountId: string, id: string): Promise<CallDoc | null>;
+  /** The newest calls without a result. The newest of all may be missing until their journal entries are copied. */
+  failures(accountId: string, limit: number): Promise<CallDoc[]>;
   entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
   /** Cursor over all entries. */
   statement(accountId: string): Promise<FindCursor<EntryDoc>>;
@@ -25,12 +29,31 @@ export interface Lists {
 }
 
 export function createLists(store: Store): Lists {
-  const { accounts, apiKeys, entries, grants } = store;
+  const { accounts, apiKeys, calls, entries, grants } = store;
   const { deliveries, deliveryAttempts, webhookEndpoints } = store;
   return {
     async calls(accountId, filter, page) {
       await copyJournal(store, accountId);
       return pageOfCalls(store, accountId, filter, page);
+    },
+
+    async call(accountId, id) {
+      await copyJournal(store, accountId);
+      return (
+        (await calls.findOne({ _id: id, accountId })) ??
+        (await calls.find({ accountId, requestId: id }).sort({ startedAt: -1 }).limit(1).next())
+      );
+    },
+
+    async failures(accountId, limit) {
+      const states = ['refunded', 'refused'] as const;
+      const pages = await Promise.all(
+        states.map((state) => pageOfCalls(store, accountId, { state }, { limit })),
+      );
+      return pages
+        .flatMap(({ items }) => items)
+        .sort((a, b) => b.startedAt.getTime() - a.startedAt.getTime())
+        .slice(0, limit);
     },
 
     async entries(accountId, page) {

@@ -142,21 +142,40 @@ export interface PaymentDoc {
   forgetAt?: Date;
 }
 
-/** Credits charged for one tool on one day. */
-export interface DailyToolUsage {
-  /** Start of the day, midnight UTC. */
-  day: Date;
-  tool: string;
+/** Sums of calls. */
+interface UsageSums {
+  /** Calls that have ended. */
+  calls: number;
+  /** Calls that returned a result. */
+  succeeded: number;
   /** Credits. */
   charged: number;
 }
 
-/** Sums of an account's recent charges; see `usageOf`. The id is the account's. */
-export interface UsageDoc {
+/** The calls of one tool on one day. */
+export interface ToolUsage extends UsageSums {
+  tool: string;
+  /** Histogram of the durations of successful calls: number of calls by bucket; see `percentile` in `usage.ts`. */
+  times: Record<string, number>;
+}
+
+/** The calls with one key on one day. */
+export interface KeyUsage extends UsageSums {
+  /** Null for calls from the dashboard. */
+  keyId: string | null;
+  keyPrefix: string | null;
+}
+
+/** Sums of an account's calls on one day; see `usageOf`. */
+export interface UsageDayDoc {
   _id: string;
-  /** Number of the last entry in the sums. */
-  seq: number;
-  days: DailyToolUsage[];
+  accountId: string;
+  /** Midnight UTC. */
+  day: Date;
+  /** Calls accepted before this time are in the sums. */
+  until: Date;
+  tools: ToolUsage[];
+  keys: KeyUsage[];
 }
 
 export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
@@ -302,7 +321,7 @@ export interface Store {
   entries: Collection<EntryDoc>;
   grants: Collection<GrantDoc>;
   payments: Collection<PaymentDoc>;
-  usage: Collection<UsageDoc>;
+  usageDays: Collection<UsageDayDoc>;
   events: Collection<EventDoc>;
   results: Collection<ResultPieceDoc>;
   buckets: Collection<BucketDoc>;
@@ -360,7 +379,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     entries: db.collection('entries'),
     grants: db.collection('grants'),
     payments: db.collection('payments'),
-    usage: db.collection('usage'),
+    usageDays: db.collection('usageDays'),
     events: db.collection('events'),
     results: db.collection('results'),
     buckets: db.collection('buckets'),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type Router from '@koa/router';
 import type { Logger } from 'pino';
 import type { Env } from '../../schemas/env.ts';
@@ -8,8 +7,8 @@ import type { Accounts } from '../../store/accounts.ts';
 import type { AccountAudit } from '../../store/audit.ts';
 import type { TokenResult } from '../../store/buckets.ts';
 import type { Lists } from '../../store/lists.ts';
-import type { DailyToolUsage } from '../../store/mongo.ts';
 import type { Payments } from '../../store/payments.ts';
+import type { DailyUsage } from '../../store/usage.ts';
 import type { Readiness } from '../../workers/platform/readiness.ts';
 import type { Keys } from '../account/keyService.ts';
 import type { Auth } from '../auth/auth.ts';
@@ -36,7 +35,9 @@ import { toolPages } from './controllers/toolsController.ts';
 import { verificationPages } from './controllers/verificationController.ts';
 import { webhookPages } from './controllers/webhooksController.ts';
 import { createPageRouter } from './pageRouter.ts';
-import { styleSheet } from './styleSheet.ts';
+import { scriptFile } from './scriptFile.ts';
+import { styleSheets } from './styleSheet.ts';
+import { toolLinks } from './toolGroups.ts';
 
 interface Dependencies {
   forwardToAuth: ForwardToAuth;
@@ -47,7 +48,7 @@ interface Dependencies {
   registry: Registry;
   lists: Lists;
   payments: Payments;
-  usageOf(accountId: string): Promise<DailyToolUsage[]>;
+  usageOf(accountId: string, days: number): Promise<DailyUsage[]>;
   keys: Keys;
   webhooks: Webhooks;
   toolCallService: ToolCallService;
@@ -63,12 +64,13 @@ interface Dependencies {
   log: Logger;
 }
 
-/** Registers the pages of the dashboard. They work without JavaScript. */
+/** Registers the pages of the dashboard. They work without JavaScript; scripts add comfort. */
 export function dashboardRoutes(router: Router<State>, deps: Dependencies): void {
   const own = (name: string) => new URL(`./${name}`, import.meta.url);
   const files = {
-    'style.css': styleSheet(own('style.css')),
-    'times.js': createDocument('text/javascript; charset=utf-8', readFileSync(own('times.js'))),
+    'style.css': styleSheets(own('style/')),
+    'dashboard.js': scriptFile(own('scripts/')),
+    'tools.json': createDocument('application/json; charset=utf-8', JSON.stringify(toolLinks(deps.registry))),
   };
   for (const [name, file] of Object.entries(files))
     router.get(`/dashboard/${name}`, (ctx: Context) => sendDocument(ctx, file));

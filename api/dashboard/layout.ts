@@ -1,49 +1,101 @@
 import { postForm } from './components/form.ts';
-import { typed } from './components/text.ts';
+import { type Icon, icon } from './components/icons.ts';
+import { number, typed } from './components/text.ts';
 import { type Html, html } from './html.ts';
 import type { Viewer } from './viewer.ts';
 
-/** The pages of the menu, in order. */
-const MENU = [
-  { path: '/dashboard', name: 'Overview' },
-  { path: '/dashboard/tools', name: 'Tools' },
-  { path: '/dashboard/calls', name: 'Calls' },
-  { path: '/dashboard/ledger', name: 'Ledger' },
-  { path: '/dashboard/keys', name: 'Keys' },
-  { path: '/dashboard/webhooks', name: 'Webhooks' },
-  { path: '/dashboard/events', name: 'Events' },
-  { path: '/dashboard/credits', name: 'Credits' },
-  { path: '/dashboard/settings', name: 'Settings' },
-] as const;
-const OPERATOR = { path: '/dashboard/operator', name: 'Operator' } as const;
+interface Entry {
+  path: string;
+  name: string;
+  icon: Icon;
+}
 
-export type Section = (typeof MENU)[number]['name'] | typeof OPERATOR.name;
+/** The pages of the menu, in groups. */
+const MENU = [
+  { title: null, entries: [{ path: '/dashboard', name: 'Overview', icon: 'overview' }] },
+  {
+    title: 'Use',
+    entries: [
+      { path: '/dashboard/tools', name: 'Tools', icon: 'tools' },
+      { path: '/dashboard/calls', name: 'Calls', icon: 'calls' },
+    ],
+  },
+  {
+    title: 'Integrate',
+    entries: [
+      { path: '/dashboard/keys', name: 'Keys', icon: 'keys' },
+      { path: '/dashboard/webhooks', name: 'Webhooks', icon: 'webhooks' },
+      { path: '/dashboard/events', name: 'Events', icon: 'events' },
+    ],
+  },
+  {
+    title: 'Pay',
+    entries: [
+      { path: '/dashboard/credits', name: 'Credits', icon: 'credits' },
+      { path: '/dashboard/ledger', name: 'Ledger', icon: 'ledger' },
+    ],
+  },
+  { title: 'Account', entries: [{ path: '/dashboard/settings', name: 'Settings', icon: 'settings' }] },
+] as const satisfies readonly { title: string | null; entries: readonly Entry[] }[];
+const OPERATOR = { path: '/dashboard/operator', name: 'Operator', icon: 'operator' } as const;
+const REFERENCE: Entry = { path: '/docs', name: 'API reference', icon: 'book' };
+
+export type Section = (typeof MENU)[number]['entries'][number]['name'] | typeof OPERATOR.name;
+
+/** A link to the page above the current one. */
+interface Parent {
+  path: string;
+  name: string;
+}
 
 interface Page {
   title: string;
   main: Html;
   /** The signed-in user and the current section; omitted on public pages. */
   menu?: { viewer: Viewer; section: Section };
+  parent?: Parent;
+  /** Controls beside the title. */
+  actions?: Html;
 }
 
 const MAIN = 'main';
 
+const entryLink = ({ path, name, icon: shape }: Entry, isCurrent: boolean): Html =>
+  html`<li><a href="${path}"${isCurrent ? html` aria-current="page"` : null}>${icon(shape)}${name}</a></li>
+`;
+
 function menuOf({ viewer, section }: NonNullable<Page['menu']>): Html {
-  const entries = viewer.user.role === 'operator' ? [...MENU, OPERATOR] : MENU;
-  const links = entries.map(
-    ({ path, name }) =>
-      html`<li><a href="${path}"${name === section ? html` aria-current="page"` : null}>${name}</a></li>
+  const groups = MENU.map(
+    ({ title, entries }) => html`<li>${title === null ? null : html`<p>${title}</p>`}
+<ul>
+${entries.map((entry) => entryLink(entry, entry.name === section))}</ul></li>
 `,
   );
+  const more = viewer.user.role === 'operator' ? entryLink(OPERATOR, section === OPERATOR.name) : null;
   return html`<nav class="menu" aria-label="Dashboard">
 <ul>
-${links}<li><a href="/docs">API reference</a></li>
+${groups}<li><ul>
+${more}${entryLink(REFERENCE, false)}</ul></li>
 </ul>
 </nav>`;
 }
 
+function userOf({ viewer }: NonNullable<Page['menu']>): Html {
+  const available = viewer.account.balance - viewer.account.reserved;
+  return html`<div class="who"><a class="pill" href="/dashboard/credits">${icon('credits')}${number(available)}<span class="unseen"> credits available</span></a> <span class="email">${typed(viewer.user.email)}</span> ${postForm(
+    {
+      action: '/dashboard/sign-out',
+      viewer,
+      kind: 'inline',
+      content: html`<button class="plain">Sign out</button>`,
+    },
+  )}</div>`;
+}
+
+const logo = html`<svg class="logo" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><rect width="24" height="24" rx="6"/><path d="M7 6v7a5 5 0 0 0 10 0V6M12 18v-7"/></svg>`;
+
 /** Renders a complete HTML document around the content of a page. */
-export const layout = ({ title, main, menu }: Page): string =>
+export const layout = ({ title, main, menu, parent, actions }: Page): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -53,24 +105,16 @@ export const layout = ({ title, main, menu }: Page): string =>
 <title>${title} – Utility Tools</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/dashboard/style.css">
-<script src="/dashboard/times.js" defer></script>
+<script src="/dashboard/dashboard.js" defer></script>
 </head>
 <body>
 <a class="skip" href="#${MAIN}">Skip to the content</a>
-<header><a class="name" href="/dashboard">Utility Tools</a>${
-    menu === undefined
-      ? null
-      : html`<div class="who"><span>${typed(menu.viewer.user.email)}</span> ${postForm({
-          action: '/dashboard/sign-out',
-          viewer: menu.viewer,
-          kind: 'inline',
-          content: html`<button class="plain">Sign out</button>`,
-        })}</div>`
-  }</header>
+<header><a class="name" href="/dashboard">${logo}Utility Tools</a>${menu === undefined ? null : userOf(menu)}</header>
 <div class="page">
 ${menu === undefined ? null : menuOf(menu)}
 <main id="${MAIN}" tabindex="-1">
-<h1>${title}</h1>
+${parent === undefined ? null : html`<p class="parent"><a href="${parent.path}">${parent.name}</a></p>`}
+<div class="title"><h1>${title}</h1>${actions ?? null}</div>
 ${main}
 </main>
 </div>

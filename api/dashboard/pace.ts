@@ -1,5 +1,5 @@
-import type { DailyToolUsage } from '../../store/mongo.ts';
-import { firstDay, USAGE_DAYS } from '../../store/usage.ts';
+import type { KeyUsage, ToolUsage } from '../../store/mongo.ts';
+import { type DailyUsage, firstDay, percentile } from '../../store/usage.ts';
 import { count } from './components/text.ts';
 
 const DAY_MS = 86_400_000;
@@ -7,34 +7,91 @@ const PACE_DAYS = 7;
 /** Longest forecast. */
 const LONG_DAYS = 730;
 
+/** Calls of a day, a tool, a key or a period. */
+export interface Sums {
+  calls: number;
+  succeeded: number;
+  charged: number;
+}
+
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
 
-const sum = (rows: readonly DailyToolUsage[]): number =>
-  rows.reduce((total, { charged }) => total + charged, 0);
+/** Adds up rows. */
+export const sumOf = (rows: readonly Sums[]): Sums => ({
+  calls: rows.reduce((total, { calls }) => total + calls, 0),
+  succeeded: rows.reduce((total, { succeeded }) => total + succeeded, 0),
+  charged: rows.reduce((total, { charged }) => total + charged, 0),
+});
 
-/** All days, oldest first, including days without calls. */
-export function perDay(usage: readonly DailyToolUsage[], now: Date): { day: string; charged: number }[] {
-  const byDay = Map.groupBy(usage, ({ day }) => dayOf(day));
-  const first = firstDay(now).getTime();
-  return Array.from({ length: USAGE_DAYS }, (_, index) => {
+/** All days of a period, oldest first, including days without calls. */
+export function perDay(
+  usage: readonly DailyUsage[],
+  days: number,
+  now: Date,
+): (Sums & { day: string; p50: number | null; p95: number | null })[] {
+  const byDay = new Map(usage.map(({ day, tools }) => [dayOf(day), tools]));
+  const first = firstDay(now, days).getTime();
+  return Array.from({ length: days }, (_, index) => {
     const day = dayOf(new Date(first + index * DAY_MS));
-    return { day, charged: sum(byDay.get(day) ?? []) };
+    const tools = byDay.get(day) ?? [];
+    const times = tools.map((it) => it.times);
+    return { day, ...sumOf(tools), p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
   });
 }
 
-/** Tools by credits charged, largest first. */
-export const perTool = (usage: readonly DailyToolUsage[]): { tool: string; charged: number }[] =>
-  [...Map.groupBy(usage, ({ tool }) => tool)]
-    .map(([tool, rows]) => ({ tool, charged: sum(rows) }))
-    .sort((a, b) => b.charged - a.charged);
+/** Sums and latency of a tool; the tools with the most credits and then calls first. */
+export function perTool(
+  usage: readonly DailyUsage[],
+): (Sums & { tool: string; p50: number | null; p95: number | null })[] {
+  const byTool = Map.groupBy(
+    usage.flatMap(({ tools }) => tools),
+    ({ tool }: ToolUsage) => tool,
+  );
+  return [...byTool]
+    .map(([tool, rows]) => {
+      const times = rows.map((it) => it.times);
+      return { tool, ...sumOf(rows), p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+    })
+    .sort((a, b) => b.charged - a.charged || b.calls - a.calls);
+}
 
-/** How long the credits last at the average daily use of the last seven days. */
-export function lasts(available: number, usage: readonly DailyToolUsage[], now: Date): string {
+/** Sums of a key; the keys with the most credits and then calls first. */
+export function perKey(
+  usage: readonly DailyUsage[],
+): (Sums & { keyId: string | null; keyPrefix: string | null })[] {
+  const byKey = Map.groupBy(
+    usage.flatMap(({ keys }) => keys),
+    ({ keyId }: KeyUsage) => keyId,
+  );
+  return [...byKey]
+    .map(([keyId, rows]) => ({ keyId, keyPrefix: rows[0]?.keyPrefix ?? null, ...sumOf(rows) }))
+    .sort((a, b) => b.charged - a.charged || b.calls - a.calls);
+}
+
+/** Latency of all tools. */
+export function latencyOf(usage: readonly DailyUsage[]): { p50: number | null; p95: number | null } {
+  const times = usage.flatMap(({ tools }) => tools.map((it) => it.times));
+  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+}
+
+/** The share of calls with a result in percent, rounded down, so that 100 % means all; null without calls. */
+export const successOf = ({ calls, succeeded }: Sums): number | null =>
+  calls === 0 ? null : Math.floor((succeeded / calls) * 1000) / 10;
+
+/**
+ * The days for which the credits last at the average daily use of the last seven days; null if none were used.
+ */
+export function daysLeft(available: number, usage: readonly DailyUsage[], now: Date): number | null {
+  if (available === 0) return 0;
   const from = firstDay(now, PACE_DAYS);
-  const week = sum(usage.filter(({ day }) => day >= from));
+  const week = sumOf(usage.filter(({ day }) => day >= from).flatMap(({ tools }) => tools)).charged;
+  return week === 0 ? null : Math.floor(available / (week / PACE_DAYS));
+}
+
+/** Describes `daysLeft`. */
+export function lasts(available: number, days: number | null): string {
   if (available === 0) return 'nothing left';
-  if (week === 0) return '–';
-  const days = Math.floor(available / (week / PACE_DAYS));
+  if (days === null) return '–';
   if (days > LONG_DAYS) return 'years';
   return days === 0 ? 'less than a day' : count(days, 'day');
 }

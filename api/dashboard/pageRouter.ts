@@ -26,6 +26,7 @@ const policy = (formAction: string): string =>
     "style-src 'self'",
     "script-src 'self'",
     "img-src 'self' data:",
+    "connect-src 'self'",
     `form-action ${formAction}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",

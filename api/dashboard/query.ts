@@ -7,6 +7,9 @@ export const ROWS = 25;
 /** Covers all endpoints of an account, of which there are at most ten. */
 export const ALL_ENDPOINTS: PageRequest = { limit: 100 };
 
+/** Keys that are offered in filters and named on other pages. */
+export const NEWEST_KEYS: PageRequest = { limit: 100 };
+
 /** A query parameter; '' if it is absent, the last value if it is repeated. */
 export const single = (ctx: Context, name: string): string => [ctx.query[name]].flat().at(-1) ?? '';
 

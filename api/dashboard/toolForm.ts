@@ -1,6 +1,15 @@
 import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
 import { fieldNumber } from './number.ts';
 
+/** The value of a JSON text. Other texts are kept, so that the schema refuses them. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 /** A form cannot omit a field: an empty value means that the field is left out, unless it is required. */
 function fieldValue(property: PropertySchema, text: string | null, required: boolean): unknown {
   if (property.type === 'boolean') return text !== null;
@@ -12,6 +21,7 @@ function fieldValue(property: PropertySchema, text: string | null, required: boo
   const isNumber = property.type === 'integer' || property.type === 'number';
   const number = isNumber ? fieldNumber(text) : Number.NaN;
   if (!Number.isNaN(number)) return number;
+  if (property.type === 'object' || property.type === 'array') return parsed(text);
   // Browsers send every line break as CR LF (HTML Standard, form submission).
   return text.replaceAll('\r\n', '\n');
 }

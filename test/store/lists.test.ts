@@ -10,12 +10,21 @@ import { createLists } from '../../store/lists.ts';
 import type { CallDoc, EntryDoc, EventDoc, Store } from '../../store/mongo.ts';
 import type { Page } from '../../store/pages.ts';
 import { createPayments } from '../../store/payments.ts';
-import { firstDay, USAGE_INTERVAL, usageOf } from '../../store/usage.ts';
+import {
+  type DailyUsage,
+  firstDay,
+  percentile,
+  USAGE_DAYS,
+  USAGE_INTERVAL,
+  usageOf,
+} from '../../store/usage.ts';
+import { insertManyCalls } from '../helpers/manyCalls.ts';
 import { until } from '../helpers/until.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
 const LIMIT = 25;
 const MANY = 1500;
+const MANY_CALLS = 5000;
 /** Number of rare documents, which are older than all others. */
 const RARE = 40;
 
@@ -174,6 +183,8 @@ test.serial('every list reads its rows from an index, in index order', async (t)
     'all calls': calls({}),
     'calls of a tool': calls({ tool: 'ping' }),
     'calls of no tool': calls({ tool: 'dns-lookup' }),
+    'calls from the dashboard': calls({ keyId: null }),
+    'calls with no key': calls({ keyId: 'key_1' }),
     'calls in a rare state': calls({ state: 'refunded' }),
     'calls in a common state': calls({ state: 'charged' }),
     'calls of a tool in a rare state': calls({ tool: 'ping', state: 'refunded' }),
@@ -212,6 +223,7 @@ test.serial('every list reads its rows from an index, in index order', async (t)
       check('events by delivery', await readsOf(() => events(filter)(cursor)), (LIMIT + 2) * 10);
   }
   const accounts = createAccounts(store);
+  const callId = (await lists.calls(accountId, {}, { limit: 1 })).items[0]?._id ?? '';
   const others = {
     purchases: () => createPayments(store, accounts).list(accountId, LIMIT),
     allowances: () => grantAllowances(store, accounts, '2026-01').next(),
@@ -219,12 +231,33 @@ test.serial('every list reads its rows from an index, in index order', async (t)
     deliveries: () => lists.deliveries(eventIds),
     bodies: () => createDeliveryAttempts(store).bodies(attemptIds),
     use: () => usageOf(store, accountId),
+    'a call': () => lists.call(accountId, callId),
+    'a call by its request id': () => lists.call(accountId, 'req_7'),
+    failures: () => lists.failures(accountId, LIMIT),
   };
   for (const [name, read] of Object.entries(others)) check(name, await readsOf(read), LIMIT * 4);
 });
 
+const DAY_MS = 86_400_000;
+
+/** Sums of all days by tool: calls, calls with a result, credits. */
+const totals = (usage: readonly DailyUsage[]) =>
+  Object.fromEntries(
+    [
+      ...Map.groupBy(
+        usage.flatMap(({ tools }) => tools),
+        ({ tool }) => tool,
+      ),
+    ].map(([tool, rows]) => [
+      tool,
+      (['calls', 'succeeded', 'charged'] as const).map((name) =>
+        rows.reduce((sum, row) => sum + row[name], 0),
+      ),
+    ]),
+  );
+
 test.serial(
-  'each charge counts once in the usage sums, however many processes add up concurrently',
+  'each call counts once in the usage sums, however many processes add up concurrently',
   async (t) => {
     const { _id: accountId } = await createAccounts(store).create({
       email: `${randomUUID()}@example.com`,
@@ -233,20 +266,24 @@ test.serial(
     const prices = { 'hash-text': 1, ping: 2, 'gold-price': 3 };
     const fail = (error: unknown) => t.fail(String(error));
     const [ledger, other] = [createLedger(store, fail), createLedger(store, fail)];
-    let open = true;
-    const readers = [1, 2, 3].map(async () => {
-      while (open) await usageOf(store, accountId);
-    });
-    const call = async (tool: string, price: number, index: number) => {
-      const reservation = {
-        callId: randomUUID(),
-        accountId,
-        tool,
-        pool: 'cpu',
-        price,
-        maxRunning: null,
-      } as const;
-      await insertCalls(store, [reservation]);
+    const yesterday = firstDay(new Date(), 2).getTime();
+    const calls = numbers(40).flatMap((i) =>
+      Object.entries(prices).map(([tool, price], n) => ({
+        reservation: { callId: randomUUID(), accountId, tool, pool: 'cpu', price, maxRunning: null } as const,
+        // Half an hour apart: on two days. The newest ones of today have not been accepted for long.
+        startedAt: new Date(Math.min(Date.now(), yesterday + i * DAY_MS * 0.05 + n)),
+        index: i,
+      })),
+    );
+    const accept = async (accepted: typeof calls) => {
+      await insertCalls(
+        store,
+        accepted.map(({ reservation }) => reservation),
+      );
+      for (const { reservation, startedAt } of accepted)
+        await store.calls.updateOne({ _id: reservation.callId }, { $set: { startedAt } });
+    };
+    const settle = async ({ reservation, index }: (typeof calls)[number]) => {
       const { callId } = reservation;
       const writer = index % 2 === 0 ? ledger : other;
       const held = await writer.reserve(reservation);
@@ -257,72 +294,100 @@ test.serial(
       }
       return writer.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
     };
-    const began = firstDay(new Date(), 1);
-    for (let round = 0; round < 4; round++)
-      await Promise.all(
-        numbers(10).flatMap((i) => Object.entries(prices).map(([tool, price]) => call(tool, price, i))),
-      );
+    await accept(calls);
+    let open = true;
+    const readers = [1, 2, 3].map(async () => {
+      while (open) await usageOf(store, accountId);
+    });
+    // Old and new calls end in turn, so that sums are stored while others still run.
+    const rounds = Map.groupBy(calls, ({ index }) => index % 4);
+    for (const round of rounds.values()) await Promise.all(round.map(settle));
     open = false;
     await Promise.all(readers);
 
-    // Two of ten calls are refunded. At midnight a tool has two days.
-    const sums = async () => {
-      const days = await usageOf(store, accountId);
-      t.true(days.every(({ day }) => day >= began));
-      return Object.fromEntries(
-        Object.keys(prices).map((tool) => [
-          tool,
-          days.filter((row) => row.tool === tool).reduce((sum, { charged }) => sum + charged, 0),
-        ]),
-      );
-    };
-    const expected = { 'hash-text': 32, ping: 64, 'gold-price': 96 };
-    t.deepEqual(await sums(), expected);
-    await store.usage.deleteOne({ _id: accountId });
-    t.deepEqual(await sums(), expected, 'the entries alone give the same sums');
+    const expected = { 'hash-text': [40, 32, 32], ping: [40, 32, 64], 'gold-price': [40, 32, 96] };
+    t.deepEqual(totals(await usageOf(store, accountId)), expected);
+    t.true((await store.usageDays.countDocuments({ accountId })) > 0);
+    const [day] = await usageOf(store, accountId);
+    t.deepEqual(
+      [day?.day.getTime(), day?.keys.map(({ keyId, calls: all }) => [keyId, all])],
+      [yesterday, [[null, 60]]],
+    );
+    await store.usageDays.deleteMany({ accountId });
+    t.deepEqual(totals(await usageOf(store, accountId)), expected, 'the calls alone give the same sums');
 
     // An account whose usage is never read.
-    await store.usage.deleteOne({ _id: accountId });
+    await store.usageDays.deleteMany({ accountId });
     await store.accounts.updateOne({ _id: accountId }, { $set: { seq: USAGE_INTERVAL - 1 } });
-    await call('ping', 2, 1);
-    await until(
-      'the usage is summed',
-      async () => (await store.usage.countDocuments({ _id: accountId })) === 1,
-    );
-    t.deepEqual(await sums(), { ...expected, ping: 66 });
+    const callId = randomUUID();
+    const one = { callId, accountId, tool: 'ping', pool: 'cpu', price: 2, maxRunning: null } as const;
+    const last = { reservation: one, startedAt: new Date(), index: 1 };
+    await accept([last]);
+    await settle(last);
+    await until('the usage is summed', async () => (await store.usageDays.countDocuments({ accountId })) > 0);
+    t.deepEqual(totals(await usageOf(store, accountId)), { ...expected, ping: [41, 33, 66] });
     await Promise.all([ledger.flush(), other.flush()]);
   },
 );
 
-test('charges older than the shown period are left out and removed', async (t) => {
+test('usage counts calls of the period only, with their durations', async (t) => {
   const { _id: accountId } = await createAccounts(store).create({
     email: `${randomUUID()}@example.com`,
     credits: 0,
   });
-  const line = (seq: number, days: number): EntryDoc => ({
-    _id: `ent_${randomUUID()}`,
-    accountId,
-    seq,
-    at: new Date(Date.now() - days * 86_400_000),
-    type: 'charge',
-    amount: -days,
-    balanceAfter: 0,
-    callId: null,
-    tool: 'ping',
-    source: null,
-    reference: null,
-  });
-  await store.entries.insertMany([line(1, 30), line(2, 5)]);
-  await store.accounts.updateOne({ _id: accountId }, { $set: { seq: 2 } });
+  const row = (days: number, durationMs: number): CallDoc => {
+    const startedAt = new Date(Date.now() - days * DAY_MS);
+    return {
+      _id: randomUUID(),
+      accountId,
+      keyId: 'key_1',
+      keyPrefix: 'ut_abcdef',
+      tool: 'ping',
+      cost: 2,
+      charged: 2,
+      state: 'charged',
+      code: null,
+      requestId: `req_${randomUUID()}`,
+      startedAt,
+      touchedAt: startedAt,
+      finishedAt: new Date(startedAt.getTime() + durationMs),
+      actsOnWorld: false,
+    };
+  };
+  await store.calls.insertMany([
+    row(USAGE_DAYS + 2, 1),
+    row(20, 1),
+    ...numbers(19).map(() => row(5, 100)),
+    row(3, 9000),
+  ]);
+  const read = async (days: number) => usageOf(store, accountId, days);
+  t.deepEqual(totals(await read(USAGE_DAYS)), { ping: [21, 21, 42] });
+  const week = await read(7);
+  t.deepEqual(totals(week), { ping: [20, 20, 40] });
   t.deepEqual(
-    (await usageOf(store, accountId)).map(({ tool, charged }) => [tool, charged]),
-    [['ping', 5]],
+    week.flatMap(({ keys }) => keys.map(({ keyPrefix }) => keyPrefix)),
+    ['ut_abcdef', 'ut_abcdef'],
   );
-  const old = { day: firstDay(new Date(), 60), tool: 'ping', charged: 1 };
-  await store.usage.updateOne({ _id: accountId }, { $push: { days: old } });
-  t.is((await usageOf(store, accountId)).length, 1);
-  await store.entries.insertOne(line(3, 1));
-  await store.accounts.updateOne({ _id: accountId }, { $set: { seq: 3 } });
+  const times = week.flatMap(({ tools }) => tools.map((tool) => tool.times));
+  for (const [share, exact] of [
+    [0.5, 100],
+    [0.95, 100],
+    [0.96, 9000],
+  ] as const) {
+    const found = percentile(times, share) ?? 0;
+    t.true(Math.abs(found - exact) <= exact * 0.05, `${share}: ${found}`);
+  }
+  t.is(percentile([], 0.5), null);
+});
+
+test('the overview reads few documents of an account with very many calls', async (t) => {
+  const { _id: accountId } = await createAccounts(store).create({
+    email: `${randomUUID()}@example.com`,
+    credits: 0,
+  });
+  await insertManyCalls(store, accountId, MANY_CALLS);
   await usageOf(store, accountId);
-  t.is((await store.usage.findOne({ _id: accountId }))?.days.length, 2);
+  const reads = await readsOf(() => usageOf(store, accountId));
+  const examined = reads.reduce((sum, { docsExamined }) => sum + docsExamined, 0);
+  t.true(examined <= USAGE_DAYS + 10, `${examined} documents`);
 });

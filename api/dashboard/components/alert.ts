@@ -1,4 +1,4 @@
-import type { Fault, ServiceError } from '../../../schemas/errors.ts';
+import { ERRORS, type ErrorCode, type Fault, type ServiceError } from '../../../schemas/errors.ts';
 import { isRecord } from '../../../schemas/isRecord.ts';
 import { type Html, html } from '../html.ts';
 import { prose } from './text.ts';
@@ -7,6 +7,8 @@ import { prose } from './text.ts';
 export interface Failure {
   message: string;
   faults: readonly Fault[];
+  /** The code of the error table; absent for messages of forms that are no operation of the API. */
+  code?: ErrorCode;
 }
 
 /** Labels of a page's fields by field name, which is also the element's id. */
@@ -20,7 +22,7 @@ const FAULTS_HEADING = 'Please fix the following:';
 /** Converts an error of the error table for display in a form. */
 export function failureOf({ code, detail, members }: ServiceError): Failure {
   const faults = Array.isArray(members.errors) ? members.errors.filter(isFault) : [];
-  return { message: code === 'invalid_input' && faults.length > 0 ? FAULTS_HEADING : detail, faults };
+  return { message: code === 'invalid_input' && faults.length > 0 ? FAULTS_HEADING : detail, faults, code };
 }
 
 /** The field that a fault belongs to: `/tools/0` belongs to `tools`. */
@@ -50,6 +52,25 @@ export const alert = (failure: Failure | null, labels: Labels = {}): Html | null
     ? null
     : html`<div class="alert" role="alert">
 ${reasons(failure, labels)}
+</div>`;
+
+/** The refusal of a call: code, reason, remedy and request id. A refused or failed call is never charged. */
+export const callFailure = (
+  failure: Failure,
+  labels: Labels,
+  remedy: string | null,
+  requestId: string,
+): Html =>
+  html`<div class="alert" role="alert">
+<h2>${failure.code === undefined ? 'The call failed' : ERRORS[failure.code].title}</h2>
+${reasons(failure, labels)}
+${remedy === null ? null : html`<p>${prose(remedy)}</p>`}
+<p><strong>Nothing was charged.</strong></p>
+<p class="request">${
+    failure.code === undefined
+      ? null
+      : html`Error <a href="/docs/errors#${failure.code}"><code>${failure.code}</code></a>, `
+  }request <code data-copy>${requestId}</code></p>
 </div>`;
 
 /** A success message. */

@@ -1,42 +1,80 @@
 import { type Html, html } from '../html.ts';
 import { count, number } from './text.ts';
 
-export interface Bar {
+/** A column: its parts from the bottom up, in the order of the series. */
+export interface Column {
   label: string;
-  value: number;
+  values: readonly number[];
+}
+
+interface Series {
+  name: string;
+  tone: 'accent' | 'bad';
+}
+
+interface Chart {
+  title: string;
+  /** Unit of the values: `call`. */
+  unit: string;
+  series: readonly Series[];
+  columns: readonly Column[];
 }
 
 const HEIGHT = 100;
 const WIDTH = 10;
 const GAP = 2;
 
-/** A column chart, with the same data below as text and as a table. */
-export function columnChart(title: string, unit: string, bars: readonly Bar[]): Html {
-  const most = Math.max(1, ...bars.map(({ value }) => value));
-  const rects = bars.map(({ label, value }, index) => {
-    const height = (value / most) * HEIGHT;
-    return html`<rect x="${index * WIDTH + GAP / 2}" y="${HEIGHT - height}" width="${WIDTH - GAP}" height="${height}"><title>${label}: ${count(value, unit)}</title></rect>`;
+/** The next round number: 1, 2 or 5 times a power of ten. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
+  return power * ([1, 2, 5].find((factor) => factor * power >= value) ?? 10);
+}
+
+/** 12,500 as 12.5k, for axes. */
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+function columnOf({ label, values }: Column, index: number, { unit, series }: Chart, top: number): Html {
+  const x = index * WIDTH + GAP / 2;
+  let base = HEIGHT;
+  const parts = values.map((value, part) => {
+    const height = (value / top) * HEIGHT;
+    base -= height;
+    return height === 0
+      ? null
+      : html`<rect class="${series[part]?.tone ?? 'accent'}" x="${x}" y="${base.toFixed(2)}" width="${WIDTH - GAP}" height="${height.toFixed(2)}"/>`;
   });
-  const total = bars.reduce((sum, { value }) => sum + value, 0);
+  const more = values
+    .slice(1)
+    .flatMap((value, part) => (value === 0 ? [] : html`, ${number(value)} ${series[part + 1]?.name ?? ''}`));
+  return html`<g><title>${label}: ${count(sum(values), unit)}${more}</title><rect class="hit" x="${index * WIDTH}" y="0" width="${WIDTH}" height="${HEIGHT}"/>${parts.map((part) => html`${part}`)}</g>
+`;
+}
+
+/** A column chart with an axis. The page shows the same data as a table. */
+export function columnChart(chart: Chart): Html {
+  const { title, unit, series, columns } = chart;
+  const totals = columns.map(({ values }) => sum(values));
+  const most = Math.max(0, ...totals);
+  const top = roundUp(most);
+  const summary = `${count(sum(totals), unit)}, at most ${number(most)} a day`;
+  const legend =
+    series.length === 1
+      ? null
+      : html`<ul class="legend">${series.map(({ name, tone }) => html`<li><span class="swatch ${tone}"></span>${name}</li>`)}</ul>`;
   return html`<figure class="chart">
-<svg viewBox="0 0 ${bars.length * WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${count(total, unit)}, at most ${number(most)} a day">
-${rects}
-</svg>
-<p class="axis" aria-hidden="true"><span>${bars[0]?.label ?? ''}</span><span>${bars.at(-1)?.label ?? ''}</span></p>
-<figcaption>${title}: ${count(total, unit)}, at most ${number(most)} a day.</figcaption>
-<details><summary>The same as a list</summary>
-<ul>${bars.map(({ label, value }) => html`<li>${label}: ${number(value)}</li>`)}</ul>
-</details>
+<figcaption><strong>${title}</strong> <span class="quiet">${summary}</span>${legend}</figcaption>
+<div class="plot">
+<p class="scale" aria-hidden="true"><span>${short.format(top)}</span><span>${top === 1 ? '' : short.format(top / 2)}</span><span>0</span></p>
+<svg viewBox="0 0 ${columns.length * WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${summary}">
+<path class="grid" d="M0 0h${columns.length * WIDTH}M0 ${HEIGHT / 2}h${columns.length * WIDTH}"/>
+${columns.map((column, index) => columnOf(column, index, chart, top))}</svg>
+</div>
+<p class="axis" aria-hidden="true"><span>${columns[0]?.label ?? ''}</span><span>${columns[Math.floor(columns.length / 2)]?.label ?? ''}</span><span>${columns.at(-1)?.label ?? ''}</span></p>
 </figure>`;
 }
 
-/** A bar chart; each bar has its name and value. */
-export function barChart(bars: readonly Bar[]): Html {
-  const most = Math.max(1, ...bars.map(({ value }) => value));
-  return html`<ul class="bars">
-${bars.map(
-  ({ label, value }) => html`<li><span>${label}</span> <span class="value">${number(value)}</span>
-<svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="${(value / most) * 100}" height="4"></rect></svg></li>
-`,
-)}</ul>`;
-}
+/** A horizontal bar in a table cell. @param share from 0 to 1 */
+export const bar = (share: number): Html =>
+  html`<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="4"/><rect width="${(share * 100).toFixed(1)}" height="4"/></svg>`;

@@ -5,7 +5,7 @@ import { typed } from './text.ts';
 interface PostForm {
   action: string;
   viewer: Pick<Viewer, 'formToken'>;
-  kind?: 'card' | 'inline';
+  kind?: 'card' | 'inline' | 'run';
   content: Html;
 }
 

@@ -1,51 +1,79 @@
 import { isRecord } from '../../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../html.ts';
+import { icon } from './icons.ts';
 import { table } from './table.ts';
+import { code } from './tabs.ts';
+import { number } from './text.ts';
 
 const PICTURES = ['image/png', 'image/jpeg', 'image/webp'];
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const LONG_TEXT = 120;
+/** Longest text that is shown; the saved file has all of it. */
+const SHOWN_TEXT = 20_000;
+/** Rows and list items that are shown; the saved file has all of them. */
+const SHOWN_ROWS = 200;
 
-/** A value in a table cell. */
-function short(value: unknown): Html {
+const none = html`<span class="quiet">none</span>`;
+
+const cut = (text: string): string => (text.length > SHOWN_TEXT ? `${text.slice(0, SHOWN_TEXT)}…` : text);
+
+/** A value without parts. */
+function plain(value: unknown): Html {
   if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
-  if (typeof value === 'object') return html`<code>${JSON.stringify(value)}</code>`;
-  return html`${String(value)}`;
+  if (typeof value === 'boolean') return html`${value ? 'yes' : 'no'}`;
+  if (typeof value === 'number') return html`${String(value)}`;
+  const text = String(value);
+  return text === '' ? html`<span class="quiet">empty</span>` : html`${cut(text)}`;
+}
+
+/** A value in a table cell: nested values as lists of names and values. */
+function tree(value: unknown): Html {
+  if (Array.isArray(value))
+    return value.length === 0
+      ? none
+      : html`<ul class="tree">${value.slice(0, SHOWN_ROWS).map((item) => html`<li>${tree(item)}</li>`)}</ul>`;
+  if (!isRecord(value)) return plain(value);
+  const pairs = Object.entries(value);
+  if (pairs.length === 0) return none;
+  return html`<ul class="tree">${pairs.map(([key, inner]) => html`<li><span class="quiet">${key}:</span> ${tree(inner)}</li>`)}</ul>`;
 }
 
 function rows(name: string, items: readonly Record<string, unknown>[]): Html {
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
-  return table<Record<string, unknown>>(
+  const shown = table<Record<string, unknown>>(
     name,
-    names.map((title) => ({ title, cell: (item: Record<string, unknown>) => short(item[title]) })),
-    items,
+    names.map((title) => ({ title, cell: (item: Record<string, unknown>) => tree(item[title]) })),
+    items.slice(0, SHOWN_ROWS),
     { isNamed: true },
   );
+  return items.length <= SHOWN_ROWS
+    ? shown
+    : html`${shown}<p class="quiet">The first ${SHOWN_ROWS} of ${number(items.length)}. The saved file has all.</p>`;
 }
 
 function valueView(name: string, value: unknown): Html {
-  if (Array.isArray(value)) {
-    if (value.length === 0) return html`<span class="quiet">none</span>`;
-    if (value.every(isRecord)) return rows(name, value);
-    return html`<ul>${value.map((item) => html`<li>${short(item)}</li>`)}</ul>`;
-  }
-  if (isRecord(value)) {
-    const pairs = Object.entries(value).map(([key, inner]) => ({ name: key, value: inner }));
-    return pairs.length === 0 ? html`<span class="quiet">none</span>` : rows(name, pairs);
-  }
+  if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) return rows(name, value);
+  if (isRecord(value) && Object.keys(value).length > 0)
+    return rows(
+      name,
+      Object.entries(value).map(([key, inner]) => ({ name: key, value: inner })),
+    );
   if (typeof value === 'string' && (value.length > LONG_TEXT || value.includes('\n')))
-    return html`<pre tabindex="0" role="region" aria-label="${name}">${value}</pre>`;
-  return short(value);
+    return html`<pre tabindex="0" role="region" aria-label="${name}">${cut(value)}</pre>`;
+  return tree(value);
 }
 
-/** A file as an image, or as a download link. */
-function fileView(tool: ToolDefinition, output: Record<string, unknown>): Html | null {
+const saveLink = (address: string, fileName: string): Html =>
+  html`<a class="button" href="${address}" download="${fileName}">${icon('download')}Save ${fileName}</a>`;
+
+/** A file as an image, with the link that saves it. */
+function fileView(tool: ToolDefinition, output: Record<string, unknown>) {
   if (tool.raw === undefined) return null;
   const [data, type] = [output[tool.raw.data], output[tool.raw.mimeType]];
   if (typeof data !== 'string' || typeof type !== 'string' || !BASE64.test(data)) return null;
   const named = tool.raw.fileName === undefined ? undefined : output[tool.raw.fileName];
-  const fileName = typeof named === 'string' ? named : tool.name;
+  const fileName = typeof named === 'string' ? named : `${tool.name}.${type.split('/')[1] ?? ''}`;
   const isPicture = PICTURES.includes(type);
   if (!isPicture && type !== 'application/pdf') return null;
   const address = `data:${type};base64,${data}`;
@@ -53,20 +81,23 @@ function fileView(tool: ToolDefinition, output: Record<string, unknown>): Html |
     ? html`<img class="picture" src="${address}" alt="The result of ${tool.title}">
 `
     : null;
-  return html`${picture}<p><a href="${address}" download="${fileName}">Save ${fileName}</a></p>`;
+  return { picture, link: saveLink(address, fileName) };
 }
 
-/** The output of a tool: its image or file, then the other fields. */
+/** The output of a tool: its image, links that save it, then the other fields. */
 export function resultView(tool: ToolDefinition, output: Record<string, unknown>): Html {
   const file = fileView(tool, output);
   const fields = Object.entries(output).filter(([name]) => file === null || name !== tool.raw?.data);
-  return html`${file}
+  const json = JSON.stringify(Object.fromEntries(fields), null, 2);
+  const address = `data:application/json;base64,${Buffer.from(json).toString('base64')}`;
+  return html`${file?.picture ?? null}
+<div class="actions">${file?.link ?? null}${saveLink(address, `${tool.name}.json`)}</div>
 <dl class="result">
 ${fields.map(
   ([name, value]) => html`<div><dt>${name}</dt> <dd>${valueView(name, value)}</dd></div>
 `,
 )}</dl>
-<details><summary>As JSON</summary>
-<pre tabindex="0" role="region" aria-label="JSON">${JSON.stringify(Object.fromEntries(fields), null, 2)}</pre>
+<details><summary>View as JSON</summary>
+${code('JSON', cut(json))}
 </details>`;
 }

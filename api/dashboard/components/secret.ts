@@ -14,6 +14,6 @@ export const secret = ({
   advice,
 }: Secret): Html => html`<section class="notice" aria-labelledby="secret">
 <h2 id="secret">${title}</h2>
-<p><code class="secret">${value}</code></p>
+<p><code class="secret" data-copy>${value}</code></p>
 ${advice}
 </section>`;

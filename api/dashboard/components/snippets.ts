@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../html.ts';
+import { code, tabs } from './tabs.ts';
 
 /** Quotes a text for a POSIX shell. */
 const shell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -21,6 +22,8 @@ interface Language {
   title: string;
   /** Writes a JSON value as a literal of the language. */
   literal(value: unknown): string;
+  /** The expression in the template that reads the key from the environment. */
+  keyReference: RegExp;
   /** Source text with the placeholders `{url}` and `{input}`. */
   template: string;
 }
@@ -34,29 +37,57 @@ const LANGUAGES: readonly Language[] = [
   {
     title: 'curl',
     literal: (value) => shell(typeof value === 'string' ? value : json(value)),
+    keyReference: /\$API_KEY/,
     template: template('curl'),
   },
-  { title: 'Node.js', literal: json, template: template('node') },
-  { title: 'Python', literal: python, template: template('python') },
+  {
+    title: 'Node.js',
+    literal: json,
+    keyReference: /\$\{process\.env\.API_KEY\}/,
+    template: template('node'),
+  },
+  {
+    title: 'Python',
+    literal: python,
+    keyReference: /\{os\.environ\['API_KEY'\]\}/,
+    template: template('python'),
+  },
 ];
 
-/** The form's call as source code in several languages; secrets are replaced by an ellipsis. */
-export function snippets(
-  tool: ToolDefinition,
-  input: Readonly<Record<string, unknown>>,
-  baseUrl: string,
-): Html {
+interface Call {
+  tool: ToolDefinition;
+  input: Readonly<Record<string, unknown>>;
+  /** Base URL of the API. */
+  baseUrl: string;
+}
+
+/** A call as source code in several languages; secret fields are replaced by an ellipsis. */
+function sources({ tool, input, baseUrl }: Call, key?: string): { title: string; text: string }[] {
   const secrets = secretFields(tool);
   const open = Object.fromEntries(
     Object.entries(input).map(([name, value]) => [name, secrets.includes(name) ? '…' : value]),
   );
   const url = `${baseUrl}/api/v1/tools/${tool.name}`;
-  const fill = ({ literal, template: text }: Language) =>
-    text.replaceAll(/\{(url|input)\}/g, (_, name) => literal(name === 'url' ? url : open));
-  return html`<p>Set the environment variable <code>API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
-${LANGUAGES.map(
-  (language) => html`<h3>${language.title}</h3>
-<pre tabindex="0" role="region" aria-label="${language.title}">${fill(language)}</pre>
-`,
-)}`;
+  return LANGUAGES.map(({ title, literal, keyReference, template: text }) => ({
+    title,
+    text: (key === undefined ? text : text.replace(keyReference, () => key)).replaceAll(
+      /\{(url|input)\}/g,
+      (_, name) => literal(name === 'url' ? url : open),
+    ),
+  }));
 }
+
+const inTabs = (items: readonly { title: string; text: string }[]): Html =>
+  tabs(
+    'Language',
+    items.map(({ title, text }) => ({ title, content: code(title, text) })),
+  );
+
+/** The form's call as source code, which reads the key from the environment. */
+export const snippets = (
+  call: Call,
+): Html => html`<p>Set the environment variable <code>API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
+${inTabs(sources(call))}`;
+
+/** A call as source code with the key in it. */
+export const snippetsWithKey = (call: Call, key: string): Html => inTabs(sources(call, key));

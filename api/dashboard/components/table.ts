@@ -10,6 +10,8 @@ export interface Column<Row> {
 interface Look {
   /** The name is visible beside the table, so the caption is only for screen readers. */
   isNamed?: boolean;
+  /** On narrow screens two columns of values without titles, for rows that explain themselves. */
+  isCompact?: boolean;
 }
 
 /**
@@ -20,7 +22,7 @@ export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  { isNamed = false }: Look = {},
+  { isNamed = false, isCompact = false }: Look = {},
 ): Html {
   const kind = ({ numeric }: Column<Row>) => (numeric ? html` class="numeric"` : null);
   const head = columns.map(
@@ -36,7 +38,7 @@ ${columns.map(
 </tr>
 `,
   );
-  return html`<table role="table">
+  return html`<table role="table"${isCompact ? html` class="compact"` : null}>
 <caption${isNamed ? html` class="unseen"` : null}>${caption}</caption>
 <thead role="rowgroup"><tr role="row">${head}</tr></thead>
 <tbody role="rowgroup">

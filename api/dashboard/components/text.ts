@@ -30,6 +30,12 @@ export const duration = (ms: number): string =>
 export const prose = (text: string): Html =>
   html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
 
+/** An id or another short text to copy (`copy.js`). */
+export const copyable = (text: string): Html => html`<code data-copy>${text}</code>`;
+
+/** Formats a share in percent. */
+export const percent = (value: number | null): string => (value === null ? '–' : `${value} %`);
+
 /** A labelled badge; its colour carries no information of its own. */
 export const badge = (word: string, tone: 'good' | 'bad' | 'plain' = 'plain'): Html =>
   html`<span class="badge ${tone}">${word}</span>`;

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../schemas/isRecord.ts';
 import type { PropertySchema, ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../html.ts';
 import type { Failure, Labels } from './alert.ts';
@@ -6,6 +7,7 @@ import { prose } from './text.ts';
 
 /** Longer texts get a multi-line field. */
 const ONE_LINE = 10_000;
+const LONGEST_PLACEHOLDER = 80;
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 const numberOrNull = (value: unknown): number | null => (isNumber(value) ? value : null);
@@ -24,28 +26,44 @@ const asText = (value: unknown): string => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
+const isEmpty = (value: unknown): boolean => isRecord(value) && Object.keys(value).length === 0;
+
+/** The default of a field. Empty lists and objects are shown as an empty field. */
+const defaultOf = ({ default: value }: PropertySchema): unknown =>
+  isEmpty(value) || (Array.isArray(value) && value.length === 0) ? undefined : value;
+
+/** An example value as a placeholder; null if there is none or it is long. */
+function placeholderOf(example: unknown): string | null {
+  const text = asText(example);
+  return text === '' || text.length > LONGEST_PLACEHOLDER ? null : `e.g. ${text}`;
+}
+
 /** The labels of a tool's form are the field names of the API. */
 export const labelsOf = ({ input }: ToolDefinition): Labels =>
   Object.fromEntries(Object.keys(input.properties).map((name) => [name, name]));
 
-/** The form fields of a tool, derived from its input schema. Secrets are never prefilled. */
+/**
+ * The form fields of a tool, derived from its input schema. Fields that are not in `input` have the schema's default; the
+ * tool's example is only a placeholder. Secrets are never prefilled.
+ */
 export function toolFields(
-  { input: schema }: ToolDefinition,
+  { input: schema, examples }: ToolDefinition,
   input: Readonly<Record<string, unknown>>,
   failure: Failure | null,
 ): Html[] {
   return Object.entries(schema.properties).map(([name, property]) => {
     const required = schema.required.includes(name);
-    const value = asText(input[name] ?? property.default);
+    const value = asText(input[name] ?? defaultOf(property));
     const label = required ? `${name} (required)` : name;
     const field = { name, label, hint: prose(property.description ?? ''), failure };
     if (Array.isArray(property.enum))
       return selectField({ ...field, value, options: optionsOf(property, required, 'default' in property) });
     if (property.type === 'boolean')
-      return html`${choice({ name, value: 'true', label: html`${name}`, checked: value === 'true' })}
-<small>${field.hint}</small>`;
+      return html`<div class="field">${choice({ name, value: 'true', label: html`${name}`, checked: value === 'true' })}
+<small>${field.hint}</small></div>`;
     const attributes: Attributes = {
       autocomplete: 'off',
+      placeholder: property.writeOnly === true ? null : placeholderOf(examples[0]?.input[name]),
       required: required && (property.type !== 'string' || property.minLength !== undefined) ? '' : null,
     };
     if (property.type === 'integer' || property.type === 'number')

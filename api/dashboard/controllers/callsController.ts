@@ -1,12 +1,14 @@
 import { listCalls } from '../../../schemas/account.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
 import type { Registry } from '../../../schemas/registry.ts';
 import type { Lists } from '../../../store/lists.ts';
 import type { PageRequest } from '../../../store/pages.ts';
-import { callRow } from '../../account/rows.ts';
+import { callRow, keyRow } from '../../account/rows.ts';
 import { createValidator, type Validate } from '../../http/validator.ts';
-import { attempt, type PageRouter, sendPage } from '../pageRouter.ts';
-import { type CallQuery, callsPage } from '../pages/callsPage.ts';
-import { pageOf, single } from '../query.ts';
+import { attempt, goTo, type PageRouter, sendPage } from '../pageRouter.ts';
+import { CALLS_PATH, callPage, callPath } from '../pages/callPage.ts';
+import { type CallQuery, callsPage, DASHBOARD } from '../pages/callsPage.ts';
+import { NEWEST_KEYS, pageOf, single } from '../query.ts';
 
 interface Dependencies {
   lists: Lists;
@@ -43,25 +45,42 @@ export function callPages(pageRouter: PageRouter, { lists, registry }: Dependenc
   );
   const toolNames = [...registry.keys()];
 
-  pageRouter.get('/dashboard/calls', async ({ ctx, viewer }) => {
+  const keysOf = async (accountId: string) => (await lists.keys(accountId, NEWEST_KEYS)).items.map(keyRow);
+
+  pageRouter.get(CALLS_PATH, async ({ ctx, viewer }) => {
+    const accountId = viewer.account._id;
+    const id = single(ctx, 'id').trim();
+    const found = id === '' ? null : await lists.call(accountId, id);
+    if (found !== null) return goTo(ctx, callPath(found._id));
     const page = pageOf(ctx);
     const { cursor } = page;
     const query: CallQuery = {
       tool: single(ctx, 'tool'),
       state: single(ctx, 'state'),
+      key: single(ctx, 'key'),
       from: single(ctx, 'from'),
       to: single(ctx, 'to'),
     };
+    const keys = await keysOf(accountId);
+    const shown = { viewer, cursor, query, toolNames, keys, ...(id !== '' && { unknownId: id }) };
     const show = async () => {
       const { from, to, tool, state, ...pageRequest } = validate(asQuery(query, page));
-      const filter = { tool, state, from: asDate(from), to: asDate(to) };
-      const { items, nextCursor } = await lists.calls(viewer.account._id, filter, pageRequest);
-      const calls = { items: items.map(callRow), nextCursor };
-      sendPage(ctx, callsPage({ viewer, calls, cursor, query, toolNames }));
+      const keyId = query.key === '' ? undefined : query.key === DASHBOARD ? null : query.key;
+      const filter = { tool, state, keyId, from: asDate(from), to: asDate(to) };
+      const { items, nextCursor } = await lists.calls(accountId, filter, pageRequest);
+      sendPage(ctx, callsPage({ ...shown, calls: { items: items.map(callRow), nextCursor } }));
     };
     const empty = { items: [], nextCursor: null };
-    await attempt(ctx, show, (failure) =>
-      callsPage({ viewer, calls: empty, cursor, query, toolNames, failure }),
-    );
+    await attempt(ctx, show, (failure) => callsPage({ ...shown, calls: empty, failure }));
+  });
+
+  pageRouter.get(`${CALLS_PATH}/:id`, async ({ ctx, viewer, id }) => {
+    const accountId = viewer.account._id;
+    const [call, keys] = await Promise.all([lists.call(accountId, id), keysOf(accountId)]);
+    if (call === null) throw new ServiceError('not_found');
+    const keyName = keys.find((key) => key.id === call.keyId)?.name ?? null;
+    const endedAt = call.finishedAt?.toISOString() ?? null;
+    const { requestId } = call;
+    sendPage(ctx, callPage({ viewer, call: callRow(call), requestId, endedAt, keyName }));
   });
 }

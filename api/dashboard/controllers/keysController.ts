@@ -1,19 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import type { NewKeyBody } from '../../../schemas/accountRows.ts';
 import { newKeyBody } from '../../../schemas/accountRows.ts';
+import type { Env } from '../../../schemas/env.ts';
 import type { Registry } from '../../../schemas/registry.ts';
+import type { ToolDefinition } from '../../../schemas/tool.ts';
+import type { Lists } from '../../../store/lists.ts';
 import { isDuplicate } from '../../../store/mongo.ts';
 import type { Keys } from '../../account/keyService.ts';
+import type { Context } from '../../http/context.ts';
+import { ownOrigin } from '../../http/origin.ts';
 import { createValidator } from '../../http/validator.ts';
 import { referenceOf } from '../formReference.ts';
 import { attempt, goTo, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
-import { KEYS_PATH, type KeyDraft, keysPage, NO_DRAFT } from '../pages/keysPage.ts';
+import { callPath } from '../pages/callPage.ts';
+import { KEYS_PATH, type KeyDraft, keysPage, type MadeKey, NO_DRAFT } from '../pages/keysPage.ts';
 import { pageOf, single } from '../query.ts';
 
 interface Dependencies {
   keys: Keys;
+  lists: Pick<Lists, 'calls'>;
   registry: Registry;
+  env: Pick<Env, 'PUBLIC_URL'>;
 }
+
+/** Example for a first call: cheap, fast, and independent of other servers. */
+const FIRST_TOOL = 'hash-text';
 
 const draftOf = (form: URLSearchParams): KeyDraft => ({
   name: form.get('name') ?? '',
@@ -30,9 +41,17 @@ const asBody = ({ name, scope, tools, expires }: KeyDraft): Record<string, unkno
   expiresAt: expires === '' ? null : `${expires}T23:59:59Z`,
 });
 
-export function keyPages(pageRouter: PageRouter, { keys, registry }: Dependencies): void {
+export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }: Dependencies): void {
   const validate = createValidator()<NewKeyBody>(newKeyBody);
   const toolNames = [...registry.keys()];
+
+  /** A tool that the key may call. */
+  function exampleFor({ scopes, tools }: MadeKey['row'], ctx: Context): MadeKey['example'] {
+    if (!scopes.includes('tools')) return null;
+    const names = tools === null || tools.includes(FIRST_TOOL) ? [FIRST_TOOL, ...toolNames] : tools;
+    const tool: ToolDefinition | undefined = names.flatMap((name) => registry.get(name) ?? [])[0];
+    return tool === undefined ? null : { tool, baseUrl: env.PUBLIC_URL ?? ownOrigin(ctx) ?? '' };
+  }
 
   async function page({ ctx, viewer }: Visit, more: Partial<Parameters<typeof keysPage>[0]> = {}) {
     const request = pageOf(ctx);
@@ -52,8 +71,8 @@ export function keyPages(pageRouter: PageRouter, { keys, registry }: Dependencie
     const id = `key_${referenceOf(form) ?? randomUUID()}`;
     const create = async () => {
       try {
-        const made = await keys.create(viewer.account._id, validate(asBody(draft)), id);
-        sendPage(ctx, await page(visit, { made }), 201);
+        const row = await keys.create(viewer.account._id, validate(asBody(draft)), id);
+        sendPage(ctx, await page(visit, { made: { row, example: exampleFor(row, ctx) } }), 201);
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         goTo(ctx, `${KEYS_PATH}?done=again`);
@@ -67,4 +86,12 @@ export function keyPages(pageRouter: PageRouter, { keys, registry }: Dependencie
     goTo(ctx, KEYS_PATH);
   };
   pageRouter.post(`${KEYS_PATH}/:id/revoke`, revoke, { page: () => KEYS_PATH });
+
+  // For `firstCall.js`: the path of the newest call with the key, or 204.
+  pageRouter.get(`${KEYS_PATH}/:id/first-call`, async ({ ctx, viewer, id }) => {
+    const { items } = await lists.calls(viewer.account._id, { keyId: id }, { limit: 1 });
+    const [call] = items;
+    ctx.status = call === undefined ? 204 : 200;
+    if (call !== undefined) ctx.body = { path: callPath(call._id), state: call.state };
+  });
 }

@@ -1,20 +1,62 @@
 import type { Lists } from '../../../store/lists.ts';
-import type { DailyToolUsage } from '../../../store/mongo.ts';
-import { accountRow } from '../../account/rows.ts';
+import type { DailyUsage } from '../../../store/usage.ts';
+import { accountRow, callRow, keyRow } from '../../account/rows.ts';
+import type { Mails } from '../../mail/messages.ts';
+import type { Webhooks } from '../../webhooks/webhookService.ts';
+import { firstSteps } from '../firstSteps.ts';
 import { HOME, type PageRouter, sendPage } from '../pageRouter.ts';
-import { overviewPage } from '../pages/overviewPage.ts';
+import { overviewPage, PERIODS } from '../pages/overviewPage.ts';
+import { ALL_ENDPOINTS, NEWEST_KEYS, single } from '../query.ts';
 
 interface Dependencies {
   lists: Lists;
-  usageOf(accountId: string): Promise<DailyToolUsage[]>;
+  webhooks: Pick<Webhooks, 'list'>;
+  mails: Pick<Mails, 'delivers'>;
+  /** The usage of an account on the last days. */
+  usageOf(accountId: string, days: number): Promise<DailyUsage[]>;
 }
 
-export function overviewPages(pageRouter: PageRouter, { lists, usageOf }: Dependencies): void {
+const DEFAULT_PERIOD = 30;
+const SHOWN_FAILURES = 5;
+
+export function overviewPages(
+  pageRouter: PageRouter,
+  { lists, webhooks, mails, usageOf }: Dependencies,
+): void {
   pageRouter.get(HOME, async ({ ctx, viewer }) => {
     const now = new Date();
-    const accountId = viewer.account._id;
-    const [usage, keys] = await Promise.all([usageOf(accountId), lists.keys(accountId, { limit: 1 })]);
-    const hasKey = keys.items.length > 0;
-    sendPage(ctx, overviewPage({ viewer, account: accountRow(viewer.account), usage, hasKey, now }));
+    const { account } = viewer;
+    const accountId = account._id;
+    const period = PERIODS.find((days) => String(days) === single(ctx, 'days')) ?? DEFAULT_PERIOD;
+    const [usage, keyPage, endpoints] = await Promise.all([
+      usageOf(accountId, period),
+      lists.keys(accountId, NEWEST_KEYS),
+      webhooks.list(accountId, ALL_ENDPOINTS),
+    ]);
+    // After the usage, which has copied the newest calls.
+    const failures = await lists.failures(accountId, SHOWN_FAILURES);
+    const keys = keyPage.items.map(keyRow);
+    const steps = firstSteps({
+      openedAt: account.createdAt,
+      now,
+      verifies: mails.delivers,
+      hasKey: keys.length > 0,
+      hasCalled:
+        keys.some(({ lastUsedAt }) => lastUsedAt !== null) ||
+        usage.some((day) => day.keys.some(({ keyId }) => keyId !== null)),
+      hasEndpoint: endpoints.items.length > 0,
+    });
+    const page = overviewPage({
+      viewer,
+      account: accountRow(account),
+      period,
+      usage,
+      keys,
+      endpoints: endpoints.items,
+      failures: failures.map(callRow),
+      steps,
+      now,
+    });
+    sendPage(ctx, page);
   });
 }

@@ -11,8 +11,9 @@ import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
 import { referenceOf } from '../formReference.ts';
 import { attempt, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
-import { ATTEMPT_ID, type Tried, toolPage } from '../pages/toolPage.ts';
+import { ATTEMPT_ID, TOOLS_PATH, type Tried, toolPage, toolPath } from '../pages/toolPage.ts';
 import { toolsPage } from '../pages/toolsPage.ts';
+import { single } from '../query.ts';
 import { toolInput } from '../toolForm.ts';
 
 interface Dependencies {
@@ -22,7 +23,6 @@ interface Dependencies {
   env: Pick<Env, 'PUBLIC_URL'>;
 }
 
-const PATH = '/dashboard/tools';
 /** Percent-encoding triples the size of a byte. */
 const FORM_GROWTH = 3;
 
@@ -40,9 +40,16 @@ export function toolPages(
     more: Pick<Parameters<typeof toolPage>[0], 'input' | 'failure' | 'tried'>,
   ): Promise<string> {
     // Read again, because a run has changed it.
-    const { balance, reserved } = (await accounts.find(viewer.account._id)) ?? viewer.account;
-    const available = balance - reserved;
-    return toolPage({ viewer, tool, available, baseUrl: baseUrlOf(ctx), attemptId: randomUUID(), ...more });
+    const account = (await accounts.find(viewer.account._id)) ?? viewer.account;
+    return toolPage({
+      viewer: { ...viewer, account },
+      tool,
+      available: account.balance - account.reserved,
+      baseUrl: baseUrlOf(ctx),
+      attemptId: randomUUID(),
+      requestId: ctx.state.requestId,
+      ...more,
+    });
   }
 
   async function tryOut(
@@ -65,26 +72,30 @@ export function toolPages(
       hangup: hangup.signal,
       max: Number.POSITIVE_INFINITY,
     });
-    const { ending, charged, replayed } = outcome;
+    const { ending, callId, charged, replayed } = outcome;
     if ('error' in ending) throw ending.error;
     await deliver(ctx.res, outcome, () => {
       const output: unknown = JSON.parse(ending.output.toString());
       if (!isRecord(output)) throw new TypeError('the output of a tool must be an object');
-      return show({ output, charged, replayed });
+      return show({ output, callId, charged, replayed });
     });
   }
 
-  pageRouter.get(PATH, async ({ ctx, viewer }) => sendPage(ctx, toolsPage({ viewer, tools })));
+  pageRouter.get(TOOLS_PATH, async ({ ctx, viewer }) =>
+    sendPage(ctx, toolsPage({ viewer, tools, search: single(ctx, 'q') })),
+  );
 
   for (const tool of tools) {
-    const path = `${PATH}/${tool.name}`;
+    const path = toolPath(tool.name);
+    const example = tool.examples[0]?.input ?? {};
     const secrets = secretFields(tool);
     const withoutSecrets = (input: Record<string, unknown>) =>
       Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
 
-    pageRouter.get(path, async (visit) =>
-      sendPage(visit.ctx, await page(visit, tool, { input: tool.examples[0]?.input ?? {} })),
-    );
+    pageRouter.get(path, async (visit) => {
+      const input = single(visit.ctx, 'example') === '' ? {} : withoutSecrets(example);
+      sendPage(visit.ctx, await page(visit, tool, { input }));
+    });
 
     pageRouter.post(
       path,

@@ -1,22 +1,28 @@
-import { type CallRow, call as callSchema } from '../../../schemas/accountRows.ts';
+import { type CallRow, call as callSchema, type KeyRow } from '../../../schemas/accountRows.ts';
 import type { Page } from '../../../store/pages.ts';
 import { alert, empty, type Failure } from '../components/alert.ts';
 import { inputField, selectField } from '../components/field.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { badge, duration, moment } from '../components/text.ts';
+import { duration, moment } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
+import { CALLS_PATH, callPath, outcome } from './callPage.ts';
 
 /** Values of the filter form; empty means any. */
 export interface CallQuery {
   tool: string;
   state: string;
+  /** Id of a key, or `DASHBOARD`. */
+  key: string;
   /** First and last day in UTC, such as `2026-12-31`. */
   from: string;
   to: string;
 }
+
+/** Selects calls from the dashboard, which have no key. */
+export const DASHBOARD = 'dashboard';
 
 interface CallsPage {
   viewer: Viewer;
@@ -24,23 +30,28 @@ interface CallsPage {
   cursor: string | undefined;
   query: CallQuery;
   toolNames: readonly string[];
+  keys: readonly KeyRow[];
   failure?: Failure;
+  /** An id that was searched for and not found. */
+  unknownId?: string;
 }
 
-const LABELS = { tool: 'Tool', state: 'Outcome', from: 'First day (UTC)', to: 'Last day (UTC)' };
-const PATH = '/dashboard/calls';
-const TONES = { charged: 'good', refunded: 'bad', refused: 'bad', running: 'plain' } as const;
+const LABELS = { tool: 'Tool', state: 'Outcome', key: 'Key', from: 'First day (UTC)', to: 'Last day (UTC)' };
 
-const outcome = ({ state, code }: CallRow): Html =>
-  html`${badge(state, TONES[state])}${
-    code === null ? null : html` <a href="/docs/errors#${code}"><code>${code}</code></a>`
-  }`;
+const findForm = (
+  unknownId = '',
+): Html => html`<form class="filter" method="get" action="${CALLS_PATH}" role="search">
+<div class="field wide"><label for="id">Find by call id or request id</label>
+<input id="id" name="id" type="search" value="${unknownId}" autocomplete="off" spellcheck="false" placeholder="req_…"></div>
+<button class="plain">Find</button>
+</form>`;
 
-function filterForm({ query, toolNames, ...page }: CallsPage): Html {
+function filterForm({ query, toolNames, keys, ...page }: CallsPage): Html {
   const failure = page.failure ?? null;
   const option = (value: string) => ({ value, label: value });
   const any = { value: '', label: 'any' };
-  return html`<form class="filter" method="get" action="${PATH}">
+  const keyOptions = keys.map(({ id, name, prefix }) => ({ value: id, label: `${name} (${prefix}…)` }));
+  return html`<form class="filter" method="get" action="${CALLS_PATH}">
 ${selectField({ name: 'tool', label: LABELS.tool, value: query.tool, options: [any, ...toolNames.map(option)], failure })}
 ${selectField({
   name: 'state',
@@ -49,17 +60,28 @@ ${selectField({
   options: [any, ...callSchema.properties.state.enum.map(option)],
   failure,
 })}
+${selectField({
+  name: 'key',
+  label: LABELS.key,
+  value: query.key,
+  options: [any, { value: DASHBOARD, label: 'dashboard' }, ...keyOptions],
+  failure,
+})}
 ${inputField({ name: 'from', label: LABELS.from, type: 'date', value: query.from, failure })}
 ${inputField({ name: 'to', label: LABELS.to, type: 'date', value: query.to, failure })}
 <button class="plain">Show</button>
 </form>`;
 }
 
-const callTable = (calls: readonly CallRow[]): Html =>
+/** A table of calls, newest first. */
+export const callTable = (calls: readonly CallRow[], caption = 'Calls, newest first'): Html =>
   table<CallRow>(
-    'Calls, newest first',
+    caption,
     [
-      { title: 'Accepted', cell: ({ startedAt }) => moment(startedAt) },
+      {
+        title: 'Accepted',
+        cell: ({ id, startedAt }) => html`<a href="${callPath(id)}">${moment(startedAt)}</a>`,
+      },
       { title: 'Tool', cell: ({ tool }) => html`<a href="/dashboard/tools/${tool}">${tool}</a>` },
       { title: 'Outcome', cell: outcome },
       { title: 'Charged', numeric: true, cell: ({ charged }) => charged },
@@ -74,23 +96,33 @@ const callTable = (calls: readonly CallRow[]): Html =>
       },
     ],
     calls,
+    { isCompact: true },
   );
 
 /** The calls of an account, with a filter. */
 export function callsPage(page: CallsPage): string {
-  const { viewer, calls, cursor, query } = page;
+  const { viewer, calls, cursor, query, unknownId } = page;
   const asked = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
   const nothing =
     Object.keys(asked).length > 0
-      ? html`<p>No calls match. <a href="${PATH}">Show all calls</a>.</p>`
+      ? html`<p>No calls match. <a href="${CALLS_PATH}">Show all calls</a>.</p>`
       : html`<p>There are no calls yet. <a href="/dashboard/tools">Try a tool</a> here, or
 <a href="/dashboard/keys">create a key</a> and call one from a program.</p>`;
   return layout({
     title: 'Calls',
     menu: { viewer, section: 'Calls' },
-    main: html`${alert(page.failure ?? null, LABELS)}
+    main: html`${alert(page.failure ?? null, LABELS)}${
+      unknownId === undefined
+        ? null
+        : alert({
+            message:
+              'No call of this account has this id. Requests that were refused before they became a call, such as those with an invalid input, are not listed.',
+            faults: [],
+          })
+    }
+${findForm(unknownId)}
 ${filterForm(page)}
 ${calls.items.length === 0 ? empty(nothing) : callTable(calls.items)}
-${pager({ path: PATH, query: asked, cursor, nextCursor: calls.nextCursor })}`,
+${pager({ path: CALLS_PATH, query: asked, cursor, nextCursor: calls.nextCursor })}`,
   });
 }

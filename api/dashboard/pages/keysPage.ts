@@ -1,15 +1,23 @@
 import type { KeyRow } from '../../../schemas/accountRows.ts';
+import type { ToolDefinition } from '../../../schemas/tool.ts';
 import type { Page } from '../../../store/pages.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { choice, choices, inputField } from '../components/field.ts';
 import { confirmation, postForm, referenceField } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { secret } from '../components/secret.ts';
+import { snippetsWithKey } from '../components/snippets.ts';
 import { table } from '../components/table.ts';
-import { badge, moment, typed } from '../components/text.ts';
+import { badge, count, moment, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
+
+/** A key that was just created, with an example call; null for keys that cannot call tools. */
+export interface MadeKey {
+  row: KeyRow & { key: string };
+  example: { tool: ToolDefinition; baseUrl: string } | null;
+}
 
 /** Values of the form for a new key. */
 export interface KeyDraft {
@@ -32,12 +40,15 @@ interface KeysPage {
   reference: string;
   failure?: Failure;
   /** The key that was just created; it is shown only this time. */
-  made?: KeyRow & { key: string };
+  made?: MadeKey;
   /** The form was sent twice. */
   again?: boolean;
 }
 
 export const KEYS_PATH = '/dashboard/keys';
+
+/** Reports the first call with a key. */
+export const firstCallPath = (id: string): string => `${KEYS_PATH}/${encodeURIComponent(id)}/first-call`;
 
 const LABELS = {
   name: 'Name',
@@ -55,13 +66,22 @@ function stateOf({ revokedAt, expiresAt }: KeyRow): Html {
 const scopeOf = ({ scopes, tools }: KeyRow): string =>
   scopes[0] === 'account' ? 'account' : tools === null ? 'all tools' : tools.join(', ');
 
-const madeKey = ({ name, key }: KeyRow & { key: string }): Html =>
-  secret({
-    title: html`Your new key “${typed(name)}”`,
-    value: key,
-    advice: html`<p><strong>Copy it now:</strong> it will not be shown again. Send it with each call as
-<code>Authorization: Bearer …</code>; <a href="/dashboard/tools">each tool</a> has an example call to copy.</p>`,
-  });
+/** A complete call with the key; `firstCall.js` reports when the call arrives. */
+const firstCall = ({ id, key }: MadeKey['row'], { tool, baseUrl }: NonNullable<MadeKey['example']>): Html =>
+  html`<section class="box" aria-labelledby="first">
+<h2 id="first">Make a call with it</h2>
+<p>This calls <a href="/dashboard/tools/${tool.name}">${tool.name}</a> for ${count(tool.price, 'credit')}. The key is filled in.</p>
+${snippetsWithKey({ tool, input: tool.examples[0]?.input ?? {}, baseUrl }, key)}
+<p class="waiting" role="status" data-first-call="${firstCallPath(id)}"><a href="/dashboard/calls?key=${encodeURIComponent(id)}">Show the calls with this key</a></p>
+</section>`;
+
+const madeKey = ({ row, example }: MadeKey): Html => html`${secret({
+  title: html`Your new key “${typed(row.name)}”`,
+  value: row.key,
+  advice: html`<p><strong>Copy it now:</strong> it will not be shown again. Send it with each call as
+<code>Authorization: Bearer …</code>.</p>`,
+})}
+${example === null ? null : firstCall(row, example)}`;
 
 const MADE_ALREADY =
   notice(html`<p>This form was sent twice; the key was created once. A key is shown only once: if you did
@@ -123,7 +143,11 @@ const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
     'Keys, newest first',
     [
       { title: 'Name', cell: ({ name }) => typed(name) },
-      { title: 'Prefix', cell: ({ prefix }) => html`<code>${prefix}</code>` },
+      {
+        title: 'Prefix',
+        cell: ({ id, prefix }) =>
+          html`<a href="/dashboard/calls?key=${encodeURIComponent(id)}"><code>${prefix}…</code></a>`,
+      },
       { title: 'Access', cell: scopeOf },
       { title: 'State', cell: stateOf },
       { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt) },
@@ -152,14 +176,15 @@ export function keysPage(page: KeysPage): string {
   return layout({
     title: 'Keys',
     menu: { viewer, section: 'Keys' },
-    main: html`${alert(page.failure ?? null, LABELS)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
+    main: html`<p class="lead">Programs send a key with each call. Use one key for each program, so that you can revoke it alone.</p>
+${alert(page.failure ?? null, LABELS)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
 ${
   keys.items.length === 0
     ? empty(html`<p>There are no keys yet. Create one below to call tools from a program.</p>`)
     : keyTable(viewer, keys.items)
 }
 ${pager({ path: KEYS_PATH, query: {}, cursor, nextCursor: keys.nextCursor })}
-<h2>New key</h2>
+<h2 id="new">New key</h2>
 ${keyForm(page)}`,
   });
 }

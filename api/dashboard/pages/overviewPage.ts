@@ -1,61 +1,192 @@
-import type { AccountRow } from '../../../schemas/accountRows.ts';
-import type { DailyToolUsage } from '../../../store/mongo.ts';
-import { USAGE_DAYS } from '../../../store/usage.ts';
+import type { AccountRow, CallRow, KeyRow } from '../../../schemas/accountRows.ts';
+import type { WebhookRow } from '../../../schemas/webhookRows.ts';
+import type { DailyUsage } from '../../../store/usage.ts';
 import { empty } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
-import { barChart, columnChart } from '../components/chart.ts';
+import { type Attention, attentionList } from '../components/attention.ts';
+import { bar, columnChart } from '../components/chart.ts';
+import { checklist, type Step } from '../components/checklist.ts';
 import { suspension } from '../components/suspension.ts';
+import { table } from '../components/table.ts';
+import { count, duration, number, percent, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
-import { lasts, perDay, perTool } from '../pace.ts';
+import { daysLeft, lasts, latencyOf, perDay, perKey, perTool, type Sums, successOf, sumOf } from '../pace.ts';
 import type { Viewer } from '../viewer.ts';
+import { CALLS_PATH } from './callPage.ts';
+import { callTable, DASHBOARD } from './callsPage.ts';
+import { toolPath } from './toolPage.ts';
+
+/** Periods of the charts in days. */
+export const PERIODS = [7, 30, 90] as const;
+export type Period = (typeof PERIODS)[number];
+
+/** Keys that are shown; the others are few or small. */
+const SHOWN_KEYS = 10;
 
 interface Overview {
   viewer: Viewer;
   account: AccountRow;
-  /** Usage of the last `USAGE_DAYS` days. */
-  usage: readonly DailyToolUsage[];
-  hasKey: boolean;
+  period: Period;
+  /** Usage of the period. */
+  usage: readonly DailyUsage[];
+  keys: readonly KeyRow[];
+  endpoints: readonly WebhookRow[];
+  /** The newest calls without a result. */
+  failures: readonly CallRow[];
+  steps: readonly Step[];
   now: Date;
 }
 
-function use(usage: readonly DailyToolUsage[], now: Date): Html {
-  const days = perDay(usage, now).map(({ day, charged }) => ({ label: day, value: charged }));
-  const tools = perTool(usage).map(({ tool, charged }) => ({ label: tool, value: charged }));
-  return html`<h3>By day</h3>
-${columnChart(`Credits charged in ${USAGE_DAYS} days`, 'credit', days)}
-<h3>By tool</h3>
-${barChart(tools)}`;
+const latency = (ms: number | null): string => (ms === null ? '–' : duration(ms));
+
+const periodLinks = (period: Period): Html =>
+  html`<nav class="segments" aria-label="Period"><ul>${PERIODS.map(
+    (days) =>
+      html`<li><a href="/dashboard?days=${days}"${days === period ? html` aria-current="true"` : null}>${days} days</a></li>`,
+  )}</ul></nav>`;
+
+function charts({ usage, period, now }: Overview): Html {
+  const days = perDay(usage, period, now);
+  type Day = (typeof days)[number];
+  return html`<div class="charts">
+${columnChart({
+  title: 'Credits by day',
+  unit: 'credit',
+  series: [{ name: 'Charged', tone: 'accent' }],
+  columns: days.map(({ day, charged }) => ({ label: day, values: [charged] })),
+})}
+${columnChart({
+  title: 'Calls by day',
+  unit: 'call',
+  series: [
+    { name: 'with result', tone: 'accent' },
+    { name: 'failed', tone: 'bad' },
+  ],
+  columns: days.map(({ day, calls, succeeded }) => ({ label: day, values: [succeeded, calls - succeeded] })),
+})}
+</div>
+<details><summary>View as table</summary>
+${table<Day>(
+  'Usage by day (UTC), newest first',
+  [
+    { title: 'Day', cell: ({ day }) => day },
+    { title: 'Credits', numeric: true, cell: ({ charged }) => number(charged) },
+    { title: 'Calls', numeric: true, cell: ({ calls }) => number(calls) },
+    { title: 'Failed', numeric: true, cell: ({ calls, succeeded }) => number(calls - succeeded) },
+    { title: 'p50', numeric: true, cell: ({ p50 }) => latency(p50) },
+    { title: 'p95', numeric: true, cell: ({ p95 }) => latency(p95) },
+  ],
+  days.toReversed(),
+)}
+</details>`;
 }
 
-function begin(hasKey: boolean): Html {
-  const key = hasKey
-    ? html`<li>Call a tool with your <a href="/dashboard/keys">key</a>.</li>`
-    : html`<li><a href="/dashboard/keys">Create a key</a> and call a tool from your program.</li>`;
-  return empty(html`<p>No call was charged in the last ${USAGE_DAYS} days. To get started:</p>
-<ul>
-<li><a href="/dashboard/tools">Try a tool</a> in the dashboard.</li>
-${key}
-<li><a href="/dashboard/webhooks">Add a webhook</a> to be notified when credits run low.</li>
-</ul>`);
+const callsHref = (query: Record<string, string>): string => `${CALLS_PATH}?${new URLSearchParams(query)}`;
+
+const creditsCell = ({ charged }: Sums, most: number): Html =>
+  html`${number(charged)}${bar(most === 0 ? 0 : charged / most)}`;
+
+function tools({ usage }: Overview): Html {
+  const rows = perTool(usage);
+  const most = rows[0]?.charged ?? 0;
+  return table<(typeof rows)[number]>(
+    'By tool',
+    [
+      { title: 'Tool', cell: ({ tool }) => html`<a href="${toolPath(tool)}">${tool}</a>` },
+      { title: 'Credits', numeric: true, cell: (row) => creditsCell(row, most) },
+      {
+        title: 'Calls',
+        numeric: true,
+        cell: ({ tool, calls }) => html`<a href="${callsHref({ tool })}">${number(calls)}</a>`,
+      },
+      { title: 'Success', numeric: true, cell: (row) => percent(successOf(row)) },
+      { title: 'p50', numeric: true, cell: ({ p50 }) => latency(p50) },
+      { title: 'p95', numeric: true, cell: ({ p95 }) => latency(p95) },
+    ],
+    rows,
+  );
 }
 
-/** The dashboard's first page: credits and usage. */
-export function overviewPage({ viewer, account, usage, hasKey, now }: Overview): string {
+function keyTable({ usage, keys }: Overview): Html {
+  const all = perKey(usage);
+  const rows = all.slice(0, SHOWN_KEYS);
+  const most = rows[0]?.charged ?? 0;
+  const nameOf = (keyId: string | null) => keys.find(({ id }) => id === keyId)?.name;
+  const caption = rows.length < all.length ? `By key, the ${SHOWN_KEYS} with the most credits` : 'By key';
+  return table<(typeof rows)[number]>(
+    caption,
+    [
+      {
+        title: 'Key',
+        cell: ({ keyId, keyPrefix }) =>
+          keyId === null
+            ? 'dashboard'
+            : html`${typed(nameOf(keyId) ?? 'key')} <code>${keyPrefix ?? ''}</code>`,
+      },
+      { title: 'Credits', numeric: true, cell: (row) => creditsCell(row, most) },
+      {
+        title: 'Calls',
+        numeric: true,
+        cell: ({ keyId, calls }) =>
+          html`<a href="${callsHref({ key: keyId ?? DASHBOARD })}">${number(calls)}</a>`,
+      },
+      { title: 'Success', numeric: true, cell: (row) => percent(successOf(row)) },
+    ],
+    rows,
+  );
+}
+
+function use(overview: Overview): Html {
+  const { usage, failures } = overview;
+  if (usage.length === 0)
+    return empty(html`<p>No calls in this period. <a href="/dashboard/tools">Try a tool</a> here, or call one from a
+program with a <a href="/dashboard/keys">key</a>.</p>`);
+  return html`${charts(overview)}
+<div class="halves">
+<div>${tools(overview)}</div>
+<div>${keyTable(overview)}</div>
+</div>
+${
+  failures.length === 0
+    ? null
+    : html`<div class="head"><h2>Recent errors</h2><a href="${callsHref({ state: 'refunded' })}">All refunded calls</a></div>
+<p class="quiet">Calls without a result. None of them was charged.</p>
+${callTable(failures, 'Newest errors')}`
+}`;
+}
+
+/** The dashboard's first page: credits, usage, and what needs attention. */
+export function overviewPage(overview: Overview): string {
+  const { viewer, account, period, usage, keys, endpoints, steps, now } = overview;
+  const sums = sumOf(usage.flatMap((it) => it.tools));
+  const { p50, p95 } = latencyOf(usage);
+  const left = daysLeft(account.available, usage, now);
+  const attention: Attention = { account, daysLeft: left, keys, endpoints, now };
   return layout({
     title: 'Overview',
     menu: { viewer, section: 'Overview' },
-    main: html`${suspension(viewer.account)}
-<h2>Credits</h2>
+    actions: periodLinks(period),
+    main: html`${suspension(viewer.account)}${attentionList(attention)}${checklist(steps)}
+<h2 class="unseen">Credits</h2>
 ${amounts([
-  { term: 'Available', value: account.available, note: 'for new calls' },
-  { term: 'Balance', value: account.balance, note: 'granted minus charged' },
-  { term: 'Reserved', value: account.reserved, note: 'by running calls' },
-  { term: 'Lasts', value: lasts(account.available, usage, now), note: 'at the average of the last 7 days' },
+  {
+    term: 'Available',
+    value: account.available,
+    note:
+      account.reserved === 0
+        ? 'credits for new calls'
+        : `credits for new calls; ${number(account.reserved)} reserved`,
+  },
+  { term: 'Lasts', value: lasts(account.available, left), note: 'at the average of the last 7 days' },
+  { term: 'Used', value: sums.charged, note: `credits in ${count(period, 'day')}` },
+  { term: 'Calls', value: sums.calls, note: `${number(sums.calls - sums.succeeded)} failed, not charged` },
+  { term: 'Success', value: percent(successOf(sums)), note: 'calls with a result' },
+  { term: 'Latency', value: latency(p50), note: `median; p95 ${latency(p95)}` },
 ])}
-<p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
-<a href="/dashboard/webhooks">webhooks</a>.</p>
 <h2>Usage</h2>
-${usage.length === 0 ? begin(hasKey) : use(usage, now)}`,
+${use(overview)}
+<p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
+<a href="/dashboard/webhooks">webhooks</a>. Durations are from acceptance to settlement.</p>`,
   });
 }

@@ -1,35 +1,63 @@
 import type { ToolDefinition } from '../../../schemas/tool.ts';
+import { empty } from '../components/alert.ts';
+import { icon } from '../components/icons.ts';
 import { suspension } from '../components/suspension.ts';
-import { table } from '../components/table.ts';
 import { count, prose } from '../components/text.ts';
-import { html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
+import { groupTools, lookOf, type ToolGroup } from '../toolGroups.ts';
 import type { Viewer } from '../viewer.ts';
+import { TOOLS_PATH, toolPath } from './toolPage.ts';
 
 interface ToolsPage {
   viewer: Viewer;
   tools: readonly ToolDefinition[];
+  /** Words to search for; '' shows all tools. */
+  search: string;
 }
 
-/** The first sentence of a description. */
-const brief = ({ description }: ToolDefinition): string =>
-  (description.split(/(?<=[.:])\s/)[0] ?? description).replace(/:$/, '.');
+/** The words of a tool that are searched, in lower case. */
+const wordsOf = (tool: ToolDefinition): string =>
+  `${tool.name} ${tool.title} ${lookOf(tool).summary}`.toLowerCase();
 
-/** All tools with prices. */
-export const toolsPage = ({ viewer, tools }: ToolsPage): string =>
-  layout({
+const matches = (tool: ToolDefinition, search: string): boolean =>
+  search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => wordsOf(tool).includes(word));
+
+const toolItem = (
+  tool: ToolDefinition,
+): Html => html`<li data-words="${wordsOf(tool)}"><a href="${toolPath(tool.name)}">
+${icon(lookOf(tool).icon)}<strong>${tool.title}</strong> <span class="quiet">${prose(lookOf(tool).summary)}</span> <span class="cost">${count(tool.price, 'credit')}</span>
+</a></li>
+`;
+
+const groupSection = ({ title, tools }: ToolGroup, index: number): Html =>
+  html`<section class="group" aria-labelledby="group-${index}">
+<h2 id="group-${index}">${title}</h2>
+<ul class="tools">
+${tools.map(toolItem)}</ul>
+</section>
+`;
+
+/** All tools with prices, in groups, with a search. */
+export function toolsPage({ viewer, tools, search }: ToolsPage): string {
+  const found = tools.filter((tool) => matches(tool, search.trim()));
+  return layout({
     title: 'Tools',
     menu: { viewer, section: 'Tools' },
     main: html`${suspension(viewer.account)}
-<p>Each tool has a form to try it here. A call from the form costs the same as from a program, and only if it returns a
-result.</p>
-${table<ToolDefinition>(
-  'Tools and prices',
-  [
-    { title: 'Tool', cell: ({ name, title }) => html`<a href="/dashboard/tools/${name}">${title}</a>` },
-    { title: 'Description', cell: (tool) => prose(brief(tool)) },
-    { title: 'Price', numeric: true, cell: ({ price }) => count(price, 'credit') },
-  ],
-  tools,
-)}`,
+<p class="lead">Try a tool here or call it from a program, at the same price. Only calls that return a result are charged.</p>
+<form class="filter" method="get" action="${TOOLS_PATH}" role="search">
+<div class="field"><label for="q">Search tools</label>
+<input id="q" name="q" type="search" value="${search}" autocomplete="off" data-filter=".tools li"></div>
+<button class="plain">Search</button>
+</form>
+${
+  found.length === 0
+    ? empty(html`<p>No tool matches. <a href="${TOOLS_PATH}">Show all tools</a>.</p>`)
+    : groupTools(found).map(groupSection)
+}`,
   });
+}

@@ -4,7 +4,7 @@ const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 const format = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' });
 
 for (const element of document.querySelectorAll('time[datetime]')) {
-  element.title = element.dateTime;
+  element.title = `${element.dateTime.slice(0, 19).replace('T', ' ')} UTC`;
   element.textContent = format.format(new Date(element.dateTime));
 }
 

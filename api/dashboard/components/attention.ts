@@ -1,0 +1,61 @@
+import type { AccountRow, KeyRow } from '../../../schemas/accountRows.ts';
+import type { WebhookRow } from '../../../schemas/webhookRows.ts';
+import { type Html, html } from '../html.ts';
+import { icon } from './icons.ts';
+import { count, moment, typed } from './text.ts';
+
+/** What can need the owner's attention. */
+export interface Attention {
+  account: AccountRow;
+  /** Days for which the credits last; null if unknown. */
+  daysLeft: number | null;
+  keys: readonly KeyRow[];
+  endpoints: readonly WebhookRow[];
+  now: Date;
+}
+
+/** A key that expires within this time is reported. */
+const EXPIRY_MS = 7 * 86_400_000;
+/** Credits that last for fewer days are reported. */
+const FEW_DAYS = 3;
+
+const buy = html`<a href="/dashboard/credits">Buy credits</a>`;
+
+function creditsItem({ account: { available, lowThreshold }, daysLeft }: Attention): Html[] {
+  if (available === 0) return [html`No credits are left. Calls are refused. ${buy}`];
+  if (available < lowThreshold) return [html`Only ${count(available, 'credit')} left. ${buy}`];
+  if (daysLeft !== null && daysLeft < FEW_DAYS)
+    return [
+      html`At the current pace the credits last ${daysLeft === 0 ? 'less than a day' : count(daysLeft, 'day')}. ${buy}`,
+    ];
+  return [];
+}
+
+const endpointItems = ({ endpoints }: Attention): Html[] =>
+  endpoints
+    .filter(({ state }) => state === 'disabled')
+    .map(
+      ({ id, url }) =>
+        html`The webhook endpoint <a href="/dashboard/webhooks/${encodeURIComponent(id)}">${typed(url)}</a> is disabled. Its events are held.`,
+    );
+
+const keyItems = ({ keys, now }: Attention): Html[] =>
+  keys
+    .filter(({ revokedAt, expiresAt }) => {
+      const left = expiresAt === null ? Number.NaN : Date.parse(expiresAt) - now.getTime();
+      return revokedAt === null && left > 0 && left < EXPIRY_MS;
+    })
+    .map(
+      ({ name, expiresAt }) =>
+        html`The key <a href="/dashboard/keys">${typed(name)}</a> expires on ${moment(expiresAt)}.`,
+    );
+
+/** What needs attention, with links; null if nothing does. */
+export function attentionList(attention: Attention): Html | null {
+  const items = [...creditsItem(attention), ...endpointItems(attention), ...keyItems(attention)];
+  return items.length === 0
+    ? null
+    : html`<section class="attention" aria-label="Needs attention">
+<ul>${items.map((item) => html`<li>${icon('warning')}<span>${item}</span></li>`)}</ul>
+</section>`;
+}

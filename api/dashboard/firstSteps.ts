@@ -1,0 +1,39 @@
+import type { Step } from './components/checklist.ts';
+import { html } from './html.ts';
+
+interface Progress {
+  openedAt: Date;
+  now: Date;
+  /** Whether the account needed a verified email address. */
+  verifies: boolean;
+  hasKey: boolean;
+  hasCalled: boolean;
+  hasEndpoint: boolean;
+}
+
+/** An account of this age that makes calls has decided whether it wants webhooks. */
+const SETTLED_MS = 14 * 86_400_000;
+
+/** The steps from sign-up to a working integration; none for an account that is in use. */
+export function firstSteps({ openedAt, now, verifies, hasKey, hasCalled, hasEndpoint }: Progress): Step[] {
+  if (hasCalled && now.getTime() - openedAt.getTime() > SETTLED_MS) return [];
+  return [
+    ...(verifies ? [{ title: 'Verify your email address', text: html``, isDone: true }] : []),
+    {
+      title: 'Create a key',
+      text: html`Programs authenticate with a key. <a href="/dashboard/keys#new">Create a key</a>`,
+      isDone: hasKey,
+    },
+    {
+      title: 'Make the first call',
+      text: html`The page of a new key shows a complete call for curl, Node.js and Python. You can also
+<a href="/dashboard/tools">try a tool</a> here first.`,
+      isDone: hasCalled,
+    },
+    {
+      title: 'Add a webhook',
+      text: html`Get notified when credits run low or a key changes. <a href="/dashboard/webhooks">Add an endpoint</a>`,
+      isDone: hasEndpoint,
+    },
+  ];
+}

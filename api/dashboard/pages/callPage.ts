@@ -1,0 +1,78 @@
+import type { CallRow } from '../../../schemas/accountRows.ts';
+import { ERRORS, isErrorCode } from '../../../schemas/errors.ts';
+import { REMEDIES } from '../../openapi/remedies.ts';
+import { badge, copyable, count, duration, moment, number, prose } from '../components/text.ts';
+import { type Html, html } from '../html.ts';
+import { layout } from '../layout.ts';
+import type { Viewer } from '../viewer.ts';
+
+export const CALLS_PATH = '/dashboard/calls';
+
+export const callPath = (id: string): string => `${CALLS_PATH}/${encodeURIComponent(id)}`;
+
+const TONES = { charged: 'good', refunded: 'bad', refused: 'bad', running: 'plain' } as const;
+
+export const stateBadge = ({ state }: Pick<CallRow, 'state'>): Html => badge(state, TONES[state]);
+
+/** The state of a call with its error code. */
+export const outcome = ({ state, code }: CallRow): Html =>
+  html`${stateBadge({ state })}${
+    code === null ? null : html` <a href="/docs/errors#${code}"><code>${code}</code></a>`
+  }`;
+
+interface CallPage {
+  viewer: Viewer;
+  call: CallRow;
+  requestId: string;
+  endedAt: string | null;
+  /** Name of the key; null for calls from the dashboard and deleted keys. */
+  keyName: string | null;
+}
+
+const EXPLANATION = {
+  charged: 'The call returned a result and was charged.',
+  refunded: 'The call returned no result. Its reserved credits were returned; nothing was charged.',
+  refused: 'The call was refused before credits were reserved. Nothing was charged.',
+  running: 'The call is still running. Its price is reserved; it is charged only if there is a result.',
+} as const;
+
+function errorOf(code: string): Html | null {
+  if (!isErrorCode(code)) return null;
+  return html`<h2>What went wrong</h2>
+<p><strong>${ERRORS[code].title}.</strong> ${prose(ERRORS[code].detail)}</p>
+<p>${prose(REMEDIES[code])}</p>
+<p><a href="/docs/errors#${code}">About <code>${code}</code></a></p>`;
+}
+
+function keyOf({ call, keyName }: CallPage): Html {
+  if (call.keyPrefix === null) return html`none: called from the dashboard`;
+  return html`${keyName === null ? null : html`<bdi>${keyName}</bdi> `}<code>${call.keyPrefix}…</code>`;
+}
+
+/** One call: its ids, outcome, times and price. */
+export function callPage(page: CallPage): string {
+  const { viewer, call, requestId, endedAt } = page;
+  return layout({
+    title: 'Call',
+    menu: { viewer, section: 'Calls' },
+    parent: { path: CALLS_PATH, name: 'Calls' },
+    main: html`<p class="lead">${stateBadge(call)} ${EXPLANATION[call.state]}</p>
+<dl class="facts">
+<div><dt>Tool</dt> <dd><a href="/dashboard/tools/${call.tool}">${call.tool}</a></dd></div>
+<div><dt>Call id</dt> <dd>${copyable(call.id)}</dd></div>
+<div><dt>Request id</dt> <dd>${copyable(requestId)}</dd></div>
+<div><dt>Key</dt> <dd>${keyOf(page)}</dd></div>
+<div><dt>Price</dt> <dd>${count(call.cost, 'credit')}</dd></div>
+<div><dt>Charged</dt> <dd>${count(call.charged, 'credit')}</dd></div>
+<div><dt>Accepted</dt> <dd>${moment(call.startedAt)}</dd></div>
+<div><dt>Ended</dt> <dd>${moment(endedAt, 'still running')}</dd></div>
+<div><dt>Duration</dt> <dd>${
+      call.durationMs === null
+        ? html`–`
+        : html`${duration(call.durationMs)}${call.durationMs < 1000 ? null : html` <span class="quiet">(${number(call.durationMs)} ms)</span>`}`
+    }</dd></div>
+</dl>
+${call.code === null ? null : errorOf(call.code)}
+<p class="quiet">Input and output of calls are not kept. Quote the request id when you contact support.</p>`,
+  });
+}
