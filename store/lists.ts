@@ -9,7 +9,7 @@ import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from './webh
 /** Lists for owners and operators, newest first. */
 export interface Lists {
   calls(accountId: string, filter: CallFilter, page: PageRequest): Promise<Page<CallDoc>>;
-  /** The call with this id or, if there is none, the newest one with this request id; null if there is none. */
+  /** The call with this id or this request id; null if there is none. */
   call(accountId: string, id: string): Promise<CallDoc | null>;
   /** The newest calls without a result. The newest of all may be missing until their journal entries are copied. */
   failures(accountId: string, limit: number): Promise<CallDoc[]>;
@@ -40,8 +40,7 @@ export function createLists(store: Store): Lists {
     async call(accountId, id) {
       await copyJournal(store, accountId);
       return (
-        (await calls.findOne({ _id: id, accountId })) ??
-        (await calls.find({ accountId, requestId: id }).sort({ startedAt: -1 }).limit(1).next())
+        (await calls.findOne({ _id: id, accountId })) ?? (await calls.findOne({ accountId, requestId: id }))
       );
     },
 

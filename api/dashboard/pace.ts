@@ -93,5 +93,5 @@ export function lasts(available: number, days: number | null): string {
   if (available === 0) return 'nothing left';
   if (days === null) return '–';
   if (days > LONG_DAYS) return 'years';
-  return days === 0 ? 'less than a day' : count(days, 'day');
+  return days === 0 ? '< 1 day' : count(days, 'day');
 }

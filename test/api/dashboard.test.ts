@@ -93,7 +93,7 @@ test('an owner signs in, sees the account, and signs out', async (t) => {
   t.is(overview.status, 200);
   const elements = await pageOf(t, overview);
   const words = mainText(elements);
-  for (const shown of ['Available 100', 'Balance 100', 'Reserved 0', 'Below 25 credits'])
+  for (const shown of ['Available 100', 'Get started 0 of 3 done', 'Below 25 credits'])
     t.true(words.includes(shown), shown);
   const [header] = elements.filter(({ tagName }) => tagName === 'header');
   t.true(header !== undefined && textOf(header).includes(owner.email));
@@ -133,7 +133,9 @@ test('every link and style sheet of the pages exists', async (t) => {
   t.true(own.length > 10);
   for (const path of own) t.is((await get(path, { Cookie })).status, 200, path);
   t.is((await get('/dashboard/style.css')).headers.get('content-type'), 'text/css; charset=utf-8');
-  t.is((await get('/dashboard/times.js')).headers.get('content-type'), 'text/javascript; charset=utf-8');
+  const script = await get('/dashboard/dashboard.js');
+  t.is(script.headers.get('content-type'), 'text/javascript; charset=utf-8');
+  t.true((await script.arrayBuffer()).byteLength < 20_000);
 });
 
 test('a wrong email and a wrong password give the same response, and no session', async (t) => {

@@ -90,7 +90,7 @@ const brokenWords = (page: Page): Promise<string[]> =>
   });
 
 /** Between the extremes: a telephone, and widths at which the widest tables still fit. */
-const WIDTHS = [360, 768, 1000];
+const WIDTHS = [360, 768, 1000, 1600];
 
 /** Replaces ids, so that each page has a stable name. */
 const pictureName = (where: string): string =>
@@ -103,10 +103,10 @@ export async function inspect(t: ExecutionContext, { page }: Tab): Promise<void>
   const where = new URL(page.url()).pathname;
   pictures += 1;
   for (const [width, value, isChecked] of [
-    [320, 'light', false],
+    [390, 'light', false],
     [320, 'dark', true],
-    [1600, 'dark', false],
-    [1600, 'light', true],
+    [768, 'dark', false],
+    [1440, 'light', true],
   ] as const) {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
     await page.setViewport({ width, height: 900 });

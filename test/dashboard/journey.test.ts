@@ -39,7 +39,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await type('Email', email);
   await page.type('#password', password);
   await press('Sign up');
-  t.regex(await text(), /Available 250/);
+  t.regex(await text(), /Get started 0 of 3 done.*Available 250/);
   await look();
 
   await open('/dashboard/keys');
@@ -47,8 +47,25 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await type('Name', 'website');
   await press('Create key');
   const key = await secret();
+  // The snippet that is shown has the key; the page reports the call that it makes.
+  const python = await page.waitForSelector('::-p-aria([name="Python"][role="tab"])');
+  await python?.click();
+  t.true(
+    await page.$eval(
+      '[role="tabpanel"]:not([hidden]) pre',
+      (pre, made) => pre.textContent.includes(made),
+      key,
+    ),
+  );
   await look();
   t.is((await callWith(key)).status, 200);
+  await page.waitForSelector('.waiting.arrived');
+  t.regex(await text(), /The first call has arrived: charged\. Show the call/);
+  await Promise.all([page.waitForNavigation(), page.click('.waiting a')]);
+  t.regex(await text(), /returned a result and was charged\. Tool hash-text/);
+  await look();
+  await open('/dashboard');
+  t.regex(await text(), /Get started 2 of 3 done/);
 
   await open('/dashboard/calls');
   t.regex(await text(), /hash-text\scharged\s1/);
@@ -143,7 +160,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
     await open(path);
     await look();
   }
-  await open('/dashboard/tools/qr-generate');
+  await open('/dashboard/tools/qr-generate?example=1');
   await press('Run (1 credit)');
   t.true(
     await page.$eval(
@@ -152,6 +169,119 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
     ),
   );
   await look();
+  t.deepEqual(tab.complaints, []);
+});
+
+test.serial('a run shows its time, can be cancelled, and is refunded', async (t) => {
+  const { page, open, type, press, text } = tab;
+  await open('/dashboard/tools/bcrypt-hash');
+  await page.type('#password', 'secret');
+  await page.click('#workFactor', { count: 3 });
+  await page.type('#workFactor', '15');
+  await page.click('[data-run]');
+  await page.waitForFunction(() =>
+    /Running… [1-9]/.test(document.querySelector('[data-run]')?.textContent ?? ''),
+  );
+  t.true(await page.$eval('[data-run]', (button) => button instanceof HTMLButtonElement && button.disabled));
+  const cancel = await page.waitForSelector('main ::-p-aria([name="Cancel"][role="button"])');
+  await cancel?.click();
+  t.regex(await text(), /Run \(2 credits\) .*Cancelled\. A call that had not ended is refunded/);
+  await until('the call is refunded', async () => {
+    await open('/dashboard/calls?tool=bcrypt-hash&state=refunded');
+    return /bcrypt-hash\srefunded/.test(await text());
+  });
+  // The form of a kept page works again.
+  await open('/dashboard/tools/hash-text');
+  await type('text (required)', 'abc');
+  await press('Run (1 credit)');
+  t.regex(await text(), /1 credit charged.*Result/);
+  await inspect(t, tab);
+  await open('/dashboard/tools/hash-text');
+  await page.$eval('[name="algorithm"]', (field) =>
+    field.insertAdjacentHTML('beforeend', '<option selected>none</option>'),
+  );
+  await press('Run (1 credit)');
+  t.regex(await text(), /Invalid input.*Nothing was charged\. Error invalid_input, request req_/);
+  await inspect(t, tab);
+  tab.complaints.splice(
+    0,
+    Number.POSITIVE_INFINITY,
+    ...tab.complaints.filter((it) => !/bcrypt-hash failed|422/.test(it)),
+  );
+  t.deepEqual(tab.complaints, []);
+});
+
+test.serial('the keyboard alone is enough: skip link, command palette, tabs', async (t) => {
+  const { page, open, text } = tab;
+  const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
+  await page.setViewport({ width: 1440, height: 900 });
+  await open('/dashboard/tools');
+  await page.keyboard.press('Tab');
+  t.is(await focused(), 'Skip to the content');
+  await page.keyboard.press('Enter');
+  t.is(await page.evaluate(() => document.activeElement?.id), 'main');
+  await page.focus('#q');
+  await page.keyboard.type('qr');
+  t.deepEqual(
+    await page.$$eval('.tools li:not([hidden]) strong', (names) => names.map((it) => it.textContent)),
+    ['QR code'],
+  );
+
+  await page.keyboard.down('Control');
+  await page.keyboard.press('k');
+  await page.keyboard.up('Control');
+  await page.waitForSelector('dialog[open]');
+  await page.keyboard.type('hash text');
+  await page.waitForFunction(
+    () => document.querySelector('[role="option"]')?.textContent === 'Hash text: hash-text',
+  );
+  t.deepEqual(await findings(page), []);
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  t.is(new URL(page.url()).pathname, '/dashboard/tools/hash-text');
+
+  await page.focus('#text');
+  await page.keyboard.type('abc');
+  await page.focus('[data-run]');
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  t.regex(await text(), /ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad/);
+
+  await page.focus('[role="tab"][aria-selected="true"]');
+  const before = await focused();
+  await page.keyboard.press('ArrowRight');
+  t.not(await focused(), before);
+  t.is(
+    await page.$eval('[role="tabpanel"]:not([hidden]) pre', (pre) => pre.getAttribute('aria-label')),
+    await focused(),
+  );
+  t.deepEqual(tab.complaints, []);
+});
+
+test.serial('every page works without JavaScript', async (t) => {
+  const { page, open, press, text } = tab;
+  await page.setJavaScriptEnabled(false);
+  await open('/dashboard/tools/hash-text?example=1');
+  await press('Run (1 credit)');
+  t.regex(await text(), /1 credit charged.*curl .*Node\.js .*Python/);
+  for (const path of [
+    '',
+    '/tools?q=qr',
+    '/calls',
+    '/ledger',
+    '/keys',
+    '/webhooks',
+    '/events',
+    '/credits',
+    '/settings',
+  ]) {
+    await open(`/dashboard${path}`);
+    t.is(await page.$eval('main', (main) => main.querySelectorAll('h1').length), 1, path);
+    t.deepEqual(
+      await page.$$eval('main button', (all) => all.filter((it) => it.type === 'button').length),
+      0,
+      path,
+    );
+  }
+  await page.setJavaScriptEnabled(true);
   t.deepEqual(tab.complaints, []);
 });
 

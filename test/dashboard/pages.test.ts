@@ -8,7 +8,7 @@ import { EVENTS } from '../../schemas/events.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { newDelivery } from '../../store/dispatchEvents.ts';
 import { newEvent } from '../../store/events.ts';
-import type { EntryDoc } from '../../store/mongo.ts';
+import type { CallDoc } from '../../store/mongo.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { attribute, type Element, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
@@ -385,6 +385,7 @@ test("an image is shown, and a tool's refusal is explained on its form", async (
   t.truthy(find(elements, 'id', 'size-fault'));
   t.is(fieldValue(elements, 'size'), '1');
   t.regex(mainText(elements), /29 credits available/);
+  t.regex(mainText(elements), /Invalid input .* Nothing was charged\. Error invalid_input, request req_/);
 });
 
 test('numbers are accepted in every notation that browsers accept', async (t) => {
@@ -393,7 +394,7 @@ test('numbers are accepted in every notation that browsers accept', async (t) =>
   for (const size of ['2e2', '2E+2', '20000e-2', '200.0']) {
     const made = await make(size);
     t.is(made.status, 200, size);
-    t.regex(mainText(await pageOf(t, made)), /size 200 As JSON/, size);
+    t.regex(mainText(await pageOf(t, made)), /size 200 View as JSON/, size);
   }
   for (const wrong of ['.5', '200.5', '2e', '1e400', '0x80', '2 00', '+200', '200.'])
     t.is((await make(wrong)).status, 422, wrong);
@@ -446,6 +447,13 @@ test('calls are filtered by tool, outcome and day, and paged', async (t) => {
   const rows = async (query: string) => rowsOf(await pageOf(t, await owner.get(`/calls${query}`)));
   t.is((await rows('?tool=qr-generate&state=charged&from=&to=')).length, 1);
   t.is((await rows('?tool=ping')).length, 0);
+  t.is((await rows('?key=dashboard')).length, 0);
+  t.is((await rows('?key=key_none')).length, 0);
+  const option = find(await pageOf(t, await owner.get('/calls')), 'id', 'key');
+  const keyId = /key_[\w-]+/.exec(
+    JSON.stringify((option?.childNodes ?? []).flatMap((it) => ('attrs' in it ? it.attrs : []))),
+  )?.[0];
+  t.is((await rows(`?key=${keyId}&state=refunded`)).length, 1);
   const today = new Date().toISOString().slice(0, 10);
   t.is((await rows(`?from=${today}&to=${today}&tool=qr-generate`)).length > 0, true);
   t.is((await rows('?to=2001-01-01')).length, 0);
@@ -488,40 +496,203 @@ test('the ledger adds up as pages, as CSV and when recomputed', async (t) => {
   t.regex(await recompute(), /does not match.*balance: 27 expected, 28 found/);
 });
 
-test('the overview shows the usage by day and by tool', async (t) => {
+test('the overview shows usage, forecast, latency and errors, as charts and as tables', async (t) => {
   const owner = await newOwner(stack);
+  t.regex(mainText(await pageOf(t, await owner.get(''))), /Lasts – .* No calls in this period/);
   const key = await madeKey(owner);
   await callWith(key);
   await callWith(key, 'bcrypt-hash', { password: 'a', workFactor: 4 });
-  await withStore(stack, async ({ accounts, entries }) => {
+  await callWith(key, 'qr-generate', { text: 'a'.repeat(2900), errorCorrection: 'H' });
+  await withStore(stack, async ({ accounts, calls }) => {
     const account = await accounts.findOne({ email: owner.email });
     if (account === null) return t.fail('no account');
-    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
-    // 11 more credits six days ago, and one so long ago that it is not shown.
-    const line = (seq: number, amount: number, at: Date): EntryDoc => ({
-      _id: `ent_${randomUUID()}`,
-      accountId: account._id,
-      seq,
-      at,
-      type: 'charge',
-      amount,
-      balanceAfter: 0,
-      callId: null,
-      tool: 'ping',
-      source: null,
-      reference: null,
-    });
-    await entries.insertMany([
-      line(account.seq + 1, -1000, daysAgo(20)),
-      line(account.seq + 2, -11, daysAgo(6)),
-    ]);
-    await accounts.updateOne({ _id: account._id }, { $inc: { seq: 2 } });
+    // 11 credits six days ago, and more so long ago that only longer periods show them.
+    const call = (days: number, charged: number): CallDoc => {
+      const startedAt = new Date(Date.now() - days * 86_400_000);
+      return {
+        _id: randomUUID(),
+        accountId: account._id,
+        keyId: null,
+        keyPrefix: null,
+        tool: 'ping',
+        cost: charged,
+        charged,
+        state: 'charged',
+        code: null,
+        requestId: `req_${randomUUID()}`,
+        startedAt,
+        touchedAt: startedAt,
+        finishedAt: new Date(startedAt.getTime() + 60_000),
+        actsOnWorld: false,
+      };
+    };
+    await calls.insertMany([call(6, 11), call(20, 1000), call(120, 5)]);
   });
-  const text = mainText(await pageOf(t, await owner.get('')));
+  const week = await pageOf(t, await owner.get('?days=7'));
+  const text = mainText(week);
   // 27 credits at 14 in seven days.
   t.regex(text, /Lasts 13 days/);
-  t.regex(text, /14 credits, at most 11 a day/);
-  t.regex(text, /By tool ping 11 bcrypt-hash 2 hash-text 1/);
+  t.regex(text, /Used 14 credits in 7 days Calls 4 1 failed, not charged Success 75 %/);
+  t.regex(text, /Credits by day 14 credits, at most 11 a day/);
+  t.regex(text, /Calls by day 4 calls, at most 3 a day/);
+  const charts = week.filter((element) => attribute(element, 'role') === 'img');
+  t.deepEqual(
+    charts.map((chart) => attribute(chart, 'aria-label')),
+    ['Credits by day: 14 credits, at most 11 a day', 'Calls by day: 4 calls, at most 3 a day'],
+  );
+  const rows = rowsOf(week);
+  const today = new Date().toISOString().slice(0, 10);
+  t.true(
+    rows.some((row) => row.startsWith(`${today} 3 3 1 `)),
+    rows.join('\n'),
+  );
+  t.true(
+    rows.some(
+      (row) => /^ping 11 1 100 % 60 s 60 s$/.test(row) || /^ping 11 1 100 % \d\d s \d\d s$/.test(row),
+    ),
+  );
+  t.true(
+    rows.some((row) => /^website ut_\S+ 3 3 66.6 %$/.test(row)),
+    rows.join('\n'),
+  );
+  t.true(rows.some((row) => /qr-generate refunded \S+ 0 .* ut_/.test(row)));
+  t.regex(mainText(await pageOf(t, await owner.get(''))), /Used 1,014 credits in 30 days/);
+  t.regex(mainText(await pageOf(t, await owner.get('?days=90'))), /Used 1,014 credits in 90 days/);
+});
+
+test('the overview reports what needs attention', async (t) => {
+  const owner = await newOwner(stack);
+  t.notRegex(await (await owner.get('')).text(), /Needs attention/);
+  const id = randomUUID();
+  await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low', reference: id });
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  await owner.post('/keys', { name: 'temporary', scope: 'tools', expiresAt: tomorrow });
+  await withStore(stack, async ({ webhookEndpoints, accounts }) => {
+    await webhookEndpoints.updateOne({ _id: `whe_${id}` }, { $set: { state: 'disabled' } });
+    await accounts.updateOne({ email: owner.email }, { $set: { balance: 3 } });
+  });
+  const page = await pageOf(t, await owner.get(''));
+  const [section] = page.filter((element) => attribute(element, 'aria-label') === 'Needs attention');
+  const words = section === undefined ? '' : textOf(section);
+  for (const shown of [
+    /Only 3 credits left/,
+    /http:\/\/localhost:3999\/hook is disabled/,
+    /The key temporary expires on/,
+  ])
+    t.regex(words, shown);
+});
+
+test('the first steps tick themselves off', async (t) => {
+  const owner = await newOwner(stack);
+  const steps = async () => {
+    const done = (await pageOf(t, await owner.get(''))).filter((it) => attribute(it, 'class') === 'done');
+    return done.map((it) => textOf(it).replaceAll(/\s+/g, ' ').trim());
+  };
+  t.deepEqual(await steps(), []);
+  const key = await madeKey(owner);
+  t.deepEqual(await steps(), ['Create a key (done)']);
+  const id = await withStore(stack, async ({ apiKeys, accounts }) => {
+    const account = await accounts.findOne({ email: owner.email });
+    return (await apiKeys.findOne({ accountId: account?._id ?? '' }))?._id;
+  });
+  t.is((await owner.get(`/keys/${id}/first-call`)).status, 204);
+  await callWith(key);
+  const arrived = await owner.get(`/keys/${id}/first-call`);
+  t.is(arrived.status, 200);
+  const { path, state } = await arrived.json();
+  t.is(state, 'charged');
+  t.is((await owner.get(path.replace('/dashboard', ''))).status, 200);
+  t.deepEqual(await steps(), ['Create a key (done)', 'Make the first call (done)']);
+  const other = await newOwner(stack);
+  t.is((await other.get(`/keys/${id}/first-call`)).status, 204, "another account's key");
+  await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
+  t.notRegex(mainText(await pageOf(t, await owner.get(''))), /Get started/);
+});
+
+test('a call is found by its ids, and explained', async (t) => {
+  const owner = await newOwner(stack);
+  const key = await madeKey(owner);
+  const good = await callWith(key);
+  const bad = await callWith(key, 'qr-generate', { text: 'a'.repeat(2900), errorCorrection: 'H' });
+  const { code } = await bad.json();
+  const find = async (id: string) => {
+    const response = await owner.get(`/calls?${new URLSearchParams({ id })}`);
+    t.is(response.status, 303);
+    return pageOf(t, await owner.get((response.headers.get('location') ?? '').replace('/dashboard', '')));
+  };
+  const requestId = good.headers.get('x-request-id') ?? '';
+  const charged = mainText(await find(requestId));
+  t.regex(charged, /returned a result and was charged\. Tool hash-text /);
+  t.true(
+    charged.includes(
+      `Request id ${requestId} Key website ${key.slice(0, 9)}… Price 1 credit Charged 1 credit`,
+    ),
+  );
+  const refunded = await find(bad.headers.get('x-request-id') ?? '');
+  t.regex(
+    mainText(refunded),
+    /nothing was charged\. Tool qr-generate .* Charged 0 credits .*What went wrong/,
+  );
+  t.true(linksOf(refunded).includes(`/docs/errors#${code}`));
+
+  const links = linksOf(await pageOf(t, await owner.get('/calls')));
+  const path = (links.find((href) => /calls\/[0-9a-f-]{36}$/.test(href)) ?? '').replace('/dashboard', '');
+  const callId = path.replace('/calls/', '');
+  t.true(mainText(await find(callId)).includes(callId));
+  t.regex(
+    mainText(await pageOf(t, await owner.get('/calls?id=req_none'))),
+    /No call of this account has this id/,
+  );
+  const other = await newOwner(stack);
+  t.is((await other.get(path)).status, 404);
+  t.is((await other.get(`/calls?id=${requestId}`)).status, 200);
+});
+
+test('a form has the defaults of the schema, and the example only on request', async (t) => {
+  const owner = await newOwner(stack);
+  const form = await pageOf(t, await owner.get('/tools/website-screenshot'));
+  const field = (elements: readonly Element[], name: string, of: string) =>
+    attribute(find(elements, 'name', name) ?? t.fail(name), of);
+  const { width, height } = registry.get('website-screenshot')?.input.properties ?? {};
+  t.is(field(form, 'width', 'value'), String(width?.default));
+  t.is(field(form, 'height', 'value'), String(height?.default));
+  t.is(field(form, 'url', 'value') ?? '', '');
+  t.is(field(form, 'url', 'placeholder'), 'e.g. https://example.com/');
+  t.true(linksOf(form).includes('/dashboard/tools/website-screenshot?example=1'));
+  const example = await pageOf(t, await owner.get('/tools/website-screenshot?example=1'));
+  t.is(field(example, 'url', 'value'), 'https://example.com/');
+  const secret = await pageOf(t, await owner.get('/tools/bcrypt-hash?example=1'));
+  t.is(field(secret, 'password', 'value'), undefined);
+  t.is(field(secret, 'workFactor', 'value'), '11');
+});
+
+test('fields of lists and objects are JSON', async (t) => {
+  const owner = await newOwner(stack);
+  const run = async (headers: string, cookies: string) => {
+    const url = 'http://10.0.0.1/';
+    const fields = { url, width: '800', height: '600', headers, cookies, format: 'png' };
+    return mainText(await pageOf(t, await owner.post('/tools/website-screenshot', fields)));
+  };
+  t.regex(await run('Accept: x', ''), /headers must be an object/);
+  t.regex(await run('{"Host": "x"}', ''), /headers cannot be set/);
+  t.regex(await run('{}', '[{"name": "a"}]'), /cookies .*value/);
+});
+
+test('tools are found by a search, in groups', async (t) => {
+  const owner = await newOwner(stack);
+  const names = async (query: string) =>
+    linksOf(await pageOf(t, await owner.get(`/tools${query}`))).flatMap(
+      (href) => /^\/dashboard\/tools\/([\w-]+)$/.exec(href)?.[1] ?? [],
+    );
+  t.deepEqual((await names('')).sort(), [...registry.keys()].sort());
+  t.deepEqual(await names('?q=QR+code'), ['qr-generate']);
+  t.deepEqual(await names('?q=password'), ['bcrypt-hash', 'bcrypt-verify', 'argon2-verify']);
+  t.regex(mainText(await pageOf(t, await owner.get('/tools?q=zzz'))), /No tool matches/);
+  const links = await (await owner.get('/tools.json')).json();
+  t.deepEqual(
+    links.map(({ name }: { name: string }) => name),
+    [...registry.keys()],
+  );
 });
 
 test('credits are bought with the test checkout, once when the form is submitted twice', async (t) => {

@@ -177,6 +177,8 @@ test('visitors who are not signed in are redirected to the sign-in from every pa
     '/tools',
     '/tools/ping',
     '/calls',
+    '/calls/x',
+    '/keys/x/first-call',
     '/ledger',
     '/ledger/statement.csv',
     '/keys',

@@ -30,7 +30,7 @@ export const linksOf = (elements: readonly Element[]): string[] =>
   elements.flatMap((element) => attribute(element, 'href') ?? []);
 
 export const CSP =
-  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /**
  * Returns the elements of a page. Asserts that the page is valid and contains no inline scripts or styles.
@@ -47,7 +47,7 @@ export async function pageOf(t: ExecutionContext, response: Response): Promise<E
   t.false(elements.some(({ tagName }) => tagName === 'style'));
   for (const script of elements.filter(({ tagName }) => tagName === 'script')) {
     t.is(textOf(script), '');
-    t.is(attribute(script, 'src'), '/dashboard/times.js');
+    t.is(attribute(script, 'src'), '/dashboard/dashboard.js');
   }
   const names = elements.flatMap(({ attrs }) => attrs.map(({ name }) => name));
   t.deepEqual(

@@ -24,10 +24,12 @@ const HEIGHT = 100;
 const WIDTH = 10;
 const GAP = 2;
 
-/** The next round number: 1, 2 or 5 times a power of ten. */
+const ROUND = [1, 2, 3, 4, 5, 6, 8];
+
+/** The next round number: one of `ROUND` times a power of ten. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
-  return power * ([1, 2, 5].find((factor) => factor * power >= value) ?? 10);
+  return power * (ROUND.find((factor) => factor * power >= value) ?? 10);
 }
 
 /** 12,500 as 12.5k, for axes. */
@@ -66,7 +68,7 @@ export function columnChart(chart: Chart): Html {
   return html`<figure class="chart">
 <figcaption><strong>${title}</strong> <span class="quiet">${summary}</span>${legend}</figcaption>
 <div class="plot">
-<p class="scale" aria-hidden="true"><span>${short.format(top)}</span><span>${top === 1 ? '' : short.format(top / 2)}</span><span>0</span></p>
+<p class="scale" aria-hidden="true"><span>${short.format(top)}</span><span>${top % 2 === 0 ? short.format(top / 2) : ''}</span><span>0</span></p>
 <svg viewBox="0 0 ${columns.length * WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${summary}">
 <path class="grid" d="M0 0h${columns.length * WIDTH}M0 ${HEIGHT / 2}h${columns.length * WIDTH}"/>
 ${columns.map((column, index) => columnOf(column, index, chart, top))}</svg>

@@ -58,12 +58,12 @@ export const inputField = (field: Field & { type?: string; value?: string; attri
   );
 
 /** HTML drops the first line break after the tag, so one is always written. */
-export const textField = (field: Field & { value: string; attributes?: Attributes }): Html =>
+export const textField = (field: Field & { value: string; rows?: number; attributes?: Attributes }): Html =>
   wrap(
     field,
     (
       more,
-    ) => html`<textarea id="${field.name}" name="${field.name}" rows="4"${attributesOf(field.attributes ?? {})}${more}>
+    ) => html`<textarea id="${field.name}" name="${field.name}" rows="${field.rows ?? 4}"${attributesOf(field.attributes ?? {})}${more}>
 ${field.value}</textarea>`,
   );
 

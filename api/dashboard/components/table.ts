@@ -10,7 +10,7 @@ export interface Column<Row> {
 interface Look {
   /** The name is visible beside the table, so the caption is only for screen readers. */
   isNamed?: boolean;
-  /** On narrow screens two columns of values without titles, for rows that explain themselves. */
+  /** On narrow screens a row has few lines, and only numbers have titles. */
   isCompact?: boolean;
 }
 

@@ -3,11 +3,14 @@ import type { PropertySchema, ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../html.ts';
 import type { Failure, Labels } from './alert.ts';
 import { type Attributes, choice, inputField, selectField, textField } from './field.ts';
-import { prose } from './text.ts';
+import { count, prose } from './text.ts';
 
 /** Longer texts get a multi-line field. */
 const ONE_LINE = 10_000;
 const LONGEST_PLACEHOLDER = 80;
+/** A form with more optional fields than the first shows only the second number of them unfolded. */
+const MOST_OPTIONAL = 8;
+const SHOWN_OPTIONAL = 4;
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 const numberOrNull = (value: unknown): number | null => (isNumber(value) ? value : null);
@@ -42,51 +45,74 @@ function placeholderOf(example: unknown): string | null {
 export const labelsOf = ({ input }: ToolDefinition): Labels =>
   Object.fromEntries(Object.keys(input.properties).map((name) => [name, name]));
 
+/** The form field of a property. Secrets are never prefilled. */
+function fieldOf(
+  { input: schema, examples }: ToolDefinition,
+  name: string,
+  property: PropertySchema,
+  input: Readonly<Record<string, unknown>>,
+  failure: Failure | null,
+): Html {
+  const required = schema.required.includes(name);
+  const value = asText(input[name] ?? defaultOf(property));
+  const label = required ? `${name} (required)` : name;
+  const field = { name, label, hint: prose(property.description ?? ''), failure };
+  if (Array.isArray(property.enum))
+    return selectField({ ...field, value, options: optionsOf(property, required, 'default' in property) });
+  if (property.type === 'boolean')
+    return html`<div class="field">${choice({ name, value: 'true', label: html`${name}`, checked: value === 'true' })}
+<small>${field.hint}</small></div>`;
+  const attributes: Attributes = {
+    autocomplete: 'off',
+    placeholder: property.writeOnly === true ? null : placeholderOf(examples[0]?.input[name]),
+    required: required && (property.type !== 'string' || property.minLength !== undefined) ? '' : null,
+  };
+  if (property.type === 'integer' || property.type === 'number')
+    return inputField({
+      ...field,
+      type: 'number',
+      value,
+      attributes: {
+        ...attributes,
+        min: numberOrNull(property.minimum),
+        max: numberOrNull(property.maximum),
+        step: property.type === 'integer' ? 1 : 'any',
+      },
+    });
+  if (property.writeOnly === true)
+    return inputField({
+      ...field,
+      type: 'password',
+      attributes: { ...attributes, autocomplete: 'new-password' },
+    });
+  const isText = property.type === 'string';
+  const isLong = !isText || !isNumber(property.maxLength) || property.maxLength > ONE_LINE;
+  return isLong
+    ? textField({ ...field, value, rows: isText ? 4 : 2, attributes: { ...attributes, spellcheck: 'false' } })
+    : inputField({ ...field, value, attributes });
+}
+
 /**
  * The form fields of a tool, derived from its input schema. Fields that are not in `input` have the schema's default; the
- * tool's example is only a placeholder. Secrets are never prefilled.
+ * tool's example is only a placeholder. Further optional fields are folded, unless they have values or faults.
  */
 export function toolFields(
-  { input: schema, examples }: ToolDefinition,
+  tool: ToolDefinition,
   input: Readonly<Record<string, unknown>>,
   failure: Failure | null,
 ): Html[] {
-  return Object.entries(schema.properties).map(([name, property]) => {
-    const required = schema.required.includes(name);
-    const value = asText(input[name] ?? defaultOf(property));
-    const label = required ? `${name} (required)` : name;
-    const field = { name, label, hint: prose(property.description ?? ''), failure };
-    if (Array.isArray(property.enum))
-      return selectField({ ...field, value, options: optionsOf(property, required, 'default' in property) });
-    if (property.type === 'boolean')
-      return html`<div class="field">${choice({ name, value: 'true', label: html`${name}`, checked: value === 'true' })}
-<small>${field.hint}</small></div>`;
-    const attributes: Attributes = {
-      autocomplete: 'off',
-      placeholder: property.writeOnly === true ? null : placeholderOf(examples[0]?.input[name]),
-      required: required && (property.type !== 'string' || property.minLength !== undefined) ? '' : null,
-    };
-    if (property.type === 'integer' || property.type === 'number')
-      return inputField({
-        ...field,
-        type: 'number',
-        value,
-        attributes: {
-          ...attributes,
-          min: numberOrNull(property.minimum),
-          max: numberOrNull(property.maximum),
-          step: property.type === 'integer' ? 1 : 'any',
-        },
-      });
-    if (property.writeOnly === true)
-      return inputField({
-        ...field,
-        type: 'password',
-        attributes: { ...attributes, autocomplete: 'new-password' },
-      });
-    const isLong = !isNumber(property.maxLength) || property.maxLength > ONE_LINE;
-    return isLong
-      ? textField({ ...field, value, attributes: { ...attributes, spellcheck: 'false' } })
-      : inputField({ ...field, value, attributes });
-  });
+  const { properties, required } = tool.input;
+  const names = Object.keys(properties);
+  const optional = names.filter((name) => !required.includes(name));
+  const folded = optional.length > MOST_OPTIONAL ? optional.slice(SHOWN_OPTIONAL) : [];
+  const field = (name: string) => fieldOf(tool, name, properties[name] ?? {}, input, failure);
+  const shown = names.filter((name) => !folded.includes(name)).map(field);
+  if (folded.length === 0) return shown;
+  const isOpen = failure !== null || folded.some((name) => name in input);
+  return [
+    ...shown,
+    html`<details class="more"${isOpen ? html` open` : null}><summary>${count(folded.length, 'more option')}</summary>
+${folded.map(field)}
+</details>`,
+  ];
 }

@@ -78,6 +78,7 @@ ${table<Day>(
     { title: 'p95', numeric: true, cell: ({ p95 }) => latency(p95) },
   ],
   days.toReversed(),
+  { isCompact: true },
 )}
 </details>`;
 }
@@ -105,6 +106,7 @@ function tools({ usage }: Overview): Html {
       { title: 'p95', numeric: true, cell: ({ p95 }) => latency(p95) },
     ],
     rows,
+    { isCompact: true },
   );
 }
 
@@ -134,6 +136,7 @@ function keyTable({ usage, keys }: Overview): Html {
       { title: 'Success', numeric: true, cell: (row) => percent(successOf(row)) },
     ],
     rows,
+    { isCompact: true },
   );
 }
 
