@@ -20,22 +20,33 @@ function indexFor({ tool, state, keyId }: CallFilter) {
   return state === undefined ? CALL_INDEXES.all : CALL_INDEXES.inState;
 }
 
+/** The tools whose ranges of the index contain the matching calls; null if the index does not contain the tool. */
+async function toolsOf(
+  calls: Store['calls'],
+  accountId: string,
+  { tool, keyId }: CallFilter,
+): Promise<string[] | null> {
+  if (tool !== undefined) return [tool];
+  return keyId === undefined ? null : calls.distinct('tool', { accountId, keyId });
+}
+
 /** Pages of matching calls, newest first. Names the index, because MongoDB's trial runs may choose a slower one. */
-export function pageOfCalls(
+export async function pageOfCalls(
   { calls }: Store,
   accountId: string,
   filter: CallFilter,
   page: PageRequest,
 ): Promise<Page<CallDoc>> {
-  const { tool, state, keyId, from, to } = filter;
+  const { state, keyId, from, to } = filter;
   const states = state === undefined ? CALL_STATES : [state];
+  const tools = await toolsOf(calls, accountId, filter);
   const conditions = [
     ...(keyId === undefined ? [] : [{ keyId }]),
     ...(from === undefined ? [] : [{ startedAt: { $gte: from } }]),
     ...(to === undefined ? [] : [{ startedAt: { $lt: to } }]),
-    // Without a state filter MongoDB merges the ranges of all states in the index.
-    ...(tool === undefined ? [] : [{ tool, state: { $in: [...states] } }]),
-    ...(tool !== undefined || state === undefined ? [] : [{ state }]),
+    // MongoDB merges the ranges of several states and tools in the index.
+    ...(tools === null ? [] : [{ tool: { $in: tools }, state: { $in: [...states] } }]),
+    ...(tools !== null || state === undefined ? [] : [{ state }]),
   ];
   return pageByTime(
     'calls',

@@ -7,7 +7,7 @@ export const CALL_INDEXES = {
   all: { accountId: 1, ...NEWEST_CALL },
   ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
   inState: { accountId: 1, state: 1, ...NEWEST_CALL },
-  ofKey: { accountId: 1, keyId: 1, ...NEWEST_CALL },
+  ofKey: { accountId: 1, keyId: 1, tool: 1, state: 1, ...NEWEST_CALL },
 } as const;
 
 /** Retention of notices. Longer than any retry, so that an owner is notified once. */

@@ -20,7 +20,7 @@ export const USAGE_INTERVAL = 1000;
 const SETTLE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Ratio of two adjacent bounds of the histogram of durations, which is the precision of percentiles. */
-const GROWTH = 1.1;
+const GROWTH = 1.2;
 
 const ENDED: readonly CallState[] = ['charged', 'refunded', 'refused'];
 
@@ -184,21 +184,35 @@ export async function usageOf(
   return [...sums.values()].sort((a, b) => a.day.getTime() - b.day.getTime());
 }
 
-/**
- * The duration in milliseconds that a share of successful calls did not exceed, within 5 %; null without calls.
- *
- * @param times histograms of `ToolUsage`
- */
-export function percentile(times: readonly ToolUsage['times'][], share: number): number | null {
-  const sums = new Map<number, number>();
-  for (const [bucket, calls] of times.flatMap((it) => Object.entries(it)))
-    sums.set(Number(bucket), (sums.get(Number(bucket)) ?? 0) + calls);
-  const buckets = [...sums].sort(([a], [b]) => a - b);
-  const wanted = share * buckets.reduce((total, [, calls]) => total + calls, 0);
+/** Durations of successful calls: the number of calls by bucket. */
+export type Histogram = readonly (number | undefined)[];
+
+/** Adds up the histograms of `ToolUsage`. */
+export function sumTimes(rows: readonly Pick<ToolUsage, 'times'>[]): Histogram {
+  const sums: number[] = [];
+  for (const { times } of rows)
+    for (const bucket in times) {
+      const index = Number(bucket);
+      sums[index] = (sums[index] ?? 0) + (times[bucket] ?? 0);
+    }
+  return sums;
+}
+
+/** Adds up histograms. */
+export function mergeTimes(histograms: readonly Histogram[]): Histogram {
+  const sums: number[] = [];
+  for (const histogram of histograms)
+    for (const [index, calls = 0] of histogram.entries()) sums[index] = (sums[index] ?? 0) + calls;
+  return sums;
+}
+
+/** The duration in milliseconds that a share of successful calls did not exceed, within 10 %; null without calls. */
+export function percentile(times: Histogram, share: number): number | null {
+  const wanted = share * times.reduce<number>((total, calls = 0) => total + calls, 0);
   let seen = 0;
-  for (const [bucket, calls] of buckets) {
+  for (const [bucket, calls = 0] of times.entries()) {
     seen += calls;
-    if (seen >= wanted) return Math.round(GROWTH ** (bucket + 0.5));
+    if (calls > 0 && seen >= wanted) return Math.round(GROWTH ** (bucket + 0.5));
   }
   return null;
 }

@@ -1,5 +1,12 @@
 import type { KeyUsage, ToolUsage } from '../../store/mongo.ts';
-import { type DailyUsage, firstDay, percentile } from '../../store/usage.ts';
+import {
+  type DailyUsage,
+  firstDay,
+  type Histogram,
+  mergeTimes,
+  percentile,
+  sumTimes,
+} from '../../store/usage.ts';
 import { count } from './components/text.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,37 +30,54 @@ export const sumOf = (rows: readonly Sums[]): Sums => ({
   charged: rows.reduce((total, { charged }) => total + charged, 0),
 });
 
+/** Latency in milliseconds; null without successful calls. */
+export interface Latency {
+  p50: number | null;
+  p95: number | null;
+}
+
+const latencyOf = (times: Histogram): Latency => ({
+  p50: percentile(times, 0.5),
+  p95: percentile(times, 0.95),
+});
+
+export interface DayUse extends Sums, Latency {
+  day: string;
+}
+
 /** All days of a period, oldest first, including days without calls. */
-export function perDay(
-  usage: readonly DailyUsage[],
-  days: number,
-  now: Date,
-): (Sums & { day: string; p50: number | null; p95: number | null })[] {
+export function perDay(usage: readonly DailyUsage[], days: number, now: Date): DayUse[] {
   const byDay = new Map(usage.map(({ day, tools }) => [dayOf(day), tools]));
   const first = firstDay(now, days).getTime();
   return Array.from({ length: days }, (_, index) => {
     const day = dayOf(new Date(first + index * DAY_MS));
     const tools = byDay.get(day) ?? [];
-    const times = tools.map((it) => it.times);
-    return { day, ...sumOf(tools), p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+    return { day, ...sumOf(tools), ...latencyOf(sumTimes(tools)) };
   });
 }
 
-/** Sums and latency of a tool; the tools with the most credits and then calls first. */
-export function perTool(
-  usage: readonly DailyUsage[],
-): (Sums & { tool: string; p50: number | null; p95: number | null })[] {
+export interface ToolUse extends Sums, Latency {
+  tool: string;
+  times: Histogram;
+}
+
+/** Sums and latency of each tool; the tools with the most credits and then calls first. */
+export function perTool(usage: readonly DailyUsage[]): ToolUse[] {
   const byTool = Map.groupBy(
     usage.flatMap(({ tools }) => tools),
     ({ tool }: ToolUsage) => tool,
   );
   return [...byTool]
     .map(([tool, rows]) => {
-      const times = rows.map((it) => it.times);
-      return { tool, ...sumOf(rows), p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+      const times = sumTimes(rows);
+      return { tool, times, ...sumOf(rows), ...latencyOf(times) };
     })
     .sort((a, b) => b.charged - a.charged || b.calls - a.calls);
 }
+
+/** Latency of all tools together. */
+export const latencyOfAll = (tools: readonly ToolUse[]): Latency =>
+  latencyOf(mergeTimes(tools.map(({ times }) => times)));
 
 /** Sums of a key; the keys with the most credits and then calls first. */
 export function perKey(
@@ -66,12 +90,6 @@ export function perKey(
   return [...byKey]
     .map(([keyId, rows]) => ({ keyId, keyPrefix: rows[0]?.keyPrefix ?? null, ...sumOf(rows) }))
     .sort((a, b) => b.charged - a.charged || b.calls - a.calls);
-}
-
-/** Latency of all tools. */
-export function latencyOf(usage: readonly DailyUsage[]): { p50: number | null; p95: number | null } {
-  const times = usage.flatMap(({ tools }) => tools.map((it) => it.times));
-  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
 }
 
 /** The share of calls with a result in percent, rounded down, so that 100 % means all; null without calls. */

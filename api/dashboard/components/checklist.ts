@@ -15,7 +15,7 @@ export function checklist(steps: readonly Step[]): Html | null {
   if (done === steps.length) return null;
   const next = steps.find(({ isDone }) => !isDone);
   return html`<section class="box steps" aria-labelledby="start">
-<div class="head"><h2 id="start">Get started</h2><p class="quiet">${done} of ${steps.length} done</p></div>
+<div class="head"><h2 id="start">Get started</h2> <p class="quiet">${done} of ${steps.length} done</p></div>
 <ol>${steps.map(
     (
       step,

@@ -11,7 +11,19 @@ import { table } from '../components/table.ts';
 import { count, duration, number, percent, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
-import { daysLeft, lasts, latencyOf, perDay, perKey, perTool, type Sums, successOf, sumOf } from '../pace.ts';
+import {
+  type DayUse,
+  daysLeft,
+  lasts,
+  latencyOfAll,
+  perDay,
+  perKey,
+  perTool,
+  type Sums,
+  successOf,
+  sumOf,
+  type ToolUse,
+} from '../pace.ts';
 import type { Viewer } from '../viewer.ts';
 import { CALLS_PATH } from './callPage.ts';
 import { callTable, DASHBOARD } from './callsPage.ts';
@@ -48,7 +60,6 @@ const periodLinks = (period: Period): Html =>
 
 function charts({ usage, period, now }: Overview): Html {
   const days = perDay(usage, period, now);
-  type Day = (typeof days)[number];
   return html`<div class="charts">
 ${columnChart({
   title: 'Credits by day',
@@ -67,7 +78,7 @@ ${columnChart({
 })}
 </div>
 <details><summary>View as table</summary>
-${table<Day>(
+${table<DayUse>(
   'Usage by day (UTC), newest first',
   [
     { title: 'Day', cell: ({ day }) => day },
@@ -88,10 +99,9 @@ const callsHref = (query: Record<string, string>): string => `${CALLS_PATH}?${ne
 const creditsCell = ({ charged }: Sums, most: number): Html =>
   html`${number(charged)}${bar(most === 0 ? 0 : charged / most)}`;
 
-function tools({ usage }: Overview): Html {
-  const rows = perTool(usage);
+function toolTable(rows: readonly ToolUse[]): Html {
   const most = rows[0]?.charged ?? 0;
-  return table<(typeof rows)[number]>(
+  return table<ToolUse>(
     'By tool',
     [
       { title: 'Tool', cell: ({ tool }) => html`<a href="${toolPath(tool)}">${tool}</a>` },
@@ -140,14 +150,14 @@ function keyTable({ usage, keys }: Overview): Html {
   );
 }
 
-function use(overview: Overview): Html {
+function use(overview: Overview, tools: readonly ToolUse[]): Html {
   const { usage, failures } = overview;
   if (usage.length === 0)
     return empty(html`<p>No calls in this period. <a href="/dashboard/tools">Try a tool</a> here, or call one from a
 program with a <a href="/dashboard/keys">key</a>.</p>`);
   return html`${charts(overview)}
 <div class="halves">
-<div>${tools(overview)}</div>
+<div>${toolTable(tools)}</div>
 <div>${keyTable(overview)}</div>
 </div>
 ${
@@ -162,8 +172,9 @@ ${callTable(failures, 'Newest errors')}`
 /** The dashboard's first page: credits, usage, and what needs attention. */
 export function overviewPage(overview: Overview): string {
   const { viewer, account, period, usage, keys, endpoints, steps, now } = overview;
-  const sums = sumOf(usage.flatMap((it) => it.tools));
-  const { p50, p95 } = latencyOf(usage);
+  const tools = perTool(usage);
+  const sums = sumOf(tools);
+  const { p50, p95 } = latencyOfAll(tools);
   const left = daysLeft(account.available, usage, now);
   const attention: Attention = { account, daysLeft: left, keys, endpoints, now };
   return layout({
@@ -188,7 +199,7 @@ ${amounts([
   { term: 'Latency', value: latency(p50), note: `median; p95 ${latency(p95)}` },
 ])}
 <h2>Usage</h2>
-${use(overview)}
+${use(overview, tools)}
 <p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
 <a href="/dashboard/webhooks">webhooks</a>. Durations are from acceptance to settlement.</p>`,
   });
