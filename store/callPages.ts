@@ -27,7 +27,8 @@ async function toolsOf(
   { tool, keyId }: CallFilter,
 ): Promise<string[] | null> {
   if (tool !== undefined) return [tool];
-  return keyId === undefined ? null : calls.distinct('tool', { accountId, keyId });
+  // By account, because a scan of distinct values cannot tell a null key from an absent one.
+  return keyId === undefined ? null : calls.distinct('tool', { accountId });
 }
 
 /** Pages of matching calls, newest first. Names the index, because MongoDB's trial runs may choose a slower one. */

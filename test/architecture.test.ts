@@ -57,8 +57,15 @@ const CONTRACT = 'workflows/contract.ts';
 const COMMON = { files: ['workflows/failureConverter.ts', CONTRACT], from: '@temporalio/common' };
 /** What is done beside imports, and where. */
 const ALLOWED: Record<string, readonly string[]> = {
-  // Reach our own processes, or run on the machine of who says where to: never a caller's target.
-  fetch: ['workers/vaultClient.ts', 'workers/metrics.ts', 'api/cli/eventFeed.ts', 'api/cli/listen.ts'],
+  // Reach our own processes, or run on the machine of who says where to (a browser included): never a caller's target.
+  fetch: [
+    'workers/vaultClient.ts',
+    'workers/metrics.ts',
+    'api/cli/eventFeed.ts',
+    'api/cli/listen.ts',
+    'api/dashboard/scripts/firstCall.js',
+    'api/dashboard/scripts/palette.js',
+  ],
   // Of a page's own world, and a built-in class for as long as a PDF is read.
   globals: [
     'activities/browser/page/consent.ts',
