@@ -11,13 +11,19 @@ import {
   type Store,
 } from './mongo.ts';
 
-/** A change of an account's credits other than by a call or by signing up. */
+/**
+ * A change of an account's credits other than a charge or the sign-up credits: a purchase, an allowance or an
+ * adjustment.
+ */
 export interface Grant {
   accountId: string;
   type: Exclude<GrantDoc['type'], 'signup'>;
   /** Credits to add, or to take if negative. */
   amount: number;
-  /** Id given by the source (payment, month, operator's reference). Each is applied once, so grants can be retried. */
+  /**
+   * Identifies the grant among those of its account and type: the payment id, the month of the allowance, or the
+   * operator's reference. A grant whose reference is known is not applied again, so grants can be retried.
+   */
   reference: string;
   reason: string | null;
 }
@@ -25,7 +31,10 @@ export interface Grant {
 export interface Granted {
   balance: number;
   shortfall: number;
-  /** Recorded amount. It differs from the grant's if the reference was used before with another amount. */
+  /**
+   * Amount stored for this reference. It differs from `Grant.amount` if an earlier grant used the reference with
+   * another amount.
+   */
   requested: number;
 }
 
@@ -33,23 +42,27 @@ export interface Accounts {
   find(accountId: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
   /**
-   * Creates an account with its first credits, without an event. With a given `id` it can be repeated: it returns the
-   * account of that id. @throws ServiceError limit_reached: the email address is in use
+   * Creates an account with its sign-up credits and fires no event. With a given `id` the call can be repeated: it
+   * then returns the existing account. @throws ServiceError limit_reached: another account uses the email address
    */
   create(account: { id?: string; email: string; credits: number }): Promise<AccountDoc>;
   /**
-   * Adds credits and creates a `credits.granted` event; a shortfall is deducted first. A negative amount takes at most the
-   * available credits, without an event, and records the rest as shortfall, which suspends the account.
+   * Adds credits and creates a `credits.granted` event; an outstanding shortfall is then deducted from the added
+   * credits. A negative amount takes at most the available credits, creates no event, and records the rest as
+   * shortfall, which suspends the account.
    * @throws ServiceError not_found
    */
   grant(grant: Grant): Promise<Granted>;
-  /** Like `grant`, within the caller's transaction. The caller must know that the reference is new. */
+  /**
+   * Like `grant`, but within the caller's transaction. A reference that was used before makes the transaction fail,
+   * so the caller must know that the reference is new.
+   */
   grantWithin(session: ClientSession, grant: Grant): Promise<Granted>;
   /** @throws ServiceError not_found */
   setMonthlyAllowance(accountId: string, credits: number): Promise<AccountDoc>;
 }
 
-/** Excludes the fields that an `Account` does not have. */
+/** Leaves out the fields of an `AccountDoc` that an `Account` does not have. */
 const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
 
 const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
@@ -57,7 +70,10 @@ const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}
 export function createAccounts(store: Store): Accounts {
   const { accounts, entries, grants } = store;
 
-  /** Changes the balance and inserts the entry with the next number. */
+  /**
+   * Adds `line.amount` to the balance and `shortfall` to the account's shortfall, and inserts the ledger entry with
+   * the next number.
+   */
   async function post(
     session: ClientSession,
     line: { accountId: string; type: EntryType; amount: number; source: string; reference: string },
@@ -93,21 +109,23 @@ export function createAccounts(store: Store): Accounts {
     if (!Number.isSafeInteger(amount) || amount === 0)
       throw new RangeError('credits must be a whole number other than 0');
     const id = grantId(grant);
-    // Writes before it reads: calls now wait for this transaction. On a busy account they would otherwise change what
-    // it read and restart it again and again.
+    // The first operation of the transaction is a write, so that ledger steps of calls wait until the transaction
+    // ends. If it only read, steps on a busy account would change the document and restart the transaction
+    // repeatedly.
     const before = await accounts.findOneAndUpdate(
       { _id: accountId },
       { $set: { grantedAt: new Date() } },
       { session, returnDocument: 'after' },
     );
     if (before === null) throw new ServiceError('not_found');
-    // Fails if the grant exists; concurrent grants of this id conflict here.
+    // Fails with a duplicate-key error if the grant was applied before; concurrent transactions for the same grant
+    // conflict on this insert.
     await grants.insertOne(
       { _id: id, accountId, at: new Date(), type, requested: amount, applied: 0, shortfall: 0, reason },
       { session },
     );
     const taken = amount < 0 ? Math.min(-amount, before.balance - before.reserved) : 0;
-    const applied = amount < 0 ? 0 - taken : amount; // never -0
+    const applied = amount < 0 ? 0 - taken : amount; // `0 - taken`, because `-taken` could be -0
     const missing = amount < 0 ? -amount - taken : 0;
     const line = { accountId, source: type, reference };
 
@@ -184,7 +202,7 @@ export function createAccounts(store: Store): Accounts {
         const existing = await accounts.findOne({ _id: id });
         if (existing !== null) return existing;
         throw new ServiceError('limit_reached', {
-          detail: 'There is an account for this e-mail.',
+          detail: 'An account with this email address already exists.',
           cause: error,
         });
       }

@@ -7,8 +7,8 @@ const BATCH = 200;
 export const monthOf = (time: Date): string => time.toISOString().slice(0, 7);
 
 /**
- * Grants every account its allowance for a month, once. The month is the reference of the grant, so this can be repeated
- * and run concurrently. Earlier months without a grant are skipped.
+ * Grants every account its allowance for a month, once. The month is the reference of the grant, so this can be
+ * repeated and run concurrently. Earlier months for which nothing was granted are not made up for.
  *
  * @yields the id of each account after its grant
  */
@@ -19,7 +19,8 @@ export async function* grantAllowances(
 ): AsyncGenerator<string, void, void> {
   for (;;) {
     const due = await store.accounts
-      // Excludes later months too, because this worker's clock may be behind another's.
+      // Also skips accounts that already have the allowance of a later month, because this worker's clock may be
+      // behind another worker's.
       .find({ monthlyAllowance: { $gt: 0 }, allowanceMonth: { $not: { $gte: month } } })
       .project<{ _id: string; monthlyAllowance: number }>({ monthlyAllowance: 1 })
       .limit(BATCH)
@@ -33,7 +34,7 @@ export async function* grantAllowances(
         reference: month,
         reason: null,
       });
-      // After the grant: a process that dies in between repeats the grant, which is a no-op.
+      // Written after the grant: if the process dies in between, the grant is repeated, which changes nothing.
       await store.accounts.updateOne({ _id: accountId }, { $max: { allowanceMonth: month } });
       yield accountId;
     }

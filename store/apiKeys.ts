@@ -7,13 +7,13 @@ import type { ApiKeyDoc, Store } from './mongo.ts';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const CHECK_LENGTH = 6;
-/** `RANDOM_LENGTH` and `CHECK_LENGTH` characters of the alphabet. */
+/** Format of a key: `ut_`, then `RANDOM_LENGTH` and `CHECK_LENGTH` characters of the alphabet. */
 const SHAPE = /^ut_[0-9A-Za-z]{36}$/;
-/** Leading characters that are stored and shown, so that owners can tell keys apart. */
+/** Number of leading characters that are stored and shown, so that owners can tell keys apart. */
 const PREFIX_LENGTH = 9;
-/** Live keys per account. */
+/** Maximum number of live keys (neither revoked nor expired) per account. */
 const MAX_LIVE_KEYS = 50;
-/** Interval at which times of last use are written. */
+/** Interval at which the times of last use are written to MongoDB, in one batch. */
 const LAST_USED_INTERVAL_MS = 5000;
 
 /** CRC-32 (as in zlib) of the random part, in base62, most significant digit first. */
@@ -41,11 +41,14 @@ export function isWellFormedKey(text: string): boolean {
   return SHAPE.test(text) && checksum(text.slice(3, 3 + RANDOM_LENGTH)) === text.slice(3 + RANDOM_LENGTH);
 }
 
-/** SHA-256 suffices: 178 random bits cannot be guessed, so a slow password hash adds nothing. */
+/**
+ * Hashes a key for storage. SHA-256 suffices: 178 random bits cannot be guessed, so a slow password hash adds
+ * nothing.
+ */
 const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 export interface NewKey {
-  /** Default: a new id. */
+  /** Default: a new random id. */
   id?: string;
   accountId: string;
   name: string;
@@ -68,12 +71,12 @@ export interface ApiKeys {
    */
   create(key: NewKey): Promise<{ row: ApiKeyDoc; key: string }>;
   /**
-   * Revokes a key and creates its event; no-op if it is revoked.
+   * Revokes a key and creates its event; no-op if the key is already revoked.
    *
    * @throws ServiceError not_found, also for other accounts' keys
    */
   revoke(accountId: string, id: string): Promise<void>;
-  /** Writes pending times of last use. */
+  /** Writes the pending times of last use to MongoDB. */
   flush(): Promise<void>;
 }
 
@@ -137,7 +140,8 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
           { session },
         );
         if (matchedCount === 0) throw new ServiceError('not_found');
-        // Before the count: a repeated creation fails as a duplicate, not at the limit.
+        // The insert precedes the count, so that a repeated creation fails with a duplicate-key error and not with
+        // `limit_reached`.
         await apiKeys.insertOne(row, { session });
         const live = await apiKeys.countDocuments(
           {

@@ -13,15 +13,23 @@ export interface Drift {
 
 export interface Audit {
   accounts: number;
-  /** Charged calls without a delivered result, which the sweeper will refund. Absent if there are none. */
+  /**
+   * Number of charged calls whose result was not delivered and which the sweeper will refund. Absent if there are
+   * none.
+   */
   owed?: number;
   drift: Drift[];
 }
 
-/** The sweeper refunds within a minute. Refunds due for longer than this are reported as drift. */
+/**
+ * Age from which a refund that is still due is reported as a difference. The sweeper makes refunds within a minute.
+ */
 const MAX_REFUND_DELAY_MS = 600_000;
 
-/** Time limit of one command of an audit. Longer than on the call path, because one query reads the whole ledger. */
+/**
+ * Timeout in milliseconds of one MongoDB command of an audit. Longer than that of the commands of a call, because one
+ * query reads the whole ledger.
+ */
 export const AUDIT_TIMEOUT_MS = 300_000;
 
 interface Snapshot {
@@ -29,9 +37,12 @@ interface Snapshot {
   readConcern: { level: 'snapshot' };
 }
 
-/** Documents of an account other than its own. `charged` and `fired` exclude entries that are still in the journal. */
+/**
+ * The documents that belong to an account. `charged` and `fired` exclude charges whose entry is still in the journal,
+ * because these may not have been copied yet.
+ */
 export interface AccountRecords {
-  /** Ordered by number. */
+  /** In ascending order of `seq`. */
   entries: readonly EntryDoc[];
   /** Credits of charged calls by call id. */
   charged: ReadonlyMap<string, number>;
@@ -59,7 +70,7 @@ export async function audit(store: Store): Promise<Audit> {
         ...(await findOrphans(store, snapshot)),
         ...late.map(({ _id, accountId, cost }) => ({
           accountId,
-          what: `credits still owed for call ${_id}`,
+          what: `credits of the overdue refund of call ${_id}`,
           expected: 0,
           found: cost,
         })),
@@ -93,13 +104,13 @@ export async function auditAccount(store: Store, accountId: string): Promise<Acc
   });
 }
 
-/** Charged calls that are due for a refund. */
+/** Finds the charged calls that are due for a refund. */
 async function findDueRefunds({ calls }: Store, snapshot: Snapshot): Promise<CallDoc[]> {
   const abandoned = await calls.find({ ...ABANDONED, state: 'charged' }, snapshot).toArray();
   return abandoned.filter(isRefundDue);
 }
 
-/** Entries without an account. */
+/** Finds ledger entries whose account does not exist. */
 async function findOrphans({ entries }: Store, snapshot: Snapshot): Promise<Drift[]> {
   const orphans = await entries
     .aggregate<{ _id: string; lines: number }>(
@@ -113,13 +124,16 @@ async function findOrphans({ entries }: Store, snapshot: Snapshot): Promise<Drif
     .toArray();
   return orphans.map(({ _id, lines }) => ({
     accountId: _id,
-    what: 'lines of an account that is gone',
+    what: 'entries of an account that does not exist',
     expected: 0,
     found: lines,
   }));
 }
 
-/** Excludes refunds, which move no credits: a repeated refund may remain in the journal long after the charge. */
+/**
+ * Returns the charges in the journal. Refunds are left out because they do not change the balance; a repeated refund
+ * may remain in the journal long after the charge.
+ */
 const chargesInJournal = ({ journal }: AccountDoc): JournalEntry[] =>
   journal.filter((entry) => entry.state === 'charged');
 
@@ -150,8 +164,8 @@ async function readRecords(store: Store, snapshot: Snapshot, account: AccountDoc
 }
 
 /**
- * All entries in order, including charges in the journal. Those count for the balance but may not be copied yet, so they
- * are excluded where copies are compared.
+ * Returns all entries in order, including charges in the journal. Journal charges count for the balance but may not
+ * have been copied yet, so comparisons with copies exclude them.
  */
 function linesOf(account: AccountDoc, { entries }: AccountRecords) {
   const known = new Set(entries.map((entry) => entry._id));
@@ -163,7 +177,7 @@ function linesOf(account: AccountDoc, { entries }: AccountRecords) {
   ].sort((a, b) => a.seq - b.seq);
 }
 
-/** Audits the records of one account. A pure function, so that tests can pass falsified records. */
+/** Audits one account. A pure function, so that tests can pass falsified records. */
 export function check(account: AccountDoc, records: AccountRecords): Drift[] {
   const { charged, grants, fired } = records;
   const drift: Drift[] = [];
@@ -179,18 +193,18 @@ export function check(account: AccountDoc, records: AccountRecords): Drift[] {
   const crossings = { low: 0, exhausted: 0 };
   const paid = new Map<string, number>();
   for (const [index, line] of lines.entries()) {
-    expect('number of a line', index + 1, line.seq);
+    expect('number of an entry', index + 1, line.seq);
     const before = balance;
     balance += line.amount;
-    expect(`balance after line ${line.seq}`, balance, line.balanceAfter);
-    if (balance < 0) expect(`line ${line.seq} below zero`, 0, balance);
+    expect(`balance after entry ${line.seq}`, balance, line.balanceAfter);
+    if (balance < 0) expect(`negative balance after entry ${line.seq}`, 0, balance);
     if (line.type !== 'charge' || line.callId === null || inJournal.has(line.callId)) continue;
     paid.set(line.callId, (paid.get(line.callId) ?? 0) - line.amount);
     if (before >= LOW_CREDITS && balance < LOW_CREDITS) crossings.low++;
     if (before > 0 && balance === 0) crossings.exhausted++;
   }
   expect('balance', balance, account.balance);
-  expect('lines', lines.length, account.seq);
+  expect('number of entries', lines.length, account.seq);
 
   const holds = Object.values(account.holds);
   expect('reserved', sum(holds.map((hold) => hold.cost)), account.reserved);

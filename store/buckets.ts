@@ -13,8 +13,8 @@ export interface TokenResult {
 }
 
 /**
- * Takes one token from the bucket `id` in one atomic update on the database's clock, so that all API processes share it.
- * Not journalled: a crash of the database may return a few tokens.
+ * Takes one token from the bucket `id` in one atomic update that uses the clock of the database server, so that all
+ * API processes share the bucket. The write is not journalled: a crash of the database may give back a few tokens.
  */
 export async function takeToken({ buckets }: Store, id: string, limit: RateLimit): Promise<TokenResult> {
   const elapsed = { $divide: [{ $max: [0, { $subtract: ['$$NOW', { $ifNull: ['$at', '$$NOW'] }] }] }, 1000] };
@@ -35,7 +35,7 @@ export async function takeToken({ buckets }: Store, id: string, limit: RateLimit
       returnDocument: 'after',
       writeConcern: { w: 1, journal: false },
     });
-  // Of concurrent first calls only one inserts the bucket; the others repeat the update.
+  // Of several concurrent first calls only one inserts the bucket; the others repeat the update.
   const bucket = await take().catch((error: unknown) => {
     if (isDuplicate(error)) return take();
     throw error;
@@ -50,7 +50,7 @@ export async function takeToken({ buckets }: Store, id: string, limit: RateLimit
   };
 }
 
-/** Returns the token of a call that was refused for another reason. */
+/** Gives back the token of a call that was refused for a reason other than the rate limit. */
 export async function returnToken({ buckets }: Store, id: string): Promise<void> {
   await buckets.updateOne({ _id: id }, { $inc: { tokens: 1 } }, { writeConcern: { w: 1, journal: false } });
 }

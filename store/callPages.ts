@@ -13,14 +13,14 @@ export interface CallFilter {
   to?: Date | undefined;
 }
 
-/** The index in which matching calls are adjacent, newest first. */
+/** Returns the index in which the matching calls are adjacent, newest first. */
 function indexFor({ tool, state, keyId }: CallFilter) {
   if (keyId !== undefined) return CALL_INDEXES.ofKey;
   if (tool !== undefined) return CALL_INDEXES.ofTool;
   return state === undefined ? CALL_INDEXES.all : CALL_INDEXES.inState;
 }
 
-/** The tools whose ranges of the index contain the matching calls; null if the index does not contain the tool. */
+/** Returns the tools whose ranges of the index contain the matching calls; null if the index does not contain the tool. */
 async function toolsOf(
   calls: Store['calls'],
   accountId: string,
@@ -31,7 +31,10 @@ async function toolsOf(
   return keyId === undefined ? null : calls.distinct('tool', { accountId });
 }
 
-/** Pages of matching calls, newest first. Names the index, because MongoDB's trial runs may choose a slower one. */
+/**
+ * Returns a page of matching calls, newest first. The query names its index, because MongoDB's query planner may
+ * choose a slower one.
+ */
 export async function pageOfCalls(
   { calls }: Store,
   accountId: string,

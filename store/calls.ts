@@ -1,6 +1,6 @@
 import { type CallDoc, isDuplicate, type Store } from './mongo.ts';
 
-/** An Idempotency-Key is kept for a day after its first call. */
+/** How long an Idempotency-Key is kept after the start of the first call that used it. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000;
 
 /** Fields of an accepted call; `claim` sets the others. */
@@ -11,8 +11,8 @@ export type Claim = { claimed: true; call: CallDoc } | { claimed: false; call: C
 
 export interface Calls {
   /**
-   * Inserts a new call. The unique index on account and Idempotency-Key admits exactly one of concurrent calls with the
-   * same key; the others get the first one.
+   * Inserts a new call. The unique index on account and Idempotency-Key admits exactly one of concurrent calls with
+   * the same key; the others get the call that was inserted.
    */
   claim(call: NewCall): Promise<Claim>;
   /** Records that the workflow of a running call is being (re)started. */

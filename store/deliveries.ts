@@ -7,15 +7,18 @@ import type { DeliveryDoc, DeliveryState, NoticeDoc, WebhookEndpointDoc } from '
 /** New state of a delivery after an attempt. */
 export interface Outcome {
   deliveryId: string;
-  /** Number of the attempt within the delivery. An outcome with a lower number than the stored one is ignored. */
+  /**
+   * Number of the attempt within the delivery. The outcome is ignored unless this number is higher than the stored
+   * one.
+   */
   attempt: number;
   tries: number;
   state: DeliveryState;
-  /** Epoch milliseconds. */
+  /** Time of the next attempt in epoch milliseconds; null if none is scheduled. */
   nextAt: number | null;
 }
 
-/** The fields of an endpoint that its workflow owns. Times are epoch milliseconds. */
+/** The fields of an endpoint that only its workflow writes. Times are epoch milliseconds. */
 export interface EndpointHealth {
   state: WebhookEndpointDoc['state'];
   failures: number;
@@ -31,12 +34,12 @@ export interface SyncRequest {
   now: number;
   /** Number of the newest write of `health`. */
   turn: number;
-  /** Null: unchanged. */
+  /** New health of the endpoint; null: unchanged. */
   health: EndpointHealth | null;
   outcomes: Outcome[];
-  /** Deliveries that are being attempted. */
+  /** Ids of the deliveries that are being attempted. */
   running: string[];
-  /** Most due deliveries to return. */
+  /** Maximum number of due deliveries to return. */
   take: number;
 }
 
@@ -48,7 +51,7 @@ export interface DueDelivery {
 
 /** Result of `syncEndpoint`. */
 export interface SyncResult {
-  /** Owner of the endpoint; missing in older workflow histories. */
+  /** Account of the endpoint; missing in older workflow histories. */
   accountId?: string | undefined;
   turn: number;
   health: EndpointHealth;
@@ -60,7 +63,7 @@ export interface SyncResult {
 /** Interval between resent deliveries, so that they do not overload a receiver that has just recovered. */
 const RESEND_INTERVAL_MS = 100;
 const RESEND_BATCH = 500;
-/** Age up to which held and failed deliveries can be resent. */
+/** Maximum age of held and failed deliveries that can be resent. */
 export const RESEND_WITHIN_MS = 14 * 24 * 3_600_000;
 
 const asDate = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
@@ -74,7 +77,10 @@ const healthOf = (row: WebhookEndpointDoc): EndpointHealth => ({
   disabledAt: asMs(row.disabledAt),
 });
 
-/** Creates the notice to the owner if failures disabled the endpoint; once for each time. */
+/**
+ * Creates the notice that tells the owner that failures disabled the endpoint. One notice is created each time that
+ * happens; no-op for any other health.
+ */
 async function insertNotice(store: Store, endpointId: string, health: EndpointHealth): Promise<void> {
   const { state, failures, epoch, disabledAt } = health;
   if (state !== 'disabled' || disabledAt === null || failures < MAX_FAILURES) return;
@@ -108,15 +114,17 @@ async function writeOutcomes({ deliveries }: Store, outcomes: readonly Outcome[]
 }
 
 /**
- * Writes the workflow's outcomes and health, and returns the deliveries that are due. May be repeated: writes of a later
- * `turn` are kept. Returns null if the endpoint was deleted; its undelivered events are then marked failed.
+ * Writes the workflow's outcomes and health, and returns the deliveries that are due. May be repeated: a health with
+ * a lower `turn` than the stored one is ignored. Returns null if the endpoint was deleted; its undelivered events are
+ * then marked failed.
  */
 export async function syncEndpoint(store: Store, request: SyncRequest): Promise<SyncResult | null> {
   const { endpointId, health, running, take } = request;
   const { deliveries, webhookEndpoints } = store;
   await writeOutcomes(store, request.outcomes);
   if (health !== null) {
-    // Before the state, so that this is repeated after a crash in between.
+    // The notice is written before the state, so that it is not lost if the process crashes in between: the call is
+    // then repeated.
     await insertNotice(store, endpointId, health);
     await webhookEndpoints.updateOne(
       { _id: endpointId, turn: { $lt: request.turn } },
@@ -150,7 +158,8 @@ export async function syncEndpoint(store: Store, request: SyncRequest): Promise<
     .sort({ nextAt: 1 })
     .limit(take + 1)
     .toArray();
-  // The later of both clocks, so that a delivery is due when the workflow's timer for it fires.
+  // The later of the workflow's time and this process's time, so that a delivery is due when the workflow's timer for
+  // it fires.
   const now = new Date(Math.max(request.now, Date.now()));
   const due = waiting.slice(0, take).filter(({ nextAt }) => nextAt !== null && nextAt <= now);
   return {
@@ -166,9 +175,9 @@ export async function syncEndpoint(store: Store, request: SyncRequest): Promise<
 export type Resend = { since: string } | { deliveryIds: string[] };
 
 /**
- * Queues held and failed deliveries of the last 14 days again, oldest first, spread over time.
+ * Queues the selected held and failed deliveries of the last 14 days again, oldest first, at intervals of 100 ms.
  *
- * @returns their number
+ * @returns the number of queued deliveries
  */
 export async function resend({ deliveries }: Store, endpointId: string, selection: Resend): Promise<number> {
   const oldest = new Date(Date.now() - RESEND_WITHIN_MS);

@@ -9,7 +9,7 @@ const BATCH = 200;
 export const deliveryId = (eventId: string, endpointId: string): string =>
   `dlv_${createHash('sha256').update(`${eventId} ${endpointId}`).digest('hex').slice(0, 32)}`;
 
-/** A delivery that is due immediately, or held. */
+/** Creates a delivery that is due immediately, or held. */
 export function newDelivery(event: EventDoc, endpointId: string, held: boolean): DeliveryDoc {
   return {
     _id: deliveryId(event._id, endpointId),
@@ -25,7 +25,7 @@ export function newDelivery(event: EventDoc, endpointId: string, held: boolean):
   };
 }
 
-/** Connects the dispatch of events with the workflows of endpoints. */
+/** What the dispatch of events needs to reach the workflows of endpoints. */
 export interface EndpointNotifier {
   /** Signals an endpoint's workflow, and starts it if it is not running. */
   wake(endpointId: string): Promise<void>;
@@ -69,16 +69,16 @@ export async function dispatchEvents(
   }
 }
 
-/** Longer than a dispatch takes; older pending events were left by a crash. */
+/** Age from which pending events and overdue deliveries count as left by a crash; longer than a dispatch takes. */
 const LEFTOVER_AFTER_MS = 10_000;
-/** Test deliveries that were not attempted by then are marked failed. */
+/** Age at which test deliveries that were never attempted are marked failed. */
 const TEST_EXPIRY_MS = 600_000;
 
 /** Work that a crash left undone. */
 export interface Leftovers {
   /** Accounts with events that were not dispatched. */
   accounts: string[];
-  /** Endpoints with overdue deliveries that no backoff explains: their workflow may have ended. */
+  /** Endpoints that have overdue deliveries and no backoff, so that their workflow may have ended. */
   endpoints: string[];
 }
 

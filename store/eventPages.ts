@@ -12,7 +12,10 @@ export interface EventFilter {
 
 const LIST = 'events';
 
-/** Events with a delivery in a state. Reads deliveries, which are indexed by the time of their event. */
+/**
+ * Returns a page of events that have a delivery in this state. Queries the deliveries, whose index is ordered by the
+ * time of their event.
+ */
 async function pageByDelivery(
   { events, deliveries }: Store,
   accountId: string,
@@ -29,7 +32,7 @@ async function pageByDelivery(
     })
     .project<{ eventId: string }>({ _id: 0, eventId: 1 })
     .sort({ createdAt: -1, eventId: -1 })
-    // An event has at most one delivery per endpoint.
+    // An event has at most one delivery per endpoint, so this many deliveries belong to at least `limit + 1` events.
     .limit((limit + 1) * MAX_ENDPOINTS)
     .toArray();
   const ids = [...new Set(rows.map(({ eventId }) => eventId))].slice(0, limit + 1);
@@ -38,7 +41,7 @@ async function pageByDelivery(
   return asPage(LIST, items, limit, ({ _id, createdAt }) => ({ value: createdAt.getTime(), id: _id }));
 }
 
-/** Pages of matching events, newest first. */
+/** Returns a page of matching events, newest first. */
 export function pageOfEvents(
   store: Store,
   accountId: string,

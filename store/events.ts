@@ -5,8 +5,8 @@ import { createdNow, type EventDoc, type Store } from './mongo.ts';
 import { activeTraceparent } from './trace.ts';
 
 /**
- * Creates an event that is pending dispatch. Insert it in the same step as the change that it reports, with `insertEvent`
- * unless its time is from the database's clock.
+ * Creates an event that is pending dispatch. It must be stored in the same transaction or update as the change that
+ * it reports. Use `insertEvent` for that, unless `createdAt` is already a time of the database server.
  */
 export const newEvent = <K extends EventKind>(
   accountId: string,
@@ -27,7 +27,7 @@ export const newEvent = <K extends EventKind>(
   ...(traceparent !== undefined && { traceparent }),
 });
 
-/** Inserts an event that happens now, by the database's clock. */
+/** Inserts an event and sets `createdAt` to the current time of the database server. */
 export async function insertEvent(
   { events }: Pick<Store, 'events'>,
   event: EventDoc,
@@ -36,6 +36,9 @@ export async function insertEvent(
   await events.updateOne({ _id: event._id }, createdNow(event), { session, upsert: true });
 }
 
-/** The JSON body that is posted. Always the same bytes, because documents keep the order of their fields. */
+/**
+ * The JSON body that is posted to webhook endpoints. All attempts send the same bytes, because MongoDB preserves the
+ * order of fields.
+ */
 export const eventBody = ({ _id, event, createdAt, data }: EventDoc): string =>
   JSON.stringify({ id: _id, event, createdAt: createdAt.toISOString().replace('Z', '+00:00'), data });

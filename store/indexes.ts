@@ -2,7 +2,9 @@ import type { Store } from './mongo.ts';
 
 const NEWEST_CALL = { startedAt: -1, _id: -1 } as const;
 
-/** Indexes for pages of calls: with each filter a page is one contiguous range. */
+/**
+ * Indexes for pages of calls, one for each kind of filter: none, a tool (with or without a state), or only a state.
+ */
 export const CALL_INDEXES = {
   all: { accountId: 1, ...NEWEST_CALL },
   ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
@@ -10,16 +12,19 @@ export const CALL_INDEXES = {
   ofKey: { accountId: 1, keyId: 1, tool: 1, state: 1, ...NEWEST_CALL },
 } as const;
 
-/** Retention of notices. Longer than any retry, so that an owner is notified once. */
+/** Retention of notices in seconds. Longer than any retry, so that an owner is notified only once. */
 const NOTICE_SECONDS = 14 * 86_400;
 
-/** Longer than the longest period for which usage is shown. */
+/** Retention of usage sums in seconds. Longer than the longest period for which usage is shown. */
 const USAGE_SECONDS = 100 * 86_400;
 
-/** Far longer than a lease. Expired leases count as absent, so this only removes those of killed processes. */
+/**
+ * Retention of lease documents in seconds, far longer than a lease is valid. Expired leases count as absent anyway,
+ * so this only removes the documents of killed processes.
+ */
 const API_PROCESS_SECONDS = 3600;
 
-/** Creates missing indexes. Guarantees that depend on unique indexes are documented where they are used. */
+/** Creates missing indexes. Code that relies on a unique index says so in its comments. */
 export async function ensureIndexes(store: Store): Promise<void> {
   await Promise.all([
     store.accounts.createIndex({ email: 1 }, { unique: true }),
@@ -63,7 +68,8 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.notices.createIndex({ at: 1 }, { expireAfterSeconds: NOTICE_SECONDS }),
     store.results.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
     store.buckets.createIndex({ at: 1 }, { expireAfterSeconds: 3600 }),
-    // better-auth creates the first index itself, under this name, but only after it has started to serve requests.
+    // better-auth creates the index of `users` itself, under this name, but only after it has started to serve
+    // requests.
     store.db.collection('users').createIndex({ email: 1 }, { unique: true, name: 'users_email_uidx' }),
     store.db.collection('sessions').createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
     store.db.collection('sessions').createIndex({ userId: 1 }),

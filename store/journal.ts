@@ -9,8 +9,8 @@ export interface Posting {
 }
 
 /**
- * Copies journal entries to `entries`, `events` and `calls`. May be repeated, in any process. Calls are written last: the
- * sweeper repeats the copy for calls that still appear as running.
+ * Copies journal entries to `entries`, `events` and `calls`. May be repeated, in any process. Calls are written last,
+ * because the sweeper repeats the copy only for calls that still appear as running.
  */
 export async function copyEntries(
   { calls, entries, events }: Store,
@@ -55,7 +55,7 @@ export async function copyEntries(
           },
           $unset: {
             ...(entry.release && { idempotency: '' }),
-            // A call that was not charged needs no refund.
+            // A call that was not charged needs no refund if its response is not delivered.
             ...(entry.state !== 'charged' && { pendingAnswer: '' }),
           },
         },
@@ -68,7 +68,7 @@ export async function copyEntries(
 /**
  * Copies all entries of an account's journal, so that readers see the latest charges.
  *
- * @returns number of the newest entry; all up to it are copied
+ * @returns number of the newest entry; all entries up to it are copied
  */
 export async function copyJournal(store: Store, accountId: string): Promise<number> {
   const account = await store.accounts.findOne({ _id: accountId }, { projection: { journal: 1, seq: 1 } });

@@ -12,7 +12,10 @@ import { join } from 'node:path';
 import type { Env } from '../schemas/env.ts';
 import { type MasterKey, parseMasterKeys } from '../schemas/envValues.ts';
 
-/** Purpose of a derived key. HKDF derives one per purpose, so that a ciphertext opens only for its own. */
+/**
+ * Purpose of a derived key. HKDF derives one key per purpose, so that a ciphertext can be decrypted only for the
+ * purpose for which it was encrypted.
+ */
 export type Purpose =
   | 'temporal-payload'
   | 'result'
@@ -38,15 +41,15 @@ export interface Keyring {
   readonly ids: readonly string[];
   /** Whether the keyring has this key. */
   has(keyId: string): boolean;
-  /** Encrypts. `context` is authenticated but not stored: `open` needs the same. */
+  /** Encrypts. `context` is authenticated but not stored: `open` must be given the same. */
   seal(purpose: Purpose, context: string, plain: Uint8Array): Buffer;
   /** Decrypts. @throws if the key is missing, the purpose or context differ, or the data was changed */
   open(purpose: Purpose, context: string, sealed: Uint8Array): Buffer;
   /** Id of the key that encrypted the value. */
   keyIdOf(sealed: Uint8Array): string;
-  /** HMAC-SHA256 as `<key id>:<base64url>`. Default key: the current one. */
+  /** HMAC-SHA256 as `<key id>:<base64url>`. Uses the current key unless `keyId` is given. */
   mac(purpose: Purpose, data: string, keyId?: string): string;
-  /** 32 bytes for a library that needs a secret. */
+  /** Derives 32 bytes from the current key, for libraries that take a secret. */
   derive(purpose: Purpose): Buffer;
 }
 
@@ -103,7 +106,8 @@ export function createKeyring(keys: readonly MasterKey[]): Keyring {
 }
 
 /**
- * Loads the keyring from `MASTER_KEYS`, or else from the data folder, where it creates one on first use (mode 0600).
+ * Loads the keyring from `MASTER_KEYS`, or else from a file in `DATA_DIR`, which is created with a new key on first
+ * use (mode 0600).
  */
 export function loadKeyring(env: Pick<Env, 'MASTER_KEYS' | 'DATA_DIR'>): Keyring {
   if (env.MASTER_KEYS !== null) return createKeyring(env.MASTER_KEYS);
@@ -113,7 +117,7 @@ export function loadKeyring(env: Pick<Env, 'MASTER_KEYS' | 'DATA_DIR'>): Keyring
 function localKeys(folder: string): string {
   const path = join(folder, 'master.keys');
   mkdirSync(folder, { recursive: true });
-  // Processes may start concurrently: each writes its own draft, and link() lets exactly one become the file.
+  // Processes may start concurrently: each writes its own draft, and link() makes exactly one draft the key file.
   const draft = join(folder, `master.keys.${randomBytes(6).toString('hex')}`);
   writeFileSync(draft, `local:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
   try {

@@ -3,18 +3,21 @@ import type { Store } from './mongo.ts';
 
 const RENEW_INTERVAL_MS = 2000;
 /**
- * Since the last renewal was sent. Well below `EXPIRES_AFTER_MS`, so that a lease stays valid for a while after a
- * check.
+ * How long after sending its last successful renewal a process considers its lease held. Well below
+ * `EXPIRES_AFTER_MS`, so that the lease stays valid for a while after a check.
  */
 const HELD_MS = 8000;
-/** Since the last renewal, on the database's clock. */
+/** Time from the last renewal to the expiry of a lease, measured by the clock of the database server. */
 const EXPIRES_AFTER_MS = 15_000;
 
 /** Proof that an API process is alive, which other processes can check in MongoDB. */
 export interface Lease {
-  /** Id of this process; new at each start. */
+  /** Id of this process; a new one at each start. */
   readonly processId: string;
-  /** False if the lease was not renewed for 8 s: other processes may then take over this process's calls. */
+  /**
+   * False if the lease was not renewed for 8 s. Other processes may then treat this process as dead and settle its
+   * calls.
+   */
   isHeld(): boolean;
   /** Stops the renewals and ends the lease; for a graceful shutdown. */
   release(): Promise<void>;

@@ -8,66 +8,85 @@ import { createProjection } from './projection.ts';
 import { createSteps, type StepResult } from './steps.ts';
 import { activeTraceparent } from './trace.ts';
 
-/** Input of a reservation. */
+/** A request to reserve the price of a call. */
 export interface Reservation {
   callId: string;
   accountId: string;
   tool: string;
   pool: Pool;
   price: number;
-  /** Most concurrent calls of the account in the pool; null: unlimited. */
+  /** Maximum number of concurrent calls of the account in the pool; null: unlimited. */
   maxRunning: number | null;
 }
 
 /**
- * The tool may run only after `held`. `nonce` identifies the hold in a charge. `running` is the number of calls of the
- * account with a hold in this pool, including this one; it is missing in older workflow histories.
+ * Result of a reservation; the tool may run only if it is `held`. `nonce` identifies the hold in a charge. `running`
+ * is the number of calls of the account with a hold in this pool, including this one; it is missing in older workflow
+ * histories.
  */
 export type ReserveResult =
   | { status: 'held'; nonce: string; available: number; running?: number | undefined }
   | { status: 'insufficient' | 'busy' | 'suspended'; available: number }
-  /** The call has already ended, with this code. */
+  /** The call has already ended. `code` is its error code; null if it has none. */
   | { status: 'closed'; code: string | null; available: number };
 
-/** Requested end of a call. A refund releases any hold of the call or none; a charge needs the hold of its nonce. */
+/**
+ * Request to charge or refund a call. A charge requires the hold with this nonce. A refund releases the call's hold
+ * if there is one; `release` also releases the Idempotency-Key.
+ */
 export type Settlement = { callId: string; accountId: string } & (
   | { wanted: 'charged'; nonce: string }
   | { wanted: 'refunded'; code: string; release: boolean }
 );
 
-/** Recorded end of a call, which may differ from the requested one. */
+/** The recorded end of a call, which may differ from the requested one. */
 export interface Settled {
   state: 'charged' | 'refunded';
   available: number;
-  /** The settlement created events to dispatch. After a crash the sweeper dispatches them. */
+  /**
+   * Set if the settlement created events, which the caller dispatches. If it crashes before that, the sweeper
+   * dispatches them.
+   */
   fired?: true;
 }
 
 export interface Ledger {
   /**
-   * Holds the price. A repeated call returns its existing hold.
+   * Creates a hold for the price. If the call already has a hold, that hold is returned.
    *
-   * @throws if the account changed or does not exist; retry
+   * @throws if the journal is full or the account changed in the meantime; the caller retries
    */
   reserve(call: Reservation): Promise<ReserveResult>;
-  /** Charges or refunds a call, once. Repeatable; returns the recorded state. @throws if the account does not exist */
+  /**
+   * Charges or refunds a call, once. Can be repeated; returns the recorded state. @throws if the account does not
+   * exist
+   */
   settle(settlement: Settlement): Promise<Settled>;
-  /** Releases a hold that outlived its call, without changing the call's record. */
+  /** Releases a hold whose call has already ended, without changing the call's document. */
   dropStrayHold(accountId: string, callId: string, nonce: string): Promise<void>;
-  /** Writes pending entries; for a graceful shutdown. */
+  /** Copies pending journal entries to their collections; for a graceful shutdown. */
   flush(): Promise<void>;
 }
 
-/** With more journal entries than this an account takes no new hold until they are copied. */
+/**
+ * Maximum number of journal entries of an account that gets a new hold. Above it, reservations wait until entries
+ * have been copied.
+ */
 const JOURNAL_LIMIT = 2000;
 /**
- * How long an entry waits to be copied in a batch; a batch takes three writes. Readers flush pending entries first. Until
- * then a finished call still shows as running.
+ * How long a journal entry waits for the next batch that is copied; a batch takes three writes. Until then a finished
+ * call still shows as running, unless a reader copies the journal first.
  */
 const COPY_AFTER_MS = 100;
-/** Older entries were left by a process that died between the step and the copy. */
+/**
+ * Age from which journal entries count as leftovers: the process that wrote them died before it copied them to
+ * `calls`, `entries` and `events`.
+ */
 const LEFTOVER_AFTER_MS = 5000;
-/** Leftovers copied with one settlement. Under load entries can also grow old without a crash, many at a time. */
+/**
+ * Maximum number of leftovers copied with one settlement. Under load many entries can reach this age at once without
+ * a crash.
+ */
 const LEFTOVER_BATCH = 20;
 
 const after = (balance: unknown, cost: unknown): Document => ({ $subtract: [balance, cost] });
@@ -88,12 +107,13 @@ const isMissing = (field: string): Document => ({ $eq: [{ $type: field }, 'missi
 const hasNotEnded = (callId: string): Document => ({ $not: { $in: [callId, '$journal.callId'] } });
 
 /**
- * The ledger steps. Each is one conditional update of the account's document, which also writes the journal entry and its
- * events. projection.ts then copies entries by id.
+ * Creates the ledger. Each ledger step is one conditional update of the account's document, which also writes the
+ * journal entry and its events. projection.ts then copies the entries, which their ids make repeatable.
  *
- * A hold ends exactly once: the update that removes the hold writes the entry, and a removed hold cannot be removed again.
- * A call that ends without a hold gets an entry too. While this entry is in the journal the call gets no hold. When it
- * leaves the journal the call's document has ended, so `reserve` releases a late hold and returns `closed`.
+ * A hold ends exactly once: the update that removes the hold writes the journal entry, and a removed hold cannot be
+ * removed again. A call that ends without a hold also gets an entry. While that entry is in the journal, a late
+ * reservation creates no hold. The entry leaves the journal only after the call's document shows the end: a later
+ * `reserve` reads that document, releases its hold and returns `closed`.
  *
  * @param copyAfterMs how long entries wait to be copied in a batch
  */
@@ -106,7 +126,7 @@ export function createLedger(
   const projection = createProjection(store, onError, copyAfterMs);
   const stepOn = createSteps(store, leftovers);
   const copyingLeftovers = new Set<string>();
-  /** State and code of calls; concurrent reads are batched. */
+  /** Loads state and code of calls by id; concurrent loads share one query. */
   const rows = new DataLoader(
     async (callIds: readonly string[]) => {
       const found = await calls
@@ -119,8 +139,8 @@ export function createLedger(
   );
 
   /**
-   * Ends a call in one update: removes its hold, changes the balance if charged, and writes the entry. No-op if the hold
-   * to charge does not exist or the journal already has an entry of the call.
+   * Ends a call in one update: removes its hold, changes the balance if the call is charged, and writes the journal
+   * entry. No-op if the hold to charge does not exist or the journal already has an entry of the call.
    */
   function end(settlement: Settlement): Promise<StepResult | null> {
     const { callId, accountId, wanted } = settlement;
@@ -186,7 +206,7 @@ export function createLedger(
     });
   }
 
-  /** Copies entries that a crashed process left in the journal; once at a time per account. */
+  /** Copies entries that a crashed process left in the journal; at most one run per account at a time. */
   async function copyLeftovers(accountId: string, journal: readonly JournalEntry[]): Promise<void> {
     if (copyingLeftovers.has(accountId)) return;
     copyingLeftovers.add(accountId);
@@ -214,7 +234,7 @@ export function createLedger(
     );
   }
 
-  /** Creates a hold, or returns why not. */
+  /** Creates a hold, or returns the reason why the call gets none. */
   async function hold(call: Reservation, nonce: string): Promise<ReserveResult> {
     const { callId, accountId, tool, pool, price, maxRunning } = call;
     const running = { $ifNull: [`$running.${pool}`, 0] };
@@ -248,7 +268,7 @@ export function createLedger(
       return { status: 'busy', available };
     await copyLeftovers(accountId, account.journal);
     await projection.flush();
-    // The caller retries.
+    // The workflow retries the reservation.
     throw new Error('the account changed, or its journal is full');
   }
 
@@ -259,7 +279,7 @@ export function createLedger(
     async reserve(call) {
       const result = await hold(call, randomUUID());
       if (result.status !== 'held') return result;
-      // Checked after the hold exists: whichever process ends the call from here on also ends the hold.
+      // The call's state is read after the hold was created: a process that ends the call later also ends the hold.
       const row = await rows.load(call.callId);
       if (row?.state === 'running') return result;
       await dropStrayHold(call.accountId, call.callId, result.nonce);
@@ -268,19 +288,21 @@ export function createLedger(
 
     async settle(settlement) {
       const { callId, accountId } = settlement;
-      // The account is read before the call: an entry leaves the journal only after it was copied to the call.
+      // The account is read before the call's document: an entry leaves the journal only after it was copied to that
+      // document, so at least one of the two shows the end of the call.
       const account = await end(settlement);
       if (account === null) throw new Error(`no account ${accountId}`);
       const { balance, reserved, journal, entry } = account;
       const available = balance - reserved;
-      // A charge without events is recorded in the account, so its copy can wait. Refunds are copied now because they
-      // may release an Idempotency-Key, and events because they are dispatched next.
+      // The account's document already records the charge, so a charge without events can wait for the next batch. A
+      // refund is copied now because it may release an Idempotency-Key, and events because they are dispatched next.
       if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
       else if (entry !== undefined) await projection.copy([{ accountId, entry }]);
       await copyLeftovers(accountId, journal);
       if (entry?.state === 'charged')
         return { state: 'charged', available, ...(entry.events.length > 0 && { fired: true }) };
-      // A repeated refund, or one that released the hold of a late reservation, does not undo a charge.
+      // Returns the recorded state, because a refund does not undo a charge, even if it released the hold of a late
+      // reservation.
       return { state: await recordedState(callId), available };
     },
   };

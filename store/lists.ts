@@ -14,13 +14,13 @@ export interface Lists {
   /** The newest calls without a result. The newest of all may be missing until their journal entries are copied. */
   failures(accountId: string, limit: number): Promise<CallDoc[]>;
   entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
-  /** Cursor over all entries. */
+  /** Returns a cursor over all ledger entries of the account, newest first. */
   statement(accountId: string): Promise<FindCursor<EntryDoc>>;
-  /** The newest grants, up to `limit`. */
+  /** Returns the newest grants, at most `limit`. */
   grants(accountId: string, limit: number): Promise<GrantDoc[]>;
   keys(accountId: string, page: PageRequest): Promise<Page<ApiKeyDoc>>;
   events(accountId: string, filter: EventFilter, page: PageRequest): Promise<Page<EventDoc>>;
-  /** Deliveries by event id. */
+  /** Returns the deliveries of the events, by event id. */
   deliveries(eventIds: readonly string[]): Promise<Map<string, DeliveryDoc[]>>;
   webhooks(accountId: string, page: PageRequest): Promise<Page<WebhookEndpointDoc>>;
   attempts(endpointId: string, page: PageRequest): Promise<Page<DeliveryAttemptDoc>>;

@@ -2,13 +2,16 @@ import type { Audit } from './audit.ts';
 import type { Store } from './mongo.ts';
 import { ABANDONED, isRefundDue } from './undelivered.ts';
 
-/** Pending refunds and deliveries, for the metrics. Ages are in seconds; 0 if there are none. */
+/** Pending refunds and deliveries, for the metrics. Ages are in seconds; 0 if nothing is pending. */
 export interface Waiting {
   oldestHoldSeconds: number;
   /** Charged calls whose price has not been returned yet. */
   refundsOwed: number;
   oldestRefundSeconds: number;
-  /** Of an endpoint whose last attempt did not fail; failing endpoints are retried at growing intervals. */
+  /**
+   * Age of the oldest overdue delivery. Endpoints whose last attempt failed are left out, because they are retried at
+   * growing intervals.
+   */
   oldestDeliverySeconds: number;
   disabledEndpoints: number;
 }

@@ -6,9 +6,9 @@ import { countSecrets } from './rekey.ts';
 const CHECKED = 'utility-tools';
 
 /**
- * Checks at the start of a process that the keyring can decrypt stored secrets: it has every key that encrypted a webhook
- * secret, and each of its keys is the one that this database knows by that id. The first process that uses a key
- * records a MAC of it.
+ * Checks at the start of a process that the keyring can decrypt stored secrets: it must have every key that encrypted
+ * a webhook secret, and each of its keys must equal the key that was first used with this database under the same id.
+ * For the comparison the first process that uses a key stores a MAC made with it.
  *
  * @throws EnvError with one line that names the key
  */

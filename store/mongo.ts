@@ -22,7 +22,8 @@ import type {
 } from './webhookDocs.ts';
 
 /**
- * Credits reserved for a running call. The nonce identifies the reservation, so that a charge ends only its own hold.
+ * Credits reserved for a running call. The nonce identifies the reservation: a charge requires the hold with the
+ * nonce that its own reservation returned.
  */
 export interface Hold {
   nonce: string;
@@ -33,8 +34,8 @@ export interface Hold {
 }
 
 /**
- * End of a call, written in the update that ends its hold, and removed after it was copied to `calls`, `entries` and
- * `events`. A call without a hold ends as `refused`.
+ * The end of a call. The update that ends the call's hold also writes this entry, which is removed after it was
+ * copied to `calls`, `entries` and `events`. A call that ends without a hold has the state `refused`.
  */
 export interface JournalEntry {
   id: string;
@@ -44,12 +45,12 @@ export interface JournalEntry {
   cost: number;
   at: Date;
   code: string | null;
-  /** The Idempotency-Key is released. */
+  /** Whether the call's Idempotency-Key is released, so that a new call can use it. */
   release: boolean;
   seq: number;
   balanceAfter: number;
   events: { id: string; event: EventKind }[];
-  /** Trace in which the call ended, if traces are exported. */
+  /** `traceparent` of the span in which the call ended; missing if traces are not exported. */
   traceparent?: string;
 }
 
@@ -57,30 +58,36 @@ export interface AccountDoc {
   _id: string;
   email: string;
   createdAt: Date;
-  /** Granted minus charged. */
+  /** Credits granted minus credits charged. */
   balance: number;
-  /** Sum of the holds; available credits are balance - reserved. */
+  /** Total credits of the account's holds. Available credits are `balance - reserved`. */
   reserved: number;
-  /** Credits that a negative adjustment could not take. Above 0 the account is suspended. */
+  /**
+   * Credits that negative adjustments could not take because fewer were available. While it is above 0 the account is
+   * suspended.
+   */
   shortfall: number;
-  /** Number of the newest entry. */
+  /** `seq` of the newest ledger entry. */
   seq: number;
   monthlyAllowance: number;
   /** Last month for which the allowance was granted, like `2026-11`. */
   allowanceMonth?: string;
-  /** Time of the last change of credits other than by a call. */
+  /** Time of the last grant or negative adjustment. */
   grantedAt?: Date;
-  /** Number of keys ever created; see `ApiKeys.create`. */
+  /**
+   * Number of API keys ever created. Each creation increments it, so that concurrent creations conflict; see
+   * `ApiKeys.create`.
+   */
   keysMade: number;
-  /** Number of webhook endpoints ever created; see `WebhookEndpoints.create`. */
+  /** Number of webhook endpoints ever created, incremented for the same reason; see `WebhookEndpoints.create`. */
   endpointsMade?: number;
-  /** Number of holds by pool. */
+  /** Number of holds by pool, which is the number of running calls. */
   running: Partial<Record<Pool, number>>;
   holds: Record<string, Hold>;
   journal: JournalEntry[];
 }
 
-/** An account without the ledger's working fields, which may be large. */
+/** An account without `holds` and `journal`, which may be large. */
 export type Account = Omit<AccountDoc, 'holds' | 'journal'>;
 
 export type EntryType = 'charge' | 'signup' | 'purchase' | 'allowance' | 'adjustment' | 'recovery';
@@ -100,7 +107,9 @@ export interface EntryDoc {
   reference: string | null;
 }
 
-/** A change of credits other than by a call. Its id contains the source's id, so that a retry cannot apply it twice. */
+/**
+ * An applied grant. Its id contains the type and the reference of the grant, so that a retry cannot apply it twice.
+ */
 export interface GrantDoc {
   _id: string;
   accountId: string;
@@ -113,32 +122,38 @@ export interface GrantDoc {
 }
 
 /**
- * Stages of a dispute in their possible order. The money is withheld while it is open and lost for good when it is
- * lost.
+ * Stages of a dispute about a card payment, in the order in which they can follow each other. Stripe withholds the
+ * money while a dispute is `open` and keeps it if the dispute is `lost`.
  */
 export const DISPUTE_STAGES = ['inquiry', 'open', 'lost', 'won'] as const;
 export type DisputeStage = (typeof DISPUTE_STAGES)[number];
 
-/** A payment and its reports, which arrive in any order. It has no account until it is confirmed as paid. */
+/**
+ * A payment, as known from Stripe's events, which arrive in any order. `accountId` is null until an event confirms
+ * that the payment succeeded.
+ */
 export interface PaymentDoc {
-  /** The payment service's id. */
+  /** Id of the payment at Stripe, or of the test checkout. */
   _id: string;
   accountId: string | null;
   credits: number;
-  /** In hundredths of the currency unit, like all amounts here. */
+  /** Price in hundredths of the currency unit. All amounts of this document have this unit. */
   amount: number;
   /** ISO 4217, upper case. */
   currency: string;
-  /** A payment in Stripe's test mode: no money moved. */
+  /** Whether the payment was made in test mode, in which no money moves. */
   test: boolean;
   paidAt: Date | null;
-  /** Total of all refunds. */
+  /** Total amount of all refunds. */
   refunded: number;
   disputes: { id: string; amount: number; stage: DisputeStage }[];
   /** Credits that were taken back for refunds and disputes. */
   taken: number;
   reportedAt: Date;
-  /** Expiry until it is paid: Stripe also reports refunds of payments that are not for credits. */
+  /**
+   * When MongoDB deletes the document; removed once the payment is confirmed. Stripe also reports refunds of payments
+   * that are not for credits.
+   */
   forgetAt?: Date;
 }
 
@@ -181,21 +196,26 @@ export interface UsageDayDoc {
 export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
 export type CallState = (typeof CALL_STATES)[number];
 
-/** A response that a caller waits for or did not get. See `pendingAnswers.ts` and `undelivered.ts`. */
+/**
+ * A response that the caller of a call is waiting for, or did not get. See `pendingAnswers.ts` and `undelivered.ts`.
+ */
 export interface PendingAnswer {
-  /** API process with the caller's connection; null: the connection is lost, and the sweeper settles the call. */
+  /**
+   * Id of the API process that has the caller's connection; null: the connection is lost, and the sweeper settles the
+   * call.
+   */
   process: string | null;
   /** Code of the error that the caller got instead of a result; null: no response yet, or the connection was lost. */
   code: string | null;
 }
 
-/** A running API process; see `lease.ts`. */
+/** The lease of a running API process; see `lease.ts`. The document's id is the id of the process. */
 export interface ApiProcessDoc {
   _id: string;
   renewedAt: Date;
 }
 
-/** One call: an entry of the usage log and the record of its Idempotency-Key. */
+/** A call: the usage log shows it, and it records the use of the Idempotency-Key. */
 export interface CallDoc {
   _id: string;
   accountId: string;
@@ -208,19 +228,28 @@ export interface CallDoc {
   code: string | null;
   requestId: string;
   startedAt: Date;
-  /** Time of the last (re)start of the workflow; the sweeper skips recent ones. */
+  /**
+   * When an API process last started or restarted the call's workflow. The sweeper skips calls for which this is
+   * recent.
+   */
   touchedAt: Date;
   finishedAt: Date | null;
-  /** The tool may change its target and runs at most once, so a crash does not release the Idempotency-Key. */
+  /**
+   * Whether the call can have side effects outside the service, such as a POST request. The tool then runs at most
+   * once, and a crash does not release the Idempotency-Key.
+   */
   actsOnWorld: boolean;
   /**
-   * Set when the call is accepted if its caller cannot request the result again. Removed when the response was handed to
-   * the operating system in full, or the call was refunded.
+   * Set from the start of the call if the caller cannot request the result again. Removed when the whole response has
+   * been handed to the operating system, or when the call has been refunded.
    */
   pendingAnswer?: PendingAnswer;
   idempotency?: {
     key: string;
-    /** Null for a tool with secret fields: its calls are neither compared nor replayed. */
+    /**
+     * MAC of the tool and its input; a request with the same key and another MAC is refused. Null for a tool with
+     * secret fields, whose calls are neither compared nor replayed.
+     */
     fingerprint: string | null;
     expiresAt: Date;
   };
@@ -234,7 +263,7 @@ export interface ApiKeyDoc {
   prefix: string;
   name: string;
   scope: 'tools' | 'account';
-  /** Null: all tools. */
+  /** Names of the tools that the key may call; null: all tools. */
   tools: string[] | null;
   createdAt: Date;
   lastUsedAt: Date | null;
@@ -248,9 +277,9 @@ export interface EventDoc {
   event: EventKind;
   createdAt: Date;
   data: Record<string, unknown>;
-  /** Its deliveries may not have been created yet. */
+  /** Set until the event's deliveries have been created and the workflows of their endpoints have been woken. */
   pending?: true;
-  /** Trace of the change that it reports, if traces are exported. */
+  /** `traceparent` of the span in which the reported change was made; missing if traces are not exported. */
   traceparent?: string;
 }
 
@@ -267,18 +296,23 @@ export interface BucketDoc {
   at: Date;
 }
 
-/** The last good value of a price or rate. */
+/** The last accepted value of a metal price or exchange rate. */
 export interface StoredQuote {
-  /** A decimal number. */
+  /** Decimal number. */
   value: string;
   publishedAt: Date;
   /** When the feed last reported this value or one near it. */
   checkedAt: Date;
-  /** A deviating value of the feed that is not accepted yet: since when and how often it was reported. */
+  /**
+   * A value that deviates too much from `value` to be accepted at once: since when and how often the feed has
+   * reported it. Null if there is none.
+   */
   doubted: { value: string; since: Date; times: number } | null;
 }
 
-/** A feed of quotes: its values by symbol, and the worker that is fetching it. */
+/**
+ * The state of a quote feed: the accepted values by symbol, and the lease of the worker that is fetching the feed.
+ */
 export interface QuoteFeedDoc {
   _id: string;
   quotes: Record<string, StoredQuote>;
@@ -295,21 +329,23 @@ export interface MasterKeyDoc {
   mac: string;
 }
 
-/** Jobs that run on a schedule and whose last result is kept. The backup service writes its own document. */
+/**
+ * Scheduled jobs whose last result is stored. The script `docker/mongodb/backup.sh` writes the document of `backup`.
+ */
 export const MAINTENANCE = ['audit', 'backup'] as const;
 
 /** The last results of a job. */
 export interface MaintenanceDoc {
   _id: (typeof MAINTENANCE)[number];
-  /** Last time it completed. An audit that found drift completed. */
+  /** When the job last completed. An audit that found differences has completed. */
   succeededAt?: Date;
-  /** Last time it could not complete. */
+  /** When the job last failed to complete. */
   failedAt?: Date;
-  /** Differences that the last completed audit found. */
+  /** Number of differences that the last completed audit found. */
   drift?: number;
 }
 
-/** An open connection with typed collections. */
+/** An open connection to MongoDB, with typed collections. */
 export interface Store {
   client: MongoClient;
   db: Db;
@@ -332,19 +368,22 @@ export interface Store {
   notices: Collection<NoticeDoc>;
   quotes: Collection<QuoteFeedDoc>;
   maintenance: Collection<MaintenanceDoc>;
-  /** Runs the steps in a transaction. They are repeated if it conflicts with another one. */
+  /** Runs `steps` in a transaction. If it conflicts with another transaction, `steps` run again. */
   transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Timeout for a server, a connection or a response. Callers that must not fail retry. */
+/**
+ * Timeout in milliseconds of server selection, of opening a connection, of the wait for a pooled connection, and of a
+ * command. Callers that must not fail retry.
+ */
 const TIMEOUT_MS = 10_000;
 
 /**
  * Connects with majority read and write concerns, so that acknowledged writes are never rolled back.
  *
  * @param timeoutMs timeout of one command
- * @param traced whether commands are traced
+ * @param traced whether commands create spans
  */
 export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = false): Promise<Store> {
   const client = new MongoClient(uri, {
@@ -400,9 +439,9 @@ export const DUPLICATE_KEY = 11000;
 
 /** Whether the database or the connection to it failed temporarily; the same operation may succeed later. */
 export function isTransient(error: unknown): boolean {
-  // MongoAPIError: wrong use of the driver, or a closed client.
+  // A MongoAPIError means wrong use of the driver or a closed client; a retry would fail in the same way.
   if (error instanceof MongoError) return !(error instanceof MongoAPIError);
-  // The driver passes on some system errors, such as EPIPE.
+  // The driver throws some errors of the operating system unchanged, such as EPIPE.
   return error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code));
 }
 
@@ -411,14 +450,18 @@ export const isDuplicate = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
 /**
- * Update pipeline that creates a document with the database's time in `createdAt`. Times that are compared with each
- * other come from this clock, because the clocks of processes can differ.
+ * Update pipeline that creates a document with the time of the database server in `createdAt`. All times that are
+ * compared with each other come from the clock of the database server, because the clocks of the other processes can
+ * differ.
  */
 export const createdNow = (document: Document): Document[] => [
   { $replaceWith: { $mergeObjects: [{ $literal: document }, { createdAt: '$$NOW' }] } },
 ];
 
-/** Inserts documents and keeps existing ones with the same id unchanged, so that it can be repeated. */
+/**
+ * Inserts the documents whose ids are new and leaves existing documents unchanged, so that the insert can be
+ * repeated.
+ */
 export async function insertAllOnce<T extends Document>(
   collection: Collection<T>,
   rows: readonly OptionalUnlessRequiredId<T>[],

@@ -1,9 +1,12 @@
 import type { Store } from './mongo.ts';
 import type { NoticeDoc } from './webhookDocs.ts';
 
-/** Longer than sending takes. If the sender reports nothing by then, another process retries. */
+/**
+ * How long a claim on a notice lasts; longer than sending an email takes. If the process that claimed the notice
+ * reports nothing by then, another process sends the email.
+ */
 const LEASE_MS = 120_000;
-/** Waits after each failed attempt; a failure after the last wait drops the notice. */
+/** Milliseconds to wait after each failed attempt. A failure after the last wait drops the notice. */
 const RETRY_MS = [60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 43_200_000];
 
 /** Claims a due notice for this process. Returns null if there is none. */
@@ -14,7 +17,7 @@ export const claimNotice = ({ notices }: Store): Promise<NoticeDoc | null> =>
     { sort: { dueAt: 1 }, returnDocument: 'after' },
   );
 
-/** Marks a notice as done: sent, or without a recipient. */
+/** Marks a notice as done: the email was sent, or there is no recipient. */
 export async function endNotice({ notices }: Store, { _id }: NoticeDoc): Promise<void> {
   await notices.updateOne({ _id }, { $set: { dueAt: null } });
 }

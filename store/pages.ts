@@ -39,7 +39,7 @@ function decode(list: string, cursor: string): Position {
   return position;
 }
 
-/** Makes a page of up to `limit` rows. An additional row shows that there is a next page. */
+/** Makes a page of at most `limit` rows. `rows` has one row more than `limit` if there is a next page. */
 export function asPage<T>(list: string, rows: T[], limit: number, positionOf: (row: T) => Position): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
@@ -58,7 +58,7 @@ export function olderThan(list: string, cursor: string | undefined, field: strin
   if (cursor === undefined) return {};
   const last = decode(list, cursor);
   const at = new Date(last.value);
-  // The `$lte` condition is implied by the `$or`, but MongoDB bounds the index scan only by the former.
+  // `$or` implies the `$lte` condition, but MongoDB bounds the index scan only by `$lte`.
   return {
     $and: [{ [field]: { $lte: at } }, { $or: [{ [field]: { $lt: at } }, { [id]: { $lt: last.id } }] }],
   };

@@ -1,48 +1,56 @@
 import type { Accounts } from './accounts.ts';
 import { DISPUTE_STAGES, type PaymentDoc, type Store } from './mongo.ts';
 
-/** A report about a payment. Reports may repeat and arrive out of order. */
+/** A Stripe event about a payment. Events may repeat and arrive out of order. */
 export interface Report {
   paymentId: string;
-  /** Id of the report's source; the reference of credits that it takes or returns. */
+  /** Id of the Stripe event. It is the reference of the adjustment that takes credits back or returns them. */
   source: string;
   /** ISO 4217, upper case. */
   currency: string;
   fact:
     | { kind: 'paid'; accountId: string; credits: number; amount: number; test: boolean }
-    /** Total of all refunds so far. */
+    /** `amount` is the total of all refunds so far. */
     | { kind: 'refunded'; amount: number }
     | { kind: 'disputed'; dispute: PaymentDoc['disputes'][number] };
 }
 
 /**
- * `accountId`: the account whose credits changed, or null. `mismatch`: the report contradicts earlier ones of this
- * payment.
+ * `accountId`: the account whose credits changed; null if none changed. `mismatch`: the report contradicts earlier
+ * reports of the same payment.
  */
 export type Recorded = { status: 'recorded'; accountId: string | null } | { status: 'mismatch' };
 
 export interface Payments {
-  /** Applies a report; no-op if it is known. @throws ServiceError not_found if the account does not exist */
+  /**
+   * Applies a report; no-op if it was applied before. @throws ServiceError not_found if the account does not exist
+   */
   record(report: Report): Promise<Recorded>;
   /** An account's purchases, newest first, up to `limit`. */
   list(accountId: string, limit: number): Promise<PaymentDoc[]>;
 }
 
-/** Far longer than Stripe repeats its reports. */
+/** How long an unconfirmed payment is kept. Stripe retries events for a much shorter time. */
 const RETENTION_MS = 90 * 86_400_000;
 
-/** Credits to take back for refunds and disputes: in proportion to the money, rounded in the owner's favour. */
+/**
+ * Returns the credits to take back for refunds and disputes: the same share as that of the money, rounded down in the
+ * owner's favour.
+ */
 export function creditsToTake({ credits, amount, refunded, disputes }: PaymentDoc): number {
   const withheld = disputes.filter(({ stage }) => stage === 'open' || stage === 'lost');
   const lost = withheld.reduce((total, dispute) => total + dispute.amount, refunded);
-  // BigInt, because the product may exceed the safe integers.
+  // BigInt, because the product may exceed `Number.MAX_SAFE_INTEGER`.
   return Number((BigInt(credits) * BigInt(Math.min(lost, amount))) / BigInt(amount));
 }
 
 const isLater = (a: PaymentDoc['disputes'][number], b: PaymentDoc['disputes'][number]): boolean =>
   DISPUTE_STAGES.indexOf(a.stage) > DISPUTE_STAGES.indexOf(b.stage);
 
-/** Adds a fact to a payment, independent of the order of facts. Returns null if it contradicts the payment. */
+/**
+ * Adds a reported fact to a payment; the order of facts does not matter. Returns null if the fact contradicts the
+ * payment.
+ */
 function withFact(payment: PaymentDoc, { currency, fact }: Report): PaymentDoc | null {
   if (payment.currency !== currency) return null;
   switch (fact.kind) {
@@ -66,8 +74,8 @@ function withFact(payment: PaymentDoc, { currency, fact }: Report): PaymentDoc |
 }
 
 /**
- * Payments and their credits. Each report updates its payment and the account in one transaction, so it can be repeated
- * at any time.
+ * Creates the record of payments. Each report updates its payment and the account's credits in one transaction, so it
+ * can be repeated at any time.
  */
 export function createPayments(store: Store, accounts: Accounts): Payments {
   const { payments } = store;
@@ -78,7 +86,8 @@ export function createPayments(store: Store, accounts: Accounts): Payments {
         const now = new Date();
         const forgetAt = new Date(now.getTime() + RETENTION_MS);
         const blank = { accountId: null, credits: 0, amount: 0, test: false, paidAt: null, refunded: 0 };
-        // Writes before it reads: of concurrent reports one waits or is restarted.
+        // The first operation of the transaction is a write, so that of concurrent reports on one payment all but one
+        // wait or are restarted.
         const before = await payments.findOneAndUpdate(
           { _id: paymentId },
           {

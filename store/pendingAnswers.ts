@@ -6,10 +6,10 @@ import type { CallDoc, PendingAnswer, Store } from './mongo.ts';
 /**
  * An API process's record of pending responses to callers that cannot request the result again.
  *
- * The document of such a call has `pendingAnswer` from the moment it is accepted, before its workflow starts. A result
- * counts as **delivered** when Node has handed the whole response to the operating system (`finish`), or when the caller
- * closed the connection; then `pendingAnswer` is removed. While it is set, a charged call is refunded if the caller got
- * an error (`code`) or if the API process with the connection is gone (its lease expired).
+ * The document of such a call has `pendingAnswer` from the moment it is accepted, before its workflow starts. A
+ * result counts as **delivered** when Node.js has handed the whole response to the operating system (`finish`), or
+ * when the caller closed the connection; then `pendingAnswer` is removed. While it is set, a charged call is refunded
+ * if the caller got an error (`code`) or if the API process with the connection is gone (its lease expired).
  */
 export interface PendingAnswers {
   /** Value of `pendingAnswer` in a new call. */
@@ -23,20 +23,24 @@ export interface PendingAnswers {
    * @throws if the call was refunded or MongoDB is unreachable
    */
   assertPending(callId: string): Promise<void>;
-  /** Makes this process the one that answers the call's caller. Returns false if the answer is no longer pending. */
+  /** Records that this process now answers the call's caller. Returns false if no answer is pending any more. */
   adopt(callId: string): Promise<boolean>;
   /**
    * Records that the caller gets an error, even if the call is charged. From then on the sweeper settles the call.
-   * Retries until it is written or the process ends; the expired lease then has the same effect.
+   * Retries until the record is written or the process ends; in the latter case the sweeper settles the call once the
+   * lease of the process has expired.
    */
   undelivered(call: Pick<CallDoc, '_id'>, code: ErrorCode): Promise<void>;
-  /** Writes pending records; for a graceful shutdown. */
+  /** Writes the pending records to MongoDB; for a graceful shutdown. */
   close(): Promise<void>;
 }
 
 /** Pause between attempts to record an error. */
 const RETRY_MS = 1000;
-/** `delivered` is written at once without waiting for the journal, and again, durably, in batches at this interval. */
+/**
+ * `delivered` writes at once without waiting for MongoDB's journal. Batches at this interval repeat these writes
+ * durably.
+ */
 const CONFIRM_INTERVAL_MS = 2000;
 
 export function createPendingAnswers(
@@ -50,7 +54,10 @@ export function createPendingAnswers(
   let unconfirmed: string[] = [];
   let timer: NodeJS.Timeout | undefined;
 
-  /** Uses the store's durable write concern, so that a crash of MongoDB cannot restore `pendingAnswer`. */
+  /**
+   * Repeats the writes of `delivered` with the durable write concern, so that a crash of MongoDB cannot restore
+   * `pendingAnswer`.
+   */
   async function confirm(): Promise<void> {
     timer = undefined;
     const batch = unconfirmed;
@@ -78,8 +85,8 @@ export function createPendingAnswers(
     delivered(callId) {
       unconfirmed.push(callId);
       confirmLater();
-      // Sent together with the response, so that a process killed right afterwards has sent both. The batch repeats
-      // failed writes.
+      // Sent at the same time as the response, so that a process that is killed right afterwards has sent both. If
+      // the write fails, the next batch repeats it.
       calls
         .updateOne({ _id: callId, ...mine }, done, { writeConcern: { w: 1, journal: false } })
         .catch(() => undefined);

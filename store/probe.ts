@@ -5,12 +5,12 @@ interface ProbeDoc {
   at: Date;
 }
 
-/** Shared by all processes. */
+/** Id of the document that all processes write. */
 const ID = 'probe';
 
 /**
- * Writes and reads one document with majority concerns, like the steps of a call. A server that answers `ping` can still
- * fail both: if it is not primary or its disk is full.
+ * Checks MongoDB by writing and reading one document with majority concerns, as the ledger steps of a call do. A
+ * server that answers `ping` can fail both if it is not primary or its disk is full.
  *
  * @param timeoutMs timeout of each operation in milliseconds
  */

@@ -4,12 +4,13 @@ import type { Store } from './mongo.ts';
 import { USAGE_INTERVAL, usageOf } from './usage.ts';
 
 /**
- * Copies journal entries and removes copied ones from the journal, in batches because each write costs a disk flush.
+ * Copies journal entries to `calls`, `entries` and `events` and removes copied ones from the journal. Works in
+ * batches, because each write costs a disk flush.
  */
 export interface Projection {
-  /** Resolves when the copies are written. */
+  /** Copies these entries at once. Resolves when the copies are written. */
   copy(postings: readonly Posting[]): Promise<void>;
-  /** Adds a posting to the next batch. */
+  /** Copies this entry with the next batch. */
   copyLater(posting: Posting): void;
   /** Resolves when all postings are copied and removed from the journal. */
   flush(): Promise<void>;
@@ -32,7 +33,8 @@ export function createProjection(
       const update: Document = { $pull: { journal: { id: { $in: own.map(({ entry }) => entry.id) } } } };
       return { updateOne: { filter: { _id }, update } };
     });
-    // Without durability: entries of a lost write are copied again by id and removed with a later batch.
+    // Does not wait until the write is durable. If MongoDB loses it, the entries are copied again, which changes
+    // nothing, and removed with a later batch.
     await store.accounts.bulkWrite(updates, { ordered: false, writeConcern: { w: 1 } });
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { insertAllOnce, type QuoteFeedDoc, type Store, type StoredQuote } from './mongo.ts';
 
-/** Stored state of a feed, and the time on the database's clock, which all workers share. */
+/** Stored state of a feed, and the current time of the database server, whose clock all workers use. */
 export interface FeedState {
   quotes: Readonly<Record<string, StoredQuote>>;
   /** The feed is not fetched before this time. */
@@ -16,7 +16,7 @@ export interface FeedLease {
   feed: string;
   holder: string;
   quotes: FeedState['quotes'];
-  /** Start of the lease on the database's clock. */
+  /** Start of the lease, by the clock of the database server. */
   at: Date;
 }
 

@@ -5,7 +5,7 @@ import { openSecret, sealSecret } from './webhookEndpoints.ts';
 const keyIdOf = (keyring: Keyring, sealed: string): string => keyring.keyIdOf(Buffer.from(sealed, 'base64'));
 
 /**
- * Re-encrypts webhook secrets of older master keys with the current one.
+ * Re-encrypts the webhook secrets that older master keys encrypted with the current one.
  *
  * @returns the number of re-encrypted secrets
  */
@@ -42,15 +42,21 @@ export async function countSecrets(
   return counts;
 }
 
-/** Number of stored values that need a master key. */
+/** Number of stored values that depend on a master key. */
 export interface References {
   key: string;
   webhookSecrets: number;
-  /** Fingerprints of the last day, which recognise repeated calls. */
+  /**
+   * Number of unexpired fingerprints of calls. A fingerprint is a MAC that recognises a repeated call, and expires
+   * after a day.
+   */
   idempotencyKeys: number;
 }
 
-/** Counts the values that need each master key, except payloads and results, which expire. */
+/**
+ * Counts the values that depend on each master key. Payloads in Temporal and stored results are not counted, because
+ * they expire.
+ */
 export async function countReferences(store: Store, keyring: Keyring): Promise<References[]> {
   const found = new Map<string, References>();
   const of = (key: string): References => {

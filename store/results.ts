@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Keyring } from './keyring.ts';
 import type { Store } from './mongo.ts';
 
-/** Reference to a stored input or result that was too large for a workflow payload. */
+/** Reference to an input or result that is stored in MongoDB because it is too large for a workflow payload. */
 export interface ResultReference {
   id: string;
   pieces: number;
@@ -12,16 +12,17 @@ export interface Results {
   /**
    * Stores bytes until `expiresAt`.
    *
-   * @param id default: a new id per write, so that attempts never mix. Set it if repeated writes have the same bytes
+   * @param id default: a new id for each write, so that the pieces of different attempts never mix. Set it only if
+   *   every repetition writes the same bytes
    */
   write(callId: string, data: Uint8Array, expiresAt: Date, id?: string): Promise<ResultReference>;
   /** @throws if a piece has expired or was changed */
   read(callId: string, reference: ResultReference): Promise<Buffer>;
 }
 
-/** Largest input or result in a workflow payload; Temporal's limit is 2 MB. */
+/** Maximum size in bytes of an input or result in a workflow payload; Temporal's limit for a payload is 2 MB. */
 export const INLINE_BYTES = 64 * 1024;
-/** Below MongoDB's limit of 16 MB per document. */
+/** Size of a piece; below MongoDB's limit of 16 MB per document. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
 export function createResults({ results }: Store, keyring: Keyring): Results {

@@ -15,14 +15,17 @@ export interface Step {
 export interface StepResult
   extends Pick<AccountDoc, 'balance' | 'reserved' | 'shortfall' | 'running' | 'journal'> {
   hold: Hold | undefined;
-  /** The call's journal entry, if it is still there. `journal` contains only such entries and the leftovers. */
+  /**
+   * The call's journal entry, if it is still in the journal. `journal` contains only entries of the calls in the same
+   * update, and the leftovers.
+   */
   entry: JournalEntry | undefined;
 }
 
 /** Applies a step. Returns null if the account does not exist. */
 export type ApplyStep = (step: Step) => Promise<StepResult | null>;
 
-/** Steps per update. MongoDB allows 1,000 stages per pipeline, and a step needs two. */
+/** Maximum number of steps in one update. MongoDB allows 1,000 stages per pipeline, and a step needs two. */
 const MAX_BATCH = 100;
 
 interface Waiting {
@@ -31,7 +34,10 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Two stages: the first evaluates the condition before the second changes the fields that it reads. */
+/**
+ * The two pipeline stages of a step. The first evaluates the condition before the second changes the fields that the
+ * condition reads.
+ */
 const stagesOf = ({ when, set }: Step): Document[] => [
   { $set: { isDone: when } },
   {
@@ -43,8 +49,8 @@ const stagesOf = ({ when, set }: Step): Document[] => [
 
 /**
  * Applies steps to accounts, each atomically. Steps that arrive while their account is being updated are batched, in
- * order, into the next update: MongoDB would retry conflicting updates of one document, and each costs a disk flush. A
- * batch is applied as a whole; if its update fails, all of its steps fail.
+ * order, into the next update: MongoDB would retry conflicting updates of one document, and each update costs a disk
+ * flush. A batch is applied as a whole; if its update fails, all of its steps fail.
  *
  * @param leftovers expression for journal entries that each step returns besides those of its call
  */
@@ -59,7 +65,8 @@ export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep
         [...batch.flatMap(({ step }) => stagesOf(step)), { $unset: 'isDone' }],
         {
           returnDocument: 'after',
-          // Returns only what the steps need: a busy account has many holds and a long journal.
+          // Limits the returned document to what the steps need, because a busy account has many holds and a long
+          // journal.
           projection: {
             balance: 1,
             reserved: 1,

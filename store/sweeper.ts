@@ -3,9 +3,9 @@ import type { CallDoc, Store } from './mongo.ts';
 
 /** Result of a sweep. */
 export interface Sweep {
-  /** Settled calls whose workflow had ended or never started. */
+  /** Number of settled calls whose workflow had ended or never started. */
   ended: number;
-  /** Released holds of late reservations. */
+  /** Number of released holds whose call had already ended, which a late reservation causes. */
   strayHolds: number;
 }
 
@@ -15,18 +15,21 @@ interface Held {
   nonce: string;
 }
 
-/** Younger calls are skipped: their workflow may not have started yet. */
+/** Minimum age of calls that are swept: the workflow of a younger call may not have started yet. */
 const MIN_AGE_MS = 25_000;
 const OLD_HOLD_MS = 600_000;
 const BATCH = 500;
-/** Calls settled concurrently. After an outage many are open, and a settlement mostly waits for the disk. */
+/**
+ * Number of calls that are settled concurrently. After an outage many calls are open, and a settlement mostly waits
+ * for MongoDB's disk.
+ */
 const CONCURRENCY = 20;
 
 /**
  * Settles calls and releases holds that a crash left open.
  *
- * @param isOver whether Temporal reports the call's workflow as closed or unknown; throws if it cannot tell, and the call
- *   is then left unchanged
+ * @param isOver whether Temporal reports the call's workflow as closed or unknown; throws if Temporal cannot be
+ *   asked; the call is then left unchanged
  */
 export async function sweep(
   store: Store,

@@ -15,7 +15,7 @@ import { ServiceError } from '../schemas/errors.ts';
 /** Instrumentation scope of all spans of this project. */
 export const SCOPE = 'utility-tools';
 
-/** Without a configured collector this creates spans that record nothing. */
+/** Without a configured collector this tracer creates spans that record nothing. */
 const tracer = trace.getTracer(SCOPE);
 
 interface SpanOptions {
@@ -26,18 +26,21 @@ interface SpanOptions {
   attributes?: Attributes;
 }
 
-/** Context whose active span is the one that a `traceparent` names; the root context if it is missing or invalid. */
+/**
+ * Returns a context whose active span is the one that `traceparent` names; the root context if `traceparent` is
+ * missing or invalid.
+ */
 export const contextOf = (traceparent: string | undefined): Context =>
   traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
 
-/** The `traceparent` of the active span; undefined without one. */
+/** Returns the `traceparent` of the active span; undefined if there is none. */
 export function activeTraceparent(): string | undefined {
   const carrier: Record<string, string> = {};
   propagation.inject(context.active(), carrier);
   return carrier.traceparent;
 }
 
-/** The type of a failure. Messages are left out, because they can quote input of callers. */
+/** Returns the type of a failure for a span. Messages are left out, because they can quote input of callers. */
 function failureType(error: unknown): string {
   if (error instanceof ServiceError) return error.code;
   return error instanceof Error && 'type' in error && typeof error.type === 'string'
@@ -51,7 +54,7 @@ export function failSpan(span: Span, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** Runs `work` in a span, which is active meanwhile and ends with it. @throws as `work` */
+/** Runs `work` in a span that is active until `work` ends. @throws as `work` */
 export function inSpan<T>(
   name: string,
   { parent = context.active(), kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions,
@@ -69,14 +72,14 @@ export function inSpan<T>(
   });
 }
 
-/** Runs `work` in a span for a request to another machine if a span is active; else only runs it. */
+/** Runs `work` in a span for a request to another machine if a span is active; otherwise runs it without a span. */
 export const inClientSpan = <T>(name: string, work: () => Promise<T>): Promise<T> =>
   trace.getActiveSpan() === undefined ? work() : inSpan(name, { kind: SpanKind.CLIENT }, work);
 
 /**
- * Creates a span for each command that is sent while a span is active, with the name of the command and its collection.
- * The client must have been created with `monitorCommands`. Steps that share one update (steps.ts) share the span of the
- * first one.
+ * Creates a span for each MongoDB command that is sent while a span is active, with the names of the command and its
+ * collection. The client must have been created with `monitorCommands`. Steps that share one update (steps.ts) share
+ * the span of the first one.
  */
 export function traceCommands(client: MongoClient): void {
   const running = new Map<number, Span>();

@@ -4,7 +4,9 @@ import { findExpired } from './lease.ts';
 import type { Ledger } from './ledger.ts';
 import type { CallDoc, Store } from './mongo.ts';
 
-/** Settles calls whose callers got no result, so that these are not charged. May be repeated, in any process. */
+/**
+ * Settles calls whose callers got no result, so that the callers are not charged. May be repeated, in any process.
+ */
 export interface Undelivered {
   /**
    * Settles a call whose caller got an error: refunds a running call, returns the price of a charged one (an adjustment
@@ -15,15 +17,16 @@ export interface Undelivered {
   settle(call: CallDoc, code: string): Promise<boolean>;
   /**
    * Settles abandoned calls: those whose callers got an error, and those whose API process is gone. The latter are
-   * cancelled as if their callers had disconnected, and charges are refunded unless the tool acts on the world.
+   * treated as if their callers had disconnected: running calls are cancelled, and charged ones are refunded unless
+   * they can have side effects outside the service (`actsOnWorld`).
    *
    * @param cancel requests the cancellation of a call's workflow; no-op if it has ended
-   * @param onWait called at least every second while this waits
+   * @param onWait called at least once a second during waits, to send a heartbeat
    */
   sweep(cancel: (callId: string) => Promise<void>, onWait?: () => void): Promise<SweptAnswers>;
 }
 
-/** Number of calls that one sweep cancelled or refunded. */
+/** Number of calls that one sweep cancelled, and that it refunded. */
 export interface SweptAnswers {
   cancelled: number;
   refunded: number;
@@ -35,17 +38,23 @@ interface Dependencies {
   accounts: Pick<Accounts, 'grant'>;
 }
 
-/** Wait before leases are checked again: after an outage of MongoDB all leases look expired until they are renewed. */
+/**
+ * How long to wait before expired leases are checked again. After an outage of MongoDB all leases look expired until
+ * they are renewed.
+ */
 const RECHECK_MS = 5000;
 const BATCH = 500;
 const CONCURRENCY = 20;
 
-/** Filter for calls without a process that can still respond. `$exists` selects the partial index. */
+/**
+ * Filter for calls whose caller can no longer be answered by any process. `$exists` makes MongoDB use the partial
+ * index.
+ */
 export const ABANDONED = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': null };
 
 /**
- * Whether a charge without a delivered result is refunded: always after an error, else unless the tool acts on the
- * world.
+ * Whether a charged call without a delivered result is refunded: always if the caller got an error; else, because the
+ * caller may have disconnected, unless the call can have side effects outside the service (`actsOnWorld`).
  */
 export const isRefundDue = ({
   pendingAnswer,
@@ -78,7 +87,7 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
         reason: `The result of call ${callId} could not be delivered.`,
         reference: `call ${callId}`,
       });
-    // Releases the key of a dashboard call, so that resubmitting its form makes a new call.
+    // Releases the Idempotency-Key of a dashboard call, so that resubmitting the form makes a new call.
     await close(callId, charged && release);
     return charged;
   };
@@ -108,7 +117,8 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
       const end = async (call: CallDoc): Promise<void> => {
         const code = call.pendingAnswer?.code ?? null;
         if (code === null && call.state === 'running') {
-          // The workflow refunds the call, or is charging it; a later sweep sees which.
+          // The cancelled workflow refunds the call, unless it is already charging it. A later sweep reads which of
+          // the two happened.
           await cancel(call._id);
           swept.cancelled++;
         } else if (isRefundDue(call)) swept.refunded += Number(await settle(call, code ?? 'cancelled'));

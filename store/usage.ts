@@ -11,7 +11,10 @@ import {
 
 /** Longest period in days, including today. */
 export const USAGE_DAYS = 90;
-/** Entries after which usage is summed without a reader, so that readers never wait for many. */
+/**
+ * Usage is summed at every multiple of this number of entries even if nobody reads it, so that a reader never has to
+ * sum many.
+ */
 export const USAGE_INTERVAL = 1000;
 /**
  * Sums are stored only of calls that were accepted at least this long ago. Allows for differences between the clocks of

@@ -3,12 +3,12 @@ import { isRecord } from '../schemas/isRecord.ts';
 import type { Keyring } from './keyring.ts';
 
 /**
- * Secret fields of running calls, only in the memory of the API process that received them. A worker with the call's
- * token can fetch them until the call is settled. Requests and replies are encrypted, so they reveal nothing without the
- * master key.
+ * Holds the secret fields of running calls, only in the memory of the API process that received them. A worker with
+ * the call's token can fetch them until the call is settled. Requests and replies are encrypted, so they reveal
+ * nothing without the master key.
  */
 export interface Vault {
-  /** Stores the secrets of a call. @returns the call's token */
+  /** Stores the secret fields of a call. @returns the call's token */
   put(callId: string, secrets: Record<string, unknown>): string;
   /** Decrypts a request and returns the encrypted reply, or null if the request is not authentic or has no secrets. */
   answer(request: Uint8Array): Buffer | null;
@@ -58,7 +58,10 @@ export function createVault(keyring: Keyring): Vault {
   };
 }
 
-/** Makes a worker's request. The reply is bound to its nonce, so a replayed reply does not decrypt. */
+/**
+ * Creates a worker's request to the vault. The reply is bound to the nonce of the request, so a replayed reply cannot
+ * be decrypted.
+ */
 export function askVault(keyring: Keyring, callId: string, token: string): VaultExchange {
   const nonce = randomBytes(16).toString('base64url');
   return {

@@ -6,9 +6,9 @@ import type { Keyring } from './keyring.ts';
 import { createdNow, type Store } from './mongo.ts';
 import type { WebhookEndpointDoc } from './webhookDocs.ts';
 
-/** Endpoints per account. */
+/** Maximum number of webhook endpoints per account. */
 export const MAX_ENDPOINTS = 10;
-/** How long the old and the new secret are both in use. */
+/** How long the old and the new secret are both in use after a rotation. */
 const ROTATION_MS = 24 * 3_600_000;
 
 export interface EndpointChange {
@@ -16,14 +16,17 @@ export interface EndpointChange {
   events?: EventKind[] | null;
 }
 
-/** An owner's changes of endpoints. Endpoints of other accounts are `not_found`. */
+/**
+ * The changes that an owner can make to webhook endpoints. Each function throws `not_found` for endpoints of other
+ * accounts.
+ */
 export interface WebhookEndpoints {
   /**
    * @throws ServiceError limit_reached; not_found if the account does not exist
    * @throws a duplicate-key error (`isDuplicate`) if the id is in use
    */
   create(endpoint: {
-    /** Default: a new id. */
+    /** Default: a new random id. */
     id?: string;
     accountId: string;
     url: string;
@@ -35,20 +38,23 @@ export interface WebhookEndpoints {
   remove(accountId: string, id: string): Promise<void>;
   /** Adds a new secret, which replaces the old one after a day. @throws ServiceError rotation_pending, unless forced */
   rotateSecret(accountId: string, id: string, force: boolean): Promise<string>;
-  /** Replaces the old secret by the new one now; no-op without a new one. */
+  /** Replaces the old secret by the new one now; no-op if there is no new secret. */
   activateSecret(accountId: string, id: string): Promise<WebhookEndpointDoc>;
 }
 
 const PURPOSE = 'webhook-secret';
 
-/** Encrypts a secret for storage; it decrypts only for its endpoint. */
+/** Encrypts a signing secret for storage. It can be decrypted only with the id of its endpoint. */
 export const sealSecret = (keyring: Keyring, endpointId: string, secret: string): string =>
   keyring.seal(PURPOSE, endpointId, Buffer.from(secret)).toString('base64');
 
 export const openSecret = (keyring: Keyring, endpointId: string, sealed: string): string =>
   keyring.open(PURPOSE, endpointId, Buffer.from(sealed, 'base64')).toString();
 
-/** The secrets that sign a delivery now: during a rotation the old one, and for Standard Webhooks both. */
+/**
+ * Returns the secrets that sign a delivery at `now`. During a rotation `X-Service-Signature` uses only the old secret
+ * (`own`) and `webhook-signature` both (`all`).
+ */
 export function signingSecrets(
   keyring: Keyring,
   { _id, secret, next }: Pick<WebhookEndpointDoc, '_id' | 'secret' | 'next'>,
@@ -69,7 +75,7 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
     return row;
   }
 
-  /** Makes the new secret the current one unless it was replaced in the meantime. */
+  /** Makes the new secret the current one, unless another rotation has replaced it in the meantime. */
   async function promote({ _id, next }: WebhookEndpointDoc): Promise<void> {
     if (next === null) return;
     await webhookEndpoints.updateOne(
@@ -105,7 +111,8 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
           { session },
         );
         if (matchedCount === 0) throw new ServiceError('not_found');
-        // Before the count: a repeated creation fails as a duplicate, not at the limit.
+        // The insert precedes the count, so that a repeated creation fails with a duplicate-key error and not with
+        // `limit_reached`.
         const created = await webhookEndpoints.findOneAndUpdate(
           { _id: id, createdAt: { $exists: false } },
           createdNow(newRow),

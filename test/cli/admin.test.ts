@@ -292,7 +292,7 @@ test.serial('values that the API refuses are refused', async (t) => {
   const { accountId } = await admin('create-account', '--email', address, '--credits', '5');
   const again = await run('admin', ['create-account', '--email', address]);
   t.deepEqual([again.code, again.stdout], [1, '']);
-  t.regex(again.stderr, /There is an account for this e-mail/);
+  t.regex(again.stderr, /An account with this email address already exists/);
   const create = (...args: string[]) => run('admin', ['keys', 'create', '--account', accountId, ...args]);
   for (const [option, value, line] of [
     ['--tools', 'no-such', /^\/tools\/0 is not a tool\n$/],

@@ -96,19 +96,19 @@ const MANIPULATIONS: Record<
   },
   'a removed last entry': {
     manipulate: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 6 }),
-    finds: /^lines$/,
+    finds: /^number of entries$/,
   },
   'a removed entry': {
     manipulate: ({ accountId }) => store.entries.deleteOne({ accountId, seq: 4 }),
-    finds: /^number of a line$/,
+    finds: /^number of an entry$/,
   },
   'the amount of an entry': {
     manipulate: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -4 } }),
-    finds: /^balance after line 3$/,
+    finds: /^balance after entry 3$/,
   },
   'an amount that makes the balance negative': {
     manipulate: ({ accountId }) => store.entries.updateOne({ accountId, seq: 3 }, { $set: { amount: -40 } }),
-    finds: /^line 3 below zero$/,
+    finds: /^negative balance after entry 3$/,
   },
   'a charge reversed by hand': {
     manipulate: ({ callId: _id }) =>
@@ -156,7 +156,7 @@ const MANIPULATIONS: Record<
   },
   'a deleted account': {
     manipulate: ({ accountId: _id }) => store.accounts.deleteOne({ _id }),
-    finds: /^lines of an account that is gone$/,
+    finds: /^entries of an account that does not exist$/,
   },
 };
 
