@@ -13,8 +13,8 @@ import { listOf, PAGE } from './lists.ts';
 import { defineOperation, type Operation } from './operation.ts';
 
 /**
- * Operations of the Account API: what the dashboard offers, as JSON. Routes and reference derive from these definitions.
- * The operations on webhook endpoints are in webhooks.ts.
+ * Operations of the Account API, which offers as JSON what the dashboard offers. Routes and API reference derive from
+ * these definitions. The operations on webhook endpoints are in webhooks.ts.
  */
 const TAG = 'Account';
 
@@ -58,10 +58,10 @@ export const listLedger = defineOperation({
   id: 'listLedger',
   method: 'get',
   path: '/api/v1/account/ledger',
-  summary: 'List the entries of the statement',
+  summary: 'List ledger entries',
   description:
     'An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file ' +
-    '(RFC 4180) with a header line and the same columns; `limit` and `cursor` are ignored. A text that a spreadsheet ' +
+    '(RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet ' +
     "would interpret as a formula is prefixed with `'`.",
   tag: TAG,
   auth: 'account',
@@ -101,7 +101,7 @@ export const revokeKey = defineOperation({
   path: '/api/v1/account/keys/{id}',
   summary: 'Revoke an API key',
   description:
-    'The key fails from the next request on, permanently. Revoking it again changes nothing. Fires `api_key.revoked`.',
+    'Requests with the key fail from now on; a key cannot be restored. Revoking it again changes nothing. Fires `api_key.revoked`.',
   tag: TAG,
   auth: 'account',
   success: { status: 204 },

@@ -37,9 +37,12 @@ export const call = {
     state: {
       type: 'string',
       enum: ['running', 'charged', 'refunded', 'refused'],
-      description: 'State of the call. `refused`: it ended before credits were reserved.',
+      description: 'State of the call. `refused`: the call ended before credits were reserved.',
     },
-    code: { ...optionalText, description: 'Error code; null if the call has a result or is still running.' },
+    code: {
+      ...optionalText,
+      description: 'Error code of a failed call; null if the call has a result or is still running.',
+    },
     startedAt: { ...timestamp, description: 'When the call was accepted.' },
     durationMs: {
       type: ['integer', 'null'],
@@ -47,14 +50,14 @@ export const call = {
     },
     keyPrefix: {
       ...optionalText,
-      description: 'Prefix of the API key; null for calls from the dashboard.',
+      description: 'First 9 characters of the API key; null for calls from the dashboard.',
     },
   },
   required: ['id', 'tool', 'cost', 'charged', 'state', 'code', 'startedAt', 'durationMs', 'keyPrefix'],
   additionalProperties: false,
 } as const;
 
-/** An entry of the statement. The CSV file has these columns, in this order. */
+/** A ledger entry. The columns of the CSV statement are these fields, in this order. */
 export const ledgerEntry = {
   type: 'object',
   properties: {
@@ -63,14 +66,26 @@ export const ledgerEntry = {
     type: {
       type: 'string',
       enum: ['charge', 'signup', 'purchase', 'allowance', 'adjustment', 'recovery'],
-      description: 'Type of the entry. `recovery`: added credits that settled an earlier shortfall.',
+      description:
+        'Type of the entry. `recovery`: added credits that were deducted again to cover credits that could not be deducted earlier.',
     },
-    amount: { type: 'integer', description: 'Credits added; negative if taken.' },
+    amount: {
+      type: 'integer',
+      description: 'Credits added to the balance; negative if credits were deducted.',
+    },
     balanceAfter: { type: 'integer', description: 'Balance after the entry.' },
-    callId: { ...optionalText, description: 'Id of the charged call, or null.' },
-    tool: { ...optionalText, description: 'Tool of the charged call, or null.' },
-    source: { ...optionalText, description: 'Source of the credits; null for a charge.' },
-    reference: { ...optionalText, description: 'Id at the source, or null.' },
+    callId: { ...optionalText, description: 'Id of the charged call; null if the entry is not a charge.' },
+    tool: { ...optionalText, description: 'Tool of the charged call; null if the entry is not a charge.' },
+    source: {
+      ...optionalText,
+      description:
+        'Origin of the change: `signup`, `purchase`, `allowance` or `adjustment`; null for a charge.',
+    },
+    reference: {
+      ...optionalText,
+      description:
+        'Id of the payment, month of the allowance (`2026-11`), or reference of the adjustment; null if there is none.',
+    },
   },
   required: ['id', 'at', 'type', 'amount', 'balanceAfter', 'callId', 'tool', 'source', 'reference'],
   additionalProperties: false,
@@ -79,20 +94,23 @@ export const ledgerEntry = {
 const keyFields = {
   id: { type: 'string', description: 'Id of the key.' },
   name: { type: 'string', description: 'Name of the key.' },
-  prefix: { type: 'string', description: 'First 9 characters of the key, to tell keys apart.' },
-  scopes: { ...scopes, description: '`tools` calls tools, `account` manages the account.' },
+  prefix: { type: 'string', description: 'First 9 characters of the key, by which you can tell keys apart.' },
+  scopes: {
+    ...scopes,
+    description: 'Scope of the key: `tools` permits calling tools, `account` permits managing the account.',
+  },
   tools: {
     type: ['array', 'null'],
     items: { type: 'string' },
-    description: 'Tools that the key may call; null: all.',
+    description: 'Names of the tools that the key may call; null: all tools.',
   },
   createdAt: { ...timestamp, description: 'When the key was created.' },
   lastUsedAt: {
     ...optionalTimestamp,
-    description: 'When the key was last used, accurate to some seconds, or null.',
+    description: 'When the key was last used, accurate to some seconds; null if it was never used.',
   },
-  expiresAt: { ...optionalTimestamp, description: 'When the key expires, or null.' },
-  revokedAt: { ...optionalTimestamp, description: 'When the key was revoked, or null.' },
+  expiresAt: { ...optionalTimestamp, description: 'When the key expires; null if it never expires.' },
+  revokedAt: { ...optionalTimestamp, description: 'When the key was revoked; null if it was not revoked.' },
 } as const;
 
 const keyRequired = [
@@ -131,13 +149,15 @@ export const newKeyBody = {
       type: 'string',
       minLength: 1,
       maxLength: 100,
-      // At least one visible character and no control characters. Written out, because not every client supports \p{Cc}.
+      // Requires a visible character and forbids control characters. The control characters are written as ranges,
+      // because not every client supports `\p{Cc}`.
       pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$',
       description: 'Name of the key: up to 100 characters, not only spaces, no control characters.',
     },
     scopes: {
       ...scopes,
-      description: 'Exactly one scope: `tools` calls tools, `account` manages the account.',
+      description:
+        'Exactly one scope: `tools` permits calling tools, `account` permits managing the account.',
     },
     tools: {
       type: ['array', 'null'],
@@ -146,12 +166,13 @@ export const newKeyBody = {
       maxItems: 100,
       uniqueItems: true,
       default: null,
-      description: 'Tools that the key may call; null: all. Only with the scope `tools`.',
+      description:
+        'Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`.',
     },
     expiresAt: {
       ...optionalTimestamp,
       default: null,
-      description: 'Future time at which the key expires; null: never.',
+      description: 'Time in the future at which the key expires; null if it never expires.',
     },
   },
   required: ['name', 'scopes'],
@@ -166,10 +187,11 @@ export const delivery = {
     state: {
       type: 'string',
       enum: ['pending', 'delivered', 'failed', 'held'],
-      description: 'State of the delivery. `held`: its endpoint is disabled or never posted to.',
+      description:
+        'State of the delivery. `held`: nothing is posted, because the endpoint is disabled or its URL is on `localhost`, to which this installation does not post.',
     },
     attempts: { type: 'integer', description: 'Number of attempts so far.' },
-    nextAt: { ...optionalTimestamp, description: 'When the next attempt is due, or null.' },
+    nextAt: { ...optionalTimestamp, description: 'When the next attempt is due; null if none is scheduled.' },
   },
   required: ['id', 'endpointId', 'state', 'attempts', 'nextAt'],
   additionalProperties: false,
@@ -178,7 +200,7 @@ export const delivery = {
 export const event = {
   type: 'object',
   properties: {
-    id: { type: 'string', description: 'Id of the event, the same on every attempt.' },
+    id: { type: 'string', description: 'Id of the event, which is the same in every delivery attempt.' },
     event: { type: 'string', enum: EVENT_KINDS, description: 'Kind of event.' },
     createdAt: { ...timestamp, description: 'When the event occurred.' },
     data: {

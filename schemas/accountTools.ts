@@ -2,7 +2,7 @@ import { account, call } from './accountRows.ts';
 import { listOf, PAGE } from './lists.ts';
 import type { ObjectSchema } from './tool.ts';
 
-/** A tool of the MCP endpoint that reads the caller's own account and costs nothing. */
+/** A tool of the MCP endpoint that reads the caller's own account. Calling it costs no credits. */
 export interface AccountToolDefinition<
   I extends ObjectSchema = ObjectSchema,
   O extends ObjectSchema = ObjectSchema,
@@ -21,7 +21,7 @@ const define = <const I extends ObjectSchema, const O extends ObjectSchema>(
 export const accountBalance = define({
   name: 'account-balance',
   title: 'Account balance',
-  description: 'Returns the balance of the account, the reserved and the available credits.',
+  description: 'Returns the balance of the account and its reserved and available credits.',
   input: { type: 'object', properties: {}, required: [], additionalProperties: false },
   output: account,
 });
@@ -47,7 +47,7 @@ export const accountPlan = define({
   name: 'account-plan',
   title: 'Price of planned calls',
   description:
-    'Returns the price of planned calls, and whether the available credits pay for them. Calls nothing and reserves nothing.',
+    'Returns the total price of planned calls, and whether the available credits pay for them. Runs no tool and reserves no credits.',
   input: {
     type: 'object',
     properties: {
@@ -73,7 +73,10 @@ export const accountPlan = define({
   output: {
     type: 'object',
     properties: {
-      price: { type: 'integer', description: 'Credits for all calls if each returns a result.' },
+      price: {
+        type: 'integer',
+        description: 'Maximum total price in credits, charged if every call returns a result.',
+      },
       available: { type: 'integer', description: 'Credits that the account can spend now.' },
       sufficient: { type: 'boolean', description: 'Whether the available credits pay for all calls.' },
     },

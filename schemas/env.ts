@@ -24,7 +24,7 @@ import {
 import { parseAllow } from './formats/allow.ts';
 import { parsePacks } from './formats/packs.ts';
 
-/** An invalid value. The message is one line that names the variable. */
+/** An environment variable has an invalid value. The message is one line that names the variable. */
 export class EnvError extends Error {
   override readonly name = 'EnvError';
 }
@@ -32,13 +32,16 @@ export class EnvError extends Error {
 /** An environment variable: its parser, its default and its row in docs/configuration.md (`npm run docs`). */
 interface Variable<T, D> {
   parse(text: string): T;
-  /** Value when the variable is unset or empty; null: none. */
+  /** Value if the variable is unset or empty; null: no value. */
   fallback: D;
-  /** The default as written in the environment, if it differs from `String(fallback)`. */
+  /** The default in the format of the variable, if that differs from `String(fallback)`. */
   fallbackText?: string;
-  /** Also read from the file in `<NAME>_FILE`, so that the value does not appear in the environment of the process. */
+  /**
+   * Whether the value can also come from the file that `<NAME>_FILE` names, so that it does not appear in the
+   * environment of the process.
+   */
   secret?: true;
-  /** Description, in Markdown. */
+  /** Description for the documentation, in Markdown. */
   about: string;
 }
 
@@ -55,30 +58,30 @@ export const VARIABLES = {
     parse: port,
     fallback: 0,
     about:
-      'Port of each process for health checks and metrics; on the API, workers also fetch the secrets of running calls there. Never expose it. `0` picks a free port.',
+      'Port of each process for health checks and metrics. From that of the API, workers also fetch the secret fields of running calls. Never make it public. `0` picks a free port.',
   }),
   SDK_METRICS_PORT: variable({
     parse: port,
     fallback: 0,
     about:
-      'Loopback port on which the Temporal SDK of a worker serves its metrics; the worker includes them in its own. `0` picks a free port.',
+      'Loopback port on which the Temporal SDK of a worker serves its metrics; the worker includes them in its own metrics. `0` picks a free port.',
   }),
   INTERNAL_ADVERTISE: variable({
     parse: (text) => `http://${hostPort(text)}`,
     fallback: null,
     about:
-      '`host:port` at which workers reach the internal port of this API process. Default: the address it listens on.',
+      '`host:port` at which workers reach the internal port of this API process. Default: the address on which the port listens.',
   }),
   PUBLIC_URL: variable({
     parse: webUrl,
     fallback: null,
-    about: 'URL at which users reach the API. Default: the address it listens on.',
+    about: 'URL at which users reach the API. Default: the address on which the API listens.',
   }),
   TRUST_PROXY: variable({
     parse: boolean,
     fallback: false,
     about:
-      'Take the client address from `X-Forwarded-For`. Enable it only behind a proxy that sets this header.',
+      'Whether the address of a client is taken from `X-Forwarded-For`. Enable it only behind a proxy that sets this header.',
   }),
   DATA_DIR: variable({
     parse: (text) => resolve(text),
@@ -90,24 +93,26 @@ export const VARIABLES = {
     parse: mongodbUri,
     fallback: null,
     secret: true,
-    about: 'MongoDB replica set and database. Default: `npm start` runs a local MongoDB.',
+    about:
+      'Connection string of the MongoDB replica set, with the name of the database. Default: `npm start` runs a local MongoDB.',
   }),
   TEMPORAL_ADDRESS: variable({
     parse: String,
     fallback: null,
-    about: '`host:port` of the Temporal server. Default: `npm start` runs a local server.',
+    about: '`host:port` of the Temporal server. Default: `npm start` runs a local Temporal server.',
   }),
   TEMPORAL_NAMESPACE: variable({ parse: String, fallback: 'default', about: 'Temporal namespace.' }),
   BUILD_ID: variable({
     parse: buildId,
     fallback: null,
     about:
-      'Build of an orchestrator, for worker versioning: running calls stay on the build that they started on. It must change with the code. Default: no versioning.',
+      'Build id of an orchestrator, for worker versioning: running calls stay on the build on which they started. Set a new one for each version of the code. Default: no worker versioning.',
   }),
   TEMPORAL_UI_URL: variable({
     parse: webUrl,
     fallback: null,
-    about: 'URL of the Temporal UI. Its pages may decrypt payloads through `/codec`. Default: no page may.',
+    about:
+      'URL of the Temporal UI, whose pages may then decrypt payloads through `/codec`. Default: no page may decrypt payloads.',
   }),
   MASTER_KEYS: variable({
     parse: parseMasterKeys,
@@ -119,34 +124,34 @@ export const VARIABLES = {
   FREE_CREDITS: variable({
     parse: (text) => integer(text, 0, 1_000_000_000),
     fallback: 250,
-    about: 'Credits of a new account.',
+    about: 'Credits that a new account is given.',
   }),
   RATE_LIMIT: variable({
     parse: rateLimit,
     fallback: { rate: 20, burst: 40 },
     fallbackText: '20:40',
     about:
-      'Requests per second of an account and of a key, `rate[:burst]`. `off` disables every limit and is refused in production.',
+      'Rate limit of each account and of each key in requests per second, `rate[:burst]`; without a burst, it is twice the rate. `off` disables every limit and is refused in production.',
   }),
   POOL_WAIT: variable({
     parse: parseDuration,
     fallback: 60_000,
     fallbackText: '60s',
-    about: 'Longest wait of a call for a free worker. After it the call fails with `pool_busy`.',
+    about: 'Maximum time a call waits for a free worker before it fails with `pool_busy`.',
   }),
   EGRESS_ALLOW: variable({
     parse: (text) => list(text).map(parseAllow),
     fallback: [],
     fallbackText: '',
     about:
-      'Exceptions from the egress guard, `host:port` or CIDR, separated by commas. They apply to every caller.',
+      'Exceptions to the egress guard: targets that are reachable although they are not public, as `host:port` or CIDR block, separated by commas. They apply to every caller.',
   }),
   OWN_PORTS: variable({
     parse: (text) => list(text).map(port),
     fallback: [],
     fallbackText: '',
     about:
-      'Further ports of this installation that `EGRESS_ALLOW` never opens, such as the inner ports of Temporal and its database.',
+      'Additional ports on which this installation listens, such as the internal ports of Temporal and its database. `EGRESS_ALLOW` never permits connections to them.',
   }),
   DNS_SERVERS: variable({
     parse: (text) => list(text).map(dnsServer),
@@ -157,12 +162,12 @@ export const VARIABLES = {
     parse: retrySchedule,
     fallback: [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
     fallbackText: '5s,5m,30m,2h,5h,10h,10h',
-    about: 'Delays between the attempts of a webhook delivery.',
+    about: 'Delays between the attempts of a webhook delivery, separated by commas.',
   }),
   GOLD_FEED_URL: variable({
     parse: webUrl,
     fallback: 'https://api.gold-api.com',
-    about: 'Base URL of the metal price feed. The service requests `/price/XAU` and `/price/XAG` below it.',
+    about: 'Base URL of the metal price feed, to which the service appends `/price/XAU` and `/price/XAG`.',
   }),
   FX_FEED_URL: variable({
     parse: webUrl,
@@ -172,13 +177,13 @@ export const VARIABLES = {
   CHROMIUM_PATH: variable({
     parse: String,
     fallback: null,
-    about: 'Path of Chromium. Default: the first installed one.',
+    about: 'Path of the Chromium executable. Default: the first one found in the usual places.',
   }),
   CHROMIUM_UNCONFINED: variable({
     parse: boolean,
     fallback: false,
     about:
-      'Run Chromium in production even where the kernel permits no network namespace or no Chromium sandbox.',
+      'Whether Chromium runs in production even if the kernel permits no network namespace or no Chromium sandbox.',
   }),
   FILTER_LISTS: variable({
     parse: String,
@@ -189,19 +194,19 @@ export const VARIABLES = {
   SOFFICE_PATH: variable({
     parse: String,
     fallback: null,
-    about: 'Path of LibreOffice. Default: the first installed one.',
+    about: 'Path of the LibreOffice executable. Default: the first one found in the usual places.',
   }),
   SMTP_URL: variable({
     parse: (text) => url(text, ['smtp:', 'smtps:']),
     fallback: null,
     secret: true,
     about:
-      'Mail server, `smtp://user:password@host:587` or `smtps://…`. With it, new owners verify their address. Default: no mail.',
+      'Mail server, `smtp://user:password@host:587` or `smtps://…`. If it is set, new owners must verify their email address. Default: no email is sent.',
   }),
   MAIL_FROM: variable({
     parse: mailAddress,
     fallback: null,
-    about: 'Sender address of mail. Default: `utility-tools` at the host of `PUBLIC_URL`.',
+    about: 'Sender address of email. Default: `utility-tools` at the host of `PUBLIC_URL`.',
   }),
   CREDIT_PACKS: variable({
     parse: (text) => parsePacks(list(text)),
@@ -211,20 +216,21 @@ export const VARIABLES = {
       { credits: 25_000, amount: 16_900, currency: 'USD' },
     ],
     fallbackText: '1000:9.00 USD,5000:39.00 USD,25000:169.00 USD',
-    about: 'Credit packs on sale, `credits:price,…`, in a currency with two decimals, or `off`.',
+    about: 'Credit packs on sale, `credits:price,…`, in a currency with two decimals, or `off` to sell none.',
   }),
   STRIPE_SECRET_KEY: variable({
     parse: String,
     fallback: null,
     secret: true,
     about:
-      'Stripe secret key; with it the dashboard sells credits. Default: a test checkout that takes no money, and no sale in production.',
+      'Stripe secret key, with which the dashboard sells credits through Stripe. Default: a test checkout that takes no money; in production, no sale.',
   }),
   STRIPE_WEBHOOK_SECRET: variable({
     parse: String,
     fallback: null,
     secret: true,
-    about: 'Signing secret of the webhook endpoint at Stripe. Required with `STRIPE_SECRET_KEY`.',
+    about:
+      'Signing secret of the webhook endpoint that is registered at Stripe. Required with `STRIPE_SECRET_KEY`.',
   }),
   STRIPE_API_URL: variable({
     parse: webUrl,
@@ -247,12 +253,12 @@ export const VARIABLES = {
   OTEL_TRACES_SAMPLER_ARG: variable({
     parse: ratio,
     fallback: 1,
-    about: 'Share of the traces that is exported, 0 to 1, chosen by trace id.',
+    about: 'Fraction of the traces that is exported, from 0 to 1, sampled by trace id.',
   }),
   LOG_LEVEL: variable({
     parse: oneOf(LOG_LEVELS),
     fallback: 'info',
-    about: `Least severe level that is logged: ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}.`,
+    about: `Lowest level that is logged, one of ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}.`,
   }),
   NODE_ENV: variable({
     parse: oneOf(['development', 'test', 'production']),
@@ -338,7 +344,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     throw new EnvError('INTERNAL_PORT: must differ from PORT; 0 picks a free port');
   if (env.NODE_ENV === 'production' && env.RATE_LIMIT === null)
     throw new EnvError('RATE_LIMIT: must not be off in production');
-  // With the key alone, payments would succeed but no credits would be added.
+  // With STRIPE_SECRET_KEY alone, payments would succeed but no credits would be added.
   if ((env.STRIPE_SECRET_KEY === null) !== (env.STRIPE_WEBHOOK_SECRET === null))
     throw new EnvError('STRIPE_SECRET_KEY: requires STRIPE_WEBHOOK_SECRET; set both or neither');
   return env;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-// Parsers of environment variables. Each throws an Error whose message completes "<NAME>: …".
+// Parsers of the values of environment variables. Each throws an Error whose message completes "<NAME>: …".
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -63,7 +63,10 @@ export function hostPort(text: string): string {
   return text;
 }
 
-/** Checks only the scheme: a connection string may list several hosts, which URL parsers reject. The driver parses the rest. */
+/**
+ * Checks only the scheme of a MongoDB connection string: it may list several hosts, which URL parsers reject. The
+ * MongoDB driver parses the rest.
+ */
 export function mongodbUri(text: string): string {
   if (!/^mongodb(?:\+srv)?:\/\/[^/?\s]+/.test(text))
     throw new Error('must be a URL that starts with mongodb:// or mongodb+srv://');
@@ -79,20 +82,23 @@ export function buildId(text: string): string {
 
 export const webUrl = (text: string): string => url(text, ['http:', 'https:']).replace(/\/$/, '');
 
-/** Parses a bare address. Other characters of the header syntax are refused, because they would change its meaning. */
+/**
+ * Parses an email address without a display name. Characters with a meaning in the syntax of the `From` header are
+ * refused.
+ */
 export function mailAddress(text: string): string {
   if (!/^[^\s\p{Cc}<>()[\],;:"\\@]+@[^\s\p{Cc}<>()[\],;:"\\@]+$/u.test(text))
     throw new Error('must be an email address, such as tools@example.com');
   return text;
 }
 
-/** A token bucket: requests per second, and the bucket's size. */
+/** A token bucket: tokens added per second, and the size of the bucket. A request takes one token. */
 export interface RateLimit {
   rate: number;
   burst: number;
 }
 
-/** Parses `rate[:burst]`; `off` is null, which disables every limit. */
+/** Parses `rate[:burst]` in requests per second. Returns null for `off`, which disables every limit. */
 export function rateLimit(text: string): RateLimit | null {
   if (text === 'off') return null;
   const match = /^(\d+)(?::(\d+))?$/.exec(text);
@@ -116,7 +122,7 @@ export function dnsServer(text: string): DnsServer {
   return { address: bare, port: isIP(text) === 6 || match?.[4] === undefined ? 53 : port(match[4]) };
 }
 
-/** A key of the keyring; `bytes` are 32 bytes. */
+/** A master key of the keyring; `bytes` has 32 bytes. */
 export interface MasterKey {
   id: string;
   bytes: Buffer;

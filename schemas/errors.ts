@@ -1,15 +1,15 @@
 /**
- * The table of all public errors: stable code -> HTTP status and texts. Routes, workflow, OpenAPI and docs read it; a
- * test fails if any of them uses a code that is not here.
+ * The error table: for each error code, which never changes, the HTTP status and the texts of its response. Routes,
+ * workflow, OpenAPI document and documentation read it; a test fails if any of them uses a code that is not in it.
  *
- * `detail` is the default public text; the code that throws may pass a more specific one. It never contains internal
+ * `detail` is the default public text; a `ServiceError` may have a more specific one. It never contains internal
  * information (resolved addresses, stack traces): that belongs in `cause`, which is logged and never sent.
  */
 interface ErrorEntry {
   status: number;
   title: string;
   detail: string;
-  /** Seconds for `Retry-After`, if waiting helps. */
+  /** Seconds for `Retry-After`, if a later request can succeed. */
   retryAfter?: number;
 }
 
@@ -39,7 +39,7 @@ export const ERRORS = {
   tool_not_allowed: {
     status: 403,
     title: 'Tool not allowed',
-    detail: 'This API key is not permitted to call this tool.',
+    detail: 'This API key may not call this tool.',
   },
   insufficient_scope: {
     status: 403,
@@ -49,7 +49,8 @@ export const ERRORS = {
   account_suspended: {
     status: 403,
     title: 'Account suspended',
-    detail: 'The account is suspended until its outstanding credits are settled.',
+    detail:
+      'The account is suspended because credits to be deducted had already been spent. New credits must cover them first.',
   },
   unknown_tool: {
     status: 404,
@@ -66,23 +67,23 @@ export const ERRORS = {
     status: 409,
     title: 'Idempotency key used',
     detail:
-      'The key was used for a call with secret fields, which are not stored. It can be neither compared nor replayed.',
+      'The Idempotency-Key was used for a call of a tool with secret fields. Responses of such tools are not stored, so the call cannot be replayed.',
   },
   endpoint_disabled: { status: 409, title: 'Endpoint disabled', detail: 'The webhook endpoint is disabled.' },
   limit_reached: {
     status: 409,
     title: 'Limit reached',
-    detail: 'The account has reached its limit.',
+    detail: 'The account has reached the maximum number of these resources.',
   },
   rotation_pending: {
     status: 409,
     title: 'Rotation pending',
-    detail: 'An earlier rotation is still pending: its secret is not activated yet.',
+    detail: 'An earlier rotation is still pending, because its new secret is not active yet.',
   },
   body_too_large: {
     status: 413,
     title: 'Body too large',
-    detail: 'The request body exceeds the size limit of this path.',
+    detail: 'The request body exceeds the size limit of this operation.',
   },
   unsupported_media_type: {
     status: 415,
@@ -97,7 +98,7 @@ export const ERRORS = {
   idempotency_key_mismatch: {
     status: 422,
     title: 'Idempotency key mismatch',
-    detail: 'The key was used with another tool or another body.',
+    detail: 'The Idempotency-Key was used before with another tool or another body.',
   },
   target_refused: {
     status: 422,
@@ -124,14 +125,14 @@ export const ERRORS = {
   rate_limited: {
     status: 429,
     title: 'Rate limited',
-    detail: 'Too many requests. Retry after the number of seconds in Retry-After.',
+    detail: 'Too many requests. Wait the number of seconds in the Retry-After header, then retry.',
     retryAfter: 1,
   },
   internal: { status: 500, title: 'Internal error', detail: 'An internal error occurred. It was logged.' },
   target_failed: {
     status: 502,
     title: 'Target failed',
-    detail: 'The target refused the connection or violated the protocol.',
+    detail: 'The target refused the connection or sent an invalid response.',
   },
   pool_busy: {
     status: 503,
@@ -148,7 +149,7 @@ export const ERRORS = {
   feed_unavailable: {
     status: 503,
     title: 'Feed unavailable',
-    detail: 'No quote has been received yet.',
+    detail: 'No price or exchange rate has been received yet.',
     retryAfter: 60,
   },
   target_timeout: { status: 504, title: 'Target timed out', detail: 'The target did not respond in time.' },
@@ -167,10 +168,10 @@ export interface Fault {
   message: string;
 }
 
-/** Public members beyond the RFC 9457 ones. */
+/** Members of an error response in addition to those of RFC 9457. */
 export interface ProblemMembers {
   errors?: Fault[];
-  /** How many more faults there are than `errors` lists. */
+  /** Number of faults that `errors` does not list. */
   moreErrors?: number;
   available?: number;
   cost?: number;
@@ -180,25 +181,25 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(ERRORS, code);
 
 /**
- * True if the same request would fail the same way again. Such a refusal keeps its Idempotency-Key and is replayed; any
- * other (402, 429, 5xx, cancellation) may succeed next time and releases the key.
+ * Whether the same request would fail again in the same way. Such an error keeps its Idempotency-Key and is replayed.
+ * After any other error (402, 429, 5xx, cancellation) the request may succeed, so the key is released.
  */
 export const isFinalRefusal = (code: ErrorCode): boolean => ERRORS[code].status === 422;
 
-/** True if the same request may succeed when it is repeated unchanged: 429 and 5xx. */
+/** Whether the same request may succeed when it is repeated unchanged: true for 429 and 5xx. */
 export const isRetryable = (code: ErrorCode): boolean =>
   ERRORS[code].status === 429 || ERRORS[code].status >= 500;
 
 interface ServiceErrorOptions extends ProblemMembers {
-  /** Public text; default: that of the table. */
+  /** Public text. Default: that of the error table. */
   detail?: string;
-  /** Logged, never sent. */
+  /** The underlying error; logged, never sent. */
   cause?: unknown;
-  /** Seconds for `Retry-After`; default: those of the table. */
+  /** Seconds for `Retry-After`. Default: those of the error table. */
   retryAfter?: number;
 }
 
-/** Thrown by any layer for expected, public errors. Any other error becomes `internal`. */
+/** An expected error with a public code and text, thrown by any module. Any other error becomes `internal`. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
@@ -217,9 +218,11 @@ export class ServiceError extends Error {
   }
 }
 
-/** Largest number of faults in an error response. Together with the limits below it bounds the size of a refusal. */
+/**
+ * Maximum number of faults in an error response. Together with the limits below it bounds the size of the response.
+ */
 export const MAX_FAULTS = 20;
-/** UTF-16 code units of JSON; at most three times as many bytes. */
+/** Maximum length of all faults as JSON, in UTF-16 code units. In UTF-8 that is at most three times as many bytes. */
 const MAX_FAULTS_LENGTH = 16_384;
 const MAX_POINTER_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 1000;
@@ -229,7 +232,8 @@ export const cutText = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 
 /**
- * Creates an `invalid_input` error with the first faults, at most 20 and 48 KB of them; `moreErrors` counts the others.
+ * Creates an `invalid_input` error with the first faults, at most 20 of them and at most 48 KB; `moreErrors` counts
+ * the others.
  *
  * @param omitted number of further faults that are not in `faults`
  */

@@ -14,16 +14,19 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** An event: its text in the reference, and the JSON Schema of its `data`, from which the type derives. */
+/**
+ * A kind of event: its description in the API reference, and the JSON Schema of its `data`, from which the type
+ * derives.
+ */
 interface EventDefinition {
-  /** When the event fires. */
+  /** Sentence that says when the event fires. */
   summary: string;
   data: ObjectSchema;
   example: Readonly<Record<string, unknown>>;
 }
 
-const balance = { type: 'integer', minimum: 0, description: 'Credits remaining on the account.' } as const;
-const message = { type: 'string', description: 'The event in words.' } as const;
+const balance = { type: 'integer', minimum: 0, description: 'Balance of the account in credits.' } as const;
+const message = { type: 'string', description: 'Description of the event for people.' } as const;
 
 const apiKey = {
   type: 'object',
@@ -84,9 +87,13 @@ export const EVENTS = {
         source: {
           type: 'string',
           enum: ['purchase', 'allowance', 'adjustment'],
-          description: 'Origin of the credits.',
+          description: 'Origin of the added credits.',
         },
-        reference: { type: 'string', description: 'Id at the source, such as the payment id.' },
+        reference: {
+          type: 'string',
+          description:
+            'Id of the payment, month of the allowance (`2026-11`), or reference of the adjustment.',
+        },
       },
       required: ['balance', 'amount', 'source', 'reference'],
       additionalProperties: false,
@@ -96,7 +103,7 @@ export const EVENTS = {
   'api_key.created': { summary: 'An API key was created.', data: apiKey, example: apiKeyExample },
   'api_key.revoked': { summary: 'An API key was revoked.', data: apiKey, example: apiKeyExample },
   'webhook.test': {
-    summary: 'The owner sent a test.',
+    summary: 'The owner of the endpoint sent a test event.',
     data: {
       type: 'object',
       properties: {
@@ -117,7 +124,7 @@ type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 /** The `data` of an event of this kind. */
 export type EventData<K extends EventKind> = TypeOf<(typeof EVENTS)[K]['data']>;
 
-/** `data` of the two events that a charge can fire. `balanceAfter` is the balance after the charge. */
+/** Returns the `data` of the two events that a charge can fire. `balanceAfter` is the balance after the charge. */
 export function balanceEventData(
   event: EventKind,
   balanceAfter: number,

@@ -1,21 +1,21 @@
 import type { ObjectSchema } from './tool.ts';
 
-/** Query parameters of every list. */
+/** Query parameters of every operation that returns a list. */
 export const PAGE = {
   limit: {
     type: 'integer',
     minimum: 1,
     maximum: 100,
     default: 20,
-    description: 'Maximum number of rows.',
+    description: 'Maximum number of rows in the response.',
   },
   cursor: {
     type: 'string',
-    description: '`nextCursor` of the previous page (opaque). Default: the first page.',
+    description: 'The `nextCursor` of the previous response, unchanged. Default: the first page.',
   },
 } as const;
 
-/** A page of rows, newest first. */
+/** Response schema of a list: one page of rows, newest first. */
 export const listOf = <const S extends ObjectSchema>(row: S) =>
   ({
     type: 'object',
@@ -23,7 +23,7 @@ export const listOf = <const S extends ObjectSchema>(row: S) =>
       items: { type: 'array', items: row, description: 'Rows, newest first.' },
       nextCursor: {
         type: ['string', 'null'],
-        description: 'Cursor of the next page; null on the last page.',
+        description: 'Value of `cursor` for the next page; null on the last page.',
       },
     },
     required: ['items', 'nextCursor'],

@@ -1,17 +1,17 @@
 import type { Operation } from './operation.ts';
 import { POOLS } from './tool.ts';
 
-/** Operations that need no key. */
+/** Reference section of the operations that need no API key. */
 const TAG = 'Service';
 
 const tool = {
   type: 'object',
   properties: {
-    name: { type: 'string', description: 'Path segment after `/api/v1/tools/`.' },
+    name: { type: 'string', description: 'Name of the tool: the path segment after `/api/v1/tools/`.' },
     title: { type: 'string', description: 'Title of the tool.' },
     description: { type: 'string', description: 'Description in Markdown.' },
     price: { type: 'integer', description: 'Price of a call in credits.' },
-    pool: { type: 'string', enum: POOLS, description: 'Pool of workers that runs the tool.' },
+    pool: { type: 'string', enum: POOLS, description: 'Pool of workers that runs calls of the tool.' },
     input: {
       type: 'object',
       additionalProperties: true,
@@ -50,7 +50,7 @@ export const getLiveness = {
   id: 'getLiveness',
   method: 'get',
   path: '/livez',
-  summary: 'Check that the process runs',
+  summary: 'Check that the API process is running',
   tag: TAG,
   auth: 'none',
   success: {

@@ -3,32 +3,35 @@ import type { ErrorCode } from './errors.ts';
 import type { ObjectSchema } from './tool.ts';
 
 /**
- * An HTTP operation other than a tool call. Route, reference and validation derive from it. The type parameters follow
- * from its schemas, so that its handler is fully typed.
+ * An HTTP operation other than a tool call. Its route, validation and entry in the API reference derive from this
+ * definition. The type parameters derive from its schemas, so that its handler is fully typed.
  */
 export interface Operation<Query = unknown, Body = unknown, Result = unknown> {
   /** operationId in OpenAPI. */
   id: string;
   method: 'get' | 'post' | 'patch' | 'delete';
-  /** Parameters are in braces: /api/v1/account/keys/{id} */
+  /** URL path; parameters are in braces, as in `/api/v1/account/keys/{id}`. */
   path: string;
   summary: string;
   description?: string;
   tag: string;
-  /** `account`: the dashboard session or a key of that scope. `none`: no authentication. */
+  /**
+   * Required authentication. `account`: a dashboard session or a key with the scope `account`. `none`: no
+   * authentication.
+   */
   auth: 'none' | 'account';
   query?: ObjectSchema;
   body?: ObjectSchema;
-  /** Status and body schema of the success. Without a schema there is no body. */
+  /** Status and body schema of the successful response. Without a schema the response has no body. */
   success: {
     status: 200 | 201 | 204;
     schema?: ObjectSchema;
-    /** Media types offered besides JSON. */
+    /** Media types of the response that are offered in addition to JSON. */
     alsoAs?: readonly string[];
   };
-  /** Error codes besides those that every such operation can return. */
+  /** Error codes that the operation can return in addition to those of every operation with this authentication. */
   errors: readonly ErrorCode[];
-  /** Carries the type parameters; never set. */
+  /** Never set; only makes the type parameters part of the type. */
   types?: { query: Query; body: Body; result: Result };
 }
 

@@ -3,7 +3,7 @@ import { META_OPERATIONS } from './meta.ts';
 import type { Operation } from './operation.ts';
 import { WEBHOOK_OPERATIONS } from './webhooks.ts';
 
-/** All operations of the reference besides the tools. */
+/** All operations in the API reference except tool calls. */
 export const OPERATIONS: readonly Operation[] = [
   ...ACCOUNT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,

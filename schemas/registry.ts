@@ -9,7 +9,7 @@ const isDefinition = (value: unknown): value is ToolDefinition =>
   isRecord(value) && 'input' in value && 'output' in value && 'price' in value;
 
 /**
- * Loads the tools from `schemas/tools/`. Each file there is a tool; no other registration is needed.
+ * Loads the tools from `schemas/tools/`. Each file in that folder defines a tool; no other registration is needed.
  *
  * @throws if a file has no definition as its default export, or if the file name differs from the tool's name
  */
@@ -27,6 +27,6 @@ export async function loadRegistry(): Promise<Registry> {
   return registry;
 }
 
-/** The pools with at least one tool, which need a worker process. */
+/** Returns the pools that have at least one tool and therefore need a worker process. */
 export const poolsInUse = (registry: Registry): Pool[] =>
   POOLS.filter((pool) => [...registry.values()].some((tool) => tool.pool === pool));

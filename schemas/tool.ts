@@ -1,18 +1,22 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import type { ErrorCode, Fault } from './errors.ts';
 
-/** Pools of workers. Each has its own task queue and worker processes and scales independently. */
+/**
+ * Pools of workers. Each pool has its own task queue and worker processes and is scaled independently of the others.
+ */
 export const POOLS = ['browser', 'cpu', 'network', 'heavy'] as const;
 export type Pool = (typeof POOLS)[number];
 
-/** The keywords of a property's schema that this project reads; ajv reads all of them. */
+/** The keywords of a property's JSON Schema that this project reads itself; ajv interprets all keywords. */
 export interface PropertySchema {
   readonly description?: string;
   readonly writeOnly?: boolean;
   readonly [keyword: string]: unknown;
 }
 
-/** A JSON Schema of an object without additional properties; the input and the output of every tool. */
+/**
+ * JSON Schema of an object without additional properties. The input and the output of every tool have such a schema.
+ */
 export interface ObjectSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, PropertySchema>>;
@@ -23,7 +27,7 @@ export interface ObjectSchema {
 
 type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 
-/** The definition of a tool, from which price list, routes, OpenAPI, queues and forms derive. */
+/** The definition of a tool. Price list, routes, OpenAPI document, queues and dashboard forms derive from it. */
 export interface ToolDefinition<
   I extends ObjectSchema = ObjectSchema,
   O extends ObjectSchema = ObjectSchema,
@@ -31,9 +35,12 @@ export interface ToolDefinition<
   /** Path segment after `/api/v1/tools/`, and the name of the activity file. */
   name: string;
   title: string;
-  /** A paragraph for the reference: purpose, refusals, and results that need an explanation. */
+  /**
+   * A paragraph for the API reference: what the tool does, when it refuses a call, and results that need an
+   * explanation.
+   */
   description: string;
-  /** Credits, charged if and only if the call returns a result. */
+  /** Price of a call in credits, charged if and only if the call returns a result. */
   price: number;
   pool: Pool;
   /**
@@ -43,32 +50,41 @@ export interface ToolDefinition<
   thread?: boolean;
   limits: {
     /**
-     * Milliseconds for all attempts together. The wait for a free worker (`POOL_WAIT`) is added; the sum never exceeds
-     * 100 s, the shortest timeout of common proxies.
+     * Time limit in milliseconds for all attempts together. How long a call may wait for a free worker (`POOL_WAIT`)
+     * is added; the sum never exceeds 100 s, the shortest timeout of common proxies.
      */
     workMs: number;
-    /** Milliseconds for one attempt. Default: `workMs`. */
+    /** Time limit of one attempt in milliseconds. Default: `workMs`. */
     attemptMs?: number;
     /**
-     * Maximum attempts if a worker crashes or fails. Default: 3. Always 1 for calls with side effects (`actsOnWorld`).
+     * Maximum number of attempts, including the first, if a worker crashes or fails. Default: 3. Always 1 for calls
+     * with side effects outside the service (`actsOnWorld`).
      */
     attempts?: number;
-    /** Maximum bytes of the request body. Default: 1 MB. */
+    /** Maximum size of the request body in bytes. Default: 1 MB. */
     bodyBytes?: number;
   };
   /** JSON Schema 2020-12 with a description of each property; `writeOnly: true` marks a secret field. */
   input: I;
   /** JSON Schema 2020-12. Every property is required and null if it has no value. */
   output: O;
-  /** Examples in the reference. The dashboard offers the first input as an example. */
+  /** Examples in the API reference. The dashboard offers the input of the first one as an example. */
   examples: readonly { input: Record<string, unknown>; output: Record<string, unknown> }[];
-  /** Error codes of this tool besides those of every call. */
+  /** Error codes that calls of this tool can return in addition to those of every call. */
   errors: readonly ErrorCode[];
-  /** Returns faults that JSON Schema cannot express. Runs in the API after the schema, with defaults applied. */
+  /**
+   * Returns faults that JSON Schema cannot express. Runs in the API after schema validation, with defaults applied.
+   */
   check?(input: TypeOf<I>): Fault[];
-  /** True if the call has side effects on the target. Such a call is attempted once and not cancelled half way. */
+  /**
+   * Whether a call with this input can have side effects outside the service, such as a POST request. Such a call is
+   * attempted at most once and is not cancelled once it has started.
+   */
   actsOnWorld?(input: TypeOf<I>): boolean;
-  /** Output fields that form the raw response if the caller's `Accept` ranks the file's type above JSON. */
+  /**
+   * Output fields with the data, type and name of a file. If the caller's `Accept` header ranks the file's type above
+   * JSON, the response body is the file itself.
+   */
   raw?: { data: string; mimeType: string; fileName?: string };
 }
 
@@ -84,7 +100,7 @@ export type ToolInput<D> = D extends { input: infer I extends ObjectSchema } ? T
 /** The output of a tool. */
 export type ToolOutput<D> = D extends { output: infer O extends ObjectSchema } ? TypeOf<O> : never;
 
-/** Names of the secret input fields, which are never stored, logged, fingerprinted or replayed. */
+/** Returns the names of the secret input fields. Their values are never stored, logged, fingerprinted or replayed. */
 export function secretFields(definition: { input: ObjectSchema }): string[] {
   return Object.entries(definition.input.properties)
     .filter(([, schema]) => schema.writeOnly === true)

@@ -1,2 +1,5 @@
-/** Consecutive failed attempts that disable an endpoint; from the specification. Workflows bundle this file. */
+/**
+ * Number of consecutive failed attempts that disables an endpoint; given by the specification. This file has no
+ * imports, because the workflow bundle includes it.
+ */
 export const MAX_FAILURES = 20;

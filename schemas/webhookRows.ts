@@ -9,7 +9,8 @@ const url = {
   type: 'string',
   minLength: 1,
   maxLength: 2048,
-  description: 'URL to which events are posted: `https`, or `http` if the host is exactly `localhost`.',
+  description:
+    'URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`.',
 } as const;
 
 const kinds = {
@@ -22,16 +23,20 @@ const kinds = {
 const endpointFields = {
   id: { type: 'string', description: 'Id of the endpoint.' },
   url,
-  events: { ...kinds, description: 'Events that the endpoint receives. Tests are sent even if not listed.' },
+  events: {
+    ...kinds,
+    description:
+      'Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed.',
+  },
   state: {
     type: 'string',
     enum: ['active', 'disabled'],
     description:
-      'State of the endpoint. `disabled`: nothing is posted until it is enabled. Endpoints are disabled after 20 consecutive failed attempts, or by an operator.',
+      'State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints are disabled after 20 consecutive failed attempts, or by an operator.',
   },
   consecutiveFailures: { type: 'integer', minimum: 0, description: 'Consecutive failed attempts.' },
   createdAt: { ...timestamp, description: 'When the endpoint was created.' },
-  disabledAt: { ...optionalTimestamp, description: 'When the endpoint was disabled, or null.' },
+  disabledAt: { ...optionalTimestamp, description: 'When the endpoint was disabled; null if it is active.' },
   rotationEndsAt: {
     ...optionalTimestamp,
     description: 'When a pending new secret replaces the old one; null if no rotation is pending.',
@@ -82,13 +87,14 @@ export const newWebhookBody = {
 export const webhookChangeBody = {
   type: 'object',
   properties: {
-    url: { ...url, description: 'New URL. Undelivered events go there too.' },
+    url: { ...url, description: 'New URL. Events not yet delivered are also sent to it.' },
     events: {
       type: ['array', 'null'],
       items: kinds.items,
       minItems: 1,
       uniqueItems: true,
-      description: 'Events that the endpoint receives from now on; null: all.',
+      description:
+        'Events that the endpoint receives from now on; null: all, including events introduced later.',
     },
   },
   required: [],
@@ -102,7 +108,7 @@ export const rotateBody = {
     force: {
       type: 'boolean',
       default: false,
-      description: 'Replace the secret of a pending rotation.',
+      description: 'Whether to replace the new secret of a rotation that is still pending.',
     },
   },
   required: [],
@@ -119,14 +125,14 @@ export const rotatedSecret = {
 export const resendBody = {
   type: 'object',
   properties: {
-    since: { ...timestamp, description: 'Deliveries of events since this time.' },
+    since: { ...timestamp, description: 'Resend deliveries of events that occurred at this time or later.' },
     deliveryIds: {
       type: 'array',
       items: { type: 'string', maxLength: 64 },
       minItems: 1,
       maxItems: 500,
       uniqueItems: true,
-      description: 'Ids of deliveries.',
+      description: 'Ids of the deliveries to resend.',
     },
   },
   required: [],
@@ -137,7 +143,9 @@ export const resendBody = {
 
 export const resent = {
   type: 'object',
-  properties: { queued: { type: 'integer', minimum: 0, description: 'Number of queued deliveries.' } },
+  properties: {
+    queued: { type: 'integer', minimum: 0, description: 'Number of deliveries that were queued.' },
+  },
   required: ['queued'],
   additionalProperties: false,
 } as const;
@@ -156,14 +164,14 @@ export const attempt = {
     at: { ...timestamp, description: 'When the attempt began.' },
     statusCode: {
       type: ['integer', 'null'],
-      description: 'HTTP status of the response; null if there was none.',
+      description: 'HTTP status code of the response; null if there was no response.',
     },
     durationMs: { type: 'integer', description: 'Milliseconds until the end of the response headers.' },
-    error: { type: ['string', 'null'], description: 'Why there was no response, or null.' },
+    error: { type: ['string', 'null'], description: 'Why there was no response; null if there was one.' },
     responseBody: {
       type: ['string', 'null'],
       description:
-        'First 16 KiB of the response body as text, kept for 30 days; null afterwards and without a response.',
+        'First 16 KiB of the response body as text; null if there was no response or it is more than 30 days old.',
     },
   },
   required: ['id', 'eventId', 'event', 'attempt', 'at', 'statusCode', 'durationMs', 'error', 'responseBody'],

@@ -1,19 +1,22 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Standard Webhooks requires 24 to 64 bytes. */
+/** Number of random bytes in a secret; Standard Webhooks requires 24 to 64. */
 const SECRET_BYTES = 32;
 const PREFIX = 'whsec_';
 
-/** Generates a signing secret in the form that owners see: `whsec_` and the base64 of 32 random bytes. */
+/** Generates a signing secret in the form that owners see: `whsec_` followed by 32 random bytes in base64. */
 export const generateSigningSecret = (): string => `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 
-/** The secrets that sign a delivery: `own` for `X-Service-Signature`, `all` for `webhook-signature`. */
+/**
+ * The secrets that sign a delivery. `own` makes the signature in `X-Service-Signature`, each of `all` one in
+ * `webhook-signature`.
+ */
 export interface SigningSecrets {
   own: string;
   all: readonly string[];
 }
 
-/** The parts of a delivery that are signed. */
+/** The contents of a delivery that the signatures cover. */
 export interface SignedMessage {
   /** Id of the event. */
   id: string;

@@ -12,7 +12,7 @@ import {
   webhookChangeBody,
 } from './webhookRows.ts';
 
-/** Operations of the Account API on webhook endpoints. */
+/** Fields common to the operations of the Account API on webhook endpoints. */
 const common = { tag: 'Webhook endpoints', auth: 'account' } as const;
 const PATH = '/api/v1/account/webhooks';
 const pageQuery = { type: 'object', properties: PAGE, required: [], additionalProperties: false } as const;
@@ -36,7 +36,7 @@ export const createWebhook = defineOperation({
   path: PATH,
   summary: 'Register a webhook endpoint',
   description:
-    'The host must be public; it is checked at registration and at each attempt. `localhost` is accepted for testing. ' +
+    'The host must be public, which is checked at registration and at each attempt. `localhost` is accepted for testing. ' +
     'The response contains the signing secret, which is shown only once. An account has at most 10 endpoints.',
   body: newWebhookBody,
   success: { status: 201, schema: newWebhook },
@@ -83,7 +83,7 @@ export const testWebhook = defineOperation({
   summary: 'Send a test event',
   description:
     'Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. ' +
-    'A failed test counts as a failed attempt. An account may send 60 tests a minute, 20 of them at once. Above that, or ' +
+    'A failed test counts as a failed attempt. An account may send 60 tests a minute, in bursts of at most 20. Above that, or ' +
     'when ten requests for the endpoint are running, the response is 429 and nothing is posted.',
   success: { status: 200, schema: attempt },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],
@@ -96,7 +96,7 @@ export const enableWebhook = defineOperation({
   path: `${PATH}/{id}/enable`,
   summary: 'Enable a webhook endpoint',
   description:
-    'Resets the failure count; earlier attempts no longer count. Held deliveries stay held until they are resent.',
+    'Resets the failure count; attempts that started earlier no longer count. Held deliveries stay held until they are resent.',
   success: { status: 200, schema: webhook },
   errors: ['not_found', 'pool_busy'],
 });
@@ -133,8 +133,8 @@ export const resendDeliveries = defineOperation({
   path: `${PATH}/{id}/resend`,
   summary: 'Resend held and failed deliveries',
   description:
-    'Queues held and failed deliveries of the last 14 days again, ten per second: those of events since a time, or ' +
-    'those with the given ids. Tests are not resent.',
+    'Queues held and failed deliveries of the last 14 days again, ten per second: either those of events since a given time, or ' +
+    'those with the given ids. Test events are not resent.',
   body: resendBody,
   success: { status: 200, schema: resent },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],

@@ -24,11 +24,14 @@ import type {
   ToolResult,
 } from './types.ts';
 
-/** Longer than the database timeout (10 s), so that an attempt reports its own error. */
+/**
+ * Timeout of one attempt of a ledger step. Longer than the timeout of a MongoDB command (10 s), so that the attempt
+ * can report MongoDB's error.
+ */
 const LEDGER_STEP_TIMEOUT = '12s';
-/** Added to the tool's own time limit, so that the tool can report that it reached the limit. */
+/** Milliseconds added to the tool's own time limit, so that the tool can report that it reached that limit. */
 const ATTEMPT_GRACE_MS = 3000;
-/** A worker without a heartbeat for this long counts as dead; tool workers send one every few seconds. */
+/** A tool worker that sends no heartbeat for this long counts as dead; tool workers send one every few seconds. */
 const HEARTBEAT_TIMEOUT = '10s';
 
 const LEDGER_STEP_RETRY = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
@@ -38,11 +41,11 @@ const { settle } = proxyLocalActivities<LedgerActivities>({
   retry: LEDGER_STEP_RETRY,
 });
 
-/** An error that ends a call. */
+/** An error that ends a call: a code and a detail text of the error table, and the members of its response. */
 interface Refusal extends CallFailure {
   code: string;
   detail: string;
-  /** A worker may have started the tool. */
+  /** Whether a worker may have started the tool. */
   mayHaveStarted: boolean;
 }
 
@@ -60,14 +63,14 @@ const INTERNAL = refusal('internal', 'An internal error occurred. It was logged.
 
 const DEADLINE = refusal('deadline_exceeded', 'The call exceeded its time limit. Nothing was charged.');
 
-/** Translates the failure of an activity to the error table. */
+/** Converts the failure of an activity to an error of the error table. */
 function toRefusal(error: unknown): Refusal {
   if (isCancellation(error)) return refusal('cancelled', 'The caller closed the connection.');
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) {
     const { timeoutType, failure } = cause;
-    // A retry that times out in the queue has this type too. Only the raw failure shows the error of its earlier
-    // attempt.
+    // If the tool failed and its retry found no free worker, the timeout has this type too. Only the raw failure
+    // contains the error of the earlier attempt.
     if (timeoutType === 'SCHEDULE_TO_START' && failure?.cause == null)
       return refusal('pool_busy', 'No worker was free in time. Nothing ran and nothing was charged.', {
         mayHaveStarted: false,
@@ -83,7 +86,7 @@ function toRefusal(error: unknown): Refusal {
   return INTERNAL;
 }
 
-/** Translates a rejected reservation to the error table. */
+/** Converts a rejected reservation to an error of the error table. */
 function reserveRefusal(held: Exclude<ReserveResult, { status: 'held' }>, price: number): Refusal {
   const { available } = held;
   const common = { available, mayHaveStarted: false };
@@ -105,7 +108,7 @@ function reserveRefusal(held: Exclude<ReserveResult, { status: 'held' }>, price:
     case 'suspended':
       return refusal(
         'account_suspended',
-        'The account is suspended until its outstanding credits are settled.',
+        'The account is suspended because credits to be deducted had already been spent. New credits must cover them first.',
         common,
       );
     case 'closed':
@@ -117,7 +120,10 @@ function reserveRefusal(held: Exclude<ReserveResult, { status: 'held' }>, price:
   }
 }
 
-/** The failure that ends the workflow. Its type is the error code, so that operators can filter by it. */
+/**
+ * Creates the failure that ends the workflow. Its type is the error code, so that operators can filter workflows by
+ * it.
+ */
 const toFailure = ({ code, detail, members, retryAfter, available }: Refusal): ApplicationFailure =>
   ApplicationFailure.create({
     type: code,
@@ -130,15 +136,16 @@ const toFailure = ({ code, detail, members, retryAfter, available }: Refusal): A
 type ToolPriority = NonNullable<ActivityOptions['priority']>;
 
 /**
- * Weight of a call with price 1 of an account without other calls in the pool. Large enough that no weight comes near
- * 0.001, the smallest that the server distinguishes.
+ * Fairness weight of a call with price 1 whose account runs no other calls in the pool. Large enough that no weight
+ * comes near 0.001, the smallest that the Temporal server distinguishes.
  */
 const BASE_WEIGHT = 100;
 
 /**
- * Fairness of a call in its pool's task queue, which shares the worker slots among accounts. The weight falls with the
- * price and with the number of calls that the account is running in the pool. A single call of an account therefore gets
- * the next free slot even when other accounts have long queues. An account can use all slots of an idle pool.
+ * Returns the priority options of a call in the task queue of its pool. Temporal shares the pool's worker slots among
+ * accounts by these weights. The weight falls with the price and with the number of calls that the account is running
+ * in the pool. A single call of an account therefore gets the next free slot even if other accounts have long queues,
+ * and one account can use all slots of an otherwise idle pool.
  *
  * @param running calls of the account in the pool, including this one
  */
@@ -166,13 +173,13 @@ async function runTool(
   const { callId, requestId, input, storedInput, vault, resultExpiresAt } = call;
   const { attemptMs } = policy;
   const run = () => tool({ callId, requestId, input, storedInput, vault, resultExpiresAt, attemptMs });
-  // Not cancelled when the caller disconnects: the tool may already have acted on its target.
+  // A call with side effects is not cancelled when the caller disconnects, because they may already have happened.
   return policy.actsOnWorld ? CancellationScope.nonCancellable(run) : run();
 }
 
 /**
- * Starts a child workflow that dispatches the events of the settlement. Waits only until it has started, which takes some
- * milliseconds: Temporal drops children that were not started when their parent ends.
+ * Starts a child workflow that dispatches the events of the settlement. Waits some milliseconds until the child has
+ * started, because Temporal drops children that have not started when their parent ends.
  */
 async function startDispatch(callId: string, accountId: string): Promise<void> {
   try {
@@ -184,14 +191,15 @@ async function startDispatch(callId: string, accountId: string): Promise<void> {
       }),
     );
   } catch (error) {
-    // Does not fail the call, which is charged. The sweeper dispatches the events.
+    // The error is only logged, because the call has been charged. The sweeper dispatches the events.
     log.warn('dispatch of events was not started; the sweeper dispatches them', { error });
   }
 }
 
 /**
- * Runs one call: reserves its price, runs the tool, charges or refunds. The hold ends exactly once, whichever process
- * is killed. The result follows from the recorded state, so a refunded call never returns output.
+ * Runs one call: reserves its price, runs the tool, then charges or refunds. The hold ends exactly once, even if
+ * processes are killed. The response follows from the recorded state of the call, so a refunded call never returns
+ * output.
  *
  * @throws ApplicationFailure whose type is the error code
  */
@@ -220,7 +228,8 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
     throw await refund({ ...toRefusal(error), mayHaveStarted: false });
   }
   if (held.status !== 'held') throw await refund(reserveRefusal(held, price));
-  // Workflow time lags by some seconds while a local activity is retried, so `reserve` also checks its own clock.
+  // `Date.now()` of a workflow lags behind by some seconds while a local activity is retried, so the activity
+  // `reserve` also enforces the deadline by the clock of its worker.
   const remainingMs = policy.deadlineMs - (Date.now() - workflowInfo().startTime.getTime());
   if (remainingMs <= 0) throw await refund({ ...DEADLINE, mayHaveStarted: false });
 
@@ -247,8 +256,8 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   return { result, available: settled.available };
 }
 
-// On a versioned orchestrator, a call ends on the build that it started on, whatever the next build changes here. The SDK
-// rejects the option on an unversioned one.
+// With worker versioning, a call stays on the build that it started on, even if the next build changes this workflow.
+// On an orchestrator without a deployment version the SDK rejects the option.
 setWorkflowOptions(
   () =>
     workflowInfo().currentDeploymentVersion?.deploymentName === WORKER_DEPLOYMENT

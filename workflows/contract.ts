@@ -5,8 +5,8 @@ import type { Resend } from '../store/deliveries.ts';
 import type { CallFailure } from './types.ts';
 
 /**
- * The names that workflows, workers and clients share with Temporal. Running workflows and recorded histories contain
- * them, so a change needs the same care as a change of workflow code.
+ * The names that workflows, workers and clients use with Temporal. Running workflows and recorded histories contain
+ * them, so renaming one breaks replays in the same way as a change of workflow code.
  */
 
 /** Workflow types: the exports of `index.ts`, which test/architecture.test.ts compares. */
@@ -19,34 +19,40 @@ export const WORKFLOWS = {
   webhookEndpoint: 'webhookEndpoint',
 } as const;
 
-/** Header of workflows and activities with the `traceparent` of the span that started them (W3C Trace Context). */
+/**
+ * Name of the Temporal header of workflows and activities that holds the `traceparent` (W3C Trace Context) of the
+ * span that started them.
+ */
 export const TRACE_HEADER = 'traceparent';
 
-/** Task queues beside those of the tools: workflows with their local activities, and deliveries of webhooks. */
+/**
+ * Task queues other than those of the tools: `orchestrator` for workflows and their local activities, `delivery` for
+ * attempts of webhook deliveries.
+ */
 export const TASK_QUEUES = { orchestrator: 'orchestrator', delivery: 'delivery' } as const;
 
-/** Temporal's worker deployment of the orchestrators. A version of it is a build (`BUILD_ID`). */
+/** Name of the Temporal worker deployment that the orchestrators form. Each build (`BUILD_ID`) is a version of it. */
 export const WORKER_DEPLOYMENT = 'orchestrator';
 
-/** Task queue of the tools of a pool. */
+/** Name of the task queue for the tools of a pool. */
 export const toolQueue = (pool: Pool) => `tools-${pool}` as const;
 
 export const workflowIds = {
   call: (callId: string): string => callId,
   webhookEndpoint: (endpointId: string): string => `webhook-${endpointId}`,
-  /** Dispatches the events of one call's settlement. */
+  /** Id of the workflow that dispatches the events of one call's settlement. */
   dispatchForCall: (callId: string): string => `dispatch-call-${callId}`,
-  /** Dispatches the other events of an account; at most one runs per account. */
+  /** Id of the workflow that dispatches all other events of an account; at most one runs per account. */
   dispatchForAccount: (accountId: string): string => `dispatch-account-${accountId}`,
 };
 
-/** Search attributes of a call's workflow. */
+/** Search attributes of a call's workflow. Temporal stores them unencrypted. */
 export const SEARCH_ATTRIBUTES = {
   tool: defineSearchAttributeKey('Tool', 'KEYWORD'),
   accountId: defineSearchAttributeKey('AccountId', 'KEYWORD'),
 };
 
-/** Whether a detail of an `ApplicationFailure` is the one that tools and `callTool` attach. */
+/** Whether a detail of an `ApplicationFailure` is the `CallFailure` that tools and `callTool` attach. */
 export const isCallFailure = (detail: unknown): detail is CallFailure =>
   typeof detail === 'object' &&
   detail !== null &&
@@ -54,24 +60,24 @@ export const isCallFailure = (detail: unknown): detail is CallFailure =>
   'retryAfter' in detail &&
   'available' in detail;
 
-/** To `dispatchEvents`: the account has more new events. */
+/** Signal to `dispatchEvents`: the account has more new events. */
 export const moreEvents = defineSignal('moreEvents');
 
-/** To `webhookEndpoint`: deliveries were queued, or the endpoint was deleted. */
+/** Signal to `webhookEndpoint`: deliveries were queued, or the endpoint was deleted. */
 export const wake = defineSignal('wake');
-/** To `webhookEndpoint`: stop deliveries. */
+/** Signal to `webhookEndpoint`: disable the endpoint. */
 export const disable = defineSignal('disable');
-/** To `webhookEndpoint`: reset the failures and resume deliveries. */
+/** Update of `webhookEndpoint`: reset the failure count and resume deliveries. */
 export const enable = defineUpdate<void>('enable');
-/** To `webhookEndpoint`: queue deliveries again. Returns how many were queued. */
+/** Update of `webhookEndpoint`: queue held and failed deliveries again. Returns how many were queued. */
 export const resend = defineUpdate<number, [Resend]>('resend');
 /**
- * To `webhookEndpoint`: send the test `testId`. Returns the id of the attempt. Rejected if the attempt could only start
- * after `beginUntil` (epoch milliseconds).
+ * Update of `webhookEndpoint`: send the test event `testId`. Returns the id of the attempt. Rejected if the attempt
+ * could start only after `beginUntil` (epoch milliseconds).
  */
 export const test = defineUpdate<string, [testId: string, beginUntil?: number]>('test');
 
-/** Options with which every client starts the workflow of an endpoint. */
+/** Options with which every client starts an endpoint's workflow. */
 export const webhookEndpointOptions = (endpointId: string) => ({
   workflowId: workflowIds.webhookEndpoint(endpointId),
   taskQueue: TASK_QUEUES.orchestrator,

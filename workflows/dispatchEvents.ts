@@ -7,7 +7,7 @@ const activities = proxyLocalActivities<EndpointActivities>({
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });
 
-/** History events after which the workflow continues as new. */
+/** Number of history events from which the workflow continues as new. */
 const MAX_HISTORY_EVENTS = 1000;
 
 /** Creates the deliveries of an account's new events and wakes the workflows of their endpoints. */
@@ -19,8 +19,8 @@ export async function dispatchEvents(accountId: string): Promise<void> {
   for (;;) {
     more = false;
     await activities.dispatchEvents(accountId);
-    // A signal that arrives after this check makes the server reject the completion; the workflow task is then
-    // repeated.
+    // If a signal arrives after this check, the Temporal server rejects the completion of the workflow and repeats
+    // the workflow task.
     if (!more) return;
     if (workflowInfo().historyLength > MAX_HISTORY_EVENTS)
       return continueAsNew<typeof dispatchEvents>(accountId);

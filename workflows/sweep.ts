@@ -5,13 +5,13 @@ import type { MaintenanceActivities } from './types.ts';
 const { sweepLedger, sweepEvents, sweepAnswers } = proxyActivities<MaintenanceActivities>({
   startToCloseTimeout: '5m',
   heartbeatTimeout: '30s',
-  // The schedule runs again within seconds.
+  // The schedule starts the next sweep within seconds.
   retry: { maximumAttempts: 1 },
 });
 
-/** Started by a schedule: completes what a crash left unfinished. */
+/** Completes what a crash left unfinished; started by a schedule. */
 export async function sweep(): Promise<Sweep> {
-  // Runs of older versions swept only the ledger, or the ledger and the events.
+  // Replays of runs of older versions: they swept only the ledger, or the ledger and the events.
   const others = [
     ...(patched('sweep-events') ? [sweepEvents()] : []),
     ...(patched('sweep-answers') ? [sweepAnswers()] : []),

@@ -13,25 +13,28 @@ export interface WorkflowSpan {
   /** `traceparent` of the span that started the workflow. */
   parent: string;
   spanId: string;
-  /** Start of the run; epoch milliseconds. */
+  /** Start of the run in epoch milliseconds. */
   startedAt: number;
   /** Type of the failure; null if the run succeeded. */
   failure: string | null;
 }
 
-/** Implemented by the worker (workers/platform/temporalTracing.ts). */
+/** Sinks that the worker implements (workers/platform/temporalTracing.ts). */
 export interface TraceSinks extends Sinks {
   trace: { ended(span: WorkflowSpan): void };
 }
 
 const { trace } = proxySinks<TraceSinks>();
 
-/** 16 hexadecimal digits of the run id, which is a random UUID, so that a replay computes the same id. */
+/**
+ * Derives the span id of a run: 16 hexadecimal digits of the run id, which is a random UUID, so that a replay
+ * computes the same span id.
+ */
 const spanIdOf = (runId: string): string => runId.replaceAll('-', '').slice(-16);
 
 /**
- * Passes the trace on from a workflow to its activities and child workflows, and reports the run's span. Changes headers
- * only, so that histories with and without a trace replay alike.
+ * Interceptors that pass the trace from a workflow to its activities and child workflows, and report the span of the
+ * run. They change only headers, so a replay gives the same commands with and without a trace.
  */
 export function interceptors(): WorkflowInterceptors {
   let headers = {};

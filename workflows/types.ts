@@ -5,27 +5,35 @@ import type { ResultReference } from '../store/results.ts';
 import type { Sweep } from '../store/sweeper.ts';
 
 /**
- * Limits and price of a call, fixed when the API accepts it. A change of a price, tool or timeout therefore affects
- * neither workflow code nor running calls. All times are in milliseconds.
+ * Limits and price of a call, fixed when the API accepts the call. A later change of a price, tool or timeout
+ * therefore affects neither workflow code nor running calls. All times are in milliseconds.
  */
 export interface CallPolicy extends Pick<Reservation, 'tool' | 'pool' | 'price' | 'maxRunning'> {
-  /** Attempts in total if workers die; 1 if the tool acts on the world. */
+  /**
+   * Maximum number of attempts, including the first, if a worker dies during the call; 1 for calls with side effects
+   * outside the service (`actsOnWorld`).
+   */
   attempts: number;
-  /** Longest wait for a free worker; then the call fails with `pool_busy`. */
+  /** Maximum time that a call waits for a free worker before it fails with `pool_busy`. */
   queueMs: number;
   /** Time limit of one attempt. */
   attemptMs: number;
   /** Time limit from acceptance to response. */
   deadlineMs: number;
-  /** Codes that a repeated request would get again. They keep the Idempotency-Key bound to the call. */
+  /**
+   * Error codes that the same request would get again. A call that ends with one of them keeps its Idempotency-Key.
+   */
   finalCodes: readonly string[];
-  /** The tool may change its target: once started it is not cancelled, and its Idempotency-Key is not released. */
+  /**
+   * Whether the call can have side effects outside the service, such as a POST request. Its tool is not cancelled
+   * once it has started, and its Idempotency-Key is then not released.
+   */
   actsOnWorld: boolean;
 }
 
 /**
- * Where a worker fetches the secret fields of a call until it is settled: URL of an API process, and the call's
- * token.
+ * Where a worker fetches the secret fields of a call until the call is settled: the URL of an API process, and the
+ * token of the call.
  */
 export interface VaultReference {
   url: string;
@@ -37,16 +45,16 @@ export interface CallRequest {
   accountId: string;
   requestId: string;
   policy: CallPolicy;
-  /** Validated, with defaults, without secret fields. */
+  /** The validated input with defaults applied and without secret fields. */
   input: Record<string, unknown>;
   /** Reference to a large input; `input` is then empty. */
   storedInput?: ResultReference | undefined;
   vault: VaultReference | null;
-  /** Expiry of a stored large result; ISO 8601. */
+  /** Expiry of the result if it is large and therefore stored in MongoDB; ISO 8601. */
   resultExpiresAt: string;
 }
 
-/** The part of a call that the tool's worker needs. */
+/** The parts of a call that the worker needs to run the tool. */
 export type ToolCall = Pick<
   CallRequest,
   'callId' | 'requestId' | 'input' | 'storedInput' | 'vault' | 'resultExpiresAt'
@@ -54,7 +62,7 @@ export type ToolCall = Pick<
   attemptMs: number;
 };
 
-/** A tool's output, or the reference to a large one. */
+/** A tool's output, or the reference to the stored output if it is large. */
 export type ToolResult = { output: Record<string, unknown> } | { stored: ResultReference };
 
 export interface CallResult {
@@ -63,7 +71,10 @@ export interface CallResult {
   available: number;
 }
 
-/** First detail of the failure that ends a call. The failure's type is the error code, its message the detail text. */
+/**
+ * First detail of the `ApplicationFailure` that ends a call. The type of the failure is the error code, its message
+ * the detail text.
+ */
 export interface CallFailure {
   members: ProblemMembers;
   retryAfter: number | null;
@@ -82,7 +93,7 @@ export interface DeliveryTask {
   attempt: number;
 }
 
-/** `unsent`: nothing was posted because the endpoint is disabled or deleted. */
+/** Result of an attempt. `unsent`: nothing was posted, because the endpoint is disabled or deleted. */
 export type DeliveryResult =
   | { kind: 'posted'; ok: boolean; attemptId: string; retryAfterMs: number | null }
   | { kind: 'unsent' };
@@ -92,11 +103,14 @@ export interface DeliveryActivities {
 }
 
 export interface EndpointActivities {
-  /** `scheduleMs`: waits between attempts. Returns null if the endpoint was deleted. */
+  /**
+   * Writes and reads the state of an endpoint, see store/deliveries.ts. `scheduleMs` are the waits between attempts.
+   * Returns null if the endpoint was deleted.
+   */
   syncEndpoint(request: SyncRequest): Promise<(SyncResult & { scheduleMs: number[] }) | null>;
-  /** Returns the number of queued deliveries. */
+  /** Queues held and failed deliveries again. Returns the number of queued deliveries. */
   resend(endpointId: string, selection: Resend): Promise<number>;
-  /** Returns the id of the delivery, or null if the endpoint was deleted. */
+  /** Creates a test event and its delivery. Returns the id of the delivery, or null if the endpoint was deleted. */
   prepareTest(endpointId: string, testId: string): Promise<string | null>;
   /** Creates the deliveries of an account's new events and wakes the workflows of their endpoints. */
   dispatchEvents(accountId: string): Promise<void>;
@@ -104,7 +118,7 @@ export interface EndpointActivities {
 
 export interface MaintenanceActivities {
   sweepLedger(): Promise<Sweep>;
-  /** Dispatches events and wakes endpoints that a crash left behind. */
+  /** Dispatches events that a crash left pending, and wakes the workflows of endpoints with overdue deliveries. */
   sweepEvents(): Promise<void>;
   /** Settles calls whose callers got no result; see store/undelivered.ts. */
   sweepAnswers(): Promise<void>;

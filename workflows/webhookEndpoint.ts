@@ -26,52 +26,63 @@ import {
 } from './webhookState.ts';
 
 const activities = proxyLocalActivities<EndpointActivities>({
-  // A resend may write many documents.
+  // Long, because a resend can write many documents.
   startToCloseTimeout: '2m',
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });
-/** 10 s for the receiver, the rest for MongoDB. */
+/** Options of one attempt. Its timeout allows 10 s for the receiver and the rest for MongoDB. */
 const ATTEMPT = {
   taskQueue: TASK_QUEUES.delivery,
   startToCloseTimeout: '30s',
   heartbeatTimeout: '8s',
 } as const;
-/** Retries attempts whose worker died or could not reach MongoDB: these are not failures of the receiver. */
+/**
+ * Retries of attempts whose worker died or could not reach MongoDB. These do not count as failures of the receiver.
+ */
 const ATTEMPT_RETRY = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '10s' } as const;
-/** The caller waits for a test, so it has one attempt. */
+/** Options of a test. It has one attempt, because its caller waits for the result. */
 const TEST_ATTEMPT = { ...ATTEMPT, scheduleToStartTimeout: '10s', retry: { maximumAttempts: 1 } } as const;
 
-/** The workflow ends after this long without work. The next event starts it again from the state in MongoDB. */
+/**
+ * The workflow ends after this many milliseconds without work. The next event starts it again with the state from
+ * MongoDB.
+ */
 const IDLE_MS = 60_000;
-/** History events after which the workflow continues as new. */
+/** Number of history events from which the workflow continues as new. */
 const MAX_HISTORY_EVENTS = 1000;
 
 const refusal = (code: string, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: code, message, nonRetryable: true, category: 'BENIGN' });
 
 /**
- * Owns an endpoint's attempts, failure count and state. MongoDB stores deliveries and state. Each `syncEndpoint` writes
- * the outcomes since the last one and reads the deliveries that are due.
+ * The workflow of an endpoint, which alone controls its attempts, failure count and state. MongoDB stores deliveries
+ * and state. Each `syncEndpoint` writes the outcomes since the previous one and reads the deliveries that are due.
  */
 export async function webhookEndpoint(endpointId: string): Promise<void> {
   let health: Health = HEALTHY;
   let scheduleMs: number[] = [];
-  /** Number of the newest write of `health`. */
+  /** Number of the newest write of `health` to MongoDB. */
   let turn = 0;
-  /** `health` was read from MongoDB. */
+  /** Whether `health` has been read from MongoDB. */
   let isLoaded = false;
   let writtenHealth: Health = HEALTHY;
   let isDeleted = false;
   let isWoken = false;
-  /** Requested changes, and how many of them are written. */
+  /** Number of requested changes of the endpoint's state, and how many of them have been written. */
   let changes = 0;
   let writtenChanges = 0;
   const outcomes: Outcome[] = [];
   const running = new Set<string>();
-  /** Account id once known: the delivery queue shares its worker slots among accounts. */
+  /**
+   * Fairness key of attempts: the account's id once it is known, so that the delivery queue shares its worker slots
+   * among accounts.
+   */
   let fairnessKey = endpointId;
 
-  /** Resolves when the endpoint's state was read from MongoDB and all its changes were written there, or it was deleted. */
+  /**
+   * Resolves when the endpoint's state has been read from MongoDB and all changes have been written to it, or when
+   * the endpoint was deleted.
+   */
   async function untilWritten(): Promise<void> {
     const upTo = changes;
     await condition(() => isDeleted || (isLoaded && writtenChanges >= upTo));
@@ -88,7 +99,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     if (health.state === 'disabled') throw refusal('endpoint_disabled', 'The webhook endpoint is disabled.');
   }
 
-  /** Queues the outcome of an attempt to be written. */
+  /** Adds the outcome of an attempt to those that the next `syncEndpoint` writes. */
   function conclude({ deliveryId, attempts, tries }: DueDelivery, status: DeliveryStatus): void {
     const held = status.state === 'pending' && health.state === 'disabled';
     outcomes.push({
@@ -120,7 +131,8 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     const result = await deliver({ endpointId, deliveryId, attempt: attempts + 1 });
     updateHealth(result, epoch);
     if (result.kind === 'unsent') {
-      // The next sync holds the delivery, or returns it as due if the endpoint was enabled since.
+      // The next `syncEndpoint` marks the delivery as held, or returns it as due if the endpoint has been enabled
+      // since.
       running.delete(deliveryId);
       isWoken = true;
       return;
@@ -221,7 +233,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     const isUnwritten = () => outcomes.length > 0 || changes > writtenChanges;
     const hasWork = () => isWoken || isUnwritten();
     if (isEndingRun) {
-      // A signal to this run needs no forwarding: the next run starts with a sync.
+      // Signals to this run need not be passed on: the next run starts with `syncEndpoint`.
       await condition(() => isUnwritten() || (running.size === 0 && allHandlersFinished()));
       if (!isUnwritten()) return continueAsNew<typeof webhookEndpoint>(endpointId);
       continue;

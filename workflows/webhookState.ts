@@ -1,13 +1,13 @@
 import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
 
-/** Delivery state of an endpoint. Times are epoch milliseconds. */
+/** Health of a webhook endpoint. Times are epoch milliseconds. */
 export interface Health {
   state: 'active' | 'disabled';
   /** Consecutive failed attempts. */
   failures: number;
-  /** Number of times the endpoint was enabled. */
+  /** Number of times the endpoint was re-enabled. */
   epoch: number;
-  /** No attempt starts before this time. */
+  /** No attempt starts before this time; null: attempts may start at once. */
   notBefore: number | null;
   disabledAt: number | null;
 }
@@ -18,10 +18,13 @@ export interface DeliveryStatus {
   nextAt: number | null;
 }
 
-/** Concurrent attempts of a healthy endpoint. Far below MAX_FAILURES, so that one short outage cannot disable it. */
+/**
+ * Maximum number of concurrent attempts of an endpoint without failures. Far below MAX_FAILURES, so that one short
+ * outage cannot disable the endpoint.
+ */
 export const MAX_CONCURRENT_ATTEMPTS = 5;
 const MAX_BACKOFF_MS = 3_600_000;
-/** Random extension of a retry's wait, as a fraction of the wait. */
+/** Maximum random extension of the wait before a retry, as a fraction of the wait. */
 const JITTER = 0.2;
 
 export const HEALTHY: Health = {
@@ -38,8 +41,9 @@ export const disabled = (health: Health, now: number): Health =>
 export const enabled = (health: Health): Health => ({ ...HEALTHY, epoch: health.epoch + 1 });
 
 /**
- * The health after an attempt that started in `epoch`. Attempts from before the endpoint was last enabled do not count,
- * and a disabled endpoint stays disabled. The wait after a failure doubles with each consecutive one, up to an hour.
+ * Returns the health after an attempt that started in `epoch`. Attempts that started before the endpoint was last
+ * enabled do not count, and a disabled endpoint stays disabled. The wait doubles with each consecutive failure, up to
+ * an hour.
  *
  * @param firstStepMs first wait of the retry schedule
  */
@@ -57,7 +61,10 @@ export function nextHealth(
   return { ...health, failures, notBefore: now + backoff };
 }
 
-/** Number of attempts that may start now beside the running ones. At most one attempt runs after a failure. */
+/**
+ * Returns how many attempts may start now in addition to the running ones. After a failure only one attempt runs at a
+ * time.
+ */
 export function freeAttempts({ state, failures, notBefore }: Health, running: number, now: number): number {
   if (state === 'disabled') return 0;
   if (failures === 0) return Math.max(0, MAX_CONCURRENT_ATTEMPTS - running);
@@ -65,11 +72,11 @@ export function freeAttempts({ state, failures, notBefore }: Health, running: nu
 }
 
 /**
- * The status of a delivery after its attempt number `tries`. The receiver's `Retry-After` extends the wait to at most
- * twice the scheduled one.
+ * Returns the status of a delivery after its attempt number `tries`. The receiver's `Retry-After` extends the wait to
+ * at most twice the scheduled one.
  *
  * @param scheduleMs waits between attempts; an attempt after the last wait fails the delivery
- * @param spread position within the jitter, 0 to 1
+ * @param spread random position within the jitter, 0 to 1
  */
 export function nextDeliveryStatus(
   { ok, tries, retryAfterMs }: { ok: boolean; tries: number; retryAfterMs: number | null },

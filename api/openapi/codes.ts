@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 import type { Operation } from '../../schemas/operation.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 
-/** Errors of every tool call. */
+/** Error codes that every tool call can return. */
 const CALL: readonly ErrorCode[] = [
   'malformed_json',
   'invalid_header',
@@ -23,7 +23,7 @@ const CALL: readonly ErrorCode[] = [
   'tool_unavailable',
   'deadline_exceeded',
 ];
-/** Errors that every operation of the Account API can return. */
+/** Error codes that every operation of the Account API can return. */
 const ACCOUNT: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -31,7 +31,7 @@ const ACCOUNT: readonly ErrorCode[] = [
   'invalid_input',
   'rate_limited',
 ];
-/** Errors of every operation with a body. */
+/** Error codes that every operation with a request body can return. */
 const BODY: readonly ErrorCode[] = [
   'malformed_json',
   'body_too_large',
@@ -39,14 +39,15 @@ const BODY: readonly ErrorCode[] = [
   'invalid_input',
 ];
 
-/** All error codes of a call of the tool. */
+/** Returns all error codes that a call of the tool can return. */
 export function codesOfTool(tool: ToolDefinition): ErrorCode[] {
-  // Inputs with secret fields have no fingerprint, so a mismatch is not detected.
+  // Inputs with secret fields have no fingerprint, so a request with the same Idempotency-Key is not compared with
+  // them.
   const compared: ErrorCode[] = secretFields(tool).length === 0 ? ['idempotency_key_mismatch'] : [];
   return [...new Set([...CALL, ...compared, ...tool.errors])];
 }
 
-/** All error codes of an operation. */
+/** Returns all error codes that an operation can return. */
 export function codesOfOperation({ auth, body, errors }: Operation): ErrorCode[] {
   const common = [...(auth === 'account' ? ACCOUNT : []), ...(body === undefined ? [] : BODY)];
   return [...new Set<ErrorCode>([...common, ...errors, 'internal'])];

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 
-/** An IP address as a number, which is the same for all spellings. */
+/** An IP address as a number, so that different spellings of an address are equal. */
 export interface Address {
   family: 4 | 6;
   value: bigint;
 }
 
-/** A block of addresses, from `first` to `last` inclusive. */
+/** A CIDR block of IP addresses, from `first` to `last` inclusive. */
 export interface Block {
   family: 4 | 6;
   first: bigint;
@@ -30,14 +30,20 @@ function ipv6Value(text: string): bigint {
   return BigInt(`0x${left}${right.padStart(32 - left.length, '0')}`);
 }
 
-/** Parses an address in its standard text form; null for anything else, including short forms and zone ids. */
+/**
+ * Parses an IP address in a standard text form. Returns null for anything else, including `127.1` and addresses with
+ * a zone id.
+ */
 export function parseAddress(text: string): Address | null {
   const family = isIP(text);
   if (family === 4) return { family, value: BigInt(ipv4Value(text)) };
   return family === 6 && !text.includes('%') ? { family, value: ipv6Value(text) } : null;
 }
 
-/** Parses `<address>/<prefix>`; null for anything else. Bits beyond the prefix are ignored. */
+/**
+ * Parses a CIDR block, `<address>/<prefix length>`. Returns null for anything else. Bits of the address beyond the
+ * prefix are ignored.
+ */
 export function parseBlock(text: string): Block | null {
   const [, start = '', length = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
   const address = parseAddress(start);
@@ -49,6 +55,6 @@ export function parseBlock(text: string): Block | null {
   return { family, first, last: first + (1n << rest) - 1n };
 }
 
-/** True if the block contains the address. */
+/** Whether the block contains the address. */
 export const isWithin = ({ family, value }: Address, block: Block): boolean =>
   family === block.family && value >= block.first && value <= block.last;

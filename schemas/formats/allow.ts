@@ -3,13 +3,13 @@ import { parseHost } from './hostname.ts';
 
 /** An exception to the egress guard. */
 export type AllowEntry = { text: string } & (
-  | /** This name at this port, whatever it resolves to; null: every port. */
+  | /** A host name, whatever it resolves to, at this port; null: at every port. */
   { kind: 'name'; name: string; port: number | null }
   | { kind: 'address'; address: Address; port: number | null }
   | { kind: 'block'; block: Block }
 );
 
-/** Creates the exception for one host. @throws if the host is invalid */
+/** Creates the exception for one host and port. @throws if the host is invalid */
 export function allowHost(hostname: string, port: number | null): AllowEntry {
   const host = parseHost(hostname);
   if (host.kind === 'invalid') throw new Error(`${hostname} ${host.message}`);
@@ -20,7 +20,7 @@ export function allowHost(hostname: string, port: number | null): AllowEntry {
   return { kind: 'address', address, port, text };
 }
 
-/** Parses `host:port`, `[address]:port` or `address/prefix`. @throws for anything else */
+/** Parses an exception: `host:port`, `[address]:port` or `address/prefix`. @throws for any other text */
 export function parseAllow(text: string): AllowEntry {
   const block = parseBlock(text);
   if (block !== null) return { kind: 'block', block, text };

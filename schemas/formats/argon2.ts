@@ -1,13 +1,13 @@
-/** A parsed Argon2 hash, whose parameters are not validated. */
+/** A parsed Argon2 hash. Its parameters have not been validated. */
 export interface Argon2Hash {
   variant: 'argon2d' | 'argon2i' | 'argon2id';
   version: number;
-  /** In KiB. */
+  /** Memory cost in KiB. */
   memory: number;
   passes: number;
   lanes: number;
   salt: Buffer;
-  /** Associated data, hashed with the password; may be empty. */
+  /** Associated data, which is hashed with the password; may be empty. */
   data: Buffer;
   tag: Buffer;
 }
@@ -15,13 +15,16 @@ export interface Argon2Hash {
 /** Maximum length of an encoded hash, in characters. */
 export const ARGON2_HASH_LENGTH = 1024;
 
-/** Limits: 256 MiB, 16 passes, 16 lanes. The time depends on `work`, memory x passes in KiB, which is at most 1 GiB. */
+/**
+ * Maximum cost parameters: 256 MiB, 16 passes, 16 lanes. The time of a verification depends on `work`, memory times
+ * passes in KiB, which is at most 1 GiB.
+ */
 const MAX = { memory: 256 * 1024, passes: 16, lanes: 16, work: 1024 * 1024 };
 
 const ENCODED = /^\$(argon2(?:d|i|id))(?:\$v=(0|[1-9]\d*))?\$([^$]*)\$([^$]*)\$([^$]*)$/;
 const PARAMETER = /^(?:([mtp])=(0|[1-9]\d*)|(keyid|data)=(.*))$/;
 
-/** Decodes unpadded base64; null if it is not canonical (invalid characters or trailing bits). */
+/** Decodes unpadded base64. Returns null if it is not canonical (invalid characters or non-zero trailing bits). */
 function decode(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64').replace(/={1,2}$/, '') === text ? bytes : null;
@@ -30,7 +33,7 @@ function decode(text: string): Buffer | null {
 const isVariant = (text: string | undefined): text is Argon2Hash['variant'] =>
   text === 'argon2d' || text === 'argon2i' || text === 'argon2id';
 
-/** Parses `m=…,t=…,p=…`; null if a parameter is unknown, repeated or not a number. */
+/** Parses `m=…,t=…,p=…`. Returns null if a parameter is unknown, repeated or not a number. */
 function parseParameters(list: string): Map<string, string> | null {
   const parameters = new Map<string, string>();
   for (const item of list.split(',')) {
@@ -43,9 +46,9 @@ function parseParameters(list: string): Map<string, string> | null {
 
 /**
  * Parses the PHC string format like the reference decoder (phc-winner-argon2, `decode_string`): no leading zeros, no
- * base64 padding, a missing version is 16. Also accepts `keyid` and `data`, which older versions of the reference did;
- * `keyid` names a key and does not affect the hash. Unlike the reference, accepts parameters in any order, because popular
- * libraries write `m,p,t` (node-argon2) and `t,m,p` (phc-argon2).
+ * base64 padding, a missing version is 16. Also accepts `keyid` and `data`, as older versions of the reference
+ * decoder did; `keyid` names a key and does not affect the hash. Unlike the reference decoder, accepts parameters in
+ * any order, because popular libraries write `m,p,t` (node-argon2) and `t,m,p` (phc-argon2).
  */
 export function parseArgon2(hash: string): Argon2Hash | null {
   const [, variant, version = '16', list = '', saltText = '', tagText = ''] = ENCODED.exec(hash) ?? [];
@@ -61,7 +64,10 @@ export function parseArgon2(hash: string): Argon2Hash | null {
   return { variant, ...costs, salt, data, tag };
 }
 
-/** Lists why an encoded hash cannot be verified: minimum values of RFC 9106 section 3.1, and the limits above. */
+/**
+ * Returns the reasons why an encoded hash cannot be verified: it violates a minimum of RFC 9106 section 3.1 or
+ * exceeds a limit of `MAX`.
+ */
 export function argon2HashFaults(hash: string): string[] {
   const parsed = parseArgon2(hash);
   if (parsed === null)

@@ -1,13 +1,16 @@
-/** Bytes of a password that bcrypt uses: 18 subkeys of 4 bytes (Provos and Mazières 1999, section 4). */
+/** Number of password bytes that bcrypt uses: 18 subkeys of 4 bytes (Provos and Mazières 1999, section 4). */
 export const BCRYPT_PASSWORD_BYTES = 72;
 
-/** Highest supported work factor: log2 of the rounds. */
+/** Maximum supported work factor, the base-2 logarithm of the number of rounds. */
 export const BCRYPT_MAX_WORK_FACTOR = 16;
 
-/** Version, work factor in two digits, 22 characters of salt and 31 of digest in bcrypt's base64 alphabet. */
+/**
+ * Format of a bcrypt hash: version, work factor in two digits, 22 characters of salt and 31 of digest in bcrypt's
+ * base64 alphabet.
+ */
 const BCRYPT_HASH = /^\$2[abxy]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/;
 
-/** Describes why a hash cannot be verified; null if it can. */
+/** Returns why a hash cannot be verified; null if it can. */
 export function bcryptHashFault(hash: string): string | null {
   const workFactor = BCRYPT_HASH.exec(hash)?.[1];
   if (workFactor === undefined)

@@ -1,4 +1,6 @@
-/** Output fields of the tools that change an image. @param mimeType description of the field `mimeType` */
+/**
+ * Output fields common to the tools that return a modified image. @param mimeType description of the field `mimeType`
+ */
 export const changedImage = <D extends string>(mimeType: D) =>
   ({
     fileBase64: {

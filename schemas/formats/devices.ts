@@ -1,4 +1,4 @@
-/** Names of the device presets: all of puppeteer's `KnownDevices`, which a test compares. */
+/** Names of the device presets. They are those of puppeteer's `KnownDevices`; a test compares the two lists. */
 export const DEVICES = [
   'Blackberry PlayBook',
   'Blackberry PlayBook landscape',

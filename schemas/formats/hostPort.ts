@@ -1,14 +1,15 @@
 import { type Host, parseHost } from './hostname.ts';
 
-/** A parsed host with its port. */
+/** A parsed host and port. */
 export type HostPort =
   | { kind: 'host'; host: Exclude<Host, { kind: 'invalid' }>; text: string; port: number }
   | { kind: 'invalid'; message: string };
 
 /**
- * Parses a bare host, `host:port` or `[IPv6 address]:port`. `text` is the host as written, for `parseTarget`.
+ * Parses a bare host, `host:port` or `[IPv6 address]:port`. `text` of the result is the host as written, which
+ * `parseTarget` takes.
  *
- * @param port default port
+ * @param port port to use if the input has none
  */
 export function parseHostPort(input: string, port: number): HostPort {
   const [, before, digits] = /^(\[[^\]]*\]|[^:]+):(\d{1,5})$/.exec(input) ?? [];

@@ -1,31 +1,37 @@
-/** A parsed host of an input. */
+/** A host name or IP address from a caller's input, parsed. */
 export type Host =
-  /** A DNS name in query form: A-labels, lower case, no trailing dot. */
+  /** A DNS name as it is queried: A-labels (`xn--…`), lower case, no trailing dot. */
   | { kind: 'name'; name: string }
-  /** An IP address, serialised as in the URL Standard, without brackets. */
+  /** An IP address in the text form of the URL Standard, without brackets. */
   | { kind: 'address'; address: string; family: 4 | 6 }
   | { kind: 'invalid'; message: string };
 
 const invalid = (message: string): Host => ({ kind: 'invalid', message });
 
-/** RFC 1035 section 2.3.4: 255 octets on the wire are 253 characters in text. */
+/**
+ * Maximum length of a DNS name in characters: 255 octets on the wire (RFC 1035 section 2.3.4) are 253 characters in
+ * text.
+ */
 const MAX_NAME = 253;
 const LABEL = /^[a-z0-9_-]+$/;
-/** DNS itself allows every byte (RFC 2181 section 11); others than these are rather typing errors or URLs. */
+/**
+ * A label of a queried name. DNS allows every byte (RFC 2181 section 11), but other characters than these are more
+ * likely typing errors or parts of URLs.
+ */
 const QUERY_LABEL = /^[a-z0-9*+,=_-]{1,63}$/;
 
-/** Characters that the URL parser would drop, decode or treat as the end of the host. */
+/** Characters that a URL parser would drop, decode or treat as the end of the host. */
 const NEVER_IN_A_HOST = /[\p{Cc}\s@/?#\\%]/u;
 
 /**
- * Parses a bare host with the host parser of the URL Standard, which browsers and `fetch` also use, so that the checked host
- * is the one that is contacted: `0x7f.1`, `①②⑦.0.0.1` and `::1` become the addresses that they denote.
+ * Parses a bare host with the host parser of the URL Standard, which browsers and `fetch` also use, so that the host
+ * that is checked is the host that is contacted. `0x7f.1` and `①②⑦.0.0.1` become the address 127.0.0.1.
  */
 export const parseHost = (text: string): Host => parse(text, readHostname);
 
 /**
- * Parses a name for a DNS query. Unlike a host, which programs are given and connections are opened to, it may begin with a
- * hyphen, be a wildcard (`*.example.com`, RFC 4592) and contain `+`, `,` and `=`.
+ * Parses a name for a DNS query. In contrast to the host of a connection, the name may begin with a hyphen, be a
+ * wildcard (`*.example.com`, RFC 4592) and contain `+`, `,` and `=`.
  */
 export const parseQueryName = (text: string): Host => parse(text, readQueryName);
 
@@ -47,7 +53,7 @@ function parse(text: string, read: (hostname: string) => Host): Host {
 export function readHostname(hostname: string): Host {
   const host = readQueryName(hostname);
   if (host.kind !== 'name') return host;
-  // Programs would interpret a leading hyphen as an option.
+  // Programs that are started with the host as an argument would interpret a leading hyphen as an option.
   if (host.name.startsWith('-') || !host.name.split('.').every((label) => LABEL.test(label)))
     return invalid(
       'is not a host name: each part between dots must have 1 to 63 letters, digits, hyphens or underscores',
@@ -57,7 +63,7 @@ export function readHostname(hostname: string): Host {
 
 function readQueryName(hostname: string): Host {
   if (hostname.startsWith('[')) return { kind: 'address', address: hostname.slice(1, -1), family: 6 };
-  // The URL parser accepts a numeric last label only in an IPv4 address.
+  // The URL parser rejects a numeric last label except in an IPv4 address, so four numeric labels are an address.
   if (/^\d+(?:\.\d+){3}$/.test(hostname)) return { kind: 'address', address: hostname, family: 4 };
 
   const name = hostname.replace(/\.$/, '');
@@ -70,8 +76,8 @@ function readQueryName(hostname: string): Host {
 }
 
 /**
- * Suffixes of names in private networks. RFC 6762 appendix G lists those in use besides the reserved ones. Names under
- * `onion` must not be resolved by DNS (RFC 7686).
+ * Suffixes of names in private networks: reserved ones, and others that RFC 6762 appendix G lists as in use. Names
+ * under `onion` must not be resolved by DNS (RFC 7686).
  */
 const INTERNAL_SUFFIXES = [
   ...['internal', 'local', 'localhost', 'localdomain', 'localdomain6', 'home.arpa'],
@@ -79,8 +85,9 @@ const INTERNAL_SUFFIXES = [
 ];
 
 /**
- * True for names of private networks: the suffixes above, and all single labels, including top-level domains, because a
- * resolver may complete them or serve them from a private zone.
+ * Whether a name belongs to a private network: it has one of `INTERNAL_SUFFIXES`, or is a single label. Single
+ * labels, including top-level domains, count because a resolver may append a search domain or serve them from a
+ * private zone.
  *
  * @param name lower case, without a trailing dot
  */

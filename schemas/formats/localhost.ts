@@ -1,2 +1,2 @@
-/** True if the host of a URL is exactly `localhost`, in any case. @throws TypeError for an invalid URL */
+/** Whether the host of a URL is exactly `localhost`, ignoring case. @throws TypeError if the URL is invalid */
 export const isLocalhost = (url: string): boolean => new URL(url).hostname === 'localhost';

@@ -1,17 +1,17 @@
 /** A credit pack on sale. */
 export interface Pack {
   credits: number;
-  /** Price in hundredths of the currency. */
+  /** Price in hundredths of the currency unit. */
   amount: number;
-  /** ISO 4217, in capitals. */
+  /** ISO 4217 code in upper case. */
   currency: string;
 }
 
-/** Stripe's maximum for one payment: 999,999.99. */
+/** Stripe's maximum amount of one payment in hundredths of the currency unit: 999,999.99. */
 const MAX_AMOUNT = 99_999_999;
 const MAX_PACK_CREDITS = 1_000_000_000;
 
-/** True for currencies that Stripe counts in hundredths. Currencies with no or three decimals have other rules. */
+/** Whether a currency has two decimals. Stripe counts amounts in other currencies in other units. */
 const hasCents = (currency: string): boolean =>
   Intl.supportedValuesOf('currency').includes(currency) &&
   new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits === 2;
@@ -33,7 +33,10 @@ function parsePack(text: string): Pack {
   return pack;
 }
 
-/** Parses packs such as `1000:9.00 USD`; `off` means none. @throws for invalid packs and repeated amounts of credits */
+/**
+ * Parses credit packs such as `1000:9.00 USD`; `off` means none. @throws for an invalid pack, or two packs with the
+ * same number of credits
+ */
 export function parsePacks(texts: readonly string[]): Pack[] {
   if (texts.length === 1 && texts[0] === 'off') return [];
   const packs = texts.map(parsePack);

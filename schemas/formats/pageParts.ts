@@ -1,24 +1,24 @@
-/** Limits of the lists of a page's parts. */
+/** Maximum numbers of headings, links and images that are returned for a page. */
 export const MAX_HEADINGS = 5000;
 export const MAX_LINKS = 10_000;
 export const MAX_IMAGES = 10_000;
-/** Text limits in code points: of the whole page, and of one part. */
+/** Maximum lengths of text in code points: of the whole page, and of one part of it, such as a heading. */
 export const TEXT_CODE_POINTS = 50_000;
 export const PART_CODE_POINTS = 1000;
-/** Limit of titles and `meta` values, in code points. */
+/** Maximum length of a title or `meta` value, in code points. */
 export const VALUE_CODE_POINTS = 5000;
-/** Limit of `og:` and of `twitter:` properties each. */
+/** Maximum number of `og:` properties, and of `twitter:` properties. */
 export const MAX_PROPERTIES = 1000;
 
-/** Shared part of the descriptions of web-scrape and seo-meta. */
+/** The part of the description that web-scrape and seo-meta have in common. */
 export const PAGE_TEXT =
   'Downloads only the HTML (at most 5 MB after decompression, 15 s, 10 redirects); scripts are not run, and style ' +
-  'sheets and images are not loaded. A page with an error status is a result, too. HTML is detected by its bytes as ' +
-  'browsers do (MIME Sniffing Standard), with the Content-Type as a hint. XHTML is read as HTML, an empty body is ' +
-  'accepted if it is declared as HTML, anything else is `unsupported_source`. The character encoding is taken from ' +
-  'the byte order mark, else from the Content-Type, else from the `meta` element; otherwise it is UTF-8 if valid, ' +
-  'else windows-1252. Elements nested more than 512 deep are read as siblings, as browsers do. More than 5 MB, a ' +
-  'hundredfold growth in decompression, or more than 750,000 nodes are `source_too_large`. Non-public addresses are ' +
+  'sheets and images are not loaded. A page with an error status is also a result. HTML is detected from its bytes as ' +
+  'in browsers (MIME Sniffing Standard), with the Content-Type as a hint. XHTML is read as HTML; an empty body is ' +
+  'accepted if it is declared as HTML; anything else is `unsupported_source`. The character encoding is taken from ' +
+  'the byte order mark, else from the Content-Type, else from the `meta` element; otherwise it is UTF-8 if the page is valid UTF-8, ' +
+  'else windows-1252. Elements nested more than 512 deep are read as siblings, as in browsers. More than 5 MB, a ' +
+  'hundredfold growth by decompression, or more than 750,000 nodes are `source_too_large`. Non-public addresses are ' +
   '`target_refused`, also after a redirect. A failed connection, an invalid certificate or too many redirects are ' +
   '`target_failed`; a download of more than 15 s is `target_timeout`; a page that is not processed within 30 s of ' +
   'the call is `deadline_exceeded`.';
@@ -35,7 +35,7 @@ export const metaDescription = {
 
 export const canonical = {
   type: ['string', 'null'],
-  description: 'Canonical URL that a `link` element declares, made absolute; null if absent.',
+  description: 'Canonical URL declared by a `link` element, as an absolute URL; null if absent.',
 } as const;
 
 export const headings = {
@@ -76,7 +76,7 @@ export const wordCount = {
   description:
     'Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and ' +
     'similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or ' +
-    'simple rules in `style` elements are not counted; rules for window sizes are applied as in a window of 1440 x 900 ' +
-    'pixels. Content hidden by external style sheets or by rules for states is counted. Style that hides `html` or `body`, ' +
-    'which pages use until their script runs, is ignored.',
+    'simple rules in `style` elements are not counted; media queries are evaluated for a viewport of 1440 x 900 ' +
+    'pixels. Content hidden by external style sheets or by rules for states such as `:hover` is counted. A style that hides `html` or `body`, ' +
+    'which some pages use until their script runs, is ignored.',
 } as const;

@@ -1,7 +1,10 @@
 import type { Fault } from '../errors.ts';
 import { DEVICES } from './devices.ts';
 
-/** Fields shared by the screenshot tools. Their limits are in activities/browser/capture.ts. */
+/**
+ * Input and output fields that website-screenshot and html-to-image have in common. The limits are in
+ * activities/browser/capture.ts.
+ */
 
 const pictureWidth = { type: 'integer', minimum: 100, maximum: 3840, default: 1440 } as const;
 const pictureHeight = { type: 'integer', minimum: 100, maximum: 4320, default: 900 } as const;
@@ -11,30 +14,30 @@ export const PICTURE_INPUT = {
     type: 'integer',
     enum: [1, 2],
     default: 1,
-    description: '1 for standard density, 2 for high density: twice the pixels in both directions.',
+    description: 'Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions.',
   },
   format: {
     type: 'string',
     enum: ['png', 'jpeg', 'webp', 'pdf'],
     default: 'png',
     description:
-      'File format. A PDF looks like the screen: with fullPage one page as high as the document, else pages of the ' +
-      'window size. A WebP image has at most 16,383 pixels in height.',
+      'File format. A PDF looks as on the screen: with fullPage it is one page as high as the document, else it has pages of the ' +
+      'viewport size. A WebP image is at most 16,383 pixels high.',
   },
   quality: {
     type: 'integer',
     minimum: 40,
     maximum: 100,
     default: 85,
-    description: 'Quality of JPEG and WebP, 40 to 100. Ignored for png and pdf.',
+    description: 'Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf.',
   },
   selector: {
     type: 'string',
     minLength: 1,
     maxLength: 1000,
     description:
-      'CSS selector: capture only the first element that matches, without fixed or sticky elements over it. An invalid ' +
-      'selector, or no visible element within 10 s, is `invalid_input`. Not for pdf.',
+      'CSS selector. Only the first element that matches is captured, without fixed or sticky elements that cover it. An invalid ' +
+      'selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf.',
   },
   waitFor: {
     oneOf: [
@@ -48,23 +51,23 @@ export const PICTURE_INPUT = {
   colorScheme: {
     type: 'string',
     enum: ['light', 'dark'],
-    description: 'Value of the media feature `prefers-color-scheme`; light if absent.',
+    description: 'Value of the CSS media feature `prefers-color-scheme`. Default: light.',
   },
   reducedMotion: {
     type: 'boolean',
     default: false,
-    description: 'Whether the media feature `prefers-reduced-motion` is `reduce`.',
+    description: 'Whether the CSS media feature `prefers-reduced-motion` is `reduce`.',
   },
   omitBackground: {
     type: 'boolean',
     default: false,
-    description: 'Leave the page transparent where it has no background. For png and webp.',
+    description: 'Whether the image is transparent where the page has no background. Only for png and webp.',
   },
   device: {
     type: 'string',
     enum: DEVICES,
     description:
-      'Device to emulate (presets of puppeteer): replaces width, height and deviceScaleFactor, and sets the user agent and ' +
+      'Device to emulate, a preset of puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and ' +
       'touch input.',
   },
   userAgent: {
@@ -72,7 +75,8 @@ export const PICTURE_INPUT = {
     minLength: 1,
     maxLength: 1000,
     pattern: '^[ -~]+$',
-    description: 'User agent of the browser, printable ASCII. Also replaces that of the device.',
+    description:
+      'User agent of the browser (printable ASCII). Overrides the user agent of the emulated device.',
   },
 } as const;
 
@@ -95,11 +99,11 @@ export const PICTURE_OUTPUT = {
   truncated: {
     type: 'boolean',
     description:
-      'True when the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in all.',
+      'Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total.',
   },
 } as const;
 
-/** Checks of PICTURE_INPUT that its schema cannot express. */
+/** Checks of `PICTURE_INPUT` that JSON Schema cannot express. */
 export const checkPicture = ({ format, selector }: { format?: string; selector?: string }): Fault[] =>
   format === 'pdf' && selector !== undefined
     ? [{ pointer: '/selector', message: 'cannot be combined with format pdf' }]

@@ -3,7 +3,10 @@ import type { Fault } from '../errors.ts';
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
 export type QrLevel = (typeof QR_LEVELS)[number];
 
-/** Capacity of a version 40 code in bytes and digits (ISO/IEC 18004:2015, table 7). Digits have the highest capacity. */
+/**
+ * Capacity of the largest QR code (version 40) in bytes and digits (ISO/IEC 18004:2015, table 7). Of all modes,
+ * digits have the highest capacity.
+ */
 const CAPACITY: Record<QrLevel, { bytes: number; digits: number }> = {
   L: { bytes: 2953, digits: 7089 },
   M: { bytes: 2331, digits: 5596 },
@@ -11,7 +14,7 @@ const CAPACITY: Record<QrLevel, { bytes: number; digits: number }> = {
   H: { bytes: 1273, digits: 3057 },
 };
 
-/** True for text that exceeds the capacity in every mode. Shorter text may also be too long. */
+/** Whether text exceeds the capacity in every encoding mode. Text for which this is false may still be too long. */
 export const exceedsEveryMode = (text: string, level: QrLevel): boolean =>
   text.length > CAPACITY[level].digits;
 
@@ -27,5 +30,8 @@ export function tooLong(level: QrLevel): Fault {
 /** Width of the quiet zone on each side of the code, in modules (ISO/IEC 18004:2015, section 6.3.8). */
 export const QUIET_ZONE = 4;
 
-/** Minimum image size in pixels. @param modules modules along an edge of the code, 21 to 177 */
+/**
+ * Minimum edge length of the image in pixels: one pixel per module. @param modules modules along an edge of the code,
+ * 21 to 177
+ */
 export const minimumSize = (modules: number): number => modules + 2 * QUIET_ZONE;

@@ -2,24 +2,30 @@ import type { Fault } from '../errors.ts';
 import { isRecord } from '../isRecord.ts';
 import { escapePointer } from './pointer.ts';
 
-/** Request headers of an input: an object, or the same object as JSON text. */
+/** Request headers in the input of a tool: an object, or the same object as JSON text. */
 export type HeadersInput = string | Readonly<Record<string, unknown>>;
 
-/** The fields to send, in order, without Host; repeated fields are separate entries. Only valid if `faults` is empty. */
+/**
+ * The header fields to send, in order and without `Host`; a header with several values has several entries. Valid
+ * only if `faults` is empty.
+ */
 export interface RequestHeaders {
   fields: (readonly [name: string, value: string])[];
   faults: Fault[];
 }
 
 const MAX_FIELDS = 100;
-/** Total bytes of the fields, including four bytes of separators each. */
+/** Maximum size of all header fields in bytes, including four bytes for the separators of each. */
 const MAX_BYTES = 32 * 1024;
 
-/** RFC 9110 section 5.6.2. */
+/** Syntax of a header name (RFC 9110 section 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** RFC 9110 section 5.5. A line break in a value could inject a header or a request. */
+/**
+ * Control characters, which a header value must not contain (RFC 9110 section 5.5). A line break could inject a
+ * header or a request.
+ */
 const CONTROL = /[^\P{Cc}\t]/u;
-/** Connection-specific fields (RFC 9110 section 7.6.1) and the length, which the HTTP client sets. */
+/** Connection-specific headers (RFC 9110 section 7.6.1), and `Content-Length`, which the HTTP client sets. */
 const CONNECTION_FIELDS =
   /^(?:connection|content-length|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
@@ -33,7 +39,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** True if a Host header equals the host of the URL, with or without the default port. */
+/** Whether the value of a `Host` header equals the host of the URL, with or without the default port. */
 function isHostOf(url: URL, value: string): boolean {
   const port = url.port === '' ? { 'http:': '80', 'https:': '443' }[url.protocol] : url.port;
   return [url.host, `${url.hostname}:${port}`].includes(value.trim().toLowerCase());
@@ -48,7 +54,10 @@ function faultOf(name: string, value: string, url: URL | null): string | null {
   return null;
 }
 
-/** Reports lone surrogates in headers given as JSON text; the validator reports those in objects. */
+/**
+ * Reports a lone surrogate in headers that are given as JSON text. In headers given as an object, the validator has
+ * already reported it.
+ */
 const surrogateFault = (input: HeadersInput, value: string): string | null =>
   typeof input !== 'string' || value.isWellFormed()
     ? null
@@ -57,13 +66,13 @@ const surrogateFault = (input: HeadersInput, value: string): string | null =>
 /**
  * Parses and validates the headers of a request.
  *
- * @param url null if the URL is invalid; Host is then not compared
+ * @param url URL of the request; null if it is invalid, in which case `Host` is not compared with it
  */
 export function readRequestHeaders(input: HeadersInput, url: URL | null): RequestHeaders {
   const headers = typeof input === 'string' ? parse(input) : input;
   if (!isRecord(headers))
     return { fields: [], faults: [{ pointer: '/headers', message: 'is not a JSON object' }] };
-  // A JSON Pointer cannot point into a string.
+  // A JSON Pointer cannot point into a string, so faults in JSON text name the header in the message.
   const fault = (name: string, message: string): Fault =>
     typeof input === 'string'
       ? { pointer: '/headers', message: `contains ${JSON.stringify(name)}, which ${message}` }

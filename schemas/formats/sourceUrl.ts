@@ -3,7 +3,10 @@ import { parseWebUrl } from './url.ts';
 
 const URL_BYTES = 8192;
 
-/** Input field for the URL of a source. @param source the source with its article, such as "the page" */
+/**
+ * Input field for the URL of a page or file to download. @param source what the URL identifies, with its article,
+ * such as "the page"
+ */
 export const sourceUrl = (source: string) =>
   ({
     type: 'string',
@@ -12,7 +15,7 @@ export const sourceUrl = (source: string) =>
     description: `Absolute http or https URL of ${source}, without user name and password, at most 8 KB.`,
   }) as const;
 
-/** Checks that the schema of `sourceUrl` cannot express. @param pointer JSON Pointer of the field */
+/** Checks of a `sourceUrl` field that JSON Schema cannot express. @param pointer JSON Pointer of the field */
 export function checkSourceUrl(pointer: string, text: string): Fault[] {
   const faults: Fault[] = [];
   const parsed = parseWebUrl(text);
@@ -22,7 +25,7 @@ export function checkSourceUrl(pointer: string, text: string): Fault[] {
   return faults;
 }
 
-/** Errors of tools that download a page, besides those of every call. */
+/** Error codes of tools that download a page, in addition to those of every call. */
 export const PAGE_ERRORS = [
   'host_not_found',
   'target_refused',
@@ -32,5 +35,5 @@ export const PAGE_ERRORS = [
   'unsupported_source',
 ] as const satisfies readonly ErrorCode[];
 
-/** Errors of tools that download a file. */
+/** Error codes of tools that download a file, in addition to those of every call. */
 export const FILE_ERRORS = [...PAGE_ERRORS, 'corrupt_source'] as const satisfies readonly ErrorCode[];

@@ -1,6 +1,6 @@
 import { type Host, readHostname } from './hostname.ts';
 
-/** A parsed http or https URL of an input. */
+/** An http or https URL from a caller's input, parsed. */
 export type WebUrl =
   | { kind: 'url'; url: URL; host: Exclude<Host, { kind: 'invalid' }> }
   | { kind: 'invalid'; message: string };
@@ -8,15 +8,19 @@ export type WebUrl =
 const invalid = (message: string): WebUrl => ({ kind: 'invalid', message });
 
 /**
- * True if a URL has userinfo, even an empty one (`http://@host/`), which the parser discards. Inserting a letter before each
- * `@` makes empty userinfo visible; whether other parts of the URL change does not matter here.
+ * Whether a URL has userinfo, even if it is empty (`http://@host/`); the URL parser discards empty userinfo. A letter
+ * that is inserted before each `@` makes empty userinfo non-empty. It may also change other parts of the URL, which
+ * does not matter here.
  */
 function hasUserinfo(text: string, base: string | undefined): boolean {
   const url = URL.parse(text.replaceAll('@', 'x@'), base);
   return url !== null && url.username + url.password !== '';
 }
 
-/** Parses an absolute http or https URL by the URL Standard. Callers must use the parsed object, not the text. */
+/**
+ * Parses an absolute http or https URL by the URL Standard. Callers must connect to the returned URL and not parse
+ * the text again.
+ */
 export function parseWebUrl(text: string, base?: string): WebUrl {
   const url = URL.parse(text, base);
   if (url === null) return invalid('is not a URL');

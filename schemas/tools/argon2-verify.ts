@@ -8,9 +8,9 @@ export default defineTool({
     'Verifies a password against a stored Argon2i, Argon2d or Argon2id hash in PHC string format. Version and cost ' +
     'parameters are read from the hash; a hash without a version is read as version 16, as in the reference decoder. ' +
     'Associated data in the hash (data=) is used. A hash that was made with a secret key (keyid=) never matches, ' +
-    'because the key is not known here. Limits: 256 MiB of memory, 16 passes, 16 lanes, and 1 GiB as memory times ' +
+    'because the service does not have the key. Limits: 256 MiB of memory, 16 passes, 16 lanes, and 1 GiB as memory times ' +
     'passes. A costlier or malformed hash is refused as `invalid_input`. Hashes of version 16 take several times as ' +
-    'long as others.',
+    'long to verify as those of version 19.',
   price: 3,
   pool: 'cpu',
   limits: { workMs: 60_000 },
@@ -34,7 +34,7 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      matches: { type: 'boolean', description: 'True when the password produces the hash.' },
+      matches: { type: 'boolean', description: 'Whether the password matches the hash.' },
     },
     required: ['matches'],
     additionalProperties: false,

@@ -7,8 +7,8 @@ export default defineTool({
   title: 'Bcrypt hash',
   description:
     'Hashes a password with bcrypt and a new random salt, and returns the $2b$ string to store. bcrypt reads only 72 ' +
-    'bytes, so a longer password (in UTF-8) is refused and not silently truncated. A password with a NUL character ' +
-    'is refused too, because implementations differ in how they treat it. The password is used as sent, without ' +
+    'bytes, so a longer password (in UTF-8) is refused instead of silently truncated. A password with a NUL character ' +
+    'is also refused, because implementations treat it differently. The password is used as sent, without ' +
     'Unicode normalisation, and is never stored.',
   price: 2,
   pool: 'cpu',
@@ -27,7 +27,7 @@ export default defineTool({
         minimum: 4,
         maximum: 14,
         default: 11,
-        description: 'bcrypt cost; each increment doubles the time.',
+        description: 'bcrypt cost; each increment by one doubles the time of hashing and verifying.',
       },
     },
     required: ['password'],

@@ -6,9 +6,9 @@ export default defineTool({
   title: 'Bcrypt verify',
   description:
     'Verifies a password against a stored bcrypt hash. The work factor is read from the hash and may be at most 16. ' +
-    '$2a$, $2b$ and $2y$ hashes are supported, and $2x$ hashes with the sign-extension bug that the prefix marks. As ' +
-    'in every bcrypt implementation, only the first 72 bytes of the password count, so two passwords that differ ' +
-    'after them both match. The empty password is allowed, and a NUL character is an ordinary byte. A string that is ' +
+    '$2a$, $2b$ and $2y$ hashes are supported, and $2x$ hashes, whose prefix marks a sign-extension bug that is reproduced. As ' +
+    'in every bcrypt implementation, only the first 72 bytes of the password count, so passwords that differ only ' +
+    'after them match the same hash. The password may be empty, and a NUL character in it is an ordinary byte. A string that is ' +
     'not a bcrypt hash is refused as `invalid_input`.',
   price: 2,
   pool: 'cpu',
@@ -32,7 +32,7 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      matches: { type: 'boolean', description: 'True when the password produces the hash.' },
+      matches: { type: 'boolean', description: 'Whether the password matches the hash.' },
     },
     required: ['matches'],
     additionalProperties: false,

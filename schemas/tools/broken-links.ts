@@ -1,10 +1,10 @@
 import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
-/** Largest number of links checked per call. */
+/** Maximum number of links that one call checks. */
 const LINKS = 30;
 
-/** Why a link is broken or could not be verified. */
+/** Reasons why a link is broken or could not be verified. */
 export const LINK_REASONS = [
   'status',
   'blocked',
@@ -29,13 +29,13 @@ export default defineTool({
     'Downloads a page of at most 5 MB, collects the distinct http and https URLs of its `a` and `area` elements ' +
     '(without fragments, resolved against `<base>`), and checks the first of them in document order, five at a time. ' +
     'Each link is requested once with GET; only the headers are read, and up to 5 redirects are followed. A link is ' +
-    'broken when it answers a status of 400 or above, when it does not answer within 10 s, when its host does not ' +
-    'resolve, or when the connection, the certificate or the protocol fails. Servers often answer 401, 403, 429 and ' +
-    '999 to programs only: then `broken` is false and `reason` is `blocked`. A link to a non-public address or to a ' +
-    'port that browsers block is not requested; it is broken with the reason `refused`. The page has 15 s and the ' +
-    'whole call 60 s. With `checkFragments`, the pages behind links are read too, and a link is also broken when its ' +
-    'fragment names nothing there. Links without an answer by then are left out; `checked` is the number of links that were ' +
-    'checked.',
+    'broken if its response has a status of 400 or above, if there is no response within 10 s, if its host does not ' +
+    'resolve, or if the connection, the certificate check or the protocol fails. Many servers answer 401, 403, 429 and ' +
+    '999 only to programs: then `broken` is false and `reason` is `blocked`. A link to a non-public address or to a ' +
+    'port that browsers block is not requested; it is broken with the reason `refused`. The page must load within 15 s, and the ' +
+    'whole call takes at most 60 s. Links without a response by then are left out; `checked` is the number of links that were ' +
+    'checked. With `checkFragments`, the linked pages are also read, and a link is broken if its fragment identifies no ' +
+    'element of the linked page.',
   price: 10,
   pool: 'network',
   limits: { workMs: 60_000 },
@@ -48,15 +48,15 @@ export default defineTool({
         minimum: 1,
         maximum: LINKS,
         default: LINKS,
-        description: 'Number of links to check, in document order.',
+        description: 'Maximum number of links to check, in document order.',
       },
       checkFragments: {
         type: 'boolean',
         default: false,
         description:
-          'Whether to check that the part after `#` names an element of the page, by `id` or `a name`. Links that differ ' +
-          'only in it are then distinct, and `url` includes it. `#top`, an empty fragment, text fragments (`#:~:text=…`), ' +
-          'and fragments of what is not HTML are always fine.',
+          'Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or `<a name>`. Links that differ ' +
+          'only in the fragment are then distinct, and `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`) ' +
+          'and fragments of resources that are not HTML never make a link broken.',
       },
     },
     required: ['url'],
@@ -66,7 +66,7 @@ export default defineTool({
     type: 'object',
     properties: {
       url: { type: 'string', description: 'URL of the page after redirects.' },
-      totalFound: { type: 'integer', minimum: 0, description: 'Distinct links on the page.' },
+      totalFound: { type: 'integer', minimum: 0, description: 'Number of distinct links on the page.' },
       checked: {
         type: 'integer',
         minimum: 0,
@@ -82,34 +82,34 @@ export default defineTool({
           properties: {
             url: {
               type: 'string',
-              description: 'Absolute URL of the link, without fragment unless `checkFragments`.',
+              description: 'Absolute URL of the link, without its fragment unless `checkFragments` is true.',
             },
             text: {
               type: 'string',
-              description: 'Text of the first such link that has text; empty if none has.',
+              description: 'Text of the first link with this URL that has text; empty if none has text.',
             },
             statusCode: {
               type: ['integer', 'null'],
               minimum: 100,
               maximum: 999,
-              description: 'Status after redirects; null without a response.',
+              description: 'HTTP status code after redirects; null if there was no response.',
             },
             broken: { type: 'boolean', description: 'Whether the link is broken.' },
             reason: {
               type: ['string', 'null'],
               enum: [...LINK_REASONS, null],
               description:
-                '`status` (400 or above), `blocked` (401, 403, 429, 999: not broken), `refused` (not public, or redirected there: ' +
-                'not requested), `malformed` (an invalid host), `dns`, `connection_refused`, `reset`, ' +
-                '`unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or `fragment` (only with `checkFragments`); null for a good link.',
+                'Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429 or 999; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was ' +
+                'not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, ' +
+                '`unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or `fragment` (only with `checkFragments`). Null if the link works.',
             },
             explanation: {
               type: ['string', 'null'],
-              description: '`reason` in words; null for a good link.',
+              description: 'The reason as a sentence; null if the link works.',
             },
             finalUrl: {
               type: ['string', 'null'],
-              description: 'URL after redirects, without fragment; null without a response.',
+              description: 'URL after redirects, without fragment; null if there was no response.',
             },
             ms: {
               type: 'integer',

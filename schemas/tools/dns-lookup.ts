@@ -6,7 +6,8 @@ const RECORD_TYPES = ['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'SOA'] as const;
 const ttl = {
   type: 'integer',
   minimum: 0,
-  description: 'Remaining lifetime in seconds; it counts down while the record is cached here.',
+  description:
+    'Remaining time to live in seconds. It decreases while the service has the record in its cache.',
 } as const;
 const seconds = { type: 'integer', minimum: 0, maximum: 0xffff_ffff } as const;
 const domain = (description: string) => ({ type: 'string', description }) as const;
@@ -16,15 +17,15 @@ export default defineTool({
   title: 'DNS lookup',
   description:
     'Looks up one type of DNS record of a domain. Internationalised names are converted (IDNA); labels may ' +
-    'contain underscores, begin with a hyphen or be `*`, which is asked for as it is. A domain that does not exist is `host_not_found`. A domain that exists without a record of ' +
-    'the type returns `found: false`, also when it is an alias whose target has no such record. Aliases (CNAME) are ' +
-    'followed for every type except CNAME, and the records are those of the last name. A name server that fails ' +
-    '(SERVFAIL, a malformed or refused answer) is `target_failed`; one that does not answer is `target_timeout`. ' +
+    'contain underscores, begin with a hyphen or be `*`, which is queried literally. A domain that does not exist is `host_not_found`. A domain that exists without a record of ' +
+    'the requested type gives `found: false`, even if it is an alias (CNAME) whose target has no such record. Aliases are ' +
+    'followed for every type except CNAME, and the records are those of the last name in the chain. A name server that fails ' +
+    '(SERVFAIL, REFUSED, a malformed response) is `target_failed`; one that does not respond is `target_timeout`. ' +
     'Names of internal networks (under `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, ' +
     '`.home`, `.intranet`, `.lan`, `.private`, `.onion`), aliases of such names, and single-label names, including ' +
     'top-level domains, are `target_refused`. Names in records are lower case without a trailing dot; special ' +
-    'characters are escaped as in zone files (`\\.`, `\\032`). Answers are cached as long as their TTL allows, at ' +
-    'most 300 s, including negative answers.',
+    'characters are escaped as in zone files (`\\.`, `\\032`). Responses are cached for as long as their TTL allows, at ' +
+    'most 300 s, including negative responses.',
   price: 1,
   pool: 'network',
   limits: { workMs: 10_000 },
@@ -34,7 +35,7 @@ export default defineTool({
       hostname: {
         type: 'string',
         minLength: 1,
-        // 253 characters and a trailing dot.
+        // Longest name: 253 characters and a trailing dot.
         maxLength: 254,
         description: 'Domain name of at most 253 characters; not a URL or an IP address.',
       },
@@ -55,11 +56,11 @@ export default defineTool({
         type: 'string',
         description: 'The queried name: lower case, internationalised labels as `xn--…`, no trailing dot.',
       },
-      recordType: { type: 'string', enum: RECORD_TYPES, description: 'The queried type.' },
+      recordType: { type: 'string', enum: RECORD_TYPES, description: 'The queried record type.' },
       records: {
         type: 'array',
         description:
-          "Matching records in the name server's order; empty when there are none. Their shape depends on the type.",
+          "Matching records in the name server's order; empty if there are none. Their fields depend on the record type.",
         items: {
           anyOf: [
             {
@@ -78,7 +79,7 @@ export default defineTool({
                   type: 'integer',
                   minimum: 0,
                   maximum: 65_535,
-                  description: 'Lower values are tried first.',
+                  description: 'Preference of the mail server; servers with lower values are tried first.',
                 },
                 ttl,
               },
@@ -91,14 +92,15 @@ export default defineTool({
               properties: {
                 text: {
                   type: 'string',
-                  description: 'The joined chunks, decoded as UTF-8 if valid, else as Latin-1.',
+                  description:
+                    'The concatenated strings of the record, decoded as UTF-8 if valid, else as Latin-1.',
                 },
                 chunks: {
                   type: 'array',
                   items: { type: 'string' },
                   description:
-                    'The strings of the record, of at most 255 bytes each. A character whose bytes are split between strings is ' +
-                    'whole in the string where it ends.',
+                    'The strings of the record, of at most 255 bytes each. A UTF-8 character whose bytes are split between two strings is ' +
+                    'contained in the second one.',
                 },
                 ttl,
               },
@@ -108,7 +110,7 @@ export default defineTool({
             {
               title: 'Name record',
               type: 'object',
-              properties: { value: domain('Name the record points to.'), ttl },
+              properties: { value: domain('Name to which the record points.'), ttl },
               required: ['value', 'ttl'],
               additionalProperties: false,
             },
@@ -116,12 +118,15 @@ export default defineTool({
               title: 'Authority record',
               type: 'object',
               properties: {
-                mname: domain('Primary name server.'),
-                rname: domain('Mailbox of the administrator; the first unescaped dot stands for the @.'),
-                serial: { ...seconds, description: 'Version of the zone.' },
+                mname: domain('Primary name server of the zone.'),
+                rname: domain(
+                  'Email address of the administrator, with a dot in place of the @: the first dot that is not escaped.',
+                ),
+                serial: { ...seconds, description: 'Serial number, which is the version of the zone.' },
                 refresh: {
                   ...seconds,
-                  description: 'Seconds until secondary servers check for a newer version.',
+                  description:
+                    'Seconds after which secondary name servers check for a new version of the zone.',
                 },
                 retry: {
                   ...seconds,
@@ -129,11 +134,12 @@ export default defineTool({
                 },
                 expire: {
                   ...seconds,
-                  description: 'Seconds after which they stop answering when checks keep failing.',
+                  description:
+                    'Seconds after which secondary name servers stop answering if every refresh has failed.',
                 },
                 minimum: {
                   ...seconds,
-                  description: 'Longest time that negative answers may be cached, in seconds.',
+                  description: 'Maximum time in seconds for which negative responses may be cached.',
                 },
                 ttl,
               },
@@ -145,7 +151,8 @@ export default defineTool({
       },
       found: {
         type: 'boolean',
-        description: 'False when the name exists but has no record of this type.',
+        description:
+          'Whether there are matching records; false if the name exists but has no record of this type.',
       },
     },
     required: ['hostname', 'recordType', 'records', 'found'],

@@ -1,6 +1,6 @@
 import { defineTool } from '../tool.ts';
 
-/** ISO 4217 codes of the currencies that prices are given in. */
+/** ISO 4217 codes of the supported currencies. */
 export const CURRENCIES = [
   'USD',
   'GBP',
@@ -52,10 +52,10 @@ export default defineTool({
   description:
     'Spot price of gold or silver in one of 32 currencies: a market quote in US dollars times an exchange rate, ' +
     'computed in decimal arithmetic and rounded once, half up, to six decimals. Quotes are cached for one minute. ' +
-    'When a source is unreachable, slow, or sends an implausible value, the last good quote is returned, whatever ' +
-    'its age, with `stale: true`; see `asOfUtc`. Implausible values are prices or rates that are not positive ' +
-    'numbers, that are dated in the future, or that differ by more than 20 % from the last good one, unless at least ' +
-    'three refreshes over ten minutes or more agree. `feed_unavailable` is returned only if there has never been a ' +
+    'If a source is unreachable, slow, or sends an implausible value, the last plausible quote is returned, whatever ' +
+    'its age (see `asOfUtc`), with `stale: true`. Implausible values are prices or rates that are not positive ' +
+    'numbers, that are dated in the future, or that differ by more than 20 % from the last plausible one, unless at least ' +
+    'three updates over ten minutes or more agree. `feed_unavailable` is returned only if there has never been a ' +
     'quote for the metal or a rate for the currency.',
   price: 1,
   pool: 'network',
@@ -68,7 +68,7 @@ export default defineTool({
         type: 'string',
         enum: CURRENCIES,
         default: 'USD',
-        description: 'Currency of the prices, ISO 4217 code in upper case.',
+        description: 'Currency of the prices as an ISO 4217 code in upper case.',
       },
     },
     required: [],
@@ -86,12 +86,17 @@ export default defineTool({
         items: {
           type: 'object',
           properties: {
-            karat: { type: 'integer', minimum: 1, maximum: 24, description: 'Parts of gold per 24.' },
+            karat: {
+              type: 'integer',
+              minimum: 1,
+              maximum: 24,
+              description: 'Karat: parts of gold in 24 parts of the alloy.',
+            },
             purity: {
               type: 'number',
               exclusiveMinimum: 0,
               maximum: 1,
-              description: 'Gold content as a fraction.',
+              description: 'Gold content as a fraction of 1.',
             },
             ...perUnit,
           },
@@ -103,12 +108,12 @@ export default defineTool({
         type: 'string',
         format: 'date-time',
         description:
-          'Publication time of the quote, ISO 8601: the older of the metal price and the exchange rate. Rates ' +
-          'that have only a date count from the start of that day.',
+          'Publication time of the metal price or of the exchange rate, whichever is older, ISO 8601. Rates ' +
+          'with only a date count as published at the start of that day.',
       },
       stale: {
         type: 'boolean',
-        description: 'True when a cached value was returned because a source could not be used.',
+        description: 'Whether an old quote was returned because a source could not be used.',
       },
     },
     required: [

@@ -13,12 +13,12 @@ export default defineTool({
   title: 'HTML to image',
   description:
     'Renders supplied markup with the same browser engine as website-screenshot, scripts included. A fragment is wrapped ' +
-    'into a document in standards mode; markup that begins with a doctype, `<html>`, `<head>` or `<body>` is used as it is. ' +
+    'in a document in standards mode; markup that begins with a doctype, `<html>`, `<head>` or `<body>` is used unchanged. ' +
     'The markup has no base URL, so images, fonts and styles must use absolute https URLs or data URIs: other references, and ' +
-    'files that do not load, are left out without an error. The page cannot navigate away; markup that still does is ' +
+    'files that do not load, are left out without an error. The page may not navigate to another URL; markup that does is ' +
     '`invalid_input`. Waits for the network (at most 5 s) and fonts (at most 3 s), and with `fullPage` scrolls through the ' +
     'document first. Markup that takes more than 2 GB of memory or loads more than 200 MB is `source_too_large`; markup that ' +
-    'cannot be rendered in 60 s is `deadline_exceeded`.',
+    'cannot be rendered within 60 s is `deadline_exceeded`.',
   price: 25,
   pool: 'browser',
   limits: { workMs: 60_000, bodyBytes: 5_242_880 },
@@ -28,16 +28,16 @@ export default defineTool({
       html: {
         type: 'string',
         minLength: 1,
-        description: 'Full document or bare fragment; fragments are wrapped automatically.',
+        description: 'A complete HTML document, or a fragment, which is wrapped in a document.',
       },
-      width: widthField('Canvas width, CSS pixels.'),
+      width: widthField('Width of the viewport in CSS pixels.'),
       height: heightField(
-        'Canvas height, CSS pixels. Ignored when fullPage is true: the canvas is then 900 high.',
+        'Height of the viewport in CSS pixels. Ignored if fullPage is true: the viewport is then 900 pixels high.',
       ),
       fullPage: {
         type: 'boolean',
         default: false,
-        description: 'Capture the whole document rather than one canvas-sized frame.',
+        description: 'Whether to capture the whole document and not only the viewport.',
       },
       ...PICTURE_INPUT,
     },

@@ -15,13 +15,13 @@ export default defineTool({
   title: 'HTTP request',
   description:
     'Sends one HTTP/1.1 request and returns the complete response, including headers that browsers hide. Every ' +
-    'status of the target is a result. Redirects are not followed: you get the 3xx response and its `location`. ' +
+    'status of the target is a result. Redirects are not followed: the result is the 3xx response with its `location`. ' +
     'Content and transfer codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an ' +
     'unknown coding the body is returned undecoded in base64. The decoded body may have at most 5 MB. A larger body, or one that ' +
     'grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. Non-public ' +
     'addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid ' +
-    'certificate, or a response that cannot be read or ends early is `target_failed`; what a readable response ' +
-    'violates is listed in `warnings`. No complete response within 30 ' +
+    'certificate, or a response that cannot be read or ends early is `target_failed`. Rules of HTTP that a readable response ' +
+    'violates are listed in `warnings`. No complete response within 30 ' +
     's is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when ' +
     'the caller disconnects.',
   price: 2,
@@ -64,7 +64,7 @@ export default defineTool({
         type: 'integer',
         minimum: 100,
         maximum: 999,
-        description: 'Status returned by the target.',
+        description: 'HTTP status code returned by the target.',
       },
       headers: {
         type: 'object',
@@ -76,8 +76,8 @@ export default defineTool({
       body: {
         type: 'string',
         description:
-          'Response body as text, decoded by its byte order mark, else by the charset of its `Content-Type`, else by ' +
-          'what HTML declares in `<meta>` and XML in its declaration, else as UTF-8 if valid, else as windows-1252. Base64 if it is not text. Empty without a body.',
+          'Response body as text, or base64 if it is not text; empty if there is no body. Text is decoded by its byte order mark, else by the charset of its `Content-Type`, else by ' +
+          'the `<meta>` element of HTML or the XML declaration, else as UTF-8 if valid, else as windows-1252.',
       },
       bodyEncoding: {
         type: 'string',
@@ -89,7 +89,7 @@ export default defineTool({
       warnings: {
         type: 'array',
         items: { type: 'string', enum: RESPONSE_WARNING_CODES },
-        description: `What the response violates in HTTP/1.1 (RFC 9112), each code once; empty if nothing.\n\n${WARNINGS}`,
+        description: `Violations of HTTP/1.1 (RFC 9112) in the response, each code once; empty if there are none.\n\n${WARNINGS}`,
       },
       elapsedMs: {
         type: 'integer',

@@ -8,8 +8,8 @@ export default defineTool({
   description:
     'Downloads a PNG, JPEG, WebP or BMP image, detected by content, and enlarges it two or four times in width and ' +
     'height. The image is resampled with Lanczos and sharpened by a neural network of UpscalerJS (esrgan-slim) as ' +
-    'far as this improves fidelity. The degree is measured on the image itself; blurred or very small images use ' +
-    'Lanczos only. Transparency is enlarged separately: opaque areas stay opaque, and colours of invisible pixels ' +
+    'far as this improves fidelity. How much to sharpen is measured on the image itself; blurred or very small images use ' +
+    'Lanczos only. The alpha channel is enlarged separately: opaque areas stay opaque, and colours of fully transparent pixels ' +
     'are ignored. The result has the format of the source (PNG for BMP), is rotated according to its EXIF ' +
     'orientation, and keeps the colour profile but no other metadata. JPEG and lossy WebP are encoded at quality 90. ' +
     '16-bit and greyscale images keep their type; palettes become true colour and CMYK becomes sRGB. All BMP ' +
@@ -18,7 +18,7 @@ export default defineTool({
     '4 megapixels at factor 2 or 1 megapixel at factor 4 according to the header; above that the image is ' +
     '`source_too_large`. A result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP), the limits of ' +
     'these formats, is `output_too_large`. Animations and other types are `unsupported_source`; damaged files are ' +
-    '`corrupt_source`. The call has 60 s.',
+    '`corrupt_source`. The limit is 60 s in total.',
   price: 30,
   pool: 'heavy',
   limits: { workMs: 60_000, attempts: 2 },
@@ -40,7 +40,7 @@ export default defineTool({
     type: 'object',
     properties: {
       ...changedImage('MIME type of the output: that of the source, or `image/png` for a BMP.'),
-      factor: { type: 'integer', enum: [2, 4], description: 'Factor applied.' },
+      factor: { type: 'integer', enum: [2, 4], description: 'Enlargement factor that was applied.' },
     },
     required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes', 'factor'],
     additionalProperties: false,

@@ -1,9 +1,9 @@
 import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
-/** Size limit of the file in bytes, after content decoding. */
+/** Maximum size of the PDF in bytes, after its Content-Encoding has been decoded. */
 export const PDF_BYTES = 50 * 1024 * 1024;
-/** Length limit of a string, in UTF-16 code units. */
+/** Maximum length of a metadata text in UTF-16 code units. */
 export const TEXT_LENGTH = 10_000;
 
 const text = (description: string) =>
@@ -15,10 +15,10 @@ export default defineTool({
   description:
     'Downloads a PDF of at most 50 MB and reads its information dictionary and page count. Pages are not rendered, ' +
     'and XMP metadata is not read. Damaged cross-reference tables and missing headers are repaired, as PDF readers ' +
-    'do. A file that needs a password is a result: `encrypted` is true, the four texts are null, and the page count ' +
-    'is given if the file does not encrypt it. A file that is not a PDF is `unsupported_source`; one that cannot be ' +
+    'do. A file that requires a password is a result: `encrypted` is true, the four texts are null, and the page count ' +
+    'is given if it is not encrypted. A file that is not a PDF is `unsupported_source`; one that cannot be ' +
     'repaired is `corrupt_source`; one above 50 MB, or whose document structure unpacks to an unreasonable size, is ' +
-    '`source_too_large`. A status other than 2xx is `target_failed`. The call has 15 s; a file that takes longer to ' +
+    '`source_too_large`. A response status other than 2xx is `target_failed`. The limit is 15 s in total; a file that takes longer to ' +
     'read is `deadline_exceeded`.',
   price: 2,
   pool: 'network',
@@ -35,11 +35,11 @@ export default defineTool({
     type: 'object',
     properties: {
       title: text(
-        'Title; null when missing or empty. Like the other texts it is trimmed, and truncated to 10,000 characters.',
+        'Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters.',
       ),
-      author: text('Author, or null when missing.'),
-      subject: text('Subject, or null when missing.'),
-      producer: text('Software that produced the file, or null when missing.'),
+      author: text('Author; null if missing or empty.'),
+      subject: text('Subject; null if missing or empty.'),
+      producer: text('Software that produced the file; null if missing or empty.'),
       pageCount: {
         type: ['integer', 'null'],
         minimum: 0,
@@ -49,8 +49,8 @@ export default defineTool({
       encrypted: {
         type: 'boolean',
         description:
-          'True when the file is protected by a password, either for opening it or only for printing, copying or ' +
-          'changing it. In the second case it opens without a password and its texts are given.',
+          'Whether the file is protected by a password, either for opening it or only for printing, copying or ' +
+          'changing it. In the second case the file opens without the password and its texts are returned.',
       },
     },
     required: ['title', 'author', 'subject', 'producer', 'pageCount', 'encrypted'],

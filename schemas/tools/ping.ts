@@ -2,17 +2,21 @@ import { parseHost } from '../formats/hostname.ts';
 import { parseWebUrl } from '../formats/url.ts';
 import { defineTool } from '../tool.ts';
 
-const milliseconds = (description: string) =>
-  ({ type: ['number', 'null'], minimum: 0, description: `${description}, milliseconds.` }) as const;
+const milliseconds = (description: string, absent: string) =>
+  ({
+    type: ['number', 'null'],
+    minimum: 0,
+    description: `${description} in milliseconds; null ${absent}.`,
+  }) as const;
 
 export default defineTool({
   name: 'ping',
   title: 'Ping',
   description:
     'Probes a public host and reports round-trip statistics, by ICMP echo where the service is permitted to send it, ' +
-    'otherwise by the time of TCP handshakes with `port`; `method` says which. Times are taken by the kernel or in a ' +
-    'process of its own, so that other calls do not lengthen them. Probes start 250 ms apart, whether or ' +
-    'not the previous one was answered. A TCP port that refuses the connection counts as a reply (`refused`). A host ' +
+    'otherwise by TCP handshakes with `port`; `method` says which. Times are measured by the kernel or in a separate ' +
+    'process, so that other calls do not lengthen them. Probes start 250 ms apart, whether or ' +
+    'not the previous probe was answered. A TCP port that refuses the connection counts as a reply (`refused`). A host ' +
     'that never replies is a result with 100 % loss, not an error. If the host has several addresses, the first is ' +
     'probed, IPv4 before IPv6. Private, loopback and link-local addresses are `target_refused`.',
   price: 2,
@@ -25,7 +29,7 @@ export default defineTool({
         type: 'string',
         minLength: 1,
         maxLength: 2048,
-        description: 'Host name, IP address, or http or https URL, of which the host is used.',
+        description: 'Host name or IP address, or an http or https URL, of which only the host is used.',
       },
       count: { type: 'integer', minimum: 1, maximum: 10, default: 4, description: 'Number of probes.' },
       port: {
@@ -33,14 +37,14 @@ export default defineTool({
         minimum: 1,
         maximum: 65_535,
         default: 443,
-        description: 'TCP port to probe when ICMP is not available; a port in a URL is ignored.',
+        description: 'TCP port to probe if ICMP is not available. The port of a URL in `host` is ignored.',
       },
       timeoutMs: {
         type: 'integer',
         minimum: 100,
         maximum: 5000,
         default: 2000,
-        description: 'Time limit for the reply to each probe, in milliseconds.',
+        description: 'Maximum time to wait for the reply to a probe, in milliseconds.',
       },
     },
     required: ['host'],
@@ -49,21 +53,26 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      resolvedIp: { type: 'string', description: 'Resolved IP address.' },
-      method: { type: 'string', enum: ['icmp', 'tcp'], description: 'Method of the probes.' },
-      sent: { type: 'integer', minimum: 1, description: 'Probes sent.' },
-      received: { type: 'integer', minimum: 0, description: 'Probes answered.' },
+      resolvedIp: { type: 'string', description: 'IP address that was probed.' },
+      method: {
+        type: 'string',
+        enum: ['icmp', 'tcp'],
+        description: 'How the host was probed: `icmp` for ICMP echo, `tcp` for TCP handshakes.',
+      },
+      sent: { type: 'integer', minimum: 1, description: 'Number of probes sent.' },
+      received: { type: 'integer', minimum: 0, description: 'Number of probes that were answered.' },
       packetLossPercent: {
         type: 'number',
         minimum: 0,
         maximum: 100,
         description: 'Percentage of probes without a reply.',
       },
-      minMs: milliseconds('Fastest round trip'),
-      avgMs: milliseconds('Mean round trip'),
-      maxMs: milliseconds('Slowest round trip'),
+      minMs: milliseconds('Shortest round-trip time', 'if there was no reply'),
+      avgMs: milliseconds('Mean round-trip time', 'if there was no reply'),
+      maxMs: milliseconds('Longest round-trip time', 'if there was no reply'),
       jitter: milliseconds(
-        'Mean absolute difference between consecutive replies (not the `mdev` of ping); null with fewer than two replies',
+        'Mean absolute difference between the times of consecutive replies (not the `mdev` of the ping program)',
+        'if there were fewer than two replies',
       ),
       attempts: {
         type: 'array',
@@ -73,12 +82,12 @@ export default defineTool({
           properties: {
             sequence: { type: 'integer', minimum: 1, description: 'Number of the probe, from 1.' },
             success: { type: 'boolean', description: 'Whether there was a reply.' },
-            latency: milliseconds('Round trip'),
+            latency: milliseconds('Round-trip time', 'if there was no reply'),
             status: {
               type: 'string',
               enum: ['ok', 'refused', 'timeout', 'unreachable'],
               description:
-                '`refused`: the TCP port is closed, which counts as a reply; `unreachable`: the network reported the host as unreachable.',
+                'Outcome of the probe. `refused`: the TCP port is closed, which counts as a reply; `unreachable`: the network reported that the host is unreachable.',
             },
           },
           required: ['sequence', 'success', 'latency', 'status'],

@@ -5,12 +5,12 @@ export default defineTool({
   name: 'qr-generate',
   title: 'QR code',
   description:
-    'Encodes a text or URL as a QR code: a black and white PNG of exactly the requested size. The smallest symbol ' +
+    'Encodes text or a URL as a QR code: a black and white PNG of exactly the requested size. The smallest symbol ' +
     'that holds the text is used, with a whole number of pixels per module and a quiet zone of at least four ' +
-    'modules; remaining pixels are added to the margin. Text other than digits, capitals and some symbols is encoded ' +
-    'as UTF-8 without ECI. Most readers detect this, but some misread text with few non-ASCII letters as another ' +
-    'encoding. Text that is too long for the error correction level, and a size below one pixel per module, are ' +
-    'refused with the limit.',
+    'modules; remaining pixels are added to the margin. Text other than digits, capital letters and some symbols is encoded ' +
+    'as UTF-8 without an ECI marker. Most readers detect this, but some misread text with few non-ASCII letters as another ' +
+    'encoding. Text that is too long for the error correction level, and a size of less than one pixel per module, are ' +
+    '`invalid_input`; the message states the limit.',
   price: 1,
   pool: 'cpu',
   limits: { workMs: 10_000 },
@@ -20,7 +20,8 @@ export default defineTool({
       text: {
         type: 'string',
         minLength: 1,
-        description: 'Text or URL to encode; up to 2953, 2331, 1663 or 1273 bytes at L, M, Q or H.',
+        description:
+          'Text or URL to encode, at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L, M, Q or H; text of only digits or capital letters may be longer.',
       },
       size: {
         type: 'integer',

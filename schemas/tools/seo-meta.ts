@@ -15,7 +15,7 @@ export default defineTool({
   name: 'seo-meta',
   title: 'SEO metadata',
   description:
-    'Reads the metadata of a page for search engines and link previews: raw values without a score. ' +
+    'Returns the metadata that a page gives to search engines and link previews, as raw values without a score. ' +
     PAGE_TEXT,
   price: 2,
   pool: 'network',

@@ -4,11 +4,14 @@ import { defineTool } from '../tool.ts';
 
 const PORTS = [25, 465, 587, 2525] as const;
 
-/** Supported SASL mechanisms in order of preference over TLS. */
+/** Supported SASL mechanisms, in the order of preference over a TLS connection. */
 export const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2'] as const;
 export type Mechanism = (typeof MECHANISMS)[number];
 
-/** Forbidden by SASLprep (RFC 4013 section 2.3); PLAIN and XOAUTH2 use control characters as field separators. */
+/**
+ * Control characters, which SASLprep forbids (RFC 4013 section 2.3) and which PLAIN and XOAUTH2 use as field
+ * separators.
+ */
 const CONTROL = /\p{Cc}/u;
 
 function credentialFaults(pointer: string, text: string | undefined, other: string | undefined): Fault[] {
@@ -29,11 +32,11 @@ export default defineTool({
     'or 554, a refused STARTTLS, a failed handshake, a wrong password, a missing reply, or a reply that violates the ' +
     'protocol (a line above 2 KB, more than 100 lines, more than 256 KB in all). Before that, a refused connection, ' +
     'a failed handshake of implicit TLS, and anything other than an SMTP banner are `target_failed`; a server that ' +
-    'does not answer is `target_timeout`. Connecting and each step have 10 s, the whole call 30 s. An invalid ' +
+    'does not answer is `target_timeout`. Connecting and each step may take 10 s, the whole call 30 s. An invalid ' +
     'certificate is reported and the session continues. Credentials are sent over TLS only, or in clear text if you ' +
-    'request `encryption: none`. They are never sent when STARTTLS is not offered or fails, nor when plaintext ' +
-    'followed the reply to STARTTLS. AUTH is sent at most once and is not cancelled when the caller disconnects. ' +
-    'Credentials that the server repeats, plain or encoded, are replaced by `***`.',
+    'request `encryption: none`. They are not sent if STARTTLS is not offered or fails, or if plaintext ' +
+    'follows the reply to STARTTLS. AUTH is sent at most once and is not cancelled when the caller disconnects. ' +
+    'Credentials that the server echoes, in plain text or encoded, are replaced by `***`.',
   price: 3,
   pool: 'network',
   limits: { workMs: 30_000 },
@@ -43,40 +46,46 @@ export default defineTool({
       host: {
         type: 'string',
         minLength: 1,
-        // 253 characters and a trailing dot.
+        // Longest name: 253 characters and a trailing dot.
         maxLength: 254,
-        description: 'Mail server hostname or IP address, without a port.',
+        description: 'Host name or IP address of the mail server, without a port.',
       },
-      port: { type: 'integer', enum: PORTS, default: 587, description: 'One of 25, 465, 587, 2525.' },
+      port: {
+        type: 'integer',
+        enum: PORTS,
+        default: 587,
+        description: 'Port of the mail server: 25, 465, 587 or 2525.',
+      },
       encryption: {
         type: 'string',
         enum: ['starttls', 'ssl', 'none'],
         default: 'starttls',
         description:
-          '`starttls` upgrades the connection if the server offers it, `ssl` uses TLS from the start, `none` uses ' +
-          'neither. Port 465 always uses implicit TLS, regardless of this field.',
+          '`starttls` upgrades the connection to TLS if the server offers STARTTLS, `ssl` uses TLS from the start, `none` uses ' +
+          'no TLS. On port 465, TLS is always used from the start (implicit TLS), regardless of this field.',
       },
       username: {
         type: 'string',
         minLength: 1,
         maxLength: 512,
         writeOnly: true,
-        description: 'Credentials add an AUTH check. Used once, never stored.',
+        description: 'User name for AUTH, which is tested if credentials are given. Used once, never stored.',
       },
       password: {
         type: 'string',
         minLength: 1,
-        // Access tokens are long; RFC 4954 section 4 allows base64 lines of 12,288 octets.
+        // Leaves room for access tokens; RFC 4954 section 4 allows base64 lines of 12,288 octets.
         maxLength: 8192,
         writeOnly: true,
-        description: 'Required with username; for XOAUTH2 the access token. Used once, never stored.',
+        description:
+          'Password for AUTH, or the access token for XOAUTH2; required with `username`. Used once, never stored.',
       },
       authMechanism: {
         type: 'string',
         enum: MECHANISMS,
         description:
           'Authentication mechanism. Default: the first of PLAIN, LOGIN, CRAM-MD5 and XOAUTH2 that the server ' +
-          'offers; with `encryption: none` CRAM-MD5 is preferred, because it does not expose the password. Only one ' +
+          'offers; with `encryption: none` CRAM-MD5 is preferred, because it does not expose the password. Only one mechanism ' +
           'is tried.',
       },
     },
@@ -94,8 +103,8 @@ export default defineTool({
       authAttempted: {
         type: 'boolean',
         description:
-          'Whether credentials were supplied. If they were sent, the `auth` step has a command; otherwise the step says why ' +
-          'not. It is missing if the conversation ended earlier.',
+          'Whether credentials were supplied. If they were sent, the `auth` step has a command; otherwise its reply says why ' +
+          'not. There is no `auth` step if the conversation ended earlier.',
       },
       authSucceeded: {
         type: 'boolean',
@@ -104,16 +113,16 @@ export default defineTool({
       certificateSubject: {
         type: ['string', 'null'],
         description:
-          'TLS certificate subject as in RFC 4514, `CN=mail.example.com`; empty if the subject is empty, null without TLS.',
+          'Subject of the TLS certificate in the format of RFC 4514, such as `CN=mail.example.com`; may be empty; null without TLS.',
       },
       certificateIssuer: {
         type: ['string', 'null'],
-        description: 'TLS certificate issuer in the same format; null without TLS.',
+        description: 'Issuer of the TLS certificate in the format of RFC 4514; null without TLS.',
       },
       certificateExpiresUtc: {
         type: ['string', 'null'],
         format: 'date-time',
-        description: 'Certificate expiry, UTC, ISO 8601; null without TLS.',
+        description: 'When the TLS certificate expires (UTC, ISO 8601); null without TLS.',
       },
       certificateValid: {
         type: ['boolean', 'null'],
@@ -123,32 +132,32 @@ export default defineTool({
       certificateError: {
         type: ['string', 'null'],
         description:
-          "Verification error of an invalid certificate: OpenSSL's X509_V_ERR name (`CERT_HAS_EXPIRED`, " +
+          "Verification error of an invalid certificate: the name of OpenSSL's X509_V_ERR code (`CERT_HAS_EXPIRED`, " +
           '`DEPTH_ZERO_SELF_SIGNED_CERT`, …) or `ERR_TLS_CERT_ALTNAME_INVALID` for a host mismatch; otherwise null.',
       },
       extensions: {
         type: 'array',
         items: { type: 'string' },
         description:
-          'Capabilities of the last EHLO, one line each with parameters, such as `SIZE 35882577`; after STARTTLS those of the ' +
+          'Extensions in the reply to the last EHLO, each with its parameters, such as `SIZE 35882577`; after STARTTLS those of the ' +
           'encrypted session. Empty if EHLO was refused.',
       },
       authMechanisms: {
         type: 'array',
         items: { type: 'string' },
-        description: 'Advertised AUTH mechanisms in capitals. Many servers offer none before STARTTLS.',
+        description: 'Advertised AUTH mechanisms in upper case. Many servers advertise none before STARTTLS.',
       },
       flags: {
         type: 'array',
         items: { type: 'string', enum: ['starttls_injection', 'early_reply'] },
         description:
-          'Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS. A client that ' +
-          'reads it as part of the encrypted session can be deceived. It is discarded here. `early_reply`: the server sent replies before the command was sent; they ' +
-          'are the step `unsolicited` and are not taken for the reply to the command.',
+          'Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS, which a client may ' +
+          'wrongly read as part of the encrypted session; this tool discards it. `early_reply`: the server sent replies before the command was sent; they ' +
+          'are in a step `unsolicited` and are not treated as the reply to the command.',
       },
       steps: {
         type: 'array',
-        description: 'Each protocol step with timing and reply, in order.',
+        description: 'The steps of the conversation in order, each with its reply and duration.',
         items: {
           type: 'object',
           properties: {
@@ -156,30 +165,30 @@ export default defineTool({
               type: 'string',
               enum: ['connect', 'tls', 'banner', 'ehlo', 'helo', 'starttls', 'auth', 'quit', 'unsolicited'],
               description:
-                'Kind of the step. `helo` follows an EHLO that the server does not support; AUTH can take several steps; ' +
-                '`unsolicited` holds replies that no command asked for, without a duration.',
+                'Kind of step. `helo` follows if the server does not support EHLO; AUTH can take several steps; ' +
+                '`unsolicited` has replies that belong to no command, and its duration is 0.',
             },
             command: {
               type: ['string', 'null'],
               description:
-                'The sent line, with credentials replaced by `***`; null if none was sent, as for `connect`, `tls` and `banner`.',
+                'The line that was sent, with credentials replaced by `***`; null if no line was sent, as for `connect`, `tls` and `banner`.',
             },
             reply: {
               type: ['string', 'null'],
               description:
-                'Reply of the server as sent, lines separated by line feeds, bytes that are not UTF-8 read as Latin-1, ' +
-                'control characters replaced by U+FFFD. If `code` is null, a description of what happened, or the ' +
-                'version and cipher of TLS.',
+                'Reply of the server, with lines separated by line feeds, text that is not UTF-8 read as Latin-1, and ' +
+                'control characters replaced by U+FFFD. If `code` is null, a description of what happened, or the TLS ' +
+                'version and cipher suite.',
             },
-            code: { type: ['integer', 'null'], description: 'Reply code; null without a reply.' },
+            code: { type: ['integer', 'null'], description: 'SMTP reply code; null if there was no reply.' },
             ms: {
               type: 'integer',
               minimum: 0,
-              description: 'Duration in milliseconds, without the DNS look-up before `connect`.',
+              description: 'Duration in milliseconds; the DNS lookup before `connect` is not included.',
             },
             ok: {
               type: 'boolean',
-              description: 'Whether the step succeeded. An invalid certificate does not fail a step.',
+              description: 'Whether the step succeeded. An invalid certificate does not make a step fail.',
             },
           },
           required: ['step', 'command', 'reply', 'code', 'ms', 'ok'],

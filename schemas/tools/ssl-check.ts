@@ -2,7 +2,7 @@ import { parseHostPort } from '../formats/hostPort.ts';
 import { defineTool } from '../tool.ts';
 
 export const HTTPS_PORT = 443;
-/** Time of the check and of the survey, in milliseconds. */
+/** Time limits of the certificate check and of the survey, in milliseconds. */
 export const CHECK_MS = 10_000;
 export const SURVEY_MS = 25_000;
 
@@ -10,18 +10,18 @@ const certificate = {
   issuer: {
     type: 'string',
     description:
-      "Distinguished name of the issuer as in RFC 4514, `CN=R11,O=Let's Encrypt,C=US`; values of unknown types as `1.2.3.4=#0C0141`.",
+      "Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`; attributes of unknown types look like `1.2.3.4=#0C0141`.",
   },
   subject: {
     type: 'string',
-    description: 'Distinguished name of the subject in the same format; may be empty.',
+    description: 'Distinguished name of the subject in the format of RFC 4514; may be empty.',
   },
-  validFrom: { type: 'string', format: 'date-time', description: 'Start of validity, ISO 8601.' },
-  validTo: { type: 'string', format: 'date-time', description: 'End of validity, ISO 8601.' },
-  serialNumber: { type: 'string', description: 'Serial number, hexadecimal.' },
+  validFrom: { type: 'string', format: 'date-time', description: 'Start of the validity period, ISO 8601.' },
+  validTo: { type: 'string', format: 'date-time', description: 'End of the validity period, ISO 8601.' },
+  serialNumber: { type: 'string', description: 'Serial number in hexadecimal.' },
   fingerprint256: {
     type: 'string',
-    description: 'SHA-256 of the certificate, as hexadecimal bytes separated by colons.',
+    description: 'SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons.',
   },
 } as const;
 
@@ -48,20 +48,20 @@ export default defineTool({
   name: 'ssl-check',
   title: 'TLS certificate check',
   description:
-    'Opens a TLS connection to a public host and reports the certificate that it presents, valid or not. An expired, ' +
-    'self-signed or wrongly named certificate is a result (`chainValid`, `chainError`, `hostnameMatches`), not an ' +
+    'Opens a TLS connection to a public host and reports the certificate that it presents, whether valid or not. An expired or ' +
+    'self-signed certificate, or one for another host, is a result (`chainValid`, `chainError`, `hostnameMatches`), not an ' +
     'error. Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate. Host ' +
     'names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 2048 ' +
     'bits is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
     '`target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake. With ' +
-    '`survey`, up to some hundred further handshakes find out what the server accepts, in at most 25 s.\n\n' +
-    'Grades of the survey, the worst that applies: F for SSL 3.0 or a cipher suite without encryption or ' +
+    '`survey`, up to a few hundred further handshakes in at most 25 s determine what the server accepts.\n\n' +
+    'The grade of the survey is the worst that applies: F for SSL 3.0 or a cipher suite without encryption or ' +
     'authentication, of export strength, or with RC4, RC2 or DES; C without TLS 1.2 and 1.3, or with 3DES, IDEA or ' +
-    'SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without forward secrecy; A for the rest, A+ with a ' +
-    'post-quantum key exchange. The certificate does not count.',
+    'SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without forward secrecy; A otherwise, or A+ with a ' +
+    'post-quantum key exchange. The certificate does not affect the grade.',
   price: 2,
   pool: 'network',
-  // A check has 10 s of it (CHECK_MS), a survey the rest.
+  // Enough for the certificate check (`CHECK_MS`) and then the survey (`SURVEY_MS`).
   limits: { workMs: 36_000 },
   input: {
     type: 'object',
@@ -69,18 +69,18 @@ export default defineTool({
       host: {
         type: 'string',
         minLength: 1,
-        // 253 characters, a trailing dot and a port.
+        // Longest input: a name of 253 characters, a trailing dot and a port.
         maxLength: 260,
         description:
-          'Host name or IP address without a scheme, such as `example.com`; with a port unless it is 443, ' +
-          '`example.com:8443`, `[2001:db8::1]:8443`.',
+          'Host name or IP address without a scheme, such as `example.com`, followed by the port if it is not 443: ' +
+          '`example.com:8443` or `[2001:db8::1]:8443`.',
       },
       survey: {
         type: 'boolean',
         default: false,
         description:
-          'Whether to find out which protocol versions, cipher suites, groups and extensions the server accepts. It sends ' +
-          'many handshakes, which the server may limit or log.',
+          'Whether to determine which protocol versions, cipher suites, groups and extensions the server accepts. This takes ' +
+          'many handshakes, which the server may rate-limit or log.',
       },
     },
     required: ['host'],
@@ -101,38 +101,39 @@ export default defineTool({
       subjectAlternativeNames: {
         type: 'array',
         items: { type: 'string' },
-        description: 'All DNS names and IP addresses of the certificate, in its order.',
+        description:
+          'All DNS names and IP addresses in the subject alternative names, in the order of the certificate.',
       },
       chainValid: {
         type: 'boolean',
         description:
-          'Whether the certificate is within its validity period and chains to a trusted root. The host name is not considered.',
+          'Whether the certificate is within its validity period and chains to a trusted root. Whether it matches the host is in `hostnameMatches`.',
       },
       chainError: {
         type: ['string', 'null'],
         description:
-          "Verification error, as OpenSSL's X509_V_ERR name: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, " +
-          '`SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null if valid.',
+          "Verification error of the chain as the name of OpenSSL's X509_V_ERR code: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, " +
+          '`SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null if the chain is valid.',
       },
       hostnameMatches: {
         type: 'boolean',
         description:
-          'Whether the certificate names the host in its alternative names, by the rules of browsers (RFC 9525).',
+          'Whether a subject alternative name of the certificate matches the host, using the same rules as browsers (RFC 9525).',
       },
       matchedBy: {
         type: ['string', 'null'],
         enum: ['dns-san', 'ip-san', 'common-name', 'partial-wildcard', null],
         description:
-          'How the certificate names the host: by a DNS name (`dns-san`, also `*.example.com`) or an address (`ip-san`) ' +
-          'of its alternative names. Only by its common name (`common-name`) or by a wildcard within a label ' +
-          '(`partial-wildcard`, `w*.example.com`), which older clients accept but `hostnameMatches` does not; null if not at all.',
+          'How the certificate identifies the host: by a DNS name (`dns-san`, including `*.example.com`) or an IP address (`ip-san`) ' +
+          'among its subject alternative names; only by its common name (`common-name`), or only by a wildcard within a label ' +
+          '(`partial-wildcard`, such as `w*.example.com`). Older clients accept the last two, but `hostnameMatches` is then false. Null if the certificate does not identify the host.',
       },
-      protocol: { type: 'string', description: 'Negotiated version: `TLSv1` to `TLSv1.3`.' },
+      protocol: { type: 'string', description: 'Negotiated protocol version: `TLSv1` to `TLSv1.3`.' },
       chain: {
         type: 'array',
         description:
-          'Issuers of the certificate, each of which signed the previous one, as presented by the server; an ' +
-          'omitted trusted root is added. Issuers that may not sign certificates are listed too; `chainError` says so.',
+          'Issuer certificates presented by the server, each of which signed the previous certificate. An ' +
+          'omitted trusted root is added. Issuers that are not permitted to sign certificates are also listed; `chainError` then has the reason.',
         items: {
           type: 'object',
           properties: certificate,
@@ -143,7 +144,7 @@ export default defineTool({
       chainTruncated: {
         type: 'boolean',
         description:
-          'Whether the server presented more than 100 certificates, of which the rest are not listed.',
+          'Whether the server presented more than 100 certificates. Only the first 100 are then listed.',
       },
       survey: {
         type: ['object', 'null'],
@@ -153,18 +154,19 @@ export default defineTool({
           grade: {
             type: 'string',
             enum: ['A+', 'A', 'B', 'C', 'F'],
-            description: 'Summary by the rules in the description of the tool.',
+            description:
+              'Grade of the accepted protocol versions, cipher suites and key exchanges. The description of the tool has the rules.',
           },
           protocols: {
             type: 'array',
-            description: 'Accepted versions from SSL 3.0 to TLS 1.3, oldest first.',
+            description: 'Accepted protocol versions from SSL 3.0 to TLS 1.3, oldest first.',
             items: {
               type: 'object',
               properties: {
                 version: {
                   type: 'string',
                   enum: ['SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'],
-                  description: 'Version.',
+                  description: 'Protocol version.',
                 },
                 cipherSuites: {
                   type: 'array',
@@ -181,20 +183,21 @@ export default defineTool({
             type: 'array',
             items: { type: 'string' },
             description:
-              'IANA names of the accepted curves and other groups: all of TLS 1.3, those of elliptic curves in older versions.',
+              'IANA names of the accepted key exchange groups: for TLS 1.3 all groups, for older versions only elliptic curves.',
           },
           postQuantum: {
             type: 'boolean',
-            description: 'Whether a group is secure against quantum computers, such as `X25519MLKEM768`.',
+            description:
+              'Whether the server accepts a post-quantum key exchange group, such as `X25519MLKEM768`.',
           },
           alpn: {
             type: 'array',
             items: { type: 'string', enum: ['h2', 'http/1.1'] },
-            description: 'Protocols that the server agrees to by ALPN.',
+            description: 'Application protocols that the server accepts by ALPN.',
           },
           ocspStapling: {
             type: 'boolean',
-            description: 'Whether the server sends an OCSP response with its certificate.',
+            description: 'Whether the server staples an OCSP response to its certificate.',
           },
         },
         required: ['grade', 'protocols', 'groups', 'postQuantum', 'alpn', 'ocspStapling'],

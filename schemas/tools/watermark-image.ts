@@ -5,9 +5,12 @@ import { countGraphemes } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
 const MAX_GRAPHEMES = 200;
-/** More than 200 of the longest emoji need. Without a limit, a letter could carry any number of accents. */
+/**
+ * Maximum length in code points; 200 of the longest emoji need fewer. Without this limit, a letter could carry any
+ * number of accents.
+ */
 const MAX_CODE_POINTS = 4000;
-/** Control characters other than line breaks and tabs. */
+/** Control characters other than line breaks and tabs, which cannot be drawn. */
 const CONTROLS = /[^\P{Cc}\n\r\t]/u;
 
 function checkText(text: string): Fault[] {
@@ -22,14 +25,14 @@ export default defineTool({
   name: 'watermark-image',
   title: 'Watermark',
   description:
-    'Downloads a PNG, JPEG or WebP image, detected by content, and draws a text on it: bold and light with a dark ' +
+    'Downloads a PNG, JPEG or WebP image, detected by content, and draws text on it: bold and light with a dark ' +
     'outline, in any script and direction, with colour emoji. The letter height is a twentieth of the shorter side, ' +
-    'at least 12 pixels. Text that does not fit is wrapped at spaces and then reduced in size. Markup is drawn ' +
+    'at least 12 pixels. Text that does not fit is wrapped at spaces and, if necessary, reduced in size. Markup is drawn ' +
     'literally. The result has the format of the source and is rotated according to its EXIF orientation; the colour ' +
     'profile is kept, other metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and ' +
     'lossy WebP are encoded at quality 90. 16-bit, greyscale and transparent images keep their type; palettes become ' +
-    'true colour and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG becomes its still ' +
-    'image. Limits: 20 MB and 40 megapixels over all frames according to the header; above that the image is ' +
+    'true colour and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG becomes a still ' +
+    'image. Limits: 20 MB, and 40 megapixels in all frames together according to the header; above that the image is ' +
     '`source_too_large`. Other types are `unsupported_source`; damaged files are `corrupt_source`.',
   price: 2,
   pool: 'cpu',
@@ -67,7 +70,7 @@ export default defineTool({
   output: {
     type: 'object',
     properties: {
-      ...changedImage('MIME type of the output, that of the source.'),
+      ...changedImage('MIME type of the output, which is that of the source.'),
     },
     required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes'],
     additionalProperties: false,

@@ -14,10 +14,12 @@ import {
 import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
-/** Largest number of selector matches. */
+/** Maximum number of selector matches that are returned. */
 export const MAX_MATCHES = 1000;
 export const MATCH_CODE_POINTS = 10_000;
-/** Limit of all matches together: nested elements contain the same text. */
+/**
+ * Maximum length of all matches together in characters. It is needed because nested elements contain the same text.
+ */
 export const MATCHES_CHARACTERS = 1_000_000;
 
 export default defineTool({
@@ -37,8 +39,8 @@ export default defineTool({
         pattern:
           '^(?:[A-Za-z][A-Za-z0-9-]*|[.#]-{0,2}(?:[A-Za-z_]|[^\\u0000-\\u007F])(?:[A-Za-z0-9_-]|[^\\u0000-\\u007F])*)$',
         description:
-          'A tag name, `.class` or `#id`; `selectorMatches` has the text of every matching element. Other CSS ' +
-          'selectors are invalid.',
+          'A tag name, `.class` or `#id`; `selectorMatches` then has the text of every matching element. Other CSS ' +
+          'selectors are refused.',
       },
       includeText: {
         type: 'boolean',
@@ -50,16 +52,16 @@ export default defineTool({
         enum: ['page', 'main'],
         default: 'page',
         description:
-          'What `text` and `wordCount` cover: the whole page, or only its main content, such as an article, without ' +
-          'navigation, related links and captions. A page without main content has an empty text.',
+          'What `text` and `wordCount` cover: `page` the whole page, `main` only its main content, such as an article, without ' +
+          'navigation, related links and captions. The text of a page without main content is empty.',
       },
       format: {
         type: 'string',
         enum: ['text', 'markdown'],
         default: 'text',
         description:
-          'Format of `text`. Markdown (GitHub Flavored) has headings, lists, tables, code, links with absolute URLs and the ' +
-          'alternative texts of images. Of a page, it includes content that style sheets hide.',
+          'Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code, links with absolute URLs and the ' +
+          'alternative texts of images. With `content: page` it also includes content that is hidden by styles.',
       },
     },
     required: ['url'],
@@ -73,7 +75,7 @@ export default defineTool({
         type: 'integer',
         minimum: 100,
         maximum: 999,
-        description: 'HTTP status of the page.',
+        description: 'HTTP status code of the page.',
       },
       title,
       metaDescription,
@@ -87,7 +89,7 @@ export default defineTool({
             url: { type: 'string', description: 'Absolute URL without fragment.' },
             text: {
               type: 'string',
-              description: `Text of the first such link that has text, cut at ${PART_CODE_POINTS} characters; empty if none has.`,
+              description: `Text of the first link to this URL that has text, cut at ${PART_CODE_POINTS} characters; empty if none has text.`,
             },
             internal: {
               type: 'boolean',
@@ -104,7 +106,7 @@ export default defineTool({
         },
         description:
           'Distinct http and https URLs of the `a` and `area` elements in document order, at most ' +
-          `${MAX_LINKS}. Relative URLs are resolved against \`base\`; \`#top\` alone is the page itself. Invalid URLs and ` +
+          `${MAX_LINKS}. Relative URLs are resolved against the \`base\` element. Invalid URLs and ` +
           'URLs of more than 4096 characters are left out.',
       },
       images: {
@@ -114,7 +116,7 @@ export default defineTool({
           properties: {
             url: {
               type: 'string',
-              description: 'Absolute URL of `src`, else of the first candidate of `srcset`.',
+              description: 'Absolute URL in `src`, else in the first candidate of `srcset`.',
             },
             alt: {
               type: ['string', 'null'],
@@ -123,12 +125,12 @@ export default defineTool({
             width: {
               type: ['integer', 'null'],
               minimum: 0,
-              description: 'Declared width in pixels; null if absent or a percentage.',
+              description: 'Value of the `width` attribute in pixels; null if absent or a percentage.',
             },
             height: {
               type: ['integer', 'null'],
               minimum: 0,
-              description: 'Declared height in pixels; null if absent or a percentage.',
+              description: 'Value of the `height` attribute in pixels; null if absent or a percentage.',
             },
           },
           required: ['url', 'alt', 'width', 'height'],
@@ -144,14 +146,14 @@ export default defineTool({
         items: { type: 'string' },
         description:
           `Text of the elements that match \`selector\`, in document order: at most ${MAX_MATCHES}, each cut at ` +
-          `${MATCH_CODE_POINTS} characters, and about ${MATCHES_CHARACTERS} in all. Includes hidden elements, and the content of \`script\`, ` +
-          '`style` and `title`. Null without a selector.',
+          `${MATCH_CODE_POINTS} characters, and about ${MATCHES_CHARACTERS} characters in total. Includes hidden elements, and the content of \`script\`, ` +
+          '`style` and `title`. Null if no selector was given.',
       },
       text: {
         type: ['string', 'null'],
         description:
-          'Visible text, or Markdown, as `format` says. Text has one line per block such as a paragraph, list item or table row, cut between words ' +
-          `at ${TEXT_CODE_POINTS} characters (code points). Null when \`includeText\` is false.`,
+          'Visible text, or Markdown if `format` is `markdown`. Text has one line for each block, such as a paragraph, list item or table row. It is cut between words ' +
+          `at ${TEXT_CODE_POINTS} characters (code points). Null if \`includeText\` is false.`,
       },
       wordCount,
     },

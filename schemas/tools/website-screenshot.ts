@@ -16,14 +16,14 @@ export default defineTool({
   description:
     'Loads a public URL in a headless Chromium, waits for the network (at most 5 s) and web fonts (at most 3 s), and captures ' +
     'the viewport or the whole scrolling page. With `fullPage` the page is first scrolled through, for at most 8 s, so that ' +
-    'lazy images load; if an element scrolls instead of the page, its whole content is shown. A page that never becomes idle ' +
-    'is captured as it is, also when `load` has not fired after 30 s, and a script that never ends is stopped. Pages are ' +
+    'lazily loaded images appear; if an element scrolls instead of the page, its whole content is shown. A page that never becomes idle ' +
+    'is captured in its current state, also if its `load` event has not fired after 30 s, and a script that never ends is stopped. Pages are ' +
     'captured whatever their status code. All requests of the browser are filtered: non-public addresses, internal names and ' +
     'ports that browsers refuse are blocked; for the page itself, also after a redirect, the result is `target_refused`. ' +
-    'Dialogs are dismissed, new windows closed, service workers refused. A download, a PDF, a response without content (204, 304) ' +
+    'Dialogs are dismissed, new windows are closed, and service workers are not registered. A download, a PDF, a response without content (204, 304) ' +
     'or a page that navigates to `about:blank` is `unsupported_source`; a failed connection, an invalid certificate, endless ' +
     'redirects, an error status without a page or a page that requires a user name and a password is `target_failed`. A ' +
-    'target that sends no page within 30 s is `target_timeout`; a page that our browser cannot render in time is ' +
+    'target that sends no page within 30 s is `target_timeout`; a page that the browser cannot render in time is ' +
     '`deadline_exceeded`. A page that takes more than 2 GB of memory or loads more than 200 MB is `source_too_large`. The ' +
     'limit is 60 s in total.',
   price: 25,
@@ -33,23 +33,28 @@ export default defineTool({
     type: 'object',
     properties: {
       url: sourceUrl('the page'),
-      width: widthField('Viewport width, CSS pixels; responsive breakpoints apply.'),
+      width: widthField('Width of the viewport in CSS pixels; media queries of the page apply to it.'),
       height: heightField(
-        'Viewport height, CSS pixels. Ignored when fullPage is true: the viewport is then 900 high.',
+        'Height of the viewport in CSS pixels. Ignored if fullPage is true: the viewport is then 900 pixels high.',
       ),
       fullPage: {
         type: 'boolean',
         default: false,
-        description: 'Capture the whole scrollable page; the page is scrolled first so lazy images load.',
+        description:
+          'Whether to capture the whole page and not only the viewport. The page is scrolled first, so that lazily loaded images appear.',
       },
       ...PICTURE_INPUT,
-      blockAds: { type: 'boolean', default: true, description: 'Drop known ad and tracker hosts.' },
+      blockAds: {
+        type: 'boolean',
+        default: true,
+        description: 'Whether to block requests to known hosts of ads and trackers.',
+      },
       headers: {
         type: 'object',
         additionalProperties: { type: 'string' },
         default: {},
         description:
-          'Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other origin, not even after a redirect. At most 100, 32 KB. Host, Cookie and headers of the connection cannot be set.',
+          'Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other origin, not even after a redirect. At most 100 headers and 32 KB. `Host`, `Cookie` and connection-specific headers cannot be set.',
       },
       cookies: {
         type: 'array',
@@ -77,12 +82,13 @@ export default defineTool({
         },
         description:
           'Cookies that are sent with requests to the origin of `url`, and to no other origin, not even after a redirect. Scripts ' +
-          'of the page do not see them.',
+          'of the page cannot read them.',
       },
       hideOverlays: {
         type: 'boolean',
         default: false,
-        description: 'Remove cookie banners, newsletter modals and large sticky panels after load.',
+        description:
+          'Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded.',
       },
     },
     required: ['url'],
@@ -92,12 +98,16 @@ export default defineTool({
     type: 'object',
     properties: {
       ...PICTURE_OUTPUT,
-      pageTitle: { type: 'string', description: 'Document title, at most 1,000 characters; may be empty.' },
-      finalUrl: { type: 'string', description: 'Address of the page after redirects, with its fragment.' },
+      pageTitle: {
+        type: 'string',
+        description: 'Title of the document, at most 1,000 characters; may be empty.',
+      },
+      finalUrl: { type: 'string', description: 'URL of the page after redirects, including its fragment.' },
       blockedRequestCount: {
         type: 'integer',
         minimum: 0,
-        description: 'Requests dropped as ads, trackers or private-network targets.',
+        description:
+          'Number of requests that were blocked because they were for ads or trackers, or their target is not public.',
       },
     },
     required: [

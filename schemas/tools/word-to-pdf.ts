@@ -6,13 +6,13 @@ export default defineTool({
   title: 'Word to PDF',
   description:
     'Downloads a document of at most 25 MB (`.docx`, `.docm`, `.dotx`, `.dotm`, `.doc` from Word 6, `.odt` or `.rtf`) and converts it to PDF ' +
-    'with LibreOffice. The type is detected by content, never by name or `Content-Type`. Other files, and files that ' +
-    'need a password, are `unsupported_source`; files that cannot be read are `corrupt_source`. Packed documents may ' +
-    'have 10,000 parts and 300 MB unpacked; above that they are `source_too_large`. Each document is converted by ' +
-    'its own LibreOffice process without network or access to other files: macros do not run, and images, texts, ' +
-    'objects and templates outside the document are left out. Fields for the path of the document show its file name. Missing fonts are replaced by metric-compatible ones ' +
+    'with LibreOffice. The type is detected from the content, not from the name or `Content-Type`. Other files, and files that ' +
+    'require a password, are `unsupported_source`; files that cannot be read are `corrupt_source`. Documents in a ZIP format may ' +
+    'have at most 10,000 parts and 300 MB when unpacked; above that they are `source_too_large`. Each document is converted by ' +
+    'a separate LibreOffice process that can access neither the network nor other files: macros do not run, and images, texts, ' +
+    'objects and templates outside the document are left out. Fields with the path of the document show its file name. Missing fonts are replaced by metric-compatible ones ' +
     'where available (Carlito for Calibri, Caladea for Cambria, Liberation for Arial, Times New Roman and Courier ' +
-    'New), otherwise by DejaVu and Noto, which cover all scripts. A PDF that makes the answer larger than 50 MB is ' +
+    'New), otherwise by DejaVu and Noto, which cover all scripts. A PDF that makes the response larger than 50 MB is ' +
     '`output_too_large`; a document that is not converted within 60 s is `deadline_exceeded`.',
   price: 15,
   pool: 'heavy',
