@@ -58,23 +58,23 @@ export interface AppDependencies {
   payments: Payments;
   dispatchEvents: DispatchEvents;
   webhooks: Webhooks;
-  /** Null if Stripe is not configured. */
+  /** The Stripe service; null if Stripe is not configured. */
   stripe: StripeService | null;
   runner: CallRunner;
   auth: Auth;
   mails: Pick<Mails, 'delivers' | 'reaches'>;
-  /** Result of /readyz. */
+  /** Determines whether the API is ready, for `/readyz`. */
   readiness(): Promise<Readiness>;
   outages: Outages;
   metrics: ApiMetrics;
   keyring: Keyring;
-  /** Codec of the payloads in Temporal. */
+  /** Codec that decrypts the payloads in Temporal. */
   codec: PayloadCodec;
 }
 
 /**
- * Responds with 405 and `Allow` if routes match the path but not the method. `allowedMethods` of @koa/router would respond
- * with 501 to unknown methods.
+ * Responds with 405 and an `Allow` header if routes match the path but not the method. `allowedMethods` of
+ * @koa/router cannot be used: it responds with 501 to unknown methods.
  */
 function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
   return async (ctx, next) => {
@@ -87,7 +87,7 @@ function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
   };
 }
 
-/** Creates the Koa application of the HTTP API, without a server. */
+/** Creates the Koa application of the HTTP API; it does not listen on a port. */
 export function createApp(deps: AppDependencies): Koa<State> {
   const { env, log, registry, store, apiKeys, accounts, auth, mails } = deps;
   const app = new Koa<State>({ proxy: env.TRUST_PROXY });

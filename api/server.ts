@@ -47,14 +47,17 @@ import { createEndpointWorkflow } from './webhooks/endpointWorkflow.ts';
 import { createDispatchEvents } from './webhooks/startDispatch.ts';
 import { createWebhooks } from './webhooks/webhookService.ts';
 
-/** Resolves on SIGINT, SIGTERM or the exit of the parent process. */
+/** Resolves on SIGINT or SIGTERM, or when the parent process has exited. */
 const stopRequested = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
     process.once('disconnect', () => resolve());
   });
 
-/** Runs the API process: connects, listens, reports readiness to its parent, and on a signal drains requests and exits. */
+/**
+ * Runs the API process: connects to MongoDB and Temporal, listens, and reports readiness to the parent process. On a
+ * signal it stops accepting requests, finishes the running ones and exits.
+ */
 async function main(): Promise<void> {
   const env = readEnv();
   const registry = await loadRegistry();
@@ -97,10 +100,10 @@ async function main(): Promise<void> {
     log.warn({ err: error }, 'could not dispatch events; the sweeper will retry'),
   );
   const lists = createLists(store);
-  // Without PUBLIC_URL it is set after `listen`, when the port is known.
+  // If PUBLIC_URL is unset, this is set after `listen`, when the port is known.
   let publicUrl = env.PUBLIC_URL ?? '';
   const mails = createMails(mailer, () => publicUrl);
-  // The public port is added after `listen`, because PORT can be 0.
+  // The port of the public server is added after `listen`, because PORT can be 0.
   const reservedPorts = [...ownPorts(env), Number(new URL(internalUrl).port)];
   addReservedPorts(reservedPorts);
   const resolver = createResolver({ servers: env.DNS_SERVERS });

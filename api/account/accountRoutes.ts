@@ -16,7 +16,10 @@ interface Dependencies {
   webhooks: Webhooks;
 }
 
-/** @throws ServiceError invalid_input for a leap second, which is a valid date-time but not a JavaScript date */
+/**
+ * Parses a date-time. @throws ServiceError invalid_input for a leap second, which the schema accepts but `Date` does
+ * not
+ */
 function asDate(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const date = new Date(text);

@@ -1,6 +1,9 @@
 type Cell = string | number | null;
 
-/** Leading characters that make a spreadsheet interpret a text as a formula (OWASP, "CSV Injection"), also full-width ones. */
+/**
+ * First characters that make a spreadsheet interpret text as a formula, including their full-width forms (OWASP, "CSV
+ * Injection").
+ */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 function field(cell: Cell): string {
@@ -10,5 +13,8 @@ function field(cell: Cell): string {
   return /[",\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** One record of RFC 4180 with its line end. Texts that look like formulas are prefixed with `'`; null is empty. */
+/**
+ * Formats one CSV record (RFC 4180), including its line end. Text that looks like a formula is prefixed with `'`;
+ * null becomes an empty field.
+ */
 export const csvRecord = (cells: readonly Cell[]): string => `${cells.map(field).join(',')}\r\n`;

@@ -11,7 +11,7 @@ import { keyRow } from './rows.ts';
 export interface Keys {
   list(accountId: string, page: PageRequest): Promise<Page<KeyRow>>;
   /**
-   * @param id id of the key, which makes the request idempotent. Default: a new id
+   * @param id id of the new key, which makes the creation idempotent. Default: a new random id
    * @throws ServiceError invalid_input, limit_reached
    * @throws a duplicate key error (`isDuplicate`) if a key with this id exists
    */

@@ -9,7 +9,7 @@ import { entryRow } from './rows.ts';
 
 const COLUMNS = ledgerEntry.required;
 
-/** Generates the statement as CSV, with a header line. */
+/** Generates the statement of an account as CSV, with a header line. */
 export async function* statement(entries: AsyncIterable<EntryDoc>): AsyncGenerator<string> {
   yield csvRecord(COLUMNS);
   for await (const entry of entries) {
@@ -18,7 +18,7 @@ export async function* statement(entries: AsyncIterable<EntryDoc>): AsyncGenerat
   }
 }
 
-/** Registers the route of the statement: one page as JSON, or the whole statement as CSV. */
+/** Registers the route of the ledger: one page of entries as JSON, or the whole statement as CSV. */
 export function ledgerRoutes(serve: Serve, lists: Lists): void {
   serve(listLedger, async ({ caller, query, as }) => {
     if (as !== null)

@@ -4,7 +4,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { NewKey } from '../../store/apiKeys.ts';
 
 /**
- * Converts the request for a key, with the checks that its schema cannot express.
+ * Converts the body of a request to create an API key, and makes the checks that its JSON Schema cannot express.
  *
  * @throws ServiceError invalid_input: unknown tools, tools with the scope `account`, an expiry in the past
  */
@@ -18,7 +18,8 @@ export function newKey(accountId: string, body: NewKeyBody, registry: Registry):
   );
   if (tools !== null && scope !== 'tools')
     faults.push({ pointer: '/tools', message: 'is permitted only with the scope "tools"' });
-  // Not `<=`: a leap second is a valid date-time but an invalid JavaScript date, for which all comparisons are false.
+  // Negated instead of `<=`: a leap second is a valid date-time but an invalid JavaScript date, for which every
+  // comparison is false.
   if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
     faults.push({ pointer: '/expiresAt', message: 'must be in the future' });
   if (faults.length > 0) throw invalidInput(faults);

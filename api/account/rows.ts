@@ -31,7 +31,8 @@ export const callRow = (call: CallDoc): CallRow => ({
   state: call.state,
   code: call.code,
   startedAt: call.startedAt.toISOString(),
-  // Start and end are from the clocks of two machines, whose difference can exceed the duration of a short call.
+  // Start and end come from the clocks of two machines. The difference of these clocks can exceed the duration of a
+  // short call.
   durationMs:
     call.finishedAt === null ? null : Math.max(0, call.finishedAt.getTime() - call.startedAt.getTime()),
   keyPrefix: call.keyPrefix,
@@ -77,7 +78,7 @@ export const eventRow = (event: EventDoc, deliveries: readonly DeliveryDoc[]): E
   deliveries: deliveries.map(deliveryRow),
 });
 
-/** When the next secret becomes active; null if there is none or it is active. */
+/** Returns when the new secret becomes active; null if there is none or it is already active. */
 function rotationEndsAt({ next }: WebhookEndpointDoc): string | null {
   return next === null || next.from.getTime() <= Date.now() ? null : next.from.toISOString();
 }
@@ -93,7 +94,9 @@ export const webhookRow = (endpoint: WebhookEndpointDoc): WebhookRow => ({
   rotationEndsAt: rotationEndsAt(endpoint),
 });
 
-/** @param bodies response bodies of receivers by attempt id */
+/**
+ * Converts a delivery attempt to a row of the Account API. @param bodies response bodies of receivers by attempt id
+ */
 export const attemptRow = (attempt: DeliveryAttemptDoc, bodies: ReadonlyMap<string, string>): AttemptRow => ({
   id: attempt._id,
   eventId: attempt.eventId,

@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-/** Key of limits per address: an IPv6 client controls a whole /64 (RFC 6177), an IPv4 client a single address. */
+/**
+ * Returns the key under which a client address is counted in rate limits. An IPv6 client controls a whole /64 network
+ * (RFC 6177), an IPv4 client a single address.
+ */
 export function addressKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

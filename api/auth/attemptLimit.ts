@@ -6,50 +6,61 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Store } from '../../store/mongo.ts';
 import { addressKey } from './addressKey.ts';
 
-/** The source of an attempt to sign in, and the account that it is for. */
+/** Who attempts to sign in, and to which account. */
 export interface Attempt {
   address: string;
   email: string | null;
-  /** Nonce of a browser that has signed in to this account before (knownDevice.ts), or null. */
+  /** Nonce of the device cookie (knownDevice.ts) if this browser has signed in to the account before; else null. */
   device: string | null;
 }
 
-/** Limits attempts, counted across all API processes. */
+/** Limits on attempts, counted across all API processes. */
 export interface AttemptLimit {
   /**
-   * Counts an attempt before the password is checked. Delays it by 5 s while the account is under attack from many
-   * addresses. @throws ServiceError rate_limited
+   * Counts an attempt before the password is checked. Delays the attempt by 5 s while the account is under attack
+   * from many addresses. @throws ServiceError rate_limited
    */
   countPasswordAttempt(attempt: Attempt): Promise<void>;
-  /** Uncounts an attempt with the correct password and the earlier wrong ones from the same source. */
+  /**
+   * Removes from the counts an attempt with the correct password, and the earlier wrong passwords from the same
+   * source.
+   */
   resetPasswordAttempts(attempt: Attempt): Promise<void>;
   /** Counts a sign-up. @throws ServiceError rate_limited */
   countSignUp(address: string): Promise<void>;
-  /** Counts a mail to an address, whether or not it belongs to a user. @throws ServiceError rate_limited */
+  /**
+   * Counts an email to an address, whether or not the address belongs to a user. @throws ServiceError rate_limited
+   */
   countMail(attempt: Pick<Attempt, 'address' | 'email'>): Promise<void>;
 }
 
 /**
- * Wrong passwords in ten minutes, by address, by account and address, and by known device (OWASP Authentication Cheat
- * Sheet, "Protect Against Automated Attacks"). An attacker cannot lock an owner out, because the owner has another address
- * or device.
+ * Maximum numbers of wrong passwords in ten minutes: per client address, per account and client address, and per
+ * known device (OWASP Authentication Cheat Sheet, "Protect Against Automated Attacks"). An attacker cannot lock an
+ * owner out, because the owner has another address or device.
  */
 const ATTEMPTS_BY_ADDRESS = 30;
 const ATTEMPTS_BY_EMAIL_AND_ADDRESS = 10;
 const ATTEMPTS_BY_DEVICE = 10;
-/** Wrong passwords for an account from all addresses; above this, every attempt from an unknown device is delayed. */
+/**
+ * Number of wrong passwords for an account from all addresses above which every attempt from an unknown device is
+ * delayed.
+ */
 const ATTEMPTS_BY_EMAIL = 100;
 const SLOW_MS = 5000;
 const ATTEMPT_WINDOW_SECONDS = 600;
-/** Limited because each account receives free credits. */
+/** Maximum number of sign-ups per client address, limited because each account receives free credits. */
 const SIGN_UPS_BY_ADDRESS = 20;
 const SIGN_UP_WINDOW_SECONDS = 3600;
-/** Prevents abuse of this service to flood a mailbox. */
+/**
+ * Maximum numbers of emails to one address and on request of one client address, so that this service cannot be
+ * abused to flood mailboxes.
+ */
 const MAILS_TO_EMAIL = 5;
 const MAILS_BY_ADDRESS = 30;
 const MAIL_WINDOW_SECONDS = 3600;
 
-/** Hash of an email address: keys have a fixed length and do not reveal the address. */
+/** Returns the hash of an email address for use in keys: it has a fixed length and does not reveal the address. */
 export const emailKey = (email: string): string =>
   createHash('sha256').update(email.toLowerCase()).digest('base64url');
 
@@ -61,13 +72,13 @@ async function consume(limiter: RateLimiterMongo, key: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error;
     throw new ServiceError('rate_limited', {
-      detail: 'Too many attempts. Retry after the number of seconds in Retry-After.',
+      detail: 'Too many attempts. Wait the number of seconds in the Retry-After header, then retry.',
       retryAfter: Math.max(1, Math.ceil(error.msBeforeNext / 1000)),
     });
   }
 }
 
-/** Limits password attempts, sign-ups and mails. @param limit null disables all limits */
+/** Creates the limits on password attempts, sign-ups and emails. @param limit null disables all limits */
 export function createAttemptLimit(store: Store, limit: RateLimit | null): AttemptLimit {
   if (limit === null)
     return {

@@ -31,35 +31,35 @@ export interface SignedIn {
   setCookie: string[];
 }
 
-/** One signed-in browser of a user. */
+/** A session of a user, which is one signed-in browser. */
 export interface Session {
   id: string;
-  /** User-Agent at sign-in; `address` is from the same request. */
+  /** User-Agent header of the sign-in request. `address` is the client address of that request. */
   userAgent: string;
   address: string;
   createdAt: Date;
-  /** Accurate to the hour. */
+  /** When the session was last used; accurate to the hour. */
   lastUsedAt: Date;
 }
 
 export interface Auth {
-  /** Handles a request to better-auth's paths under /api/auth. @throws on internal errors */
+  /** Handles a request to a path of better-auth under /api/auth. @throws on internal errors */
   handler(request: Request): Promise<Response>;
-  /** Finds the session of the cookie in the headers. */
+  /** Finds the session that the cookie in the headers belongs to. */
   signedIn(headers: Headers): Promise<SignedIn | null>;
   find(email: string): Promise<User | null>;
-  /** Creates a user of an account with a verified email address; for operators. */
+  /** Creates a user with a verified email address for an existing account; for operators. */
   createUser(user: Omit<User, 'id'> & { name: string; password: string }): Promise<User>;
   /** Sets the role and marks the email address as verified; for operators. */
   setRole(userId: string, role: Role): Promise<void>;
   hasPassword(userId: string, password: string): Promise<boolean>;
   /** Replaces the password and ends all sessions of the user. */
   setPassword(userId: string, password: string): Promise<void>;
-  /** True if the token of a password reset link exists and has not expired. */
+  /** Whether the token of a password reset link exists and has not expired. */
   isResetTokenValid(token: string): Promise<boolean>;
   /** Lists the active sessions of a user, most recently used first. */
   sessions(userId: string): Promise<Session[]>;
-  /** @returns false when the user has no such session */
+  /** @returns false if the user has no such session */
   endSession(userId: string, sessionId: string): Promise<boolean>;
   endOtherSessions(userId: string, sessionId: string): Promise<void>;
 }
@@ -69,17 +69,20 @@ interface Dependencies {
   store: Store;
   accounts: Accounts;
   keyring: Keyring;
-  /** Null for programs that send no mail. */
+  /** Null in programs that send no email. */
   mails: Pick<Mails, 'delivers' | 'reset' | 'verify' | 'accountExists'> | null;
   log: Logger;
 }
 
-/** Passes the client address to better-auth. A header of this name from the client is overwritten. */
+/**
+ * Header in which the client address is passed to better-auth. If the client sent a header of this name, it is
+ * overwritten.
+ */
 export const ADDRESS_HEADER = 'x-client-address';
 
-/** Validity of the links in mails. */
+/** Validity of the links in emails, in seconds. */
 const LINK_SECONDS = 3600;
-/** Minimum interval between updates of a session's last use. */
+/** Minimum interval in seconds between updates of a session's last use. */
 const SESSION_UPDATE_SECONDS = 3600;
 
 /** Base URL if PUBLIC_URL is unset. better-auth trusts it as an origin, so it must be unresolvable (RFC 6761). */
@@ -95,11 +98,13 @@ function asUser(record: Record<string, unknown>): User | null {
 }
 
 /**
- * Sign-in with email address and password by better-auth, which stores users, passwords and sessions in MongoDB.
+ * Creates the sign-in with email address and password. It is based on better-auth, which stores users, passwords and
+ * sessions in MongoDB.
  *
- * A new user record contains the id of its future account. The account is created under this id when the first session
- * starts, so it is created once, and a crash in between is repaired at the next sign-in. If mail is configured, sessions
- * require a verified address; so do the account and its free credits.
+ * A new user record contains the id of its future account. The account is created under this id when the user's first
+ * session starts. It is therefore created only once, and if a crash prevents its creation, the next sign-in creates
+ * it. If email is configured, a session requires a verified email address, and so do the account and its free
+ * credits.
  */
 export function createAuth({ env, store, accounts, keyring, mails, log }: Dependencies): Auth {
   const verifies = mails?.delivers ?? false;
@@ -112,13 +117,13 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     database: mongodbAdapter(store.db, { client: store.client }),
     emailAndPassword: {
       enabled: true,
-      // Also makes the response to a sign-up the same whether or not the address is registered.
+      // This also makes the response to a sign-up the same whether or not the email address is registered.
       requireEmailVerification: verifies,
       onExistingUserSignUp: async ({ user }) => mails?.accountExists(user.email),
       ...(mails !== null && { sendResetPassword: async ({ user, token }) => mails.reset(user.email, token) }),
       resetPasswordTokenExpiresIn: LINK_SECONDS,
       revokeSessionsOnPasswordReset: true,
-      // Using the link proves access to the mailbox.
+      // Using the link proves access to the mailbox, so the email address counts as verified.
       ...(verifies && { onPasswordReset: ({ user }) => records.update(user.id, { emailVerified: true }) }),
     },
     ...(verifies && {
@@ -136,20 +141,21 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     },
     session: { modelName: 'sessions', updateAge: SESSION_UPDATE_SECONDS },
     account: { modelName: 'credentials' },
-    // Hashed, so that read access to the database does not reveal valid links.
+    // Tokens are stored hashed, so that read access to the database does not reveal valid links.
     verification: { modelName: 'verifications', storeIdentifier: 'hashed' },
     databaseHooks: {
       user: { create: { before: assignAccountId } },
       session: { create: { after: ({ userId }) => openAccount(userId) } },
     },
-    // Requests are built with this service's own origin; see authRoutes.ts.
+    // authRoutes.ts builds these requests with this service's own origin.
     trustedOrigins: (request) => (request === undefined ? [] : [new URL(request.url).origin]),
-    rateLimit: { enabled: false }, // attemptLimit.ts also counts by email address
+    rateLimit: { enabled: false }, // attemptLimit.ts replaces it and also counts by email address
     telemetry: { enabled: false },
     onAPIError: { throw: true },
     logger: {
       level: 'warn',
-      // better-auth logs client errors, such as a wrong origin, as errors. Internal errors are thrown and logged by the caller.
+      // better-auth logs client errors, such as a wrong origin, as errors. Internal errors are thrown, and the caller
+      // logs them.
       log: (_level, message, ...details) => {
         const err = details.find((detail) => detail instanceof Error);
         log[err === undefined ? 'info' : 'warn']({ err }, message);
@@ -160,7 +166,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
       useSecureCookies: publicUrl?.protocol === 'https:',
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax' },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
-      // better-auth disables both by default if NODE_ENV is `test`.
+      // Set explicitly, because better-auth disables both checks if NODE_ENV is `test`.
       disableCSRFCheck: false,
       disableOriginCheck: false,
     },
@@ -168,11 +174,13 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
 
   const records = createUserRecords(() => auth.$context);
 
-  /** Assigns a new account id. Refuses the email address of an account that an operator created. */
+  /**
+   * Assigns a new account id to a new user. Refuses an email address for which an operator has created an account.
+   */
   async function assignAccountId(user: Record<string, unknown> & { email: string }) {
     if (typeof user.accountId === 'string') return;
     if ((await accounts.findByEmail(user.email)) !== null)
-      // With verification enabled, better-auth hides a FORBIDDEN from the response to a sign-up.
+      // If email addresses are verified, better-auth hides FORBIDDEN from the response to a sign-up.
       throw new APIError(verifies ? 'FORBIDDEN' : 'UNPROCESSABLE_ENTITY', {
         code: 'USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL',
         message: 'User already exists. Use another email.',
@@ -245,7 +253,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     },
 
     async endOtherSessions(userId, sessionId) {
-      // Each round ends at most 100.
+      // `activeSessions` returns at most 100 sessions.
       for (;;) {
         const others = (await records.activeSessions(userId)).filter(({ id }) => id !== sessionId);
         if (others.length === 0) return;

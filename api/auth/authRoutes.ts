@@ -8,10 +8,13 @@ import type { AttemptLimit } from './attemptLimit.ts';
 import { ADDRESS_HEADER, type Auth } from './auth.ts';
 import type { KnownDevices } from './knownDevice.ts';
 
-/** Bodies are short: names, an address, two passwords. */
+/** Maximum size of a request body in bytes. Bodies contain only names, an email address and up to two passwords. */
 const BODY_BYTES = 65_536;
 
-/** The public paths of better-auth. Others, such as social sign-in and deletion, are not exposed. */
+/**
+ * The paths of better-auth that are public. Other paths, such as those for social sign-in and for deleting users, are
+ * not exposed.
+ */
 const PATHS = {
   get: ['get-session', 'list-sessions'],
   post: [
@@ -25,20 +28,21 @@ const PATHS = {
     'revoke-other-sessions',
   ],
 } as const;
-/** Paths that only the dashboard uses, because it determines the targets of the links in mails. */
+/** Paths of better-auth that only the dashboard calls: it sets the targets of the links in emails. */
 type InternalPath = 'verify-email' | 'send-verification-email' | 'request-password-reset' | 'reset-password';
 type Path = (typeof PATHS)['get' | 'post'][number];
 
 type Body = Record<string, unknown>;
 
 interface AuthRequest {
-  /** Query string with its `?`. */
+  /** Query string, including the leading `?`. */
   search?: string;
   body: Body | null;
 }
 
 /**
- * Forwards a request to a path of better-auth, with the headers of the current request, within the attempt limits.
+ * Forwards a request with the headers of the current request to a path of better-auth, after applying the attempt
+ * limits.
  *
  * @throws ServiceError rate_limited, invalid_header
  */
@@ -51,13 +55,16 @@ export type ForwardToAuth = (
 const hasBody = ({ req }: Context): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 
-/** True for requests without cross-site headers: from this service's own pages, or from programs other than browsers. */
+/**
+ * Whether a request has no cross-site headers, as from this service's own pages and from programs other than
+ * browsers.
+ */
 const isTrusted = (headers: Headers): boolean =>
   !headers.has('origin') &&
   !headers.has('referer') &&
   [null, 'same-origin'].includes(headers.get('sec-fetch-site'));
 
-/** Builds the request for better-auth, with this service's own origin and the client address that Koa determined. */
+/** Builds the request to better-auth, with this service's own origin and the client address that Koa determined. */
 function asRequest(ctx: Context, path: Path | InternalPath, { search = '', body }: AuthRequest): Request {
   const origin = ownOrigin(ctx);
   if (origin === null) throw new ServiceError('invalid_header', { detail: 'The Host header is invalid.' });
@@ -77,10 +84,10 @@ const LIMITED: readonly string[] = ['sign-in/email', 'change-password', 'reset-p
 const MAILS: readonly string[] = ['send-verification-email', 'request-password-reset'];
 
 /**
- * Creates `ForwardToAuth`. Only wrong passwords count towards the limits.
+ * Creates `ForwardToAuth`. Of password attempts, only wrong passwords remain counted towards the limits.
  *
- * @param verifies whether email addresses are verified. If so, a sign-up sends mail and its response does not reveal
- *   whether the address is registered
+ * @param verifies whether email addresses are verified. If so, a sign-up sends an email, and its response does not
+ *   reveal whether the address is registered
  */
 export function createForwardToAuth(
   auth: Auth,
@@ -99,7 +106,8 @@ export function createForwardToAuth(
       if (!verifies) return ask();
       await limit.countMail(attempt);
       const response = await ask();
-      // For a registered address better-auth returns an invented user, whose id has a different format.
+      // For a registered email address better-auth returns an invented user. Its id has a different format, so the
+      // user is left out.
       return response.ok ? Response.json({ token: null, user: null }) : response;
     }
     if (!LIMITED.includes(path)) return ask();
@@ -120,7 +128,9 @@ async function send(ctx: Context, response: Response): Promise<void> {
   ctx.body = Buffer.from(await response.arrayBuffer());
 }
 
-/** Registers the public routes of better-auth. Their errors have its own format, `{ code, message }`. */
+/**
+ * Registers the public routes of better-auth. Their error responses have better-auth's format, `{ code, message }`.
+ */
 export function authRoutes(router: Router<State>, forwardToAuth: ForwardToAuth): void {
   const route = (path: Path) => async (ctx: Context) => {
     const body = hasBody(ctx) ? await readJson(ctx.req, BODY_BYTES) : null;

@@ -3,20 +3,26 @@ import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
 import type { Caller, Context } from '../http/context.ts';
 
-/** Counts a failed authentication of this address. @throws ServiceError rate_limited above the limit */
+/** Counts a failed authentication of a client address. @throws ServiceError rate_limited above the limit */
 export type FailureLimit = (address: string) => Promise<void>;
 
 interface Dependencies {
   apiKeys: ApiKeys;
   accounts: Accounts;
   onFailure: FailureLimit;
-  /** Finds the caller of the session cookie if there is no Authorization header. Omitted: only keys are accepted. */
+  /**
+   * Finds the caller by the session cookie of a request that has no Authorization header. If omitted, only API keys
+   * are accepted.
+   */
   session?: (ctx: Context) => Promise<Caller | null>;
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 
-/** Creates a step that sets `ctx.state.caller`. @throws ServiceError missing_api_key, invalid_api_key, rate_limited */
+/**
+ * Creates the function that authenticates a request and sets `ctx.state.caller`. @throws ServiceError
+ * missing_api_key, invalid_api_key, rate_limited
+ */
 export function createAuthenticate({ apiKeys, accounts, onFailure, session }: Dependencies) {
   return async (ctx: Context): Promise<void> => {
     const header = ctx.get('Authorization');

@@ -5,11 +5,14 @@ import type { Store } from '../../store/mongo.ts';
 import { addressKey } from './addressKey.ts';
 import type { FailureLimit } from './authenticate.ts';
 
-/** Failed authentications of an address per minute. Valid keys are not affected. */
+/**
+ * Maximum number of failed authentications per client address and minute. Requests with a valid key are never limited
+ * by it.
+ */
 const FAILURES = 60;
 const WINDOW_SECONDS = 60;
 
-/** Counts 401 responses by address across all API processes. */
+/** Creates the limit on 401 responses per client address, counted across all API processes. */
 export function createFailureLimit(store: Store, limit: RateLimit | null): FailureLimit {
   if (limit === null) return async () => {};
   const limiter = new RateLimiterMongo({

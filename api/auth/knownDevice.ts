@@ -5,20 +5,23 @@ import type { Context } from '../http/context.ts';
 import { emailKey } from './attemptLimit.ts';
 
 /**
- * Device cookies as in OWASP's "Slow Down Online Guessing Attacks with Device Cookies": a browser that has signed in to an
- * account receives a signed nonce, and its later attempts are counted separately.
+ * Device cookies as in OWASP's "Slow Down Online Guessing Attacks with Device Cookies". A browser that has signed in
+ * to an account receives a signed nonce. Its later attempts to sign in are counted by that nonce instead of by
+ * address.
  */
 export interface KnownDevices {
-  /** Returns the nonce of a browser that has signed in with this email address before. */
+  /**
+   * Returns the nonce of the device cookie; null if this browser has not signed in with this email address before.
+   */
   find(ctx: Context, email: string): string | null;
-  /** Sets the cookie unless the browser has a valid one. */
+  /** Sets the device cookie unless the browser has a valid one. */
   remember(ctx: Context, email: string): void;
 }
 
 const NONCE_BYTES = 16;
 const MAX_AGE_SECONDS = 365 * 86_400;
 
-/** Name of the cookie: one per account, with the hash of its email address. */
+/** Name of the device cookie. There is one cookie per account, named by the hash of the account's email address. */
 const cookieName = (email: string): string => `utility-tools.device.${emailKey(email).slice(0, 16)}`;
 
 export function createKnownDevices(keyring: Keyring, { PUBLIC_URL }: Pick<Env, 'PUBLIC_URL'>): KnownDevices {

@@ -5,11 +5,14 @@ import type { Caller, Context } from '../http/context.ts';
 import { isSameOrigin } from '../http/origin.ts';
 import type { Auth, SignedIn, User } from './auth.ts';
 
-/** Reads the session cookie of a request. */
+/** Finds the session, user or account of a request by its session cookie. */
 export interface Sessions {
   signedIn(ctx: Context): Promise<Omit<SignedIn, 'setCookie'> | null>;
   user(ctx: Context): Promise<User | null>;
-  /** The user's account, for routes that also accept a key. Null for state-changing requests from another origin. */
+  /**
+   * Returns the account of the signed-in user, for routes that also accept a key. Null if no user is signed in, and
+   * for state-changing requests from another origin.
+   */
   callerFromSession(ctx: Context): Promise<Caller | null>;
 }
 

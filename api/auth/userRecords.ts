@@ -6,12 +6,13 @@ interface Internals extends Pick<AuthContext, 'internalAdapter'> {
 }
 
 /**
- * Access to better-auth's users, passwords and sessions by id, for operators' commands and for pages that have checked
- * the session themselves. The endpoints of `auth.api` cannot replace it: they need the cookie of a signed-in user.
+ * Gives access to better-auth's users, passwords and sessions by id, for operator commands and for pages that have
+ * already checked the session. The endpoints of `auth.api` cannot be used for this, because they require the cookie
+ * of a signed-in user.
  *
- * The only file that uses better-auth's `internalAdapter`, which may change in any release. package.json therefore pins
- * the exact version, and test/api/userRecords.test.ts shows each effect. To drop it, replace these functions with endpoints
- * of `auth.api` once these accept a user id on the server.
+ * This is the only file that uses better-auth's `internalAdapter`, which may change in any release. Therefore
+ * package.json pins the exact version, and test/api/userRecords.test.ts tests the effect of each function. These
+ * functions can be replaced by endpoints of `auth.api` once those accept a user id on the server.
  */
 export function createUserRecords(context: () => Promise<Internals>) {
   const activeSessions = async (userId: string) =>
@@ -26,7 +27,7 @@ export function createUserRecords(context: () => Promise<Internals>) {
   return {
     findById: async (userId: string) => (await context()).internalAdapter.findUserById(userId),
 
-    /** Ignores the case of the address. */
+    /** Finds a user by email address, ignoring case. */
     async findByEmail(email: string) {
       const { internalAdapter } = await context();
       return (await internalAdapter.findUserByEmail(email.toLowerCase()))?.user ?? null;
@@ -63,7 +64,7 @@ export function createUserRecords(context: () => Promise<Internals>) {
       await internalAdapter.deleteUserSessions(userId);
     },
 
-    /** When the token of a password reset link expires; null for an unknown token. */
+    /** Returns when the token of a password reset link expires; null if the token is unknown. */
     async resetTokenExpiry(token: string): Promise<Date | null> {
       const { internalAdapter } = await context();
       return (await internalAdapter.findVerificationValue(`reset-password:${token}`))?.expiresAt ?? null;

@@ -2,12 +2,15 @@ import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import type { Accounts, Granted } from '../../store/accounts.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 
-/** Well above any realistic balance, and low enough that sums stay exact in doubles. */
+/**
+ * Maximum number of credits of one adjustment. Well above any realistic balance, and low enough that sums are exact
+ * in double precision.
+ */
 export const MAX_CREDITS = 1_000_000_000;
 
 const REASON_LENGTH = 500;
 
-/** A manual change of credits by an operator. Each reference is applied once. */
+/** A change of credits that an operator makes manually. Each reference is applied once. */
 export interface Adjustment {
   accountId: string;
   amount: number;
@@ -16,9 +19,10 @@ export interface Adjustment {
 }
 
 /**
- * Applies an adjustment.
+ * Validates and applies an adjustment.
  *
- * @throws ServiceError invalid_input: invalid amount or reason, or a reference that was used for another amount; not_found
+ * @throws ServiceError invalid_input: invalid amount or reason, or a reference that was used for another amount;
+ *   not_found
  */
 export async function adjust(
   { accounts, dispatchEvents }: { accounts: Accounts; dispatchEvents: DispatchEvents },
@@ -35,7 +39,7 @@ export async function adjust(
   if (faults.length > 0) throw invalidInput(faults);
   const granted = await accounts.grant({ accountId, type: 'adjustment', amount, reason, reference });
   if (granted.requested !== amount)
-    throw invalidInput([{ pointer: '/reference', message: 'was used for another amount' }]);
+    throw invalidInput([{ pointer: '/reference', message: 'was used before with another amount' }]);
   dispatchEvents(accountId);
   return granted;
 }

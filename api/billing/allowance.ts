@@ -4,7 +4,8 @@ import type { Account } from '../../store/mongo.ts';
 import { MAX_CREDITS } from './adjustment.ts';
 
 /**
- * Sets the monthly allowance of an account. It is granted for the current month too, unless that has happened already.
+ * Sets the monthly allowance of an account. It also applies to the current month, unless that month's allowance has
+ * already been granted.
  *
  * @throws ServiceError invalid_input, not_found
  */

@@ -4,7 +4,10 @@ import type { StripeService } from './stripeService.ts';
 
 type Variables = 'STRIPE_SECRET_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_API_URL';
 
-/** Creates the Stripe service; null if its keys are unset. Loads the package on demand, because it takes 30 MB. */
+/**
+ * Creates the Stripe service; returns null if no keys are set. Loads the `stripe` package only if needed, because it
+ * takes 30 MB of memory.
+ */
 export async function openStripe(env: Pick<Env, Variables>, log: Logger): Promise<StripeService | null> {
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = env;
   if (secretKey === null || webhookSecret === null) return null;

@@ -2,19 +2,25 @@ import type Stripe from 'stripe';
 import type { DisputeStage } from '../../store/mongo.ts';
 import type { Report } from '../../store/payments.ts';
 
-/** Null: the event concerns no purchase of this service, or changes no credits. A string: why the event is invalid. */
+/**
+ * What a Stripe event reports. Null: the event does not concern a purchase of this service, or changes no credits. A
+ * string: why the event is invalid.
+ */
 type Reading = Report | string | null;
 
 const idOf = (value: string | { id: string } | null): string | null =>
   value === null || typeof value === 'string' ? value : value.id;
 
-/** A whole number above zero, or null. */
+/** Parses a whole number above zero; null for any other text. */
 function positive(text: string | undefined): number | null {
   const value = Number(text);
   return /^\d{1,10}$/.test(text ?? '') && value > 0 ? value : null;
 }
 
-/** Compares the payment with the purchase, which is in the metadata of the checkout. */
+/**
+ * Reads the payment of a checkout, and checks that it matches the purchase, which the metadata of the checkout
+ * describe.
+ */
 function readSession(source: string, session: Stripe.Checkout.Session): Reading {
   const { accountId } = session.metadata ?? {};
   if (accountId === undefined || session.payment_status !== 'paid') return null;
@@ -34,7 +40,7 @@ function readSession(source: string, session: Stripe.Checkout.Session): Reading 
   };
 }
 
-/** https://docs.stripe.com/api/disputes/object#dispute_object-status */
+/** Converts the status of a Stripe dispute (https://docs.stripe.com/api/disputes/object#dispute_object-status). */
 function stageOf(status: Stripe.Dispute.Status): DisputeStage {
   switch (status) {
     case 'warning_needs_response':
@@ -51,11 +57,14 @@ function stageOf(status: Stripe.Dispute.Status): DisputeStage {
   }
 }
 
-/** Converts a Stripe event to a report on a payment. The state is read from the event's object, not from its type. */
+/**
+ * Converts a Stripe event to a report on a payment. The state of the payment is read from the event's object, not
+ * from its type.
+ */
 export function readReport(event: Stripe.Event): Reading {
   const source = event.id;
   switch (event.type) {
-    // With delayed payment methods the checkout completes unpaid, and the payment succeeds days later.
+    // With delayed payment methods, the checkout completes before it is paid, and the payment succeeds days later.
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
       return readSession(source, event.data.object);

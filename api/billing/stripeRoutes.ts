@@ -15,12 +15,16 @@ interface Dependencies {
   log: Logger;
 }
 
-/** Several times the size of the largest subscribed event. */
+/**
+ * Maximum size of a request body in bytes; several times the size of the largest event to which the service
+ * subscribes.
+ */
 const EVENT_BYTES = 262_144;
 
 /**
- * Receives Stripe events. 200 stops Stripe's retries; it is also returned for events of other purchases, and for payments
- * that can never be booked, which are logged for the operator. Stripe retries all other responses for days.
+ * Registers the endpoint that receives Stripe events. A response of 200 stops Stripe's retries. It is also returned
+ * for events of other purchases, and for payments that cannot be recorded, which are logged for the operator. Stripe
+ * retries after any other response for days.
  */
 export function stripeRoutes(
   router: Router<State>,

@@ -5,7 +5,7 @@ import type { Pack } from '../../schemas/formats/packs.ts';
 
 /** A request to buy a pack. */
 export interface CheckoutRequest {
-  /** Idempotency reference: repeating it with the same pack returns the same checkout. */
+  /** Reference of the request: repeating it with the same pack returns the same checkout. */
   reference: string;
   accountId: string;
   email: string;
@@ -20,16 +20,18 @@ export interface StripeService {
   /** Creates a checkout and returns its URL. @throws ServiceError target_failed */
   startCheckout(request: CheckoutRequest): Promise<string>;
   /**
-   * Verifies the signature and the age of an event and parses it.
+   * Verifies the signature and the age of an event, and parses it.
    *
    * @throws ServiceError invalid_header
    */
   readEvent(body: Buffer, signature: string): Stripe.Event;
 }
 
-/** Timeout of one attempt; there are two. A user is waiting for the page. */
+/**
+ * Timeout in milliseconds of one attempt to call Stripe. There are two attempts, and a user is waiting for the page.
+ */
 const TIMEOUT_MS = 10_000;
-/** Permitted age of an event in seconds: the default of Stripe's libraries. */
+/** Maximum age of an event in seconds; the default of Stripe's libraries. */
 const TOLERANCE_S = 300;
 
 interface Settings {
@@ -55,7 +57,7 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
     port: port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port),
     protocol: protocol === 'http:' ? 'http' : 'https',
     timeout: TIMEOUT_MS,
-    // Safe, because both attempts have the same idempotency key.
+    // A retry is safe, because both attempts have the same idempotency key.
     maxNetworkRetries: 1,
     telemetry: false,
   });
@@ -69,12 +71,12 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
             mode: 'payment',
             line_items: [packLine(pack)],
             client_reference_id: accountId,
-            // Stripe returns it with the event of the payment.
+            // Stripe includes the metadata in the event of the payment.
             metadata: { accountId, credits, amount, currency },
             customer_email: email,
             success_url: paidUrl,
             cancel_url: cancelledUrl,
-            // Keeps the price and the currency as configured.
+            // Disabled, so that the price and the currency stay as configured.
             adaptive_pricing: { enabled: false },
           },
           { idempotencyKey: `${accountId}:${reference}:${credits}` },
@@ -82,10 +84,10 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
         if (url === null || !url.startsWith('https://')) throw new Error('Stripe returned no https URL');
         return url;
       } catch (error) {
-        // Logs only the message, because the error contains the whole response.
+        // Only the message is logged, because the error contains Stripe's whole response.
         log.error({ why: error instanceof Error ? error.message : error }, 'a checkout could not be started');
         throw new ServiceError('target_failed', {
-          detail: 'The payment service is unavailable. Nothing was charged. Try again later.',
+          detail: 'The payment service is unavailable. Nothing was paid. Try again later.',
           cause: error,
         });
       }

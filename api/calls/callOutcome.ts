@@ -1,24 +1,29 @@
 import type { ServiceError } from '../../schemas/errors.ts';
 
-/** The end of a call: its output as JSON, for which it was charged, or an error of the table, for which it was not. */
+/**
+ * How a call ended: with its output as JSON, for which it was charged, or with an error of the error table, for which
+ * it was not.
+ */
 export interface CallOutcome {
   callId: string;
-  /** Request id of the first call with this idempotency key; a refusal's body repeats it. */
+  /** Id of the first request with this Idempotency-Key; the error response of a replay repeats it. */
   requestId: string;
   replayed: boolean;
-  /** Credits available when the call ended; null when the call had ended before this request. */
+  /** Credits available when the call ended; null if the call had ended before this request. */
   available: number | null;
   ending: { output: string | Buffer } | { error: ServiceError };
-  /** Must be called when the response was handed to the operating system, or the caller disconnected. */
+  /**
+   * Must be called when the response has been handed to the operating system, or when the caller has disconnected.
+   */
   delivered(): void;
-  /** Must be awaited before an error is sent in place of the output: it refunds the call. */
+  /** Must be awaited before an error is sent instead of the output; refunds the call. */
   undelivered(fault: unknown): Promise<void>;
 }
 
-/** The part of an outcome that settling the call determines. */
+/** The part of an outcome that is known once the call has been settled. */
 export type SettledOutcome = Pick<CallOutcome, 'ending' | 'available'>;
 
-/** The time for which a caller waits for the response. */
+/** How long a caller waits for the response. */
 export interface CallerWait {
   /** Aborted when the caller disconnects. */
   hangup: AbortSignal;

@@ -32,14 +32,17 @@ export interface ToolCallRequest {
   requestId: string;
   /** Aborted when the caller disconnects. */
   hangup: AbortSignal;
-  /** Called when the workflow was started. */
+  /** Called when the workflow has been started. */
   onStart?: () => void;
-  /** Checks that apply to new calls but not to replays. @throws ServiceError */
+  /** Checks that apply to new calls but not to replays of earlier ones. @throws ServiceError */
   checkNewCall(): void;
 }
 
 export interface CallRunner {
-  /** Runs a call, or replays the one with the same idempotency key. @throws ServiceError for calls that were not started */
+  /**
+   * Runs a call, or replays the earlier call with the same Idempotency-Key. @throws ServiceError for calls that were
+   * not started
+   */
   run(toolCall: ToolCallRequest): Promise<CallOutcome>;
 }
 
@@ -59,17 +62,29 @@ interface Dependencies {
   log: Logger;
 }
 
-/** Longest time from acceptance to response. Common proxies close a request after 100 s or more. */
+/** Maximum time from the acceptance of a call to its response. Common proxies close a request after 100 s or more. */
 const LONGEST_CALL_MS = 100_000;
-/** Time that the API adds to the workflow's deadline: two ledger steps and the network round trips. */
+/**
+ * Time in addition to the workflow's deadline that the API allows for two ledger steps and the network round trips.
+ */
 const OVERHEAD_MS = 5000;
-/** Time that workflows may wait for workflow tasks when very many start at once. */
+/**
+ * Time in addition to the tool's limits that a call may spend waiting for workflow tasks, when very many workflows
+ * start at once.
+ */
 const CROWD_MS = 20_000;
-/** Time reserved for refunding a call after its deadline, or for reading the result if it was charged meanwhile. */
+/**
+ * Time reserved after the deadline for refunding a call, or for reading its result if it was charged in the meantime.
+ */
 const GIVE_UP_MS = 3000;
-/** How long a result without an Idempotency-Key is kept; nothing reads it after the first response. */
+/**
+ * How long the result of a call without an Idempotency-Key is kept; it is not read again after the first response.
+ */
 const RESULT_KEPT_MS = 15 * 60_000;
-/** How long a stored result outlives its idempotency key, so that a replay that has begun can still read it. */
+/**
+ * How long a stored result is kept after its Idempotency-Key expires, so that a replay that has begun can still read
+ * it.
+ */
 const RESULT_AFTER_KEY_MS = 3_600_000;
 /** Maximum number of concurrent calls of one account in one pool. */
 export const MAX_RUNNING = 64;
@@ -77,7 +92,10 @@ const DEFAULT_ATTEMPTS = 3;
 
 const FINAL_CODES = Object.keys(ERRORS).filter((code) => isErrorCode(code) && isFinalRefusal(code));
 
-/** The limits of a call's workflow. Calls with side effects on a target (`actsOnWorld`) are attempted once. */
+/**
+ * Returns the limits of a call's workflow. Calls with side effects outside the service (`actsOnWorld`) are attempted
+ * once.
+ */
 export function policyOf(
   tool: ToolDefinition,
   actsOnWorld: boolean,
@@ -107,7 +125,9 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   );
   const { resultOrRefund, refundUnlessCharged, refundUndelivered } = createSettlement({ ...deps, workflow });
 
-  /** Moves an input that is too large for a workflow payload to MongoDB and returns the reference. */
+  /**
+   * Moves the input to MongoDB if it is too large for a workflow payload, and returns the request with the reference.
+   */
   async function storeLargeInput(request: CallRequest, signal: AbortSignal): Promise<CallRequest> {
     const { callId, input } = request;
     const json = Buffer.from(JSON.stringify(input));
@@ -116,7 +136,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     return { ...request, input: {}, storedInput: await retryStoreUntilAborted(write, signal) };
   }
 
-  /** Converts the failure of a workflow to an error of the table. */
+  /** Converts the failure of a workflow to an error of the error table. */
   async function outcomeOfFailure(
     error: WorkflowFailedError,
     row: CallDoc,
@@ -142,11 +162,14 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         },
       };
     }
-    // The workflow was terminated or timed out, so it did not settle the call.
+    // The workflow did not fail by itself but was terminated or timed out, so it did not settle the call.
     return refundUnlessCharged(row, new ServiceError('internal', { cause: error }), wait);
   }
 
-  /** Starts the workflow, unless `request` is null because the call has ended, and waits for its result. */
+  /**
+   * Starts the workflow and waits for its result. If `request` is null, the call has already ended and only the
+   * result is read.
+   */
   async function awaitOutcome(
     row: CallDoc,
     request: CallRequest | null,
@@ -184,7 +207,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       result = await workflow.result(row._id, timeout);
     } catch (error) {
       if (error instanceof WorkflowFailedError) return respond(await outcomeOfFailure(error, row, wait));
-      if (request === null && row.pendingAnswer === undefined) throw error; // a replay; the call has ended
+      if (request === null && row.pendingAnswer === undefined) throw error; // a replay of a call that has ended
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
       return respond(await refundUnlessCharged(row, new ServiceError(code, { cause: error }), wait));
     } finally {
@@ -200,7 +223,8 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const hasSecrets = secretFields(tool).length > 0;
       const open = Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
       const text = hasSecrets ? null : (canonicalize({ tool: tool.name, input }) ?? null);
-      // Dashboard calls are not replayable: users do not know the key that their form carries.
+      // Calls from the dashboard cannot be replayed, because users do not know the idempotency key that their form
+      // contains.
       const canReplay = key !== null && idempotencyKey !== null && text !== null;
       const actsOnWorld = tool.actsOnWorld?.(input) ?? false;
       const policy = policyOf(tool, actsOnWorld, deps.limits);
@@ -225,7 +249,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         if (known === null || text === null) throw new ServiceError('idempotency_key_used');
         if (keyring.mac('fingerprint', text, known.slice(0, known.indexOf(':'))) !== known)
           throw new ServiceError('idempotency_key_mismatch');
-        // A dashboard form that was submitted twice: this request takes over the response.
+        // A form of the dashboard was submitted twice: this request takes over answering the call.
         if (row.pendingAnswer !== undefined && !(await answers.adopt(row._id))) {
           const { pendingAnswer, ...now } = (await calls.find(row._id)) ?? row;
           if (pendingAnswer !== undefined || now.idempotency === undefined)

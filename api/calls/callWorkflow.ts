@@ -6,11 +6,14 @@ import { SEARCH_ATTRIBUTES, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../wo
 import type { CallRequest, CallResult } from '../../workflows/types.ts';
 import { resultOf } from './workflowResult.ts';
 
-/** The workflows of calls. Each operation is retried until Temporal answers or the signal aborts. */
+/**
+ * The operations of the API on the workflow of a call. Each operation is retried until Temporal answers or the signal
+ * aborts.
+ */
 export interface CallWorkflow {
-  /** Starts the call's workflow; no-op if it was started before, even if it has ended. */
+  /** Starts the call's workflow; no-op if it has been started before, even if it has ended. */
   start(request: CallRequest, signal: AbortSignal): Promise<void>;
-  /** Waits for the workflow's end. @throws WorkflowFailedError */
+  /** Waits until the workflow ends and returns its result. @throws WorkflowFailedError */
   result(callId: string, signal: AbortSignal): Promise<CallResult>;
   cancel(callId: string, signal: AbortSignal): Promise<void>;
 }
@@ -27,7 +30,7 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
         workflowId: workflowIds.call(request.callId),
         taskQueue: TASK_QUEUES.orchestrator,
         args: [request],
-        // The orchestrator's queue serves accounts round-robin.
+        // With a fairness key, the orchestrator's queue serves the accounts in turn.
         priority: { fairnessKey: request.accountId },
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         workflowIdConflictPolicy: 'USE_EXISTING',

@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { CallOutcome } from './callOutcome.ts';
 
 /**
- * Builds the response to a call and records its delivery. If building fails, the call is refunded. The result counts as
- * delivered when the response emits `close`: all of it was handed to the operating system, or the caller disconnected.
+ * Builds the response to a call and records its delivery. If building fails, the call is refunded. The result counts
+ * as delivered when the response emits `close`: either all of it was handed to the operating system, or the caller
+ * disconnected.
  *
  * @throws what `build` throws
  */

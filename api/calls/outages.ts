@@ -4,12 +4,13 @@ import { untilAborted } from '../../egress/clock.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Checks } from '../../workers/platform/readiness.ts';
 
-/** Detects long outages of the servers that every call needs. */
+/** Detects long outages of the servers that every call needs: MongoDB and Temporal. */
 export interface Outages {
   /**
-   * Refuses a new call during an outage, because it would only run into its deadline. Calls that have started continue.
+   * Refuses a new call during an outage, because the call would only run into its deadline. Calls that have already
+   * started continue.
    *
-   * @param name one server. Default: any of them
+   * @param name name of a server; only its outage counts. Default: the outage of any server
    * @throws ServiceError tool_unavailable
    */
   refuse(name?: string): void;
@@ -19,16 +20,19 @@ export interface Outages {
 const PROBE_EVERY_MS = 1000;
 const PROBE_TIMEOUT_MS = 3000;
 /**
- * A server is down when every probe has failed for this long. During shorter outages calls wait and then succeed: a restart
- * takes up to five seconds.
+ * A server counts as down when every probe has failed for this long. During shorter outages, such as a restart of up
+ * to five seconds, calls wait and then succeed.
  */
 const DOWN_AFTER_MS = 10_000;
-/** After a pause of the whole machine, the first probe can time out although the server is up. */
+/**
+ * Minimum number of failed probes before a server counts as down. After a pause of the whole machine, the first probe
+ * can time out although the server is up.
+ */
 const DOWN_FAILURES = 3;
-/** `Retry-After` in seconds; the next probe may already succeed. */
+/** `Retry-After` of a refused call in seconds. Short, because the next probe may already succeed. */
 const RETRY_AFTER_S = 5;
 
-/** Probes each server every second until it is stopped. */
+/** Probes each server every second until `stop` is called. */
 export function watchOutages(checks: Checks, log: Logger): Outages {
   const down = new Set<string>();
   const stopped = new AbortController();

@@ -5,17 +5,17 @@
 export const CALL_PHASES = ['authenticate', 'read', 'start', 'run', 'respond'] as const;
 export type CallPhase = (typeof CALL_PHASES)[number];
 
-/** Milliseconds of the phases that a call reached. */
+/** Duration in milliseconds of each phase that a call has reached. */
 export type PhaseTimes = Partial<Record<CallPhase, number>>;
 
 export interface Phases {
   /** Ends the current phase and begins another one. */
   begin(phase: CallPhase): void;
-  /** Milliseconds of each phase until now. */
+  /** Returns the duration in milliseconds of each phase so far. */
   times(): PhaseTimes;
 }
 
-/** Starts to measure, beginning with the first phase. */
+/** Starts to measure the first phase. */
 export function startPhases(): Phases {
   const times: PhaseTimes = {};
   let current: CallPhase = CALL_PHASES[0];

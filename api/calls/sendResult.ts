@@ -10,18 +10,21 @@ const EXTENSIONS: Record<string, string> = {
   'application/pdf': 'pdf',
 };
 
-/** `mimeType` -> `Mime-Type` */
+/** Converts the name of an output field to the form used in header names: `mimeType` becomes `Mime-Type`. */
 export const kebab = (field: string): string => {
   const words = field.replace(/[A-Z]/g, (letter) => `-${letter}`);
   return words.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 };
 
-/** ASCII fallback for clients without `filename*` (RFC 6266, 4.3), which disagree on the meaning of Latin-1 bytes. */
+/**
+ * Returns the file name for clients that do not support `filename*` (RFC 6266, section 4.3). Only ASCII, because
+ * these clients differ in how they decode Latin-1 bytes.
+ */
 const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
 
 /**
- * Sends a tool's output: the stored JSON, byte for byte, or the bytes of its file if the Accept header ranks the file's
- * type above JSON. In that case the other fields are sent as headers.
+ * Sends the output of a tool: either the stored JSON, byte for byte, or the bytes of its file if the Accept header
+ * ranks the file's type above JSON. The other output fields are then sent as headers.
  */
 export function sendResult(ctx: Context, tool: ToolDefinition, json: string | Buffer): void {
   ctx.status = 200;
@@ -38,7 +41,7 @@ function sendRaw(
   json: string | Buffer,
 ): boolean {
   const accept = ctx.get('Accept');
-  // Avoids parsing a large result that is sent unchanged.
+  // Returns early, to avoid parsing a large result that is sent unchanged.
   if (accept === '' || accept === '*/*') return false;
   const output: unknown = JSON.parse(json.toString());
   if (!isRecord(output)) return false;

@@ -13,28 +13,28 @@ import type { CallerWait, SettledOutcome } from './callOutcome.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
 
 /**
- * Makes sure that a caller is charged if and only if the response carries the result. Before an error is sent, the call is
- * settled or recorded as undelivered. If MongoDB is unavailable for longer than the caller waits, the sweeper refunds the
- * call from the `pendingAnswer` that was written when the call started (store/undelivered.ts), even after a crash of
- * this process.
+ * Ensures that a caller is charged if and only if the response contains the result. Before an error is sent, the call
+ * is settled or recorded as undelivered. If MongoDB is unavailable for longer than the caller waits, or this process
+ * crashes, the sweeper refunds the call: the `pendingAnswer` that was written at the start of the call says so
+ * (store/undelivered.ts).
  */
 export interface Settlement {
   /**
-   * Reads the output of a charged call. If that fails and the row has a `pendingAnswer`, refunds the call and returns an
-   * error.
+   * Reads the output of a charged call. If reading fails and the call has a `pendingAnswer`, refunds the call and
+   * returns an error.
    *
-   * @throws the read error, if the caller can retry with the same idempotency key
+   * @throws the error of reading, if the caller can retry with the same Idempotency-Key
    */
   resultOrRefund(
     row: CallDoc,
     callResult: () => Promise<CallResult>,
     wait: CallerWait,
   ): Promise<SettledOutcome>;
-  /** Ends the call: refunds it with this error, or returns its result if it was charged already. */
+  /** Ends a call: refunds it with this error code, or returns its result if it has already been charged. */
   refundUnlessCharged(row: CallDoc, error: ServiceError, wait: CallerWait): Promise<SettledOutcome>;
   /**
-   * Refunds a charged call whose result cannot be delivered. Resolves when the refund is recorded or the response is due;
-   * after that the refund continues in the background or by the sweeper.
+   * Refunds a charged call whose result cannot be delivered. Resolves when the refund is recorded or the response is
+   * due. In the latter case the refund continues in the background, or the sweeper makes it.
    */
   refundUndelivered(row: CallDoc, fault: unknown, code: ErrorCode, wait: CallerWait): Promise<void>;
 }
@@ -49,7 +49,10 @@ interface Dependencies {
   log: Logger;
 }
 
-/** True if a later request with the same Idempotency-Key receives the result; this needs a fingerprint of the input. */
+/**
+ * Whether a later request with the same Idempotency-Key receives the result. This requires a fingerprint of the
+ * input.
+ */
 export const isReplayable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
 
 const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
@@ -58,7 +61,7 @@ const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
 export function createSettlement(deps: Dependencies): Settlement {
   const { workflow, ledger, results, answers, undelivered, dispatchEvents, log } = deps;
 
-  /** Refunds the call; continues after the caller's deadline. */
+  /** Refunds the call. Continues after the caller's deadline. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
     await answers.undelivered(row, code);
     if (!(await undelivered.settle(row, code))) return;
@@ -66,7 +69,7 @@ export function createSettlement(deps: Dependencies): Settlement {
     log.error({ callId: row._id, requestId: row.requestId }, 'refunded a charged call without a result');
   }
 
-  /** Starts the refund and waits for it until the response is due. */
+  /** Starts the refund, and waits until it is recorded or the response is due. */
   async function settleWhileWaiting(row: CallDoc, code: ErrorCode, wait: CallerWait): Promise<void> {
     const settling = settleUndelivered(row, code);
     settling.catch((error) =>
@@ -143,7 +146,7 @@ export function createSettlement(deps: Dependencies): Settlement {
           signal,
         );
       } catch {
-        // A replayable call continues; the caller can fetch its result with the same key.
+        // A call that can be replayed continues; the caller can fetch its result with the same Idempotency-Key.
         if (row.pendingAnswer !== undefined) await settleWhileWaiting(row, code, wait);
         return { available: null, ending: { error } };
       }

@@ -18,13 +18,16 @@ export interface ToolCall
 }
 
 export interface ToolCallOutcome extends CallOutcome {
-  /** Credits charged for this response; 0 for a replay. */
+  /** Credits charged for this response; 0 for a replay or an error. */
   charged: number;
 }
 
-/** The steps of a tool call, shared by the API route and the dashboard. */
+/** The steps of a tool call, used by the API route, the MCP endpoint and the dashboard. */
 export interface ToolCallService {
-  /** Checks that need no body. @throws ServiceError insufficient_scope, tool_not_allowed, account_suspended */
+  /**
+   * Makes the checks that need only the caller and the tool. @throws ServiceError insufficient_scope,
+   * tool_not_allowed, account_suspended
+   */
   authorize(caller: Caller, tool: ToolDefinition): void;
   /** Validates the input and fills in defaults. @throws ServiceError invalid_input */
   validate(tool: ToolDefinition, body: Record<string, unknown>): Record<string, unknown>;
@@ -47,7 +50,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
 
-  /** Checks that apply to new calls but not to replays. */
+  /** Makes the checks that apply to new calls but not to replays of earlier ones. */
   function checkNewCall({ caller: { account }, tool, max }: ToolCall): void {
     outages.refuse();
     const { balance, reserved, running } = account;
@@ -58,10 +61,13 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
       throw new ServiceError('insufficient_credits', { detail, available, cost: tool.price });
     }
     if (maxRunning !== null && (running[tool.pool] ?? 0) >= maxRunning)
-      throw new ServiceError('rate_limited', { detail: 'Too many calls of this account are running.' });
+      throw new ServiceError('rate_limited', { detail: 'The account has too many running calls.' });
   }
 
-  /** Reads the available credits anew: other requests may have spent some since this one was authenticated. */
+  /**
+   * Reads the available credits again, because other requests may have spent some since this request was
+   * authenticated.
+   */
   async function availableNow(accountId: string): Promise<number | null> {
     const account = await accounts.find(accountId);
     return account === null ? null : account.balance - account.reserved;

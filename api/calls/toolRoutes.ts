@@ -39,7 +39,7 @@ function maxCredits(ctx: Context): number {
   return Number(text);
 }
 
-/** Registers the route of all tools. */
+/** Registers the route through which all tools are called. */
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   const { registry, toolCallService, outages, authenticate, rateLimit } = deps;
 
@@ -53,11 +53,11 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   }
 
   router.post('/api/v1/tools/:tool', async (ctx) => {
-    // Registered before the first await, because a caller may disconnect during the checks.
+    // The listener is registered before the first await, because the caller may disconnect during the checks.
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
     const phases = startPhases();
-    // Authentication needs MongoDB.
+    // Checked first, because authentication needs MongoDB.
     outages.refuse('mongodb');
     await authenticate(ctx);
     const tool = registry.get(ctx.params.tool ?? '');

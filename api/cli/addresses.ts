@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Env } from '../../schemas/env.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 
-/** A command failed for a reason that an operator can fix; the message is one line. */
+/** A command failed for a reason that the operator can correct. The message is one line. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** An environment with the address of the database. */
+/** The environment, completed with the address of the database. */
 export type AddressedEnv = Env & { MONGODB_URI: string };
 
 async function readDemoFile(folder: string): Promise<Record<string, unknown>> {
@@ -22,7 +22,10 @@ async function readDemoFile(folder: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** Completes the environment: without MONGODB_URI, the addresses are those of the stack in DATA_DIR. @throws CommandError */
+/**
+ * Completes the environment: if MONGODB_URI is not set, the addresses of MongoDB and Temporal are those of the stack
+ * in DATA_DIR. @throws CommandError if there is no such stack
+ */
 export async function addressed(env: Env): Promise<AddressedEnv> {
   const { MONGODB_URI } = env;
   if (MONGODB_URI !== null) return { ...env, MONGODB_URI };

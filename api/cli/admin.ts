@@ -22,7 +22,10 @@ const COMMANDS: readonly Command[] = [
   rekey,
 ];
 
-/** Finds the command of the first words; the name of a group alone means its list. @throws UsageError */
+/**
+ * Finds the command that the first one or two words name. The name of a group alone, such as `keys`, means its `list`
+ * command. @throws UsageError
+ */
 function findCommand(words: readonly string[]): { command: Command; rest: string[] } {
   const [first, second] = words;
   if (first === undefined || first.startsWith('-'))

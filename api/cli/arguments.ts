@@ -1,20 +1,20 @@
 import { parseArgs } from 'node:util';
 
-/** The command line is invalid; the message is one line. */
+/** The command line is invalid. The message is one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
 /** An option of a command. */
 export interface Option {
-  /** Placeholder of the value in the help. */
+  /** Placeholder of the option's value in the help text. */
   value: string;
   about: string;
   required?: true;
 }
 export type Options = Readonly<Record<string, Option>>;
 
-/** The values of a command's options; they are validated when they are read. @throws UsageError */
+/** The values of a command's options, each validated when it is read. @throws UsageError */
 export interface Values {
   text(name: string): string;
   optional(name: string): string | undefined;
@@ -23,7 +23,10 @@ export interface Values {
   requiredInteger(name: string, min: number, max: number): number;
 }
 
-/** Joins an option and a negative number: without this, `parseArgs` reads the `-50` of `--credits -50` as an option. */
+/**
+ * Joins an option and its negative value with `=`: otherwise `parseArgs` would read the `-50` in `--credits -50` as
+ * an option.
+ */
 function joinNegatives(args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {
@@ -34,7 +37,10 @@ function joinNegatives(args: readonly string[]): string[] {
   return joined;
 }
 
-/** @throws UsageError for an option that is unknown, repeated, without a value, or missing */
+/**
+ * Parses the options of a command. @throws UsageError for an option that is unknown, repeated, without a value, or
+ * missing
+ */
 export function parseOptions(args: readonly string[], options: Options): Values {
   const named = Object.keys(options).map((name) => [name, { type: 'string', multiple: true }] as const);
   const parsed = (() => {

@@ -4,9 +4,9 @@ import { FAILED, runCli, withStore } from './run.ts';
 
 const HELP =
   'Usage: npm run -s audit -- [--json] [--help]\n\n' +
-  'Recomputes every account from its ledger entries, on one snapshot.\n' +
-  'Exit status: 0 all accounts are correct, 1 a difference was found or the audit failed, 2 usage error.\n' +
-  'Uses the stack in DATA_DIR, or the database of MONGODB_URI.\n';
+  'Recomputes every account from its ledger entries, using one consistent snapshot of the database, and prints the differences.\n' +
+  'Exit status: 0 if all accounts are correct, 1 if there is a difference or the audit failed, 2 for a usage error.\n' +
+  'Reads the database at MONGODB_URI. Default: the database of the local stack in DATA_DIR.\n';
 
 await runCli(async () => {
   const args = process.argv.slice(2);

@@ -6,7 +6,7 @@ import type { Account, Store } from '../../store/mongo.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
 import type { Options, Values } from './arguments.ts';
 
-/** The services that a command uses. */
+/** What a command needs to run: the environment, the database and the services built on it. */
 export interface CommandContext {
   env: AddressedEnv;
   store: Store;
@@ -18,16 +18,19 @@ export interface CommandContext {
 
 /** One operator command. */
 export interface Command {
-  /** One word, or a group and a verb: `keys create`. */
+  /** Name of the command: one word, or a group and a verb, as in `keys create`. */
   name: string;
-  /** Description in the help. */
+  /** Description of the command in the help text. */
   about: string;
   options: Options;
-  /** Validates the options before any connection is opened, and returns the function that runs the command. @throws UsageError */
+  /**
+   * Validates the options before any connection is opened, and returns the function that runs the command. @throws
+   * UsageError
+   */
   prepare(values: Values): (context: CommandContext) => Promise<Record<string, unknown>>;
 }
 
-/** @throws CommandError if the account does not exist */
+/** Returns the account with this id. @throws CommandError if it does not exist */
 export async function requireAccount({ accounts }: CommandContext, id: string): Promise<Account> {
   const account = await accounts.find(id);
   if (account === null)
@@ -37,13 +40,16 @@ export async function requireAccount({ accounts }: CommandContext, id: string): 
 
 export const ACCOUNT = { value: 'ID', about: 'Id of the account.', required: true } as const;
 
-/** Options of every list. */
+/** Options of every command that prints a list. */
 export const PAGE = {
-  limit: { value: 'N', about: 'Number of rows, up to 1000. Default: 100.' },
-  cursor: { value: 'CURSOR', about: 'nextCursor of the previous page.' },
+  limit: { value: 'N', about: 'Maximum number of rows to print, up to 1000. Default: 100.' },
+  cursor: {
+    value: 'CURSOR',
+    about: 'The nextCursor that the previous page printed. Default: the first page.',
+  },
 } as const;
 
-/** Reads the options of `PAGE`. */
+/** Reads the values of the options in `PAGE`. */
 export function pageOf(values: Values) {
   const cursor = values.optional('cursor');
   return { limit: values.integer('limit', 1, 1000) ?? 100, ...(cursor !== undefined && { cursor }) };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from './addresses.ts';
 
-/** An event as the Account API lists it. */
+/** An event, as the Account API returns it. */
 export interface ListedEvent {
   id: string;
   event: string;
@@ -15,9 +15,15 @@ interface EventPage {
 }
 
 const LIMIT = 100;
-/** Overlap of consecutive polls: events are sorted by time of occurrence but become visible slightly later. */
+/**
+ * How far a poll reaches back before the newest known event: events are sorted by the time at which they occurred,
+ * but become visible slightly later.
+ */
 const RECENT_MS = 10_000;
-/** Overlap of the first and of every tenth poll: after a crash, events become visible minutes later. */
+/**
+ * How far the first poll and then every tenth poll reach back: after a crash, events can become visible minutes
+ * later.
+ */
 const LATE_MS = 600_000;
 const LATE_EVERY = 10;
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -39,19 +45,22 @@ async function fetchPage(
     if (response.status === 401 || response.status === 403)
       throw new CommandError('the API key is invalid or lacks the scope "account": set another with --key');
     if (response.status !== 429) throw new Error(`${baseUrl} responded with ${response.status}`);
-    // Retries this page; restarting would hit the limit again.
+    // Retries this page, because restarting with the first page would reach the limit again.
     await sleep(Number(response.headers.get('Retry-After') ?? 1) * 1000, undefined, { signal });
   }
 }
 
-/** Polls the events of an account with the Account API. */
+/** Polls an account's events through the Account API. */
 export interface EventFeed {
-  /** Returns the events since the last call, oldest first; the first call returns none. @throws CommandError for an invalid key */
+  /**
+   * Returns the events since the previous call, oldest first; the first call returns none. @throws CommandError if
+   * the key is invalid
+   */
   next(signal: AbortSignal): Promise<ListedEvent[]>;
 }
 
 export function createEventFeed(baseUrl: string, key: string): EventFeed {
-  /** Time of each event that a later poll can return again, by event id. */
+  /** By event id, the time of each event that a later poll can return again. */
   const seen = new Map<string, number>();
   let newest: number | null = null;
   let polls = 0;
@@ -71,7 +80,7 @@ export function createEventFeed(baseUrl: string, key: string): EventFeed {
         cursor = recent.length < items.length ? null : nextCursor;
       } while (cursor !== null);
 
-      // Updated only after all pages were read, so that a retry after an error returns every event.
+      // The state is updated only after all pages were read, so that a retry after an error returns every event.
       const isFirst = newest === null;
       polls += 1;
       for (const { id, createdAt } of fresh) {

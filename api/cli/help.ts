@@ -6,17 +6,17 @@ const lines = (rows: readonly (readonly [string, string])[]): string => {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('');
 };
 
-/** Options of all commands. */
+/** Options common to all commands. */
 const COMMON = [
   ['--json', 'Print the result as one line of JSON instead of a table.'],
-  ['--help', 'Print this help; after a command, its options.'],
+  ['--help', 'Print this help, or the options of the given command.'],
 ] as const;
 
 export const overview = (commands: readonly Command[]): string =>
   `Usage: ${USAGE} <command> [options]\n\nCommands:\n${lines(commands.map(({ name, about }) => [name, about]))}` +
   `\nOptions:\n${lines(COMMON)}` +
-  '\nUses the stack in DATA_DIR, or the database of MONGODB_URI.\n' +
-  'Exit status: 0 done, 1 failed, 2 usage error.\n';
+  '\nUses the database at MONGODB_URI. Default: the database of the local stack in DATA_DIR.\n' +
+  'Exit status: 0 if the command succeeded, 1 if it failed, 2 for a usage error.\n';
 
 export function helpFor({ name, about, options }: Command): string {
   const described = Object.entries(options).map(

@@ -10,17 +10,17 @@ import { runCli } from './run.ts';
 
 const HELP = `Usage: npm run -s listen -- --forward URL [options]
 
-Prints the events of an account as they occur, and posts each one once, signed, to a program on this machine.
+Prints the events of an account as they occur. Each event is signed and posted once to a program on this machine.
 
 Options:
-  --forward URL    Target of the requests, such as http://localhost:3000/hook. Required.
-  --url URL        URL of the API. Default: the stack in DATA_DIR.
-  --key KEY        API key with the scope "account". Default: the key of the stack in DATA_DIR.
-  --secret SECRET  Signing secret, such as that of an endpoint on localhost. Default: a new one, which is printed.
+  --forward URL    URL to which events are posted, such as http://localhost:3000/hook. Required.
+  --url URL        URL of the API. Default: that of the local stack in DATA_DIR.
+  --key KEY        API key with the scope "account". Default: that of the local stack in DATA_DIR.
+  --secret SECRET  Signing secret, such as that of a webhook endpoint on localhost. Default: a new one, which is printed.
   --help           Print this help.
 `;
 const OPTIONS = {
-  forward: { value: 'URL', about: 'Target of the requests.', required: true },
+  forward: { value: 'URL', about: 'URL to which events are posted.', required: true },
   url: { value: 'URL', about: 'URL of the API.' },
   key: { value: 'KEY', about: 'API key with the scope "account".' },
   secret: { value: 'SECRET', about: 'Signing secret.' },
@@ -28,7 +28,7 @@ const OPTIONS = {
 
 const POLL_MS = 1000;
 const RETRY_MS = 3000;
-/** The same timeout as for other receivers. */
+/** Timeout of one request in milliseconds; the same as for webhook deliveries. */
 const RESPONSE_MS = 10_000;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -44,7 +44,7 @@ function webUrl(name: string, text: string): string {
   return text.replace(/\/$/, name === 'url' ? '' : '/');
 }
 
-/** Posts an event like a webhook delivery. @returns the status code or an error message */
+/** Posts an event in the same form as a webhook delivery. @returns the status code or an error message */
 async function forward(event: ListedEvent, to: string, secret: string, stop: AbortSignal): Promise<string> {
   const { id, event: kind, data } = event;
   const createdAt = event.createdAt.replace('Z', '+00:00');

@@ -6,11 +6,11 @@ import { type AddressedEnv, addressed, CommandError } from './addresses.ts';
 import { UsageError } from './arguments.ts';
 import { table } from './table.ts';
 
-/** Exit statuses of failed commands and of usage errors. */
+/** Exit status of a command that failed, and of a usage error. */
 export const FAILED = 1;
 const USAGE_ERROR = 2;
 
-/** Formats the faults or the detail of an error in one line. */
+/** Formats the faults of an error, or else its detail, as one line. */
 function inOneLine(error: ServiceError): string {
   const { errors = [], moreErrors = 0 } = error.members;
   const faults = errors.map(({ pointer, message }) => `${pointer} ${message}`).join('; ');
@@ -18,7 +18,7 @@ function inOneLine(error: ServiceError): string {
   return faults === '' ? error.detail : faults + more;
 }
 
-/** Returns the message and the exit status of an expected error. @throws any other error */
+/** Returns the message and the exit status for an expected error. @throws any other error */
 function explain(error: unknown): { line: string; status: number } {
   if (error instanceof UsageError || error instanceof EnvError)
     return { line: error.message, status: USAGE_ERROR };
@@ -28,8 +28,8 @@ function explain(error: unknown): { line: string; status: number } {
 }
 
 /**
- * Runs a command. Prints its result to stdout as JSON or as a table, and expected errors to stderr in one line; sets the
- * exit status.
+ * Runs a command. Prints its result to stdout as JSON or as a table, or an expected error to stderr as one line, and
+ * sets the exit status.
  */
 export async function runCli(
   work: () => Promise<{ result: unknown; json: boolean } | { help: string }>,
@@ -45,7 +45,7 @@ export async function runCli(
   }
 }
 
-/** Opens the database, runs `use` and closes the database. @throws CommandError if the database is unreachable */
+/** Opens the database, runs `use`, and closes the database. @throws CommandError if the database is unreachable */
 export async function withStore<T>(
   use: (store: Store, env: AddressedEnv) => Promise<T>,
   timeoutMs?: number,

@@ -25,7 +25,7 @@ function ofRows(rows: readonly Record<string, unknown>[]): string {
   return aligned([columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]);
 }
 
-/** Formats a result as text: one field per line, followed by its lists as tables. */
+/** Formats the result of a command as text: one field per line, followed by a table for each list. */
 export function table(result: unknown): string {
   const fields = isRecord(result) ? Object.entries(result) : [];
   const lists = fields.flatMap(([name, value]) =>

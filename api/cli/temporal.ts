@@ -6,9 +6,10 @@ import { type AddressedEnv, CommandError } from './addresses.ts';
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * Runs `use` with a client without the payload codec: it needs no master key because it sends only ids.
+ * Runs `use` with a Temporal client that has no payload codec. The client needs no master key, because it sends only
+ * ids.
  *
- * @throws CommandError when TEMPORAL_ADDRESS is not set or no server answers there
+ * @throws CommandError if TEMPORAL_ADDRESS is not set or no server responds at this address
  */
 async function withTemporal<T>(env: AddressedEnv, use: (client: Client) => Promise<T>): Promise<T> {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = env;
@@ -25,20 +26,23 @@ async function withTemporal<T>(env: AddressedEnv, use: (client: Client) => Promi
   }
 }
 
-/** Runs `use` with the operations of webhook endpoints' workflows. @throws CommandError like `withTemporal` */
+/** Runs `use` with the operations on the workflows of webhook endpoints. @throws CommandError as `withTemporal` */
 export const withEndpointWorkflow = <T>(
   env: AddressedEnv,
   use: (workflow: EndpointWorkflow) => Promise<T>,
 ): Promise<T> => withTemporal(env, (client) => use(createEndpointWorkflow(client)));
 
-/** Dispatches an account's new events. On failure it prints a warning; the sweeper dispatches them later. */
+/**
+ * Dispatches an account's new events. If that fails, it prints a warning, and the sweeper dispatches the events
+ * later.
+ */
 export async function dispatchEventsNow(env: AddressedEnv, accountId: string): Promise<void> {
   if (env.TEMPORAL_ADDRESS === null) return;
   try {
     await withTemporal(env, (client) => startDispatch(client, accountId));
   } catch (error) {
     process.stderr.write(
-      `events will be delivered later: ${error instanceof Error ? error.message : error}\n`,
+      `events of this change will be delivered later: ${error instanceof Error ? error.message : error}\n`,
     );
   }
 }

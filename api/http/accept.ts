@@ -12,7 +12,10 @@ function parse(header: string): Range[] {
   });
 }
 
-/** Quality of a media type in an Accept header (RFC 9110, 12.5.1): that of the most specific range that matches. */
+/**
+ * Returns the quality value of a media type in an Accept header (RFC 9110, section 12.5.1), which is that of the most
+ * specific matching range.
+ */
 function qualityOf(mediaType: string, ranges: readonly Range[]): number {
   const [kind] = mediaType.split('/');
   for (const pattern of [mediaType, `${kind}/*`, '*/*']) {
@@ -22,7 +25,7 @@ function qualityOf(mediaType: string, ranges: readonly Range[]): number {
   return 0;
 }
 
-/** True if the header ranks `mediaType` above JSON. An absent header, a wildcard and a tie all select JSON. */
+/** Whether the Accept header ranks `mediaType` above JSON. An absent header, a wildcard and a tie all select JSON. */
 export function prefersRaw(header: string | undefined, mediaType: string): boolean {
   if (header === undefined || header === '') return false;
   const ranges = parse(header);

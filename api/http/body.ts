@@ -7,32 +7,38 @@ import { exceededBound, startsObject } from './jsonBounds.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-/** Time to receive a body; after that the connection is closed. */
+/** Maximum time in milliseconds to receive a body; after that the connection is closed. */
 const BODY_TIMEOUT_MS = 30_000;
-/** Memory for all bodies that are being received, in bytes. */
+/** Maximum memory in bytes for all bodies that are being received. */
 const BODIES_BYTES = 128 * 1024 * 1024;
 /**
- * Maximum number of pieces of a body: this many, plus one for each 256 bytes. Node handles each HTTP chunk separately,
+ * A body may arrive in `PIECES` pieces plus one for each `PIECE_BYTES`. Node.js handles each HTTP chunk separately,
  * which takes seconds for a megabyte of one-byte chunks.
  */
 const PIECES = 1000;
 const PIECE_BYTES = 256;
 /** Maximum number of fields of a form; the largest form of the dashboard has about 40. */
 const FORM_FIELDS = 1000;
-/** How long the rest of a refused body is received, so that a client that reads only after sending gets the response. */
+/**
+ * How long the rest of a refused body is received and discarded. Clients that read the response only after they have
+ * sent the whole request then get it.
+ */
 const DRAIN_MS = 10_000;
 
 const bodies = createBufferBudget(BODIES_BYTES);
 
 const maxPieces = (bytes: number): number => PIECES + bytes / PIECE_BYTES;
 
-/** The value of a `charset` parameter; null for other parameters. */
+/** Returns the value of a `charset` parameter; null for any other parameter. */
 function charsetOf(parameter: string): string | null {
   const [name = '', value = ''] = parameter.split('=', 2).map((part) => part.trim());
   return name === 'charset' ? value.replaceAll('"', '') : null;
 }
 
-/** True for a body of this media type in UTF-8 without a content coding. Other parameters are ignored (RFC 8259, section 11). */
+/**
+ * Whether the body has this media type, is in UTF-8 and has no content coding. Parameters other than `charset` are
+ * ignored (RFC 8259, section 11).
+ */
 function isOfType({ headers }: IncomingMessage, type: string): boolean {
   const { 'content-type': sent = '', 'content-encoding': coding = 'identity' } = headers;
   const [essence, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase());
@@ -44,9 +50,9 @@ function isOfType({ headers }: IncomingMessage, type: string): boolean {
 }
 
 /**
- * Reads the body.
+ * Reads the body of a request.
  *
- * @param limit bytes
+ * @param limit maximum size in bytes
  * @throws ServiceError body_too_large; malformed_json if the body is incomplete or arrives in too many small pieces
  */
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
@@ -59,8 +65,8 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
   const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
   using share = bodies.open(() => request.destroy());
   try {
-    // The connection stays open after a refusal (`drainRequest`): a client that is still sending would otherwise see a
-    // broken connection instead of the response.
+    // A refusal must not destroy the connection: a client that is still sending would see a broken connection instead
+    // of the response. `drainRequest` receives the rest.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       if (!Buffer.isBuffer(chunk))
         throw new TypeError('the request stream returned a chunk that is not a Buffer');
@@ -83,11 +89,11 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
 }
 
 /**
- * Receives and discards the rest of a body that is not needed, so that a client that reads only after sending gets the
- * response. Closes the connection when this takes too long or the body arrives in too many small pieces.
+ * Receives and discards the rest of a body that is not needed, so that a client that reads only after sending gets
+ * the response. Closes the connection if this takes too long or the body arrives in too many small pieces.
  *
  * @param response the response, about to be sent
- * @param drainMs for tests
+ * @param drainMs how long to receive the rest, in milliseconds; set by tests
  */
 export function drainRequest(request: IncomingMessage, response: ServerResponse, drainMs = DRAIN_MS): void {
   if (request.complete || request.destroyed) return;
@@ -112,10 +118,10 @@ export function drainRequest(request: IncomingMessage, response: ServerResponse,
 }
 
 /**
- * Reads the JSON object of a request. Its depth and number of values are bounded, so that parsing and validation take
- * only milliseconds.
+ * Reads the body of a request as a JSON object. The nesting depth and the number of values are bounded, so that
+ * parsing and validation take only milliseconds.
  *
- * @param limit bytes
+ * @param limit maximum size in bytes
  * @throws ServiceError unsupported_media_type, body_too_large, malformed_json, invalid_input
  */
 export async function readJson(request: IncomingMessage, limit: number): Promise<Record<string, unknown>> {
@@ -135,15 +141,15 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
 }
 
 /**
- * Reads the fields of an HTML form.
+ * Reads the fields of a submitted HTML form.
  *
- * @param limit bytes
+ * @param limit maximum size of the body in bytes
  * @throws ServiceError unsupported_media_type, body_too_large, invalid_input
  */
 export async function readForm(request: IncomingMessage, limit: number): Promise<URLSearchParams> {
   if (!isOfType(request, FORM_TYPE))
     throw new ServiceError('unsupported_media_type', {
-      detail: 'Send the form as application/x-www-form-urlencoded, in UTF-8.',
+      detail: 'The form must be sent as application/x-www-form-urlencoded in UTF-8.',
     });
   const fields = await parseFields(await readBytes(request, limit), FORM_FIELDS);
   if (fields === null)

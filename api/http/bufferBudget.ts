@@ -1,22 +1,23 @@
-/** The bytes that one connection holds. */
+/** The buffered bytes of one connection. */
 export interface Share extends Disposable {
   add(bytes: number): void;
 }
 
-/** Bounds the total memory that slow connections hold. */
+/** Bounds the total memory that slow connections use. */
 export interface BufferBudget {
   /** @param evict called at most once, when the total exceeds the limit and this is the oldest share */
   open(evict: () => void): Share;
 }
 
 /**
- * Limits the bytes that all connections hold at the same time. When the limit is exceeded, the oldest shares are evicted:
- * fast connections release their shares early, so the oldest shares belong to the slowest ones.
+ * Creates a limit on the bytes that all connections buffer at the same time. If the limit is exceeded, the oldest
+ * shares are evicted. Fast connections release their shares early, so the oldest shares belong to the slowest
+ * connections.
  *
- * @param limit bytes
+ * @param limit maximum number of bytes
  */
 export function createBufferBudget(limit: number): BufferBudget {
-  /** Oldest first. */
+  /** The open shares, oldest first. */
   const shares = new Map<Share, { bytes: number; evict: () => void }>();
   let total = 0;
 

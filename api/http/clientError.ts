@@ -4,10 +4,13 @@ import type { Duplex } from 'node:stream';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
 import { problemBody } from './problem.ts';
 
-/** How long a client may keep its side of a connection open after the response. */
+/** How long a client may keep its side of the connection open after the response was sent. */
 const LINGER_MS = 2000;
 
-/** Writes a problem to a socket for which Node has no response object, and closes the connection. */
+/**
+ * Writes an error response (RFC 9457) to a socket for which Node.js has no response object, and closes the
+ * connection.
+ */
 function sendRawProblem(socket: Duplex, error: ServiceError, headers: readonly string[] = []): void {
   const requestId = `req_${randomUUID()}`;
   const timeout = setTimeout(() => socket.destroy(), LINGER_MS);
@@ -29,7 +32,7 @@ function sendRawProblem(socket: Duplex, error: ServiceError, headers: readonly s
   );
 }
 
-/** Responds to a request that Node could not parse or that did not arrive in time. */
+/** Responds to a request that Node.js could not parse or that did not arrive in time. */
 export function answerClientError(error: Error, socket: Duplex): void {
   const reset = 'code' in error && error.code === 'ECONNRESET';
   if (reset || !socket.writable) {

@@ -9,7 +9,10 @@ import { readJson } from './body.ts';
 import type { Context, State } from './context.ts';
 import { createValidator } from './validator.ts';
 
-/** Temporal accepts payloads of at most 2 MB, which are 2.7 MB in base64; an event may have more than one. */
+/**
+ * Maximum size of a request body in bytes. Temporal accepts payloads of at most 2 MB, which are 2.7 MB in base64, and
+ * an event may have more than one.
+ */
 const BODY_BYTES = 8_000_000;
 /** Seconds for which a browser may cache the preflight response. */
 const PREFLIGHT_SECONDS = 600;
@@ -18,7 +21,10 @@ const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 const BASE64 = { type: 'string', pattern: '^[A-Za-z0-9+/_-]*={0,2}$' } as const;
 
-/** Payloads in the JSON encoding of protobuf. Unknown fields are accepted, because newer Temporal versions may add some. */
+/**
+ * Schema of the request body: payloads in the JSON encoding of protobuf. Unknown fields are accepted, because newer
+ * Temporal versions may add some.
+ */
 const BODY = {
   type: 'object',
   properties: {
@@ -41,8 +47,9 @@ interface Dependencies {
 }
 
 /**
- * Lets the Temporal UI show decrypted payloads of workflow histories to operators: the remote codec protocol of
- * https://docs.temporal.io/remote-data-encoding, of which only `decode` is needed. CORS permits only the origin of the UI.
+ * Registers the endpoint through which the Temporal UI shows operators the decrypted payloads of workflow histories.
+ * Of the remote codec protocol (https://docs.temporal.io/remote-data-encoding) only `decode` is needed. CORS permits
+ * only the origin of the UI.
  */
 export function codecRoutes(router: Router<State>, { sessions, codec, env }: Dependencies): void {
   const uiOrigin = env.TEMPORAL_UI_URL === null ? null : new URL(env.TEMPORAL_UI_URL).origin;

@@ -3,10 +3,10 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 import type { Account, ApiKeyDoc } from '../../store/mongo.ts';
 import type { Phases } from '../calls/phases.ts';
 
-/** A tool call as its request is logged. */
+/** The data about a tool call that are logged with its request. */
 export interface CallRecord {
   tool: string;
-  /** Credits. */
+  /** Credits charged for the call. */
   charged: number;
   phases: Phases;
 }
@@ -16,13 +16,13 @@ export interface State {
   requestId: string;
   /** Set by `authenticate`. */
   caller: Caller;
-  /** Set by the route of tools, for the log and the metrics. */
+  /** Set by the route of tool calls, for the log and the metrics. */
   call?: CallRecord;
-  /** Code of the error of the response. */
+  /** Error code of the response, if it is an error. */
   code?: ErrorCode;
 }
 
-/** The account of a request. `key` is null for a dashboard session. */
+/** The account that sends a request. `key` is null if it is authenticated by a dashboard session. */
 export interface Caller {
   account: Account;
   key: ApiKeyDoc | null;

@@ -5,12 +5,12 @@ import type { Context } from './context.ts';
 
 const compress = promisify(gzip);
 
-/** A static response. */
+/** A static document that is served over HTTP. */
 export interface Document {
   type: string;
   body: Buffer;
   etag: string;
-  /** Compressed on first use. */
+  /** The compressed body; null until it is first requested. */
   gzipped: Promise<Buffer> | null;
 }
 
@@ -21,7 +21,10 @@ export function createDocument(type: string, content: string | Buffer): Document
   return { type, body, etag, gzipped: null };
 }
 
-/** Sends the document, compressed if the client accepts gzip, or 304 if the client has it. Clients must revalidate. */
+/**
+ * Sends the document, compressed if the client accepts gzip, or 304 if the client has a current copy. Clients must
+ * revalidate their copies.
+ */
 export async function sendDocument(ctx: Context, document: Document): Promise<void> {
   ctx.status = 200;
   ctx.set({ ETag: document.etag, 'Cache-Control': 'public, no-cache' });

@@ -1,10 +1,10 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
-/** Bytes to decode before yielding to the event loop; about 10 ms. */
+/** Number of bytes to decode before yielding to the event loop; this takes about 10 ms. */
 const YIELD_BYTES = 1_048_576;
 const [PERCENT, PLUS, SPACE] = [0x25, 0x2b, 0x20];
 
-/** The value of a hexadecimal digit, or -1. */
+/** Returns the value of a hexadecimal digit; -1 for any other byte. */
 function hexValue(byte: number | undefined): number {
   if (byte === undefined) return -1;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
@@ -12,7 +12,10 @@ function hexValue(byte: number | undefined): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
-/** Percent-decodes and replaces `+` by a space; a percent sign without two hex digits is kept (URL Standard, section 5.1). */
+/**
+ * Percent-decodes a name or value and replaces `+` by a space. A percent sign without two hexadecimal digits is kept
+ * (URL Standard, section 5.1).
+ */
 async function decode(bytes: Buffer): Promise<string> {
   const decoded = Buffer.allocUnsafe(bytes.length);
   let size = 0;
@@ -38,8 +41,8 @@ async function decode(bytes: Buffer): Promise<string> {
 }
 
 /**
- * Parses an `application/x-www-form-urlencoded` body like `new URLSearchParams(text)`, which would take seconds for some
- * bodies within this service's limits.
+ * Parses an `application/x-www-form-urlencoded` body with the same result as `new URLSearchParams(text)`, which would
+ * take seconds for some bodies that are within the size limit.
  *
  * @param limit maximum number of fields
  * @returns null if the body has more fields

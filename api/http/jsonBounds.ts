@@ -1,10 +1,16 @@
 import type { Fault } from '../../schemas/errors.ts';
 
-/** Maximum nesting of arrays and objects. The deepest input of a tool has three levels. */
+/** Maximum nesting depth of arrays and objects. The deepest input of a tool has three levels. */
 const MAX_DEPTH = 32;
-/** Maximum number of values in all arrays and objects. The largest input, 32 KB of headers, has at most 6,500. */
+/**
+ * Maximum number of values in all arrays and objects together. The largest input, 32 KB of headers, has at most
+ * 6,500.
+ */
 const MAX_VALUES = 8000;
-/** Maximum bytes of a field name, as written. The validator copies the name for each fault below it. */
+/**
+ * Maximum length of a field name in bytes, as written. Limited because the validator copies the name for each fault
+ * below that field.
+ */
 const MAX_NAME_BYTES = 256;
 
 const [TAB, LINE_FEED, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
@@ -15,7 +21,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 const isSpace = (byte: number | undefined): boolean =>
   byte === SPACE || byte === LINE_FEED || byte === RETURN || byte === TAB;
 
-/** True if the first byte that is not white space opens an object. */
+/** Whether the first byte that is not white space opens an object. */
 export function startsObject(json: Uint8Array): boolean {
   let at = BYTE_ORDER_MARK.every((byte, index) => json[index] === byte) ? BYTE_ORDER_MARK.length : 0;
   while (isSpace(json[at])) at++;
@@ -23,10 +29,11 @@ export function startsObject(json: Uint8Array): boolean {
 }
 
 /**
- * Finds the first bound that a JSON text exceeds, in one pass over its bytes. Parsing and validating a large number of
- * small values takes seconds, while a few long strings take milliseconds. Invalid JSON is left to the parser.
+ * Finds the first of these bounds that a JSON text exceeds, in one pass over its bytes. Without them, parsing and
+ * validating a large number of small values takes seconds, while a few long strings take milliseconds. Invalid JSON
+ * is left for the parser to report.
  *
- * @returns null when the text is within all bounds
+ * @returns null if the text is within all bounds
  */
 export function exceededBound(json: Uint8Array): Fault | null {
   const exceeded = (message: string): Fault => ({ pointer: '', message });

@@ -1,27 +1,31 @@
 import type { ServerResponse } from 'node:http';
 import { createBufferBudget } from './bufferBudget.ts';
 
-/** Time to read a response: this, plus one second for each 100 KB. */
+/** A client must read a response within this many milliseconds plus one second for each 100 KB. */
 const SEND_MS = 30_000;
 const SEND_BYTES_PER_MS = 100;
-/** Memory for all responses that are being sent: a few of the largest (a file of 50 MB is 67 MB in base64). */
+/**
+ * Maximum memory in bytes for all responses that are being sent. It holds a few of the largest: a file of 50 MB is 67
+ * MB in base64.
+ */
 const RESPONSES_BYTES = 256 * 1024 * 1024;
 
 const responses = createBufferBudget(RESPONSES_BYTES);
 
 /**
- * Closes the connection of a client that does not read its response in time, or that is the slowest when all responses
- * together exceed the memory limit. Streamed downloads need little memory and have a timeout of their own.
+ * Closes the connection of a client that does not read its response in time. If all responses together exceed the
+ * memory limit, the connections that have been sending for longest are closed. Streamed downloads are exempt, because
+ * they need little memory and have their own timeout.
  *
  * @param body the response body, before it is sent
- * @param limits for tests
+ * @param limits overrides of the time limit, for tests
  */
 export function limitSending(
   response: ServerResponse,
   body: unknown,
   { sendMs = SEND_MS, bytesPerMs = SEND_BYTES_PER_MS }: { sendMs?: number; bytesPerMs?: number } = {},
 ): void {
-  // `close` has been emitted already if the client disconnected.
+  // If the client has disconnected, `close` was emitted before and would not end the timeout below.
   if (response.destroyed || (typeof body !== 'string' && !Buffer.isBuffer(body))) return;
   const bytes = Buffer.byteLength(body);
   const end = () => response.destroy();

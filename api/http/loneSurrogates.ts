@@ -10,7 +10,7 @@ const isLone = (name: string, item: unknown): boolean =>
  */
 export function loneSurrogates(value: object): Fault[] {
   const faults: Fault[] = [];
-  // A queue instead of recursion, because the depth of the value is not bounded here.
+  // A queue instead of recursion, because this function must work for values of any depth.
   const found: [pointer: string, value: object][] = [['', value]];
   for (const [outer, inner] of found)
     for (const [name, item] of Object.entries(inner)) {

@@ -9,9 +9,9 @@ export interface ApiMetrics {
   request(ctx: Context, seconds: number): void;
   /** Records the durations of the phases of a tool call. */
   phases(tool: string, times: PhaseTimes): void;
-  /** Counts a call that is not a replay, by its error code or `ok`, with the credits charged. */
+  /** Counts a call that is not a replay: its outcome, which is `ok` or an error code, and the credits charged. */
   call(tool: string, outcome: string, charged: number): void;
-  /** Counts a mail that the mail server accepted, or that could not be sent. */
+  /** Counts an email that the mail server accepted, or that could not be sent. */
   mail(kind: string, outcome: 'sent' | 'failed'): void;
 }
 
@@ -19,39 +19,39 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
   const registers = [registry];
   const requests = new Histogram({
     name: `${PREFIX}http_request_seconds`,
-    help: 'Duration of HTTP requests in seconds, by route, method and status.',
+    help: 'Duration of HTTP requests in seconds, by route, method and status code.',
     labelNames: ['route', 'method', 'status'],
     buckets: SECONDS,
     registers,
   });
   const phases = new Histogram({
     name: `${PREFIX}call_phase_seconds`,
-    help: 'Seconds of the phases of tool calls in the API.',
+    help: 'Duration of each phase of tool calls in the API, in seconds.',
     labelNames: ['tool', 'phase'],
     buckets: SECONDS,
     registers,
   });
   const calls = new Counter({
     name: `${PREFIX}calls_total`,
-    help: 'Calls by tool and outcome: ok or the error code. Replays are not counted.',
+    help: 'Number of calls by tool and outcome (ok or the error code). Replays are not counted.',
     labelNames: ['tool', 'outcome'],
     registers,
   });
   const credits = new Counter({
     name: `${PREFIX}credits_charged_total`,
-    help: 'Credits charged for calls that this process handled.',
+    help: 'Credits charged for calls that this process handled, by tool.',
     labelNames: ['tool'],
     registers,
   });
   const mails = new Counter({
     name: `${PREFIX}mails_total`,
-    help: 'Mails by kind and outcome: sent or failed.',
+    help: 'Number of emails by kind and outcome (sent or failed).',
     labelNames: ['kind', 'outcome'],
     registers,
   });
   return {
     request(ctx, seconds) {
-      // The route pattern, not the path: this bounds the number of label values and leaves out ids.
+      // The label is the route pattern and not the path, which bounds the number of label values and leaves out ids.
       const route = typeof ctx.routerPath === 'string' ? ctx.routerPath : 'none';
       requests.observe({ route, method: ctx.method, status: ctx.status }, seconds);
     },

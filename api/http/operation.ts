@@ -10,19 +10,19 @@ import type { TakeTokens } from './rateLimit.ts';
 import { createValidator } from './validator.ts';
 
 const BODY_BYTES = 100_000;
-/** A download that the client does not read for this long is aborted, which also closes its database cursor. */
+/** A download that the client does not read for this long is aborted, which also closes its MongoDB cursor. */
 export const STALL_TIMEOUT_MS = 60_000;
 const NO_FIELDS: ObjectSchema = { type: 'object', properties: {}, required: [], additionalProperties: false };
 const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
 
-/** A request of an operation, validated and typed by its descriptor. */
+/** A request for an operation, validated and typed by the definition of the operation. */
 export interface Request<Query, Body> {
   caller: Caller;
-  /** `{id}` of the path; empty if the path has none. */
+  /** The path parameter `{id}`; empty if the path has none. */
   id: string;
   query: Query;
   body: Body;
-  /** The media type of `alsoAs` that the request ranks above JSON, or null. */
+  /** The media type of `alsoAs` that the Accept header ranks above JSON; null if there is none. */
   as: string | null;
 }
 
@@ -48,7 +48,10 @@ interface Dependencies {
   rateLimit: TakeTokens;
 }
 
-/** Converts the query parameters that the schema declares as integers; invalid integers stay text for the validator. */
+/**
+ * Converts the query parameters that the schema declares as integers. Values that are not integers stay text, so that
+ * the validator reports them.
+ */
 function parseQuery(ctx: Context, schema: ObjectSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(ctx.query).map(([name, value]) => {
@@ -58,7 +61,7 @@ function parseQuery(ctx: Context, schema: ObjectSchema): Record<string, unknown>
   );
 }
 
-/** Reads the body; an empty body counts as `{}` if no field is required. */
+/** Reads the body of a request. An empty body counts as `{}` if no field is required. */
 async function readBody(ctx: Context, { body }: Operation): Promise<Record<string, unknown>> {
   if (body === undefined) return {};
   const { 'content-length': length = '0', 'transfer-encoding': coding } = ctx.req.headers;
@@ -73,7 +76,10 @@ function sendDownload(ctx: Context, type: string, { fileName, body }: Download):
   ctx.body = body;
 }
 
-/** Creates `Serve`: runs the steps that all operations share, in the order of the contract, from their descriptors. */
+/**
+ * Creates `Serve`. For every operation it runs the same steps, in the order of the contract: authentication, rate
+ * limit, parsing and validation, handler.
+ */
 export function createServe(router: Router<State>, { authenticate, rateLimit }: Dependencies): Serve {
   const compile = createValidator();
   return <Query, Body, Result>(

@@ -9,10 +9,10 @@ import type { CallRecord, Context, State } from './context.ts';
 import { limitSending } from './limitSending.ts';
 import type { ApiMetrics } from './metrics.ts';
 
-/** In UTF-16 code units; a detail may quote the response of a target. */
+/** Maximum length of `detail` in UTF-16 code units, because it may quote the response of a target. */
 const MAX_DETAIL_LENGTH = 2000;
 
-/** Body of RFC 9457 for an error of the table. */
+/** Returns the problem details object (RFC 9457) for an error; title and status come from the error table. */
 export function problemBody(error: ServiceError, requestId: string): Record<string, unknown> {
   const { status, title } = ERRORS[error.code];
   return {
@@ -26,31 +26,31 @@ export function problemBody(error: ServiceError, requestId: string): Record<stri
   };
 }
 
-/** Sends an error. For a replayed refusal, `requestId` is the id of the first request. */
+/** Sends an error response. For the replay of a refused call, `requestId` is the id of the first request. */
 export function sendProblem(ctx: Context, error: ServiceError, requestId: string): void {
   ctx.status = ERRORS[error.code].status;
   ctx.state.code = error.code;
   ctx.body = JSON.stringify(problemBody(error, requestId));
   ctx.type = 'application/problem+json';
   if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter));
-  // A route may have set a challenge with more parameters.
+  // The header is kept if a route has set a challenge with more parameters.
   if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate')) ctx.set('WWW-Authenticate', 'Bearer');
 }
 
-/** Converts an error to one of the table, and logs `internal` errors with the request id. */
+/** Converts an error to a `ServiceError`, and logs `internal` errors with the request id. */
 export function toServiceError(error: unknown, log: Logger, requestId: string): ServiceError {
   const known = error instanceof ServiceError ? error : new ServiceError('internal', { cause: error });
   if (known.code === 'internal') log.error({ err: known.cause ?? known, requestId }, 'internal');
   return known;
 }
 
-/** All values of a header, also of a repeated one. */
+/** Returns all values of a header, which may be repeated. */
 const sentValues = ({ rawHeaders }: IncomingMessage, name: string): string[] =>
   rawHeaders.filter((_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1);
 
 /**
- * Describes why the headers of a request are invalid; null if they are valid. Node uses the first of several Authorization
- * headers, while a proxy in front may have checked the last.
+ * Describes why the headers of a request are invalid; null if they are valid. Repeated Authorization headers are
+ * refused because Node.js uses the first one, while a proxy in front may have checked the last.
  */
 function headerFault(request: IncomingMessage): string | null {
   if (sentValues(request, 'authorization').length > 1)
@@ -58,7 +58,7 @@ function headerFault(request: IncomingMessage): string | null {
   return hostFault(request);
 }
 
-/** Describes why the Host header is invalid (RFC 9112 section 3.2), or null. */
+/** Describes why the Host header is invalid (RFC 9112, section 3.2); null if it is valid. */
 function hostFault(request: IncomingMessage): string | null {
   const { httpVersion } = request;
   const hosts = sentValues(request, 'host');
@@ -70,15 +70,18 @@ function hostFault(request: IncomingMessage): string | null {
     : 'The Host header is invalid.';
 }
 
-/** Fields of the log line of a tool call: its tool, the credits charged, and the milliseconds of its phases. */
+/**
+ * Returns the fields that a tool call adds to the log line of its request: the tool, the credits charged, and the
+ * milliseconds of each phase.
+ */
 function callFields({ tool, charged }: CallRecord, times: PhaseTimes): object {
   const phases = Object.entries(times).map(([phase, ms]) => [phase, Math.round(ms)]);
   return { tool, credits: charged, phases: Object.fromEntries(phases) };
 }
 
 /**
- * The outermost middleware: assigns the request id, converts errors to problems, logs and counts responses, and closes
- * connections that do not read the response or keep sending.
+ * Creates the outermost middleware: assigns the request id, converts errors to error responses, logs and counts
+ * responses, and closes the connections of clients that do not read the response or do not stop sending.
  */
 export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request' | 'phases'>): Middleware<State> {
   return async (ctx, next) => {

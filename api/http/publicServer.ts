@@ -3,33 +3,43 @@ import { answerClientError, answerConnect } from './clientError.ts';
 
 /** Limits of the public server. */
 const LIMITS = {
-  /** Total bytes of the headers of a request; Node's default. */
+  /** Maximum size of the headers of a request in bytes; the default of Node.js. */
   maxHeaderSize: 16_384,
   /** Milliseconds from the start of a connection or request to the end of the headers. */
   headersTimeout: 20_000,
-  /** Milliseconds from the start of a request to the end of its body. The response may take longer: a call takes up to 100 s. */
+  /**
+   * Milliseconds from the start of a request to the end of its body. The response may take longer, because a call
+   * takes up to 100 s.
+   */
   requestTimeout: 60_000,
-  /** Milliseconds between a response and the next request on the connection; above the 60 s of common proxies. */
+  /**
+   * Milliseconds for which an idle connection is kept open after a response. Longer than the 60 s of common proxies,
+   * so that the proxy closes the connection first.
+   */
   keepAliveTimeout: 65_000,
   /** Milliseconds between checks of `headersTimeout` and `requestTimeout`. */
   connectionsCheckingInterval: 5000,
-  /** Concurrent connections. An idle one takes about 10 KB; further ones are closed at once. */
+  /**
+   * Maximum number of concurrent connections; further connections are closed at once. An idle connection takes about
+   * 10 KB.
+   */
   maxConnections: 20_000,
 };
 
 /**
- * Creates the HTTP server that callers connect to.
+ * Creates the HTTP server to which callers connect.
  *
- * @param limits overrides, for tests
+ * @param limits overrides of the limits, for tests
  */
 export function createPublicServer(listener: RequestListener, limits: Partial<typeof LIMITS> = {}): Server {
   const { maxConnections, ...options } = { ...LIMITS, ...limits };
-  // The application refuses a missing Host as a problem (problem.ts).
+  // The application refuses a request without a Host header with an error response of the usual format (problem.ts).
   const server = createServer({ ...options, requireHostHeader: false }, listener);
   server.maxConnections = maxConnections;
   server.on('clientError', answerClientError);
   server.on('connect', answerConnect);
-  // Expectations other than 100-continue may be ignored (RFC 9110, section 10.1.1); Node's own response has no body.
+  // Requests with an `Expect` header other than 100-continue are handled as usual, which RFC 9110 permits (section
+  // 10.1.1); the refusal of Node.js would have no body.
   server.on('checkExpectation', listener);
   return server;
 }

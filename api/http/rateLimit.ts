@@ -5,10 +5,11 @@ import type { Store } from '../../store/mongo.ts';
 import type { Context } from './context.ts';
 
 /**
- * Takes a token from the buckets of the account and of the key, and reports the account's quota in the headers of
- * draft-ietf-httpapi-ratelimit-headers.
+ * Takes a token from the buckets of the account and of the key, and reports the account's quota in the headers
+ * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
  *
- * @param authorize throws if the request is not permitted; its error takes precedence, and the token is spent all the same
+ * @param authorize throws if the request is not permitted. This error takes precedence over rate_limited; the token
+ *   is spent in either case
  * @throws the error of `authorize`; ServiceError rate_limited
  */
 export type TakeTokens = (ctx: Context, authorize?: () => void) => Promise<void>;
@@ -26,8 +27,8 @@ export function createRateLimit(store: Store, limit: RateLimit | null): TakeToke
     ctx.set('RateLimit', `"account";r=${ofAccount.remaining};t=${ofAccount.resetSeconds}`);
     if (!ofAccount.allowed) return refusal(ofAccount.retryAfterSeconds);
     if (key === null) return null;
-    // Sequential, with the account's token returned on refusal: concurrent requests could otherwise drain one bucket
-    // while the other one refuses them.
+    // The tokens are taken one after the other, and the account's token is given back if the key has none. If both
+    // were taken at once, requests that one bucket refuses would use up the tokens of the other.
     const ofKey = await takeToken(store, `key:${key._id}`, limit);
     if (ofKey.allowed) return null;
     await returnToken(store, accountBucket);

@@ -3,12 +3,12 @@ import type { Middleware } from 'koa';
 import { contextOf, failSpan, inSpan } from '../../store/trace.ts';
 import type { State } from './context.ts';
 
-/** Health checks arrive every few seconds and are not traced. */
+/** Paths that are not traced: health checks arrive every few seconds. */
 const UNTRACED = new Set(['/livez', '/readyz']);
 
 /**
- * Runs each request in a span that continues the caller's trace if the request has a valid `traceparent`. `tracestate`
- * is ignored, because it can contain anything.
+ * Creates middleware that runs each request in a span. The span continues the caller's trace if the request has a
+ * valid `traceparent`. `tracestate` is ignored, because it can contain anything.
  */
 export const traceRequests = (): Middleware<State> => (ctx, next) => {
   if (UNTRACED.has(ctx.path)) return next();
@@ -17,7 +17,7 @@ export const traceRequests = (): Middleware<State> => (ctx, next) => {
   return inSpan(ctx.method, { parent, kind: SpanKind.SERVER }, async (span) => {
     await next();
     const { status } = ctx;
-    // The route pattern, not the path, which may contain ids.
+    // The span has the route pattern and not the path, because the path may contain ids.
     const route = typeof ctx.routerPath === 'string' ? ctx.routerPath : 'none';
     span.updateName(`${ctx.method} ${route}`);
     span.setAttributes({

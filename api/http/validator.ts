@@ -5,10 +5,13 @@ import { escapePointer } from '../../schemas/formats/pointer.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
 import { loneSurrogates } from './loneSurrogates.ts';
 
-/** Fills in defaults and returns the value. @throws ServiceError invalid_input with the faults (see `invalidInput`) */
+/**
+ * Validates a value, fills in defaults and returns it. @throws ServiceError invalid_input with the faults (see
+ * `invalidInput`)
+ */
 export type Validate<T = Record<string, unknown>> = (value: Record<string, unknown>) => T;
 
-/** Formats a lower bound: `must have at least 1 item`. */
+/** Formats a lower bound, as in `must have at least 1 item`. */
 const atLeast = (limit: unknown, unit: string): string =>
   `must have at least ${limit} ${unit}${limit === 1 ? '' : 's'}`;
 const atMost = (limit: unknown, unit: string): string =>
@@ -18,11 +21,11 @@ const FORMATS: Record<string, string> = {
   'date-time': 'must be a time such as 2026-12-31T23:59:59Z',
 };
 
-/** A JSON Schema type with its article. */
+/** Returns the name of a JSON Schema type with its article, as in `an integer`. */
 const typeName = (type: string): string =>
   type === 'null' ? type : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
 
-/** Describes the violated keyword. Never quotes the value, which may be a secret. */
+/** Describes the violated keyword of the schema. Never quotes the value, which may be a secret. */
 function describeRule({ keyword, message, params }: ErrorObject, description: string | undefined): string {
   switch (keyword) {
     case 'enum':
@@ -49,7 +52,8 @@ function describeRule({ keyword, message, params }: ErrorObject, description: st
       return atMost(params.limit, 'field');
     case 'format':
       return FORMATS[params.format] ?? 'has an invalid format';
-    // Regular expressions are hard to read; the field's description explains the pattern.
+    // Regular expressions are hard to read, so the message has the description of the field, which explains the
+    // pattern.
     case 'pattern':
       return ['has an invalid format', description].filter(Boolean).join('. ');
     case 'anyOf':
@@ -59,7 +63,7 @@ function describeRule({ keyword, message, params }: ErrorObject, description: st
   return message ?? 'is invalid';
 }
 
-/** Converts an error of the validator to a fault. */
+/** Converts an error of ajv to a fault. */
 function asFault(error: ErrorObject, { properties }: ObjectSchema): Fault {
   const { keyword, instancePath, params } = error;
   switch (keyword) {
@@ -79,12 +83,12 @@ function asFault(error: ErrorObject, { properties }: ObjectSchema): Fault {
 }
 
 /**
- * Compiles validators that report all faults, apply defaults and never coerce types. Lone surrogates are always faults.
- * `T` is the type of the schema.
+ * Creates a function that compiles schemas to validators. They report all faults, apply defaults and never coerce
+ * types. Lone surrogates are always faults. `T` is the type that the schema describes.
  */
 export function createValidator(): <T = Record<string, unknown>>(
   schema: ObjectSchema,
-  /** Further checks of a value that matches the schema. */
+  /** Checks that JSON Schema cannot express, for values that match the schema. */
   check?: (value: T) => Fault[],
 ) => Validate<T> {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictTypes: false });
@@ -95,7 +99,7 @@ export function createValidator(): <T = Record<string, unknown>>(
       const faults = loneSurrogates(value);
       if (!validate(value)) {
         const errors = validate.errors ?? [];
-        // A large input can have thousands of errors; only the reported ones are converted.
+        // A large input can have thousands of errors, of which only the reported ones are converted.
         const reported = errors.slice(0, MAX_FAULTS).map((error) => asFault(error, schema));
         throw invalidInput([...reported, ...faults], errors.length - reported.length);
       }

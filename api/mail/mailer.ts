@@ -4,32 +4,32 @@ import type { Env } from '../../schemas/env.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 
 export interface Mail {
-  /** Kind of mail, for logs and metrics. `taken`: a sign-up with a registered address. */
+  /** Kind of email, for logs and metrics. `taken`: somebody tried to sign up with a registered email address. */
   kind: 'verify' | 'reset' | 'taken' | 'disabled';
-  /** One address. */
+  /** The recipient's email address. */
   to: string;
   subject: string;
   text: string;
-  /** The main link of the text. */
+  /** The main link in the text. */
   link: string;
-  /** Local part of the Message-ID, the same for repeated sends of a mail. Default: a random one. */
+  /** Local part of the Message-ID, which stays the same if the email is sent again. Default: a random one. */
   id?: string;
 }
 
 export interface Mailer {
-  /** True if mail is sent by SMTP, so that addresses can be verified. */
+  /** Whether email is sent by SMTP, so that email addresses can be verified. */
   delivers: boolean;
-  /** True if links reach users, either by mail or in the log of a local stack. */
+  /** Whether links reach users, either by email or in the log of a local stack. */
   reaches: boolean;
-  /** Resolves when the mail server has accepted the mail. @throws if it has not within 30 s */
+  /** Resolves when the mail server has accepted the email. @throws if it has not done so within 30 s */
   send(mail: Mail): Promise<void>;
-  /** Sends in the background. Failures are logged and counted. */
+  /** Sends an email in the background. Failures are logged and counted. */
   post(mail: Mail): void;
-  /** Resolves when all background sends have ended. */
+  /** Resolves when no email is being sent in the background any more. */
   settled(): Promise<void>;
 }
 
-/** Timeouts of each SMTP step and of the whole session. */
+/** Timeouts of each step of an SMTP session and of the whole session. */
 const STEP_MS = 10_000;
 const WHOLE_MS = 30_000;
 const NAME = 'Utility Tools';
@@ -37,7 +37,10 @@ const NAME = 'Utility Tools';
 const senderOf = ({ MAIL_FROM, PUBLIC_URL }: Pick<Env, 'MAIL_FROM' | 'PUBLIC_URL'>): string =>
   MAIL_FROM ?? `utility-tools@${PUBLIC_URL === null ? 'localhost' : new URL(PUBLIC_URL).hostname}`;
 
-/** Sends by the server of `SMTP_URL`. TLS is required if the URL contains credentials. */
+/**
+ * Creates the function that sends emails through the server of `SMTP_URL`. TLS is required if the URL contains
+ * credentials.
+ */
 function createSmtp(url: string, from: string): Mailer['send'] {
   const transport = createTransport({
     url,
@@ -52,18 +55,21 @@ function createSmtp(url: string, from: string): Mailer['send'] {
   return async ({ to, subject, text, id }) => {
     await transport.sendMail({
       from: { name: NAME, address: from },
-      // An object, so that the address is not parsed as a list.
+      // An object, because nodemailer parses a string as a list of addresses.
       to: { name: '', address: to },
       subject,
       text,
       ...(id !== undefined && { messageId: `<${id}@${from.split('@')[1]}>` }),
-      headers: { 'Auto-Submitted': 'auto-generated' }, // RFC 3834: suppresses automatic replies
+      headers: { 'Auto-Submitted': 'auto-generated' }, // suppresses automatic replies (RFC 3834)
       signal: AbortSignal.timeout(WHOLE_MS),
     });
   };
 }
 
-/** Loggable fields of an SMTP error, without the server's reply text, which can quote the mail. */
+/**
+ * Returns the fields of an SMTP error that may be logged. The server's reply text is left out, because it can quote
+ * the email.
+ */
 function reasonOf(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return {};
   const [code, command, responseCode] = ['code', 'command', 'responseCode'].map((key): unknown =>
@@ -78,7 +84,10 @@ interface Dependencies {
   metrics: Pick<ApiMetrics, 'mail'>;
 }
 
-/** Sends mail by SMTP. Without `SMTP_URL`, links are logged instead, except in production, where links are secrets. */
+/**
+ * Creates the mailer, which sends emails by SMTP. Without `SMTP_URL` the links are logged instead, except in
+ * production, because links are secrets.
+ */
 export function createMailer({ env, log, metrics }: Dependencies): Mailer {
   const delivers = env.SMTP_URL !== null;
   const prints = !delivers && env.NODE_ENV !== 'production';
@@ -88,14 +97,14 @@ export function createMailer({ env, log, metrics }: Dependencies): Mailer {
   async function send(mail: Mail): Promise<void> {
     const { kind, to, subject, link } = mail;
     if (deliver === null) {
-      if (prints) log.warn(`SMTP_URL is not set, so this mail to ${to} was not sent: ${subject}: ${link}`);
+      if (prints) log.warn(`SMTP_URL is not set, so this email to ${to} was not sent: ${subject}: ${link}`);
       return;
     }
     try {
       await deliver(mail);
     } catch (error) {
       metrics.mail(kind, 'failed');
-      log.warn({ kind, ...reasonOf(error) }, 'a mail could not be sent');
+      log.warn({ kind, ...reasonOf(error) }, 'an email could not be sent');
       throw error;
     }
     metrics.mail(kind, 'sent');

@@ -2,24 +2,27 @@ import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
 import type { NoticeDoc } from '../../store/webhookDocs.ts';
 import type { Mailer } from './mailer.ts';
 
-/** Target paths of the links in mails. */
+/** Paths of the dashboard to which links in emails lead. */
 export const VERIFY = '/dashboard/verify';
 export const RESET = '/dashboard/reset-password';
 export const FORGOT = '/dashboard/forgot-password';
 
-/** The mails to users. All but `disabled` are sent in the background. */
+/** The emails to users. All except `disabled` are sent in the background. */
 export interface Mails extends Pick<Mailer, 'delivers' | 'reaches'> {
   verify(email: string, token: string): void;
   reset(email: string, token: string): void;
-  /** Sent to the owner of an account when a sign-up uses its address. */
+  /** Tells the owner of an account that somebody tried to sign up with the account's email address. */
   accountExists(email: string): void;
-  /** @throws if the mail could not be sent */
+  /** Tells an owner that a webhook endpoint was disabled. @throws if the email could not be sent */
   disabled(email: string, notice: NoticeDoc): Promise<void>;
 }
 
 const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '');
 
-/** Creates the mail texts. @param publicUrl base of links; never taken from a request, which could forge it */
+/**
+ * Creates the functions that write and send the emails. @param publicUrl returns the base URL of links; it never
+ * comes from a request, which could forge it
+ */
 export function createMails(mailer: Mailer, publicUrl: () => string): Mails {
   const linkTo = (path: string, query: Record<string, string> = {}): string => {
     const url = new URL(path, publicUrl());
@@ -77,9 +80,9 @@ If you did not sign up, ignore this message. Your account has not changed.
 
   ${withoutQuery(url)}
 
-was disabled on ${when} because ${MAX_FAILURES} consecutive delivery attempts failed. New events for it are held.
+was disabled on ${when} because ${MAX_FAILURES} consecutive delivery attempts failed. Events for the endpoint are held until you resend them.
 
-Repair the receiver, then enable the endpoint and resend the held events:
+Repair the receiver, then enable the endpoint and resend the held events here:
 ${link}
 `;
       await mailer.send({

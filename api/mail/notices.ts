@@ -15,8 +15,8 @@ interface Dependencies {
 }
 
 /**
- * Sends pending notices to owners by mail until it is stopped. All API processes share the work. After a crash between
- * sending and recording, the mail is sent again with the same Message-ID.
+ * Sends pending notices to owners by email until `stop` is called. All API processes share the work. If a process
+ * crashes between sending an email and recording that, the email is sent again with the same Message-ID.
  */
 export function startNotices({ store, accounts, mails, log }: Dependencies): { stop(): Promise<void> } {
   const stopped = new AbortController();
@@ -30,7 +30,7 @@ export function startNotices({ store, accounts, mails, log }: Dependencies): { s
     try {
       if (account !== null) await mails.disabled(account.email, notice);
     } catch {
-      // The mailer has logged the error.
+      // The mailer has already logged the error.
       const again = await postponeNotice(store, notice);
       if (!again) log.error({ accountId: notice.accountId }, 'gave up sending a notice to an account owner');
       return true;
@@ -46,7 +46,7 @@ export function startNotices({ store, accounts, mails, log }: Dependencies): { s
       } catch (error) {
         log.warn({ err: error }, 'could not process notices; retrying');
       }
-      await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined); // aborted by `stop`
+      await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined); // rejects when `stop` aborts it
     }
   }
   const running = run();

@@ -14,7 +14,10 @@ import { createValidator } from '../http/validator.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Account tools by name: validates the arguments and returns the result. @throws ServiceError invalid_input */
+/**
+ * The account tools by name. Each function validates its arguments and returns the result. @throws ServiceError
+ * invalid_input
+ */
 export type AccountTools = ReadonlyMap<string, (caller: Caller, args: Fields) => Promise<Fields>>;
 
 export function createAccountTools(registry: Registry, lists: Lists): AccountTools {

@@ -4,7 +4,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { ObjectSchema, ToolDefinition } from '../../schemas/tool.ts';
 import type { Caller } from '../http/context.ts';
 
-/** Copies a schema without the fields that `omitted` names. */
+/** Copies an object schema without the field `omitted`. */
 function schemaOf(schema: ObjectSchema, omitted?: string): ObjectSchema {
   const properties = Object.entries(schema.properties).filter(([name]) => name !== omitted);
   return {
@@ -14,7 +14,7 @@ function schemaOf(schema: ObjectSchema, omitted?: string): ObjectSchema {
   };
 }
 
-/** Whether a call reaches other machines. Tools that run on a thread have no network access. */
+/** Whether calls of a tool can connect to other machines. Tools that run on a thread have no network access. */
 const reachesOthers = ({ pool, thread = pool === 'cpu' }: ToolDefinition): boolean => !thread;
 
 const credits = (price: number): string => `${price} ${price === 1 ? 'credit' : 'credits'}`;
@@ -24,7 +24,7 @@ interface Schemas {
   outputSchema: ObjectSchema;
 }
 
-/** @throws TypeError if a definition is not a tool of the protocol */
+/** Checks that a description is a valid tool of the protocol. @throws TypeError if it is not */
 function asTool(description: Omit<Tool, 'inputSchema' | 'outputSchema'> & Schemas): Tool {
   if (!isSpecType.Tool(description)) throw new TypeError(`${description.name} is not a valid MCP tool`);
   return description;
@@ -38,7 +38,7 @@ function describe(tool: ToolDefinition): Tool {
     title,
     description: `${description}\n\nPrice: ${credits(price)} for each call that returns a result; errors are free.`,
     inputSchema: schemaOf(tool.input),
-    // The file of a result is sent as content.
+    // The field with the file is left out, because results contain the file as content.
     outputSchema: schemaOf(tool.output, tool.raw?.data),
     annotations: {
       title,
@@ -69,7 +69,7 @@ function describeAccountTool({ name, title, description, input, output }: Accoun
   });
 }
 
-/** Creates the function that lists the tools that a caller may use. */
+/** Creates the function that lists the tools that a caller may use, as MCP describes tools. */
 export function createListing(registry: Registry): (caller: Caller) => Tool[] {
   const tools = [...registry.values()].map(describe);
   const account = ACCOUNT_TOOLS.map(describeAccountTool);

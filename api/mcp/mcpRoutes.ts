@@ -11,25 +11,28 @@ import { STALL_TIMEOUT_MS } from '../http/operation.ts';
 import { isSameOrigin, ownOrigin } from '../http/origin.ts';
 
 const PATH = '/mcp';
-/** Path of the metadata of a protected resource: RFC 9728, section 3.1. */
+/** Path of the protected resource metadata (RFC 9728, section 3.1). */
 const METADATA_PATH = `/.well-known/oauth-protected-resource${PATH}`;
-/** Bytes of a message around the arguments of a tool. */
+/** Maximum size in bytes of a message without the arguments of the tool. */
 const ENVELOPE_BYTES = 65_536;
-/** JSON-RPC reserves -32000 to -32099 for errors of the implementation. */
+/**
+ * Response to a request from another origin. JSON-RPC reserves the codes -32000 to -32099 for errors that the
+ * implementation defines.
+ */
 const ORIGIN_REFUSED = { jsonrpc: '2.0', error: { code: -32_000, message: 'Origin not allowed' }, id: null };
 
 interface Dependencies {
   registry: Registry;
   outages: Outages;
-  /** Configured URL of the API; null: as the client addressed it. */
+  /** Configured URL of the API; null: the URL that the client used. */
   publicUrl: string | null;
   authenticate(ctx: Context): Promise<void>;
-  /** Creates the server of one request. */
+  /** Creates the MCP server that answers one HTTP request. */
   createServer(ctx: Context, hangup: AbortSignal): Server;
   onError(error: Error): void;
 }
 
-/** Copies the headers that the protocol defines; credentials are not among them. */
+/** Copies only the headers that the protocol uses, which do not include credentials. */
 function protocolHeaders(headers: IncomingHttpHeaders): Headers {
   const copied = new Headers();
   for (const [name, value] of Object.entries(headers))
@@ -38,8 +41,9 @@ function protocolHeaders(headers: IncomingHttpHeaders): Headers {
 }
 
 /**
- * Registers the endpoint of the Model Context Protocol (Streamable HTTP, without sessions) and the metadata that a 401
- * names. Each request gets a server of its own, so any API process can answer it.
+ * Registers the endpoint of the Model Context Protocol (Streamable HTTP, without sessions), and the protected
+ * resource metadata to which a 401 response refers. Each request has its own MCP server, so any API process can
+ * answer it.
  */
 export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
   const { registry, outages, publicUrl, authenticate, createServer, onError } = deps;
@@ -59,7 +63,7 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
   });
 
   router.post(PATH, async (ctx) => {
-    // Registered before the first await, because a caller may disconnect during the checks.
+    // The listener is registered before the first await, because the caller may disconnect during the checks.
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
     if (!isSameOrigin(ctx, publicUrl)) {

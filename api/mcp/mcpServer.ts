@@ -27,9 +27,9 @@ type Params = CallToolRequest['params'];
 
 const INFO = { name: 'utility-tools', title: 'Utility Tools API', version: '1.0.0' };
 const INSTRUCTIONS =
-  'Single-purpose tools that are paid per call: each tool states its price in credits, and only calls that return a ' +
-  'result are charged. Set _meta.idempotencyKey to repeat a call without a second charge, and _meta.maxCredits to refuse ' +
-  'a higher price.';
+  'Single-purpose tools that are paid per call. Each tool states its price in credits, and only calls that return a ' +
+  'result are charged. Set _meta.idempotencyKey so that a repeated call is not charged again, and _meta.maxCredits to refuse ' +
+  'calls with a higher price.';
 
 interface Dependencies {
   registry: Registry;
@@ -50,8 +50,8 @@ function optionsOf({ _meta: { idempotencyKey = null, maxCredits = Number.POSITIV
 }
 
 /**
- * Creates the function that creates the MCP server of one HTTP request. Its tool calls take the same path as those by
- * HTTP: same limits, validation, workflow, charge and refund.
+ * Returns the function that creates the MCP server for one HTTP request. Tool calls through MCP have the same limits,
+ * validation, workflow, charge and refund as calls through the HTTP API.
  */
 export function createMcpServers(deps: Dependencies) {
   const { registry, toolCallService, outages, rateLimit, log } = deps;

@@ -4,8 +4,9 @@ import type { ServerContext } from '@modelcontextprotocol/server';
 const PROGRESS_MS = 2000;
 
 /**
- * Sends progress notifications while a request runs, if the client asked for them with a token. `progress` is the number
- * of seconds since the start; the total is not known. Disposing the result stops them.
+ * Sends progress notifications while a request runs, if the client has requested them with a progress token.
+ * `progress` is the number of seconds since the start; the total is not known. Disposing the returned object stops
+ * the notifications.
  */
 export function reportProgress({ _meta, notify }: ServerContext['mcpReq']): Disposable {
   const progressToken = _meta?.progressToken;
@@ -13,7 +14,7 @@ export function reportProgress({ _meta, notify }: ServerContext['mcpReq']): Disp
   const started = performance.now();
   const timer = setInterval(() => {
     const progress = Math.round((performance.now() - started) / 1000);
-    // The notification cannot be sent because the client has disconnected, which cancels the call separately.
+    // If the notification cannot be sent, the client has disconnected, which cancels the call elsewhere.
     notify({
       method: 'notifications/progress',
       params: { progressToken, progress, message: `Running for ${progress} s` },

@@ -10,14 +10,17 @@ type Fields = Record<string, unknown>;
 
 const textOf = (text: string): ContentBlock => ({ type: 'text', text });
 
-/** The result of a tool without a file: the fields as structured content and, for older clients, as text. */
+/**
+ * Creates the result of a tool that returns no file: its fields as structured content and, for older clients, as JSON
+ * text.
+ */
 export const fieldsResult = (fields: Fields, meta?: Fields): CallToolResult => ({
   content: [textOf(JSON.stringify(fields))],
   structuredContent: fields,
   ...(meta && { _meta: meta }),
 });
 
-/** The file of a result: an image, or an embedded resource. `data` is Base64. */
+/** Creates the content with the file of a result: an image, or an embedded resource. `data` is base64. */
 function fileContent(data: string, mimeType: string, name: string, requestId: string): ContentBlock {
   if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType };
   const uri = `result://${requestId}/${encodeURIComponent(name)}`;
@@ -25,7 +28,7 @@ function fileContent(data: string, mimeType: string, name: string, requestId: st
 }
 
 /**
- * The result of a successful call. A file is sent as content and never as Base64 in a text.
+ * Creates the result of a successful call. A file is returned as content and never as base64 in the text.
  *
  * @param json the stored output of the tool
  */
@@ -57,7 +60,10 @@ export function callResult(
   return { ...result, content: [file, ...result.content] };
 }
 
-/** The result of a call that was refused or failed: the problem object, and whether repeating the call may help. */
+/**
+ * Creates the result of a call that was refused or failed: the problem details object, with `retryable`, which says
+ * whether repeating the call may help.
+ */
 export function refusal(error: ServiceError, requestId: string): CallToolResult {
   const problem = { ...problemBody(error, requestId), retryable: isRetryable(error.code) };
   const faults = (error.members.errors ?? []).map(({ pointer, message }) => `${pointer || '/'} ${message}`);

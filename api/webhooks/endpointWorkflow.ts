@@ -21,19 +21,19 @@ import {
 import type { webhookEndpoint } from '../../workflows/webhookEndpoint.ts';
 
 /**
- * The workflows of webhook endpoints, which own attempts, failures and state. Each operation starts the workflow if it
- * is not running.
+ * The operations of clients on the workflow of a webhook endpoint, which controls its attempts, failure count and
+ * state. Each operation starts the workflow if it is not running.
  */
 export interface EndpointWorkflow {
-  /** Signals that deliveries were queued or that the endpoint was deleted. */
+  /** Tells the workflow that deliveries were queued or that the endpoint was deleted. */
   wake(endpointId: string): Promise<void>;
-  /** Signals to stop deliveries; returns before the workflow has written the state. */
+  /** Tells the workflow to disable the endpoint. Returns before the workflow has written the new state. */
   disable(endpointId: string): Promise<void>;
   /** @throws ServiceError not_found, pool_busy, rate_limited */
   enable(endpointId: string): Promise<void>;
   /**
-   * Like `enable`, but returns once the workflow has accepted the update: for clients without the payload codec, which
-   * cannot read its outcome. @throws ServiceError pool_busy, rate_limited
+   * Like `enable`, but returns as soon as the workflow has accepted the update. For clients without the payload
+   * codec, which cannot read the outcome of an update. @throws ServiceError pool_busy, rate_limited
    */
   requestEnable(endpointId: string): Promise<void>;
   /**
@@ -46,22 +46,33 @@ export interface EndpointWorkflow {
   test(endpointId: string, testId: string): Promise<string>;
 }
 
-/** A test waits up to 10 s for a worker and 10 s for the receiver; the rest is for the database and the task queue. */
+/**
+ * Timeout of an update. A test waits up to 10 s for a worker and 10 s for the receiver; the rest is for MongoDB and
+ * the task queue.
+ */
 const UPDATE_TIMEOUT_MS = 40_000;
-/** A test that starts later would be posted after its caller got an error. */
+/**
+ * How long after the request a test may start. A test that started later would be posted after its caller got an
+ * error.
+ */
 const TEST_START_MS = 20_000;
 /**
- * gRPC status of an update that is not admitted because ten are in flight (Temporal's `history.maxInFlightUpdates`).
- * The workflow has not received it, so it can be sent again.
+ * gRPC status of an update that the Temporal server does not admit because ten updates of the workflow are in flight
+ * (Temporal's `history.maxInFlightUpdates`). The workflow has not received the update, so it can be sent again.
  */
 const RESOURCE_EXHAUSTED = 8;
-/** How long an update is resent until it is admitted. */
+/** How long an update that is not admitted is sent again. */
 const ADMISSION_TIMEOUT_MS = 10_000;
 const ADMISSION_RETRY_MS = 250;
 const RETRY_AFTER_SECONDS = 5;
-/** Refusals of the workflow that a later request may not get; 429 and 503 carry `Retry-After`. */
+/**
+ * Error codes with which the workflow refuses an update and which a later request may not get. Their responses (429,
+ * 503) have a `Retry-After` header.
+ */
 const RETRYABLE: ReadonlySet<string> = new Set(['rate_limited', 'pool_busy']);
-/** Short because the caller waits; the sweeper also wakes workflows. */
+/**
+ * Timeout of a signal. Short, because the caller waits; if the signal fails, the sweeper wakes the workflow later.
+ */
 const SIGNAL_TIMEOUT_MS = 5000;
 const TRANSPORT_RETRY_MS = 100;
 
@@ -72,13 +83,16 @@ interface UpdateOptions {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The gRPC status of an error or of its cause, or null. The SDK wraps only some errors of update-with-start. */
+/**
+ * Returns the gRPC status of an error or of its cause; null if there is none. Causes are read because the SDK wraps
+ * only some errors of update-with-start.
+ */
 function statusOf(error: unknown): number | null {
   if (!(error instanceof Error)) return null;
   return 'code' in error && typeof error.code === 'number' ? error.code : statusOf(error.cause);
 }
 
-/** Translates rejected updates and transport errors to the error table. */
+/** Converts rejected updates and transport errors to errors of the error table. */
 function asServiceError(error: unknown): unknown {
   const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
   if (cause instanceof ApplicationFailure && isErrorCode(cause.type))
@@ -100,14 +114,17 @@ function asServiceError(error: unknown): unknown {
 }
 
 export function createEndpointWorkflow(client: Client): EndpointWorkflow {
-  /** Sends an update, and again when it is not admitted, the connection fails or the run ends before it accepts. */
+  /**
+   * Sends an update. Sends it again if the Temporal server does not admit it, the connection fails, or the workflow
+   * run ends before it has accepted the update.
+   */
   async function retryUpdate<T>(
     endpointId: string,
     send: (options: UpdateOptions) => Promise<T>,
   ): Promise<T> {
     const deadline = Date.now() + UPDATE_TIMEOUT_MS;
     const admissionDeadline = Date.now() + ADMISSION_TIMEOUT_MS;
-    // Temporal applies the update once, however often it is sent under this id.
+    // Temporal applies an update only once, however often it is sent under the same id.
     const updateId = crypto.randomUUID();
     for (;;) {
       const startWorkflowOperation = new WithStartWorkflowOperation<typeof webhookEndpoint>(
@@ -129,7 +146,7 @@ export function createEndpointWorkflow(client: Client): EndpointWorkflow {
           await pause(ADMISSION_RETRY_MS);
           continue;
         }
-        // Includes "workflow update was aborted", the error when the run ends.
+        // This includes "workflow update was aborted", the error of an update whose workflow run ends.
         const isTransport = error instanceof GrpcError || statusOf(error) !== null;
         if (!isTransport || Date.now() + TRANSPORT_RETRY_MS > deadline) throw asServiceError(error);
         await pause(TRANSPORT_RETRY_MS);

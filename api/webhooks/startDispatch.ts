@@ -4,16 +4,17 @@ import { moreEvents, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows
 import type { dispatchEvents } from '../../workflows/dispatchEvents.ts';
 
 /**
- * Requests the dispatch of an account's new events and returns at once. The sweeper dispatches events of failed
- * requests.
+ * Requests the dispatch of an account's new events and returns at once. If the request fails, the sweeper dispatches
+ * the events.
  */
 export type DispatchEvents = (accountId: string) => void;
 
 const TIMEOUT_MS = 5000;
 
 /**
- * Signals the workflow that dispatches an account's events, and starts it if it is not running. One workflow per account
- * keeps a busy account from filling the orchestrator's queue, which calls also use, while no orchestrator runs.
+ * Signals the workflow that dispatches an account's events, and starts it if it is not running. There is only one
+ * such workflow per account, so that while no orchestrator runs, a busy account does not fill the orchestrator's
+ * queue, which calls also use.
  */
 export async function startDispatch(client: Client, accountId: string): Promise<void> {
   const send = () =>
@@ -28,13 +29,13 @@ export async function startDispatch(client: Client, accountId: string): Promise<
 }
 
 /**
- * Creates the `DispatchEvents` of a process. Requests for an account whose signal is being sent are merged into one
- * further signal.
+ * Creates the `DispatchEvents` of a process. While a signal for an account is being sent, further requests for that
+ * account are merged into one more signal.
  *
  * @param onError receives the errors of signals that could not be sent
  */
 export function createDispatchEvents(client: Client, onError: (error: unknown) => void): DispatchEvents {
-  /** Accounts whose signal is being sent, and whether another was requested since. */
+  /** The accounts for which a signal is being sent, and whether another signal has been requested since. */
   const sending = new Map<string, boolean>();
   async function send(accountId: string): Promise<void> {
     do {

@@ -23,7 +23,7 @@ import type { EndpointWorkflow } from './endpointWorkflow.ts';
 export interface Webhooks {
   list(accountId: string, page: PageRequest): Promise<Page<WebhookRow>>;
   /**
-   * @param id id of the endpoint, which makes the request idempotent. Default: a new id
+   * @param id id of the new endpoint, which makes the creation idempotent. Default: a new random id
    * @throws ServiceError invalid_input, limit_reached, target_refused, host_not_found, target_failed, target_timeout
    * @throws a duplicate key error (`isDuplicate`) if an endpoint with this id exists
    */
@@ -33,7 +33,7 @@ export interface Webhooks {
   change(accountId: string, id: string, body: WebhookChangeBody): Promise<WebhookRow>;
   remove(accountId: string, id: string): Promise<void>;
   /**
-   * Sends a test. @param from origin of the request; each has its own limit, see `TEST_LIMITS`
+   * Sends a test event. @param from where the request comes from; the limit depends on it, see `TEST_LIMITS`
    * @throws ServiceError endpoint_disabled, pool_busy, rate_limited
    */
   test(accountId: string, id: string, from: keyof typeof TEST_LIMITS): Promise<AttemptRow>;
@@ -51,7 +51,7 @@ interface Dependencies {
   attempts: DeliveryAttempts;
   lists: Lists;
   workflow: EndpointWorkflow;
-  /** Allows public addresses and `localhost`. */
+  /** Egress guard that permits public addresses and `localhost`. */
   egress: Guard;
   /** Takes a token from a bucket that all API processes share; null disables the limits. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
@@ -59,21 +59,27 @@ interface Dependencies {
 }
 
 const LOOKUP_TIMEOUT_MS = 10_000;
-/** Tests per account: 10 per minute from the dashboard, 60 per minute (20 at once) from the Account API. */
+/**
+ * Rate limits of test events per account: 10 per minute from the dashboard, and 60 per minute in bursts of at most 20
+ * from the Account API.
+ */
 const TEST_LIMITS = {
   dashboard: { rate: 10 / 60, burst: 10 },
   api: { rate: 1, burst: 20 },
 } as const satisfies Record<string, RateLimit>;
 const POINTER = '/url';
 
-/** Checks that a URL is https and public, or has exactly the host `localhost`. @throws ServiceError */
+/**
+ * Checks that a URL is https and its host is public, or that its host is exactly `localhost`. @throws ServiceError
+ */
 async function checkUrl(egress: Guard, url: string): Promise<void> {
   const target = egress.parseTarget(url, { kind: 'url', pointer: POINTER });
   if (target.url === null || (!target.url.secure && !isLocalhost(url)))
     throw invalidInput([
       { pointer: POINTER, message: 'must be https (http is permitted only for localhost)' },
     ]);
-  // The exception covers only the exact name: `localhost.` with a trailing dot is refused like other single labels.
+  // The egress guard's exception for `localhost` would also permit `localhost.` with a trailing dot, which is refused
+  // like every other single-label name.
   if (target.host.kind === 'name' && target.host.name === 'localhost' && !isLocalhost(url))
     throw new ServiceError('target_refused');
   await egress.vet(target, {
@@ -82,7 +88,10 @@ async function checkUrl(egress: Guard, url: string): Promise<void> {
   });
 }
 
-/** @throws ServiceError invalid_input for a leap second, which JavaScript cannot represent */
+/**
+ * Parses a date-time. @throws ServiceError invalid_input for a leap second, which the schema accepts but `Date` does
+ * not
+ */
 function parseSince(text: string): string {
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw invalidInput([{ pointer: '/since', message: 'is not a valid time' }]);
@@ -121,7 +130,8 @@ export function createWebhooks(deps: Dependencies): Webhooks {
 
     async remove(accountId, id) {
       await endpoints.remove(accountId, id);
-      // Fails the remaining deliveries at once instead of at the next run of the sweeper.
+      // The workflow then marks the remaining deliveries as failed now, and not only after the next run of the
+      // sweeper.
       await workflow.wake(id).catch(onError);
     },
 
@@ -130,7 +140,7 @@ export function createWebhooks(deps: Dependencies): Webhooks {
       const taken = await takeToken?.(`webhook-test:${from}:${accountId}`, TEST_LIMITS[from]);
       if (taken?.allowed === false)
         throw new ServiceError('rate_limited', {
-          detail: `At most ${Math.round(TEST_LIMITS[from].rate * 60)} tests per minute.`,
+          detail: `An account can send at most ${Math.round(TEST_LIMITS[from].rate * 60)} test events per minute.`,
           retryAfter: taken.retryAfterSeconds,
         });
       const attemptId = await workflow.test(id, randomUUID());

@@ -389,7 +389,7 @@ test('a mail server that hangs or refuses delays no request, and no log contains
     return /utility_tools_mails_total\{kind="verify",outcome="failed",.*\} 1\n/.test(metrics);
   });
   await until('it is logged', async () =>
-    /"kind":"verify",.*"msg":"a mail could not be sent"/.test(await read()),
+    /"kind":"verify",.*"msg":"an email could not be sent"/.test(await read()),
   );
   mailbox.refuse(refused.email, false);
   await post('/verify', { email: refused.email });
@@ -587,7 +587,7 @@ test('the password of the mail server is neither sent in plaintext nor logged', 
     const { mailer, lines } = mailerOf({ SMTP_URL: `smtp://me:word-to-keep@127.0.0.1:${port}` });
     await t.throwsAsync(mailer.send(LETTER));
     t.deepEqual(asked, []);
-    t.regex(lines.join(''), /a mail could not be sent/);
+    t.regex(lines.join(''), /an email could not be sent/);
     t.false(lines.join('').includes('word-to-keep'));
     t.false(lines.join('').includes('token=abc'));
   } finally {

@@ -5,7 +5,7 @@ import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
 
-/** The operator's view of an account, with fields that owners do not see. */
+/** Converts an account to the row that operators see, which has more fields than the one that owners see. */
 const row = (account: Account) => ({
   id: account._id,
   email: account.email,
@@ -35,7 +35,7 @@ const showAccount: Command = {
   about: 'Shows one account.',
   options: {
     account: { value: 'ID', about: 'Id of the account.' },
-    email: { value: 'E', about: 'Email address of the owner, instead of the id.' },
+    email: { value: 'E', about: 'Email address of the owner; use it instead of --account.' },
   },
   prepare(values) {
     const [id, email] = [values.optional('account'), values.optional('email')];
@@ -62,7 +62,7 @@ const setAccount: Command = {
     account: ACCOUNT,
     'monthly-allowance': {
       value: 'N',
-      about: 'Credits granted each month, starting with the current month.',
+      about: 'Number of credits granted each month, starting with the current month.',
       required: true,
     },
   },

@@ -8,14 +8,19 @@ import { dispatchEventsNow } from '../temporal.ts';
 export const adjust: Command = {
   name: 'adjust',
   about:
-    'Adds or takes credits. Credits that cannot be taken become a shortfall, which suspends the account.',
+    'Adds or deducts credits. Credits that cannot be deducted become a shortfall, which suspends the account.',
   options: {
     account: ACCOUNT,
-    credits: { value: '±N', about: 'Credits to add; negative: credits to take.', required: true },
-    reason: { value: 'R', about: 'Reason, stored with the adjustment.', required: true },
+    credits: {
+      value: '±N',
+      about: 'Number of credits to add; a negative number deducts credits.',
+      required: true,
+    },
+    reason: { value: 'R', about: 'Reason for the adjustment, which is stored with it.', required: true },
     reference: {
       value: 'X',
-      about: 'Reference. Repeating a command with the same reference has no effect. Default: a random one.',
+      about:
+        'Reference of the adjustment. Each reference is applied only once, so the command can be repeated. Default: a random one.',
     },
   },
   prepare(values) {

@@ -2,16 +2,17 @@ import { MAX_CREDITS } from '../../billing/adjustment.ts';
 import { UsageError } from '../arguments.ts';
 import type { Command } from '../command.ts';
 
-/** Maximum length of an email address (RFC 5321, 4.5.3.1.3, without the brackets). */
+/** Maximum length of an email address (RFC 5321, section 4.5.3.1.3, without the angle brackets). */
 const EMAIL_LENGTH = 254;
 const EMAIL = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
 
 export const createAccount: Command = {
   name: 'create-account',
-  about: 'Creates an account with one tool key and one account key. The keys are shown only once.',
+  about:
+    'Creates an account with one API key of scope "tools" and one of scope "account". The keys are shown only once.',
   options: {
     email: { value: 'E', about: 'Email address of the owner.', required: true },
-    credits: { value: 'N', about: 'Initial credits. Default: FREE_CREDITS.' },
+    credits: { value: 'N', about: 'Number of credits that the account starts with. Default: FREE_CREDITS.' },
   },
   prepare(values) {
     const email = values.text('email');

@@ -7,7 +7,7 @@ import { dispatchEventsNow } from '../temporal.ts';
 
 const listKeys: Command = {
   name: 'keys list',
-  about: 'Lists the keys of an account, newest first, including revoked ones.',
+  about: 'Lists the API keys of an account, newest first, including revoked ones.',
   options: { account: ACCOUNT, ...PAGE },
   prepare(values) {
     const [id, page] = [values.text('account'), pageOf(values)];
@@ -21,13 +21,13 @@ const listKeys: Command = {
 
 const createKey: Command = {
   name: 'keys create',
-  about: 'Creates a key, which is shown only once. Fires api_key.created.',
+  about: 'Creates an API key, which is shown only once. Fires api_key.created.',
   options: {
     account: ACCOUNT,
     name: { value: 'NAME', about: 'Name of the key.', required: true },
     scope: { value: 'tools|account', about: 'Scope of the key. Default: tools.' },
-    tools: { value: 'A,B,…', about: 'Tools that the key may call. Default: all.' },
-    expires: { value: 'TIME', about: 'Expiry (ISO 8601 with offset). Default: never.' },
+    tools: { value: 'A,B,…', about: 'Names of the tools that the key may call. Default: all tools.' },
+    expires: { value: 'TIME', about: 'When the key expires (ISO 8601 with offset). Default: never.' },
   },
   prepare(values) {
     const id = values.text('account');
@@ -48,7 +48,7 @@ const createKey: Command = {
 
 const revokeKey: Command = {
   name: 'keys revoke',
-  about: 'Revokes a key permanently, effective from the next request. Fires api_key.revoked.',
+  about: 'Revokes an API key permanently, effective from the next request. Fires api_key.revoked.',
   options: {
     account: ACCOUNT,
     key: { value: 'ID', about: 'Id of the key (not the key itself).', required: true },

@@ -2,7 +2,10 @@ import { loadKeyring } from '../../../store/keyring.ts';
 import { countReferences, rewrapSecrets } from '../../../store/rekey.ts';
 import type { Command } from '../command.ts';
 
-/** Retention of ended workflows, whose payloads stay encrypted with the key that was current then. */
+/**
+ * How long Temporal keeps ended workflows. Their payloads stay encrypted with the master key that was the current one
+ * when they ran.
+ */
 const RETENTION_MS = 72 * 3_600_000;
 
 export const rekey: Command = {

@@ -6,7 +6,10 @@ import { ACCOUNT, type Command, type CommandContext, PAGE, pageOf, requireAccoun
 import { withEndpointWorkflow } from '../temporal.ts';
 
 const WEBHOOK = { value: 'ID', about: 'Id of the webhook endpoint.', required: true } as const;
-/** The endpoint's workflow needs far less unless no orchestrator is running. */
+/**
+ * How long to wait until the endpoint's workflow has made a change. It needs far less time, unless no orchestrator is
+ * running.
+ */
 const DONE_TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 100;
 
@@ -33,7 +36,7 @@ async function waitForEndpoint(
 
 const listWebhooks: Command = {
   name: 'webhooks list',
-  about: "Shows an account's webhook endpoints, newest first.",
+  about: 'Lists the webhook endpoints of an account, newest first.',
   options: { account: ACCOUNT, ...PAGE },
   prepare(values) {
     const [id, page] = [values.text('account'), pageOf(values)];
@@ -48,7 +51,7 @@ const listWebhooks: Command = {
 const enableWebhook: Command = {
   name: 'webhooks enable',
   about:
-    'Enables an endpoint and resets its failure count. Held deliveries stay held until the owner resends them.',
+    'Enables a webhook endpoint and resets its failure count. Held deliveries stay held until the owner resends them.',
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
@@ -62,7 +65,7 @@ const enableWebhook: Command = {
 
 const disableWebhook: Command = {
   name: 'webhooks disable',
-  about: 'Disables an endpoint. Its pending deliveries are held.',
+  about: 'Disables a webhook endpoint. Its pending deliveries are held until the owner resends them.',
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
@@ -76,7 +79,7 @@ const disableWebhook: Command = {
 
 const deleteWebhook: Command = {
   name: 'webhooks delete',
-  about: 'Deletes an endpoint. Its undelivered events are marked failed.',
+  about: 'Deletes a webhook endpoint. Its undelivered events are marked failed.',
   options: { webhook: WEBHOOK },
   prepare(values) {
     const id = values.text('webhook');
