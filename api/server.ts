@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   const env = readEnv();
   const registry = await loadRegistry();
   const log = createLog(env, 'api', registry);
-  const onError = (error: unknown) => log.error({ err: error }, 'background write failed');
+  const onError = (error: unknown) => log.error({ err: error }, 'a background operation failed');
   const stop = stopRequested();
 
   await using open = new AsyncDisposableStack();

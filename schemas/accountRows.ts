@@ -1,7 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { EVENT_KINDS } from './events.ts';
 
-/** Request and response schemas of the Account API, and their types. */
+/** This file contains the request and response schemas of the Account API, and their types. */
 export const timestamp = { type: 'string', format: 'date-time' } as const;
 const optionalTimestamp = { type: ['string', 'null'], format: 'date-time' } as const;
 const optionalText = { type: ['string', 'null'] } as const;

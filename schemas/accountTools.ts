@@ -85,5 +85,4 @@ export const accountPlan = define({
   },
 });
 
-/** All account tools. */
 export const ACCOUNT_TOOLS: readonly AccountToolDefinition[] = [accountBalance, accountCalls, accountPlan];

@@ -109,7 +109,6 @@ export function rateLimit(text: string): RateLimit | null {
   return { rate, burst };
 }
 
-/** The address of a DNS resolver. */
 export interface DnsServer {
   address: string;
   port: number;

@@ -44,7 +44,7 @@ const apiKeyExample = {
   prefix: 'ut_4kQz7B',
 };
 
-/** All events. */
+/** Definitions of all kinds of events. */
 export const EVENTS = {
   'credits.low': {
     summary: `A charge took the balance from ${LOW_CREDITS} or more to below ${LOW_CREDITS}.`,
@@ -121,7 +121,7 @@ export const EVENTS = {
 } as const satisfies Record<EventKind, EventDefinition>;
 
 type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
-/** The `data` of an event of this kind. */
+/** Type of the `data` of an event of this kind. */
 export type EventData<K extends EventKind> = TypeOf<(typeof EVENTS)[K]['data']>;
 
 /** Returns the `data` of the two events that a charge can fire. `balanceAfter` is the balance after the charge. */

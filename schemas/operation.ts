@@ -7,7 +7,7 @@ import type { ObjectSchema } from './tool.ts';
  * definition. The type parameters derive from its schemas, so that its handler is fully typed.
  */
 export interface Operation<Query = unknown, Body = unknown, Result = unknown> {
-  /** operationId in OpenAPI. */
+  /** The operationId in the OpenAPI document. */
   id: string;
   method: 'get' | 'post' | 'patch' | 'delete';
   /** URL path; parameters are in braces, as in `/api/v1/account/keys/{id}`. */
@@ -42,7 +42,7 @@ interface EmptyObject extends ObjectSchema {
 
 type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 
-/** Declares an operation. The types of its query, body and result follow from the schemas. */
+/** Declares an operation. The types of its query, body and result derive from its schemas. */
 export function defineOperation<
   const Q extends ObjectSchema = EmptyObject,
   const B extends ObjectSchema = EmptyObject,

@@ -32,7 +32,7 @@ export interface ToolDefinition<
   I extends ObjectSchema = ObjectSchema,
   O extends ObjectSchema = ObjectSchema,
 > {
-  /** Path segment after `/api/v1/tools/`, and the name of the activity file. */
+  /** Name of the tool: its path segment after `/api/v1/tools/`, and the name of its activity file. */
   name: string;
   title: string;
   /**
@@ -44,8 +44,8 @@ export interface ToolDefinition<
   price: number;
   pool: Pool;
   /**
-   * Whether the run function runs on a thread, which keeps the worker responsive but has no network access. Default: true
-   * in the cpu pool.
+   * Whether the tool's `run` function runs on a thread, which keeps the worker responsive but has no network access.
+   * Default: true in the cpu pool.
    */
   thread?: boolean;
   limits: {
@@ -64,9 +64,11 @@ export interface ToolDefinition<
     /** Maximum size of the request body in bytes. Default: 1 MB. */
     bodyBytes?: number;
   };
-  /** JSON Schema 2020-12 with a description of each property; `writeOnly: true` marks a secret field. */
+  /**
+   * JSON Schema 2020-12 of the input, with a description of each property. `writeOnly: true` marks a secret field.
+   */
   input: I;
-  /** JSON Schema 2020-12. Every property is required and null if it has no value. */
+  /** JSON Schema 2020-12 of the output. Every property is required, and null if it has no value. */
   output: O;
   /** Examples in the API reference. The dashboard offers the input of the first one as an example. */
   examples: readonly { input: Record<string, unknown>; output: Record<string, unknown> }[];
@@ -95,9 +97,9 @@ export function defineTool<const I extends ObjectSchema, const O extends ObjectS
   return definition;
 }
 
-/** The validated input of a tool, with defaults applied. */
+/** Type of the validated input of a tool, with defaults applied. */
 export type ToolInput<D> = D extends { input: infer I extends ObjectSchema } ? TypeOf<I> : never;
-/** The output of a tool. */
+/** Type of the output of a tool. */
 export type ToolOutput<D> = D extends { output: infer O extends ObjectSchema } ? TypeOf<O> : never;
 
 /** Returns the names of the secret input fields. Their values are never stored, logged, fingerprinted or replayed. */

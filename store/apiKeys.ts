@@ -96,7 +96,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     );
   }
 
-  /** Writes are serialised; awaiting the last one awaits all. */
+  /** Writes the pending times of last use. Writes are serialised, so awaiting the last one awaits all. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;

@@ -52,12 +52,12 @@ export interface AccountRecords {
 }
 
 /**
- * Recomputes every account from its entries on one snapshot and compares: balance, balance and number of each entry,
- * reserved credits and holds, charges and calls, grants, shortfall, and events.
+ * Recomputes every account from its ledger entries on one snapshot. Compares the balance, the balance and number of
+ * each entry, reserved credits and holds, charges and calls, grants, shortfall, and events.
  */
 export async function audit(store: Store): Promise<Audit> {
   return store.client.withSession({ snapshot: true }, async (session) => {
-    // Passed to each read: a collection's read concern overrides the session's.
+    // The read concern is passed to each read, because that of a collection overrides that of the session.
     const snapshot = { session, readConcern: { level: 'snapshot' } } as const;
     const due = await findDueRefunds(store, snapshot);
     const late = due.filter(

@@ -15,7 +15,7 @@ export interface Calls {
    * the same key; the others get the call that was inserted.
    */
   claim(call: NewCall): Promise<Claim>;
-  /** Records that the workflow of a running call is being (re)started. */
+  /** Records that the workflow of a running call is being started or restarted. */
   touch(callId: string): Promise<void>;
   /** Finds the call that holds this Idempotency-Key. */
   findByKey(accountId: string, key: string): Promise<CallDoc | null>;

@@ -32,7 +32,7 @@ export interface SyncRequest {
   endpointId: string;
   /** Workflow time in epoch milliseconds. */
   now: number;
-  /** Number of the newest write of `health`. */
+  /** Number of the workflow's newest write of `health`; each write has a higher number. */
   turn: number;
   /** New health of the endpoint; null: unchanged. */
   health: EndpointHealth | null;
@@ -171,7 +171,7 @@ export async function syncEndpoint(store: Store, request: SyncRequest): Promise<
   };
 }
 
-/** Selects the deliveries to resend. */
+/** The deliveries to resend: those of events since a time, or those with these ids. */
 export type Resend = { since: string } | { deliveryIds: string[] };
 
 /**
@@ -215,7 +215,7 @@ export async function resend({ deliveries }: Store, endpointId: string, selectio
 }
 
 /**
- * Creates a test event and its delivery to this endpoint; once per `testId`.
+ * Creates a test event and its delivery to this endpoint; a repetition with the same `testId` creates nothing.
  *
  * @returns the delivery's id, or null if the endpoint was deleted
  */

@@ -5,7 +5,9 @@ import type { DeliveryDoc } from './webhookDocs.ts';
 
 const BATCH = 200;
 
-/** Id of an event's delivery to an endpoint; there is one per pair. */
+/**
+ * Returns the id of an event's delivery to an endpoint. There is at most one delivery for each event and endpoint.
+ */
 export const deliveryId = (eventId: string, endpointId: string): string =>
   `dlv_${createHash('sha256').update(`${eventId} ${endpointId}`).digest('hex').slice(0, 32)}`;
 
@@ -25,7 +27,7 @@ export function newDelivery(event: EventDoc, endpointId: string, held: boolean):
   };
 }
 
-/** What the dispatch of events needs to reach the workflows of endpoints. */
+/** Functions and settings by which the dispatch of events reaches the workflows of endpoints. */
 export interface EndpointNotifier {
   /** Signals an endpoint's workflow, and starts it if it is not running. */
   wake(endpointId: string): Promise<void>;

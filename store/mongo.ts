@@ -70,7 +70,7 @@ export interface AccountDoc {
   /** `seq` of the newest ledger entry. */
   seq: number;
   monthlyAllowance: number;
-  /** Last month for which the allowance was granted, like `2026-11`. */
+  /** Newest month for which the allowance was granted, such as `2026-11`. */
   allowanceMonth?: string;
   /** Time of the last grant or negative adjustment. */
   grantedAt?: Date;
@@ -92,7 +92,7 @@ export type Account = Omit<AccountDoc, 'holds' | 'journal'>;
 
 export type EntryType = 'charge' | 'signup' | 'purchase' | 'allowance' | 'adjustment' | 'recovery';
 
-/** One entry of an account's ledger. The amounts of all entries add up to the balance. */
+/** An entry of an account's ledger. The amounts of all entries of an account add up to its balance. */
 export interface EntryDoc {
   _id: string;
   accountId: string;
@@ -139,7 +139,7 @@ export interface PaymentDoc {
   credits: number;
   /** Price in hundredths of the currency unit. All amounts of this document have this unit. */
   amount: number;
-  /** ISO 4217, upper case. */
+  /** ISO 4217 code in upper case. */
   currency: string;
   /** Whether the payment was made in test mode, in which no money moves. */
   test: boolean;
@@ -258,7 +258,7 @@ export interface CallDoc {
 export interface ApiKeyDoc {
   _id: string;
   accountId: string;
-  /** SHA-256 of the key, hex. The key itself is not stored. */
+  /** SHA-256 of the key in hexadecimal. The key itself is not stored. */
   hash: string;
   prefix: string;
   name: string;
@@ -301,7 +301,7 @@ export interface StoredQuote {
   /** Decimal number. */
   value: string;
   publishedAt: Date;
-  /** When the feed last reported this value or one near it. */
+  /** When the feed last reported this value or a value near it. */
   checkedAt: Date;
   /**
    * A value that deviates too much from `value` to be accepted at once: since when and how often the feed has

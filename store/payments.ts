@@ -6,7 +6,7 @@ export interface Report {
   paymentId: string;
   /** Id of the Stripe event. It is the reference of the adjustment that takes credits back or returns them. */
   source: string;
-  /** ISO 4217, upper case. */
+  /** ISO 4217 code in upper case. */
   currency: string;
   fact:
     | { kind: 'paid'; accountId: string; credits: number; amount: number; test: boolean }
@@ -26,7 +26,7 @@ export interface Payments {
    * Applies a report; no-op if it was applied before. @throws ServiceError not_found if the account does not exist
    */
   record(report: Report): Promise<Recorded>;
-  /** An account's purchases, newest first, up to `limit`. */
+  /** Returns an account's purchases, newest first, at most `limit`. */
   list(accountId: string, limit: number): Promise<PaymentDoc[]>;
 }
 

@@ -17,8 +17,9 @@ export interface PendingAnswers {
   /** Records that the response of a charged call was delivered. Returns at once and writes in the background. */
   delivered(callId: string): void;
   /**
-   * Checks, just before a result is sent, that no other process has refunded the call. No-op while the lease is held.
-   * Without the lease it records the call as delivered.
+   * Checks, just before a result is sent, that no other process has refunded the call. No-op while this process holds
+   * its lease. If it may have lost the lease, it instead records the call as delivered, which fails if the call was
+   * refunded.
    *
    * @throws if the call was refunded or MongoDB is unreachable
    */

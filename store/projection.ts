@@ -16,7 +16,7 @@ export interface Projection {
   flush(): Promise<void>;
 }
 
-/** @param intervalMs how long postings wait for a batch */
+/** @param intervalMs how long postings wait for a batch, in milliseconds */
 export function createProjection(
   store: Store,
   onError: (error: unknown) => void,
@@ -51,7 +51,7 @@ export function createProjection(
       if (entry.state === 'charged' && entry.seq % USAGE_INTERVAL === 0) await usageOf(store, accountId);
   }
 
-  /** Batches are serialised; awaiting the last one awaits all. */
+  /** Writes the pending batch. Batches are serialised, so awaiting the last one awaits all. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;

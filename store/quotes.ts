@@ -20,7 +20,7 @@ export interface FeedLease {
   at: Date;
 }
 
-/** Stores the last good quotes and the leases to refresh them. */
+/** Stores the last accepted quotes of each feed, and the leases of the workers that fetch feeds. */
 export interface QuoteStore {
   read(feed: string): Promise<FeedState>;
   /** Returns null while another worker has the lease, or before `retryAt`. An unreleased lease ends after `leaseMs`. */

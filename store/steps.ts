@@ -5,7 +5,7 @@ import type { AccountDoc, Hold, JournalEntry, Store } from './mongo.ts';
 export interface Step {
   accountId: string;
   callId: string;
-  /** Condition of the update. */
+  /** The step is applied only if this expression is true. */
   when: Document;
   /** New values by field, as in `$set`; `$$REMOVE` removes a field. */
   set: Record<string, unknown>;

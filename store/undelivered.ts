@@ -92,7 +92,7 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
     return charged;
   };
 
-  /** Marks the calls of a process as abandoned when the lease of the process was expired at two checks, 5 s apart. */
+  /** Marks the calls of a process as abandoned if the lease of the process was expired at two checks, 5 s apart. */
   async function takeOver(onWait: () => void): Promise<void> {
     const named = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': { $type: 'string' } } as const;
     const suspects = await findExpired(store, await calls.distinct('pendingAnswer.process', named));

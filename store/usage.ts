@@ -30,7 +30,7 @@ const ENDED: readonly CallState[] = ['charged', 'refunded', 'refused'];
 /** The usage of an account on one UTC day. */
 export type DailyUsage = Pick<UsageDayDoc, 'day' | 'tools' | 'keys'>;
 
-/** Start (midnight UTC) of the first of `days` days, of which today is the last. */
+/** Returns the start (midnight UTC) of the first of `days` days, of which today is the last. */
 export const firstDay = (now: Date, days = USAGE_DAYS): Date =>
   new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS);
 

@@ -16,7 +16,7 @@ export interface WebhookEndpointDoc {
    */
   next: { secret: string; from: Date } | null;
   state: 'active' | 'disabled';
-  /** Consecutive failed attempts. */
+  /** Number of consecutive failed attempts. */
   failures: number;
   /**
    * Number of times the endpoint was re-enabled. Results of attempts that started in an earlier epoch are ignored.
@@ -38,7 +38,7 @@ export interface DeliveryDoc {
   endpointId: string;
   eventId: string;
   event: EventKind;
-  /** Time of the event. */
+  /** When the event occurred. */
   createdAt: Date;
   state: DeliveryState;
   /** Total number of attempts. */

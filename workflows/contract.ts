@@ -9,7 +9,7 @@ import type { CallFailure } from './types.ts';
  * them, so renaming one breaks replays in the same way as a change of workflow code.
  */
 
-/** Workflow types: the exports of `index.ts`, which test/architecture.test.ts compares. */
+/** Names of the workflow types. They are the exports of `index.ts`; test/architecture.test.ts compares the two. */
 export const WORKFLOWS = {
   allowance: 'allowance',
   audit: 'audit',

@@ -11,7 +11,8 @@ const { sweepLedger, sweepEvents, sweepAnswers } = proxyActivities<MaintenanceAc
 
 /** Completes what a crash left unfinished; started by a schedule. */
 export async function sweep(): Promise<Sweep> {
-  // Replays of runs of older versions: they swept only the ledger, or the ledger and the events.
+  // Older versions of this workflow swept only the ledger, or the ledger and the events. In replays of their runs
+  // `patched` returns false.
   const others = [
     ...(patched('sweep-events') ? [sweepEvents()] : []),
     ...(patched('sweep-answers') ? [sweepAnswers()] : []),

@@ -26,7 +26,7 @@ import {
 } from './webhookState.ts';
 
 const activities = proxyLocalActivities<EndpointActivities>({
-  // Long, because a resend can write many documents.
+  // Long enough for a resend, which can write many documents.
   startToCloseTimeout: '2m',
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });

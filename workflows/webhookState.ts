@@ -3,7 +3,7 @@ import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
 /** Health of a webhook endpoint. Times are epoch milliseconds. */
 export interface Health {
   state: 'active' | 'disabled';
-  /** Consecutive failed attempts. */
+  /** Number of consecutive failed attempts. */
   failures: number;
   /** Number of times the endpoint was re-enabled. */
   epoch: number;

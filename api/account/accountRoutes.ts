@@ -28,7 +28,6 @@ function asDate(name: string, text: string | undefined): Date | undefined {
   return date;
 }
 
-/** Registers the routes of the Account API. */
 export function accountRoutes(serve: Serve, deps: Dependencies): void {
   const { lists } = deps;
 

@@ -120,7 +120,7 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       await byAddress.reward(addressKey(address));
       if (email === null) return;
       await byBoth.delete(bothKey(email, address));
-      // Wrong passwords from other addresses still count.
+      // Gives back only this attempt: wrong passwords from other addresses still count.
       await byEmail.reward(emailKey(email));
     },
     countSignUp: (address) => consume(signUps, addressKey(address)),

@@ -25,7 +25,7 @@ export interface User {
 export interface SignedIn {
   user: User;
   sessionId: string;
-  /** CSRF token: every form of this session must contain it. */
+  /** CSRF token, which every form of this session must contain. */
   formToken: string;
   /** Set-Cookie headers that extend the session; may be empty. */
   setCookie: string[];

@@ -79,7 +79,7 @@ function asRequest(ctx: Context, path: Path | InternalPath, { search = '', body 
   return new Request(url, { method: ctx.method, headers, body: JSON.stringify(body) });
 }
 
-/** Paths that check a password or the token of a link. */
+/** Paths whose attempts are limited, because they check a password or the token of a link in an email. */
 const LIMITED: readonly string[] = ['sign-in/email', 'change-password', 'reset-password'];
 const MAILS: readonly string[] = ['send-verification-email', 'request-password-reset'];
 

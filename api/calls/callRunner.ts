@@ -189,7 +189,9 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     const deadlineMs = request === null ? OVERHEAD_MS : request.policy.deadlineMs + OVERHEAD_MS;
     const timeout = AbortSignal.timeout(deadlineMs);
     const cancel = () => {
-      workflow.cancel(row._id, timeout).catch((error) => log.warn({ err: error }, 'cancel failed'));
+      workflow
+        .cancel(row._id, timeout)
+        .catch((error) => log.warn({ err: error }, 'could not cancel the workflow of a call'));
     };
     const respond = ({ ending, available }: SettledOutcome): CallOutcome => ({
       ...outcome,

@@ -18,7 +18,10 @@ export interface CallWorkflow {
   cancel(callId: string, signal: AbortSignal): Promise<void>;
 }
 
-/** @param onFault receives the first transient error of an operation, before it is retried */
+/**
+ * Creates the operations on the workflows of calls. @param onFault receives the first transient error of an
+ * operation, before the operation is retried
+ */
 export function createCallWorkflow(client: Client, onFault: (error: unknown) => void): CallWorkflow {
   const retry = <T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> =>
     retryUntilAborted(client, step, signal, onFault);

@@ -66,7 +66,10 @@ export function createSettlement(deps: Dependencies): Settlement {
     await answers.undelivered(row, code);
     if (!(await undelivered.settle(row, code))) return;
     dispatchEvents(row.accountId);
-    log.error({ callId: row._id, requestId: row.requestId }, 'refunded a charged call without a result');
+    log.error(
+      { callId: row._id, requestId: row.requestId },
+      'refunded a charged call whose result was not delivered',
+    );
   }
 
   /** Starts the refund, and waits until it is recorded or the response is due. */
@@ -86,7 +89,7 @@ export function createSettlement(deps: Dependencies): Settlement {
   ): Promise<void> {
     log.error(
       { err: fault, callId: row._id, requestId: row.requestId },
-      'charged call has no result; refunding',
+      'the result of a charged call cannot be delivered; refunding the call',
     );
     await settleWhileWaiting({ ...row, state: 'charged' }, code, wait);
   }
@@ -134,7 +137,10 @@ export function createSettlement(deps: Dependencies): Settlement {
     refundUndelivered,
 
     async refundUnlessCharged(row, error, wait) {
-      log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call given up');
+      log.error(
+        { err: error, callId: row._id, requestId: row.requestId },
+        'a call has no result; refunding it unless it was charged',
+      );
       const { _id: callId, accountId } = row;
       const { code } = error;
       const refund = { callId, accountId, wanted: 'refunded', code, release: !row.actsOnWorld } as const;

@@ -5,7 +5,6 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** An option of a command. */
 export interface Option {
   /** Placeholder of the option's value in the help text. */
   value: string;

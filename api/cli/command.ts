@@ -16,7 +16,6 @@ export interface CommandContext {
   registry: Registry;
 }
 
-/** One operator command. */
 export interface Command {
   /** Name of the command: one word, or a group and a verb, as in `keys create`. */
   name: string;

@@ -5,7 +5,10 @@ export interface Share extends Disposable {
 
 /** Bounds the total memory that slow connections use. */
 export interface BufferBudget {
-  /** @param evict called at most once, when the total exceeds the limit and this is the oldest share */
+  /**
+   * Opens the share of a connection. @param evict called at most once, if the total exceeds the limit and this share
+   * is the oldest
+   */
   open(evict: () => void): Share;
 }
 

@@ -14,7 +14,7 @@ export interface CallRecord {
 /** Request state that the middleware sets for the routes. */
 export interface State {
   requestId: string;
-  /** Set by `authenticate`. */
+  /** The authenticated caller; set by `authenticate`. */
   caller: Caller;
   /** Set by the route of tool calls, for the log and the metrics. */
   call?: CallRecord;

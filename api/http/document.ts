@@ -14,7 +14,7 @@ export interface Document {
   gzipped: Promise<Buffer> | null;
 }
 
-/** @param type media type, with its charset */
+/** Creates a document from its content. @param type media type, with its charset */
 export function createDocument(type: string, content: string | Buffer): Document {
   const body = Buffer.from(content);
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;

@@ -3,7 +3,6 @@ import { PREFIX, SECONDS } from '../../workers/platform/metricsRegistry.ts';
 import type { PhaseTimes } from '../calls/phases.ts';
 import type { Context } from './context.ts';
 
-/** Metrics of the API. */
 export interface ApiMetrics {
   /** Records the response to a request and its duration in seconds. */
   request(ctx: Context, seconds: number): void;

@@ -40,7 +40,7 @@ export function sendProblem(ctx: Context, error: ServiceError, requestId: string
 /** Converts an error to a `ServiceError`, and logs `internal` errors with the request id. */
 export function toServiceError(error: unknown, log: Logger, requestId: string): ServiceError {
   const known = error instanceof ServiceError ? error : new ServiceError('internal', { cause: error });
-  if (known.code === 'internal') log.error({ err: known.cause ?? known, requestId }, 'internal');
+  if (known.code === 'internal') log.error({ err: known.cause ?? known, requestId }, 'internal error');
   return known;
 }
 

@@ -1,7 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { answerClientError, answerConnect } from './clientError.ts';
 
-/** Limits of the public server. */
 const LIMITS = {
   /** Maximum size of the headers of a request in bytes; the default of Node.js. */
   maxHeaderSize: 16_384,
@@ -17,7 +16,7 @@ const LIMITS = {
    * so that the proxy closes the connection first.
    */
   keepAliveTimeout: 65_000,
-  /** Milliseconds between checks of `headersTimeout` and `requestTimeout`. */
+  /** Interval in milliseconds at which Node.js checks `headersTimeout` and `requestTimeout`. */
   connectionsCheckingInterval: 5000,
   /**
    * Maximum number of concurrent connections; further connections are closed at once. An idle connection takes about

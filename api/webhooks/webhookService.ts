@@ -53,7 +53,7 @@ interface Dependencies {
   workflow: EndpointWorkflow;
   /** Egress guard that permits public addresses and `localhost`. */
   egress: Guard;
-  /** Takes a token from a bucket that all API processes share; null disables the limits. */
+  /** Takes a token from a bucket that all API processes share; null: the limits are disabled. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
   onError: (error: unknown) => void;
 }

@@ -49,7 +49,7 @@ function parse(text: string, read: (hostname: string) => Host): Host {
   return hostname === undefined ? invalid('is not a host name') : read(hostname);
 }
 
-/** Classifies the `hostname` of a parsed http or https URL. */
+/** Classifies the `hostname` of a parsed http or https URL as a name, an address or invalid. */
 export function readHostname(hostname: string): Host {
   const host = readQueryName(hostname);
   if (host.kind !== 'name') return host;

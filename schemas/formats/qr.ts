@@ -18,7 +18,7 @@ const CAPACITY: Record<QrLevel, { bytes: number; digits: number }> = {
 export const exceedsEveryMode = (text: string, level: QrLevel): boolean =>
   text.length > CAPACITY[level].digits;
 
-/** The fault for a text that exceeds the capacity of the error correction level. */
+/** Returns the fault for text that exceeds the capacity of the error correction level. */
 export function tooLong(level: QrLevel): Fault {
   const { bytes, digits } = CAPACITY[level];
   return {

@@ -106,7 +106,7 @@ export default defineTool({
         },
         description:
           'Distinct http and https URLs of the `a` and `area` elements in document order, at most ' +
-          `${MAX_LINKS}. Relative URLs are resolved against the \`base\` element. Invalid URLs and ` +
+          `${MAX_LINKS}. Relative URLs are resolved against the \`base\` element; a link with only a fragment, such as \`#top\`, is a link to the page itself. Invalid URLs and ` +
           'URLs of more than 4096 characters are left out.',
       },
       images: {

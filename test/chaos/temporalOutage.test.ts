@@ -88,7 +88,7 @@ test('calls that are charged while the API is cut off from Temporal return their
     keyring,
     vaultUrl: 'http://127.0.0.1:1',
     limits: { RATE_LIMIT: null, POOL_WAIT },
-    log: pino({}, { write: (line) => (givenUp += Number(line.includes('call given up'))) }),
+    log: pino({}, { write: (line) => (givenUp += Number(line.includes('a call has no result'))) }),
   });
   const account = await makeAccount(stack, CREDITS);
   const standard = (await loadRegistry()).get('http-request');
