@@ -143,9 +143,9 @@ const BASE_WEIGHT = 100;
 
 /**
  * Returns the priority options of a call in the task queue of its pool. Temporal shares the pool's worker slots among
- * accounts by these weights. The weight falls with the price and with the number of calls that the account is running
- * in the pool. A single call of an account therefore gets the next free slot even if other accounts have long queues,
- * and one account can use all slots of an otherwise idle pool.
+ * accounts in proportion to the weights of their calls. The weight falls with the price and with the number of calls
+ * that the account is running in the pool. A single call of an account therefore gets the next free slot even if
+ * other accounts have long queues, and one account can use all slots of an otherwise idle pool.
  *
  * @param running calls of the account in the pool, including this one
  */

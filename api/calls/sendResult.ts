@@ -24,7 +24,7 @@ const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
 
 /**
  * Sends the output of a tool: either the stored JSON, byte for byte, or the bytes of its file if the Accept header
- * ranks the file's type above JSON. The other output fields are then sent as headers.
+ * ranks the file's type above JSON. If the file is sent, the other output fields are sent as headers.
  */
 export function sendResult(ctx: Context, tool: ToolDefinition, json: string | Buffer): void {
   ctx.status = 200;

@@ -95,7 +95,7 @@ export default defineTool({
         type: 'integer',
         minimum: 0,
         description:
-          'Total time in milliseconds, from the DNS look-up to the last byte of the response, including TLS.',
+          'Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS.',
       },
     },
     required: ['statusCode', 'headers', 'body', 'bodyEncoding', 'warnings', 'elapsedMs'],

@@ -71,7 +71,7 @@ export default defineTool({
       avgMs: milliseconds('Mean round-trip time', 'if there was no reply'),
       maxMs: milliseconds('Longest round-trip time', 'if there was no reply'),
       jitter: milliseconds(
-        'Mean absolute difference between the times of consecutive replies (not the `mdev` of the ping program)',
+        'Mean absolute difference between consecutive round-trip times (not the `mdev` of the ping program)',
         'if there were fewer than two replies',
       ),
       attempts: {
