@@ -379,14 +379,25 @@ export interface Store {
  */
 const TIMEOUT_MS = 10_000;
 
+/** Options of a connection string that the driver prefers to, or merges with, the concerns that `openStore` sets. */
+const CONCERNS = /^(?:w|journal|wtimeoutMS|readConcernLevel)=/i;
+
+/** Removes the read and write concern from a connection string. */
+function withoutConcerns(uri: string): string {
+  const [address, options = ''] = uri.split('?', 2);
+  const kept = options.split('&').filter((option) => option !== '' && !CONCERNS.test(option));
+  return kept.length === 0 ? `${address}` : `${address}?${kept.join('&')}`;
+}
+
 /**
  * Connects with majority read and write concerns, so that acknowledged writes are never rolled back.
  *
+ * @param uri connection string; its read and write concern are ignored
  * @param timeoutMs timeout of one command
  * @param traced whether commands create spans
  */
 export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = false): Promise<Store> {
-  const client = new MongoClient(uri, {
+  const client = new MongoClient(withoutConcerns(uri), {
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
