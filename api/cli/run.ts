@@ -45,7 +45,10 @@ export async function runCli(
   }
 }
 
-/** Opens the database, runs `use`, and closes the database. @throws CommandError if the database is unreachable */
+/** Returns the hosts of a connection string without its password. A string with several hosts is no URL. */
+const hostsOf = (uri: string): string => /^[^/]+:\/\/(?:[^@/]*@)?([^/?]+)/.exec(uri)?.[1] ?? '';
+
+/** Opens the database, runs `use` and closes the database. @throws CommandError if the database is unreachable */
 export async function withStore<T>(
   use: (store: Store, env: AddressedEnv) => Promise<T>,
   timeoutMs?: number,
@@ -53,10 +56,12 @@ export async function withStore<T>(
   const env = await addressed(readEnv());
   const store = await openStore(env.MONGODB_URI, timeoutMs).catch((error: unknown) => {
     if (!(error instanceof MongoServerSelectionError)) throw error;
-    const { host } = new URL(env.MONGODB_URI);
-    throw new CommandError(`MongoDB at ${host} does not respond: check that the stack is running`, {
-      cause: error,
-    });
+    throw new CommandError(
+      `MongoDB at ${hostsOf(env.MONGODB_URI)} does not respond: check that the stack is running`,
+      {
+        cause: error,
+      },
+    );
   });
   try {
     return await use(store, env);
