@@ -8,7 +8,7 @@ import { OwnedProcess } from './process.ts';
 import type { Log } from './start-error.ts';
 import { tethered } from './tether.ts';
 
-const REPLICA_SET = 'rs0';
+export const REPLICA_SET = 'rs0';
 /** Time limit in milliseconds for each step of a health check. */
 const PROBE_MS = 4_000;
 /** MongoDB's error codes NotYetInitialized and AlreadyInitialized. */
@@ -99,6 +99,14 @@ async function waitForPrimary(port: number, signal: AbortSignal): Promise<void> 
   }
 }
 
+/** Returns the command-line arguments of `mongod` for one member of the replica set. */
+export function mongodArgs(dbPath: string, address: string, port: number): string[] {
+  const args = ['--dbpath', dbPath, '--bind_ip', address, '--port', String(port), '--replSet', REPLICA_SET];
+  args.push('--nounixsocket', '--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '990', '--quiet');
+  // Nothing reads the diagnostic data.
+  return [...args, '--setParameter', 'diagnosticDataCollectionEnabled=false'];
+}
+
 /**
  * Creates the process of a MongoDB replica set with one member, because change streams and transactions require a
  * replica set.
@@ -106,20 +114,9 @@ async function waitForPrimary(port: number, signal: AbortSignal): Promise<void> 
 export function createMongod(options: MongodOptions): OwnedProcess<void> {
   const { program, dataDir, port, database } = options;
   const dbPath = join(dataDir, 'mongodb');
-  const args = [
-    '--dbpath',
-    dbPath,
-    '--port',
-    String(port),
-    '--bind_ip',
-    '127.0.0.1',
-    '--replSet',
-    REPLICA_SET,
-  ];
-  args.push('--nounixsocket', '--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '990', '--quiet');
-  // Nothing reads the diagnostic data, and at shutdown a single member has no other member to wait for.
-  args.push('--setParameter', 'diagnosticDataCollectionEnabled=false');
-  args.push('--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100');
+  // At shutdown, a single member has no other member to wait for.
+  const single = ['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'];
+  const args = [...mongodArgs(dbPath, '127.0.0.1', port), ...single];
   return new OwnedProcess({
     ...options,
     name: 'mongod',

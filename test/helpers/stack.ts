@@ -81,11 +81,9 @@ async function useServers(): Promise<Addresses & { leave(): Promise<void> }> {
 
 const freshName = (): string => `test-${randomUUID()}`;
 
-function freshDatabase(uri: string): string {
-  const fresh = new URL(uri);
-  fresh.pathname = `/${freshName()}`;
-  return fresh.href;
-}
+/** Replaces the database of a URI, which may list several hosts and is then no URL. */
+const freshDatabase = (uri: string): string =>
+  uri.replace(/^(mongodb:\/\/[^/]+)\/[^?]*/, `$1/${freshName()}`);
 
 async function dropDatabase(uri: string): Promise<void> {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: 5_000 });

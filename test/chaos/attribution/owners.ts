@@ -5,8 +5,8 @@ import type { TestAccount } from '../../helpers/account.ts';
 import { PRICES } from '../../helpers/prices.ts';
 import type { Random } from '../../helpers/random.ts';
 import { type Caller, createCaller, type Observation } from './callers.ts';
-import type { DisturbedStack } from './disturbedStack.ts';
 import { type Plan, planCall, RACE_KINDS, ROLES } from './kinds.ts';
+import type { ObservedStack } from './observedStack.ts';
 
 /** An account whose callers are being observed. */
 export interface Owner {
@@ -30,12 +30,12 @@ const KEY_NAME = 'chaos';
 /** Milliseconds within which an exact-balance race must end. */
 const RACE_MS = 300_000;
 
-async function newOwner({ makeAccount }: DisturbedStack, credits: number): Promise<Owner> {
+async function newOwner({ makeAccount }: ObservedStack, credits: number): Promise<Owner> {
   const account = await makeAccount(credits);
   return { account, credits, topUps: new Map(), observations: [], keyChanges: [], keyed: [] };
 }
 
-const callerOf = ({ stack, target }: DisturbedStack, owner: Owner, apiKey: string): Caller =>
+const callerOf = ({ stack, target }: ObservedStack, owner: Owner, apiKey: string): Caller =>
   createCaller({
     accountId: owner.account.accountId,
     apiKey,
@@ -79,14 +79,14 @@ async function changeKeys({ account, keyChanges }: Owner, baseUrl: string): Prom
 }
 
 /** An account with one caller of each role, an owner who changes keys, and an operator who adds credits. */
-export async function makeBusyOwner(disturbed: DisturbedStack, number: number, fork: () => Random) {
+export async function makeBusyOwner(observed: ObservedStack, number: number, fork: () => Random) {
   // Before the first await, so that the seed determines which caller gets which.
   const sources = ROLES.map((role) => ({ role, random: fork() }));
-  const owner = await newOwner(disturbed, CREDITS);
+  const owner = await newOwner(observed, CREDITS);
   const callers = await Promise.all(
     sources.map(async ({ role, random }) => {
       const { key } = await owner.account.addKey({ name: role });
-      return { role, random, caller: callerOf(disturbed, owner, key) };
+      return { role, random, caller: callerOf(observed, owner, key) };
     }),
   );
   return {
@@ -116,7 +116,7 @@ export async function makeBusyOwner(disturbed: DisturbedStack, number: number, f
       });
       const manage = async () => {
         for (let i = 0; !isOver(); i++) {
-          await changeKeys(owner, disturbed.stack.baseUrls[i % disturbed.stack.baseUrls.length] ?? '');
+          await changeKeys(owner, observed.stack.baseUrls[i % observed.stack.baseUrls.length] ?? '');
           await sleep(CHANGE_KEYS_EVERY_MS);
         }
       };
@@ -126,13 +126,13 @@ export async function makeBusyOwner(disturbed: DisturbedStack, number: number, f
 }
 
 /** An account with credits for exactly `enough` of its simultaneous calls, each with a key. */
-export async function makeRace(disturbed: DisturbedStack, number: number, random: Random) {
+export async function makeRace(observed: ObservedStack, number: number, random: Random) {
   const kind = random.pick(RACE_KINDS);
   const price = PRICES[kind.tool] ?? 0;
   const enough = random.integer(3, 26);
   const calls = enough + random.integer(1, 5);
-  const owner = await newOwner(disturbed, enough * price + random.integer(0, price - 1));
-  const caller = callerOf(disturbed, owner, owner.account.toolsKey);
+  const owner = await newOwner(observed, enough * price + random.integer(0, price - 1));
+  const caller = callerOf(observed, owner, owner.account.toolsKey);
   const plans = Array.from({ length: calls }, (_, i): Plan => {
     const id = `race-${number}-${i}`;
     return { id, kind, key: id, requests: [null], givesUp: false, api: i, pauseMs: 0 };

@@ -1,0 +1,125 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Document, MongoClient } from 'mongodb';
+import { machineEnv } from '../../dev/host.mjs';
+import { mongodArgs, REPLICA_SET } from '../../dev/mongod.ts';
+import { OwnedProcess } from '../../dev/process.ts';
+import { findMongod } from '../../dev/programs/mongod.ts';
+import { tethered } from '../../dev/tether.ts';
+import { type Machine, startNetwork } from './network.ts';
+import { until } from './until.ts';
+
+const MEMBERS = 3;
+const PORT = 27017;
+const LIMIT_MS = 2_000;
+const READY_MS = 60_000;
+/** Member states of replSetGetStatus. */
+const PRIMARY = 1;
+const SECONDARY = 2;
+
+/** A member of the replica set on a machine of its own. */
+export interface Member {
+  /** host:port */
+  host: string;
+  machine: Machine;
+  mongod: OwnedProcess<unknown>;
+}
+
+export interface ReplicaSet {
+  /** Names all members. */
+  mongodbUri: string;
+  members: readonly Member[];
+  /** Waits until all members work and none lags behind. @returns the primary */
+  whole(): Promise<Member>;
+}
+
+/** Runs a command on one member, whatever its state. */
+async function ask(host: string, command: Document): Promise<Document> {
+  const client = new MongoClient(`mongodb://${host}/`, {
+    directConnection: true,
+    serverSelectionTimeoutMS: LIMIT_MS,
+    connectTimeoutMS: LIMIT_MS,
+    socketTimeoutMS: READY_MS,
+  });
+  try {
+    return await client.db('admin').command(command);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Returns the host of the primary if all members, as one of them sees it, are healthy and equally far; else null. */
+async function primaryOfWhole(host: string): Promise<string | null> {
+  const { members }: { members?: Document[] } = await ask(host, { replSetGetStatus: 1 });
+  if (members === undefined) return null;
+  const states = members.map(({ state, health }) => (health === 1 ? state : null));
+  const isWhole =
+    states.filter((state) => state === SECONDARY).length === MEMBERS - 1 && states.includes(PRIMARY);
+  return isWhole ? (members.find(({ state }) => state === PRIMARY)?.name ?? null) : null;
+}
+
+/**
+ * Starts a MongoDB replica set of three members with the default settings of the server, each on a machine of its own.
+ * It ends with `open`. Needs root.
+ */
+export async function startReplicaSet(
+  open: AsyncDisposableStack,
+  log: (line: string) => void,
+): Promise<ReplicaSet> {
+  const program = await findMongod(log);
+  const folder = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-members-')), (it) =>
+    rm(it, { recursive: true, force: true }),
+  );
+  const machines = await startNetwork(open, MEMBERS);
+  const members = machines.map((machine, index): Member => {
+    const name = `mongod-${index}`;
+    const dbPath = join(folder, name);
+    const host = `${machine.address}:${PORT}`;
+    const mongod = new OwnedProcess({
+      name,
+      command: () => ({
+        ...machine.on(tethered(program, mongodArgs(dbPath, machine.address, PORT))),
+        env: machineEnv(),
+      }),
+      prepare: () => mkdir(dbPath, { recursive: true }),
+      ready: (_child, signal) =>
+        until(
+          `${name} answers`,
+          () =>
+            signal.aborted
+              ? Promise.reject(signal.reason)
+              : ask(host, { ping: 1 }).then(
+                  () => true,
+                  () => false,
+                ),
+          READY_MS,
+        ),
+      readyMs: READY_MS,
+      graceMs: 1_000,
+      logDir: join(folder, 'logs'),
+      showOutput: false,
+      thirdParty: true,
+      log,
+      supervise: false,
+    });
+    return { host, machine, mongod };
+  });
+  open.defer(async () => {
+    await Promise.all(members.map(({ mongod }) => mongod.kill('SIGKILL')));
+  });
+  await Promise.all(members.map(({ mongod }) => mongod.start()));
+  const hosts = members.map(({ host }) => host);
+  await ask(hosts[0] ?? '', {
+    replSetInitiate: { _id: REPLICA_SET, members: hosts.map((host, _id) => ({ _id, host })) },
+  });
+  const whole = () =>
+    until('the replica set is whole', async () => {
+      // Every member must see the same primary: one that just came back may still believe that it is the primary.
+      const seen = await Promise.all(hosts.map((host) => primaryOfWhole(host).catch(() => null)));
+      const isAgreed = seen.every((host) => host === seen[0]);
+      return isAgreed ? (members.find(({ host }) => host === seen[0]) ?? null) : null;
+    });
+  await whole();
+  return { mongodbUri: `mongodb://${hosts.join()}/?replicaSet=${REPLICA_SET}`, members, whole };
+}
