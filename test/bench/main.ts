@@ -3,6 +3,7 @@ import { installTestPrograms } from '../../dev/programs/tools.ts';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { benchBrowser, startPages } from './browser.ts';
 import { benchCalls } from './calls.ts';
+import { benchCapacity } from './capacity.ts';
 import { benchConnections } from './connections.ts';
 import { benchFairness } from './fairness.ts';
 import { compareGoals, type Goal } from './goals.ts';
@@ -67,6 +68,41 @@ const sections: Record<string, () => Promise<object>> = {
         '/s ratio': throughput,
       };
     }),
+  capacity: async () => {
+    const { rows, idle, memory } = await benchCapacity(stack, servers, target);
+    const sum = (sums: Record<string, number>) => Object.values(sums).reduce((all, one) => all + one, 0);
+    const [hash] = rows;
+    if (hash !== undefined)
+      goals.push(
+        { figure: 'MongoDB operations of hash-text', value: sum(hash.operations), atMost: 12 },
+        { figure: 'Temporal history events of hash-text', value: hash.events, atMost: 13 },
+      );
+    return {
+      ...Object.fromEntries(
+        rows.map(({ tool, pool, perSecond, p50, cpu, operations, storedBytes, historyBytes, ...row }) => [
+          `${tool} (${pool})`,
+          {
+            '/s at 4 concurrent': perSecond,
+            'p50 ms': p50,
+            'API CPU ms': cpu.api,
+            'orchestrator CPU ms': cpu.orchestrator,
+            'worker CPU ms': cpu[pool],
+            'MongoDB CPU ms': cpu.mongod,
+            'Temporal CPU ms': cpu.temporal,
+            'MongoDB operations': sum(operations),
+            'MongoDB writes': sum({ ...operations, query: 0, command: 0, getmore: 0 }),
+            'MongoDB bytes': storedBytes,
+            'Temporal events': row.events,
+            'Temporal bytes': historyBytes,
+            'Temporal actions': row.actions,
+          },
+        ]),
+      ),
+      'idle, CPU ms per s': idle.cpu,
+      'idle, MongoDB operations per s': idle.operations,
+      'memory MB': memory,
+    };
+  },
   connections: async () =>
     (await benchConnections(stack)).map(({ attackName, call, ratio, memory }) => ({
       'hash-text during': attackName,

@@ -8,6 +8,7 @@ import { createGuard } from '../../egress/guard.ts';
 import { createResolver } from '../../egress/resolver.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { listen, soon } from '../helpers/egress.ts';
+import { makeDocx } from '../helpers/office.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import type { LoopDelay } from './eventLoop.ts';
@@ -62,9 +63,11 @@ export interface NetworkTarget extends AsyncDisposable {
 
 export async function startTarget(): Promise<NetworkTarget> {
   const page = makePage();
+  const document = makeDocx();
   const server = createServer(({ url = '' }, response) => {
     response.setHeader('Content-Type', 'text/html; charset=utf-8');
     if (url === '/page') response.end(page);
+    else if (url === '/document.docx') response.end(document);
     else setTimeout(() => response.end('<title>Hi</title>'), Number(url.slice(1)));
   });
   const port = await listen(server);
