@@ -4,7 +4,7 @@ import { findOrFetch } from '../../dev/programs/find.ts';
 import { findGo } from '../../dev/programs/go.ts';
 import { run } from '../../dev/programs/run.ts';
 
-const FETCH = { idleMs: 120_000, totalMs: 600_000 };
+const FETCH = { idleMs: 300_000, totalMs: 1_800_000 };
 
 /**
  * Returns the path of a program written in Go, from PATH, from this user's cache, or built from its module.
