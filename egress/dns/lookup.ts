@@ -10,6 +10,8 @@ export interface Lookup {
   records: DnsRecord[];
   /** The chain of CNAME targets, in order; empty when the name is not an alias. */
   chain: string[];
+  /** Whether the name server says that it validated the answer by DNSSEC. */
+  authenticated: boolean;
   /** Seconds for which the result may be cached; 0 when it must not be cached. */
   ttl: number;
 }
@@ -30,18 +32,25 @@ function negativeTtl(reply: Reply): number {
  */
 export function readLookup(reply: Reply, name: string, type: RecordType): Lookup {
   const chain: string[] = [];
+  const { authenticated } = reply;
   let owner = name;
   let ttl = Number.POSITIVE_INFINITY;
   while (chain.length <= MAX_ALIASES) {
     const own: DnsRecord[] = reply.answers.filter((record) => record.owner === owner);
     const records = own.filter((record) => record.type === type);
     if (records.length > 0 && reply.rcode === RCODE.NOERROR)
-      return { status: 'answer', records, chain, ttl: Math.min(ttl, ...records.map((record) => record.ttl)) };
+      return {
+        status: 'answer',
+        records,
+        chain,
+        authenticated,
+        ttl: Math.min(ttl, ...records.map((record) => record.ttl)),
+      };
     const alias = own.find((record) => record.type === 'CNAME');
     if (alias === undefined) {
       // The response code applies to the last name of the CNAME chain (RFC 6604 section 3).
       const status = reply.rcode === RCODE.NXDOMAIN ? 'nxdomain' : 'no_data';
-      return { status, records: [], chain, ttl: Math.min(ttl, negativeTtl(reply)) };
+      return { status, records: [], chain, authenticated, ttl: Math.min(ttl, negativeTtl(reply)) };
     }
     owner = alias.value;
     ttl = Math.min(ttl, alias.ttl);

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { encode, RECURSION_DESIRED } from 'dns-packet';
+import { AUTHENTIC_DATA, encode, RECURSION_DESIRED } from 'dns-packet';
 import { readName } from './name.ts';
 import { type DnsRecord, type RecordType, readData } from './record.ts';
 
@@ -35,7 +35,8 @@ export function buildQuery(name: string, type: RecordType, edns: boolean): Query
   const bytes = encode({
     type: 'query',
     id: randomInt(0x10000),
-    flags: RECURSION_DESIRED,
+    // AD asks the server to report whether it validated the answer (RFC 6840 section 5.7).
+    flags: RECURSION_DESIRED | AUTHENTIC_DATA,
     questions: [{ name: randomCase(name), type }],
     additionals: edns
       ? [
@@ -81,6 +82,8 @@ export interface Reply {
   /** Whether the server truncated the reply; the records of a truncated reply are not parsed. */
   truncated: boolean;
   recursionAvailable: boolean;
+  /** The server validated the answer by DNSSEC (RFC 4035 section 3.2.3). */
+  authenticated: boolean;
   answers: DnsRecord[];
   authorities: DnsRecord[];
 }
@@ -122,6 +125,7 @@ export function readReply(message: Buffer): Reply {
     rcode: flags & 0xf,
     truncated: (flags & 0x200) !== 0,
     recursionAvailable: (flags & 0x80) !== 0,
+    authenticated: (flags & AUTHENTIC_DATA) !== 0,
     answers: [],
     authorities: [],
   };

@@ -2,7 +2,7 @@ import { SocketAddress } from 'node:net';
 import { readName } from './name.ts';
 
 /** Supported record types and their codes (IANA, DNS parameters). */
-export const TYPE_CODES = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28 } as const;
+export const TYPE_CODES = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, TLSA: 52 } as const;
 export type RecordType = keyof typeof TYPE_CODES;
 
 type RecordData =
@@ -11,6 +11,7 @@ type RecordData =
   | { type: 'CNAME'; value: string }
   | { type: 'MX'; exchange: string; priority: number }
   | { type: 'TXT'; chunks: Buffer[] }
+  | { type: 'TLSA'; usage: number; selector: number; matchingType: number; association: Buffer }
   | {
       type: 'SOA';
       mname: string;
@@ -54,6 +55,17 @@ function readChunks(message: Buffer, start: number, end: number): Buffer[] {
   return chunks;
 }
 
+function readTlsa(message: Buffer, start: number, end: number): RecordData {
+  if (end - start < 4) throw new Error('TLSA of the wrong length');
+  return {
+    type: 'TLSA',
+    usage: message.readUInt8(start),
+    selector: message.readUInt8(start + 1),
+    matchingType: message.readUInt8(start + 2),
+    association: Buffer.from(message.subarray(start + 3, end)),
+  };
+}
+
 function readSoa(message: Buffer, start: number, end: number): RecordData {
   const mname = readName(message, start);
   const rname = readName(message, mname.end);
@@ -72,7 +84,7 @@ function readSoa(message: Buffer, start: number, end: number): RecordData {
 }
 
 /**
- * Parses the data of a record (RFC 1035 section 3.3, RFC 3596) between `start` and `end` of the message.
+ * Parses the data of a record (RFC 1035 section 3.3, RFC 3596, RFC 6698) between `start` and `end` of the message.
  *
  * @returns null for an unsupported record type
  * @throws Error when the data is malformed or does not end exactly at `end`
@@ -95,6 +107,8 @@ export function readData(message: Buffer, code: number, start: number, end: numb
       };
     case TYPE_CODES.TXT:
       return { type: 'TXT', chunks: readChunks(message, start, end) };
+    case TYPE_CODES.TLSA:
+      return readTlsa(message, start, end);
     case TYPE_CODES.SOA:
       return readSoa(message, start, end);
     default:

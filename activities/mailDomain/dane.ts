@@ -1,0 +1,61 @@
+import type { DnsRecord } from '../../egress/dns/record.ts';
+import type { Dns } from './dns.ts';
+import { type DomainReport, newFindings, orError, verdictOf } from './verdict.ts';
+
+type TlsaRecord = DomainReport['dane']['hosts'][number]['records'][number];
+
+/** Bytes of the digests of RFC 6698 section 2.1.3, by matching type. */
+const DIGEST_BYTES: Readonly<Record<number, number>> = { 1: 32, 2: 64 };
+
+/** Whether senders of mail can use the record (RFC 7672 section 3.1). */
+function isUsable({ usage, selector, matchingType, association }: Omit<TlsaRecord, 'usable'>): boolean {
+  const bytes = association.length / 2;
+  const digest = DIGEST_BYTES[matchingType];
+  const fits = matchingType === 0 ? bytes > 0 : digest !== undefined && bytes === digest;
+  return (usage === 2 || usage === 3) && selector <= 1 && fits;
+}
+
+function readTlsa(record: DnsRecord): TlsaRecord[] {
+  if (record.type !== 'TLSA') return [];
+  const { usage, selector, matchingType } = record;
+  const fields = { usage, selector, matchingType, association: record.association.toString('hex') };
+  return [{ ...fields, usable: isUsable(fields) }];
+}
+
+/**
+ * Checks the TLSA records of the mail servers (RFC 7672).
+ *
+ * @param servers mail servers of the domain, or the domain itself without MX records
+ * @param mxAuthenticated whether the MX records are authenticated; otherwise senders do not use DANE (section 2.2)
+ */
+export async function checkDane(
+  servers: readonly string[],
+  mxAuthenticated: boolean,
+  dns: Dns,
+): Promise<DomainReport['dane']> {
+  const findings = newFindings();
+  const { errors } = findings;
+  const hosts = await Promise.all(
+    servers.map(async (host) => {
+      const name = `_25._tcp.${host}`;
+      const found = await orError(`The TLSA records of ${host}`, findings, dns.lookup(name, 'TLSA'));
+      const records = found?.records.flatMap(readTlsa) ?? [];
+      const authenticated = found?.authenticated ?? false;
+      if (found !== null && records.length === 0) errors.push(`There is no TLSA record at ${name}.`);
+      if (records.length > 0 && !records.some(({ usable }) => usable))
+        errors.push(`No TLSA record at ${name} is usable for mail.`);
+      if (records.length > 0 && !authenticated)
+        errors.push(
+          `The TLSA records at ${name} are not authenticated by DNSSEC, so that senders ignore them.`,
+        );
+      for (const { usage, usable } of records)
+        if (!usable)
+          findings.warnings.push(`A TLSA record at ${name}, of usage ${usage}, is ignored by senders.`);
+      return { host, authenticated, records };
+    }),
+  );
+  if (servers.length === 0) errors.push('There is no mail server.');
+  if (!mxAuthenticated && hosts.some(({ records }) => records.length > 0))
+    errors.push('The MX records are not authenticated by DNSSEC, so that senders do not use DANE.');
+  return { hosts, ...verdictOf(findings) };
+}

@@ -1,0 +1,160 @@
+import { type DmarcRecord, discoverDmarc, queryDmarc, tagOf } from './dmarcDiscovery.ts';
+import type { Dns } from './dns.ts';
+import { repeated } from './tags.ts';
+import { type DomainReport, type Findings, newFindings, orError, verdictOf } from './verdict.ts';
+
+type Report = DomainReport['dmarc'];
+type Policy = NonNullable<Report['policy']>;
+
+const POLICIES: readonly Policy[] = ['none', 'quarantine', 'reject'];
+const KNOWN = ['v', 'p', 'sp', 'np', 'rua', 'ruf', 'adkim', 'aspf', 'fo', 't', 'psd'];
+/** Tags of RFC 7489 that RFC 9989 removed. */
+const REMOVED = ['pct', 'rf', 'ri'];
+/** Domains of report addresses that are checked. */
+const MAX_RECEIVERS = 5;
+const ADDRESS = /^mailto:[^\s@,!]+@([a-z0-9._-]+)(?:!\d+[kmgt]?)?$/i;
+
+const NOTHING = {
+  record: null,
+  domain: null,
+  organizationalDomain: null,
+  policy: null,
+  subdomainPolicy: null,
+  nonexistentSubdomainPolicy: null,
+  testing: null,
+  dkimAlignment: null,
+  spfAlignment: null,
+  aggregateReports: [],
+  failureReports: [],
+  failureOptions: [],
+};
+
+/** Reads a tag with few possible values; reports others. */
+function oneOf<T extends string>(
+  record: DmarcRecord,
+  tag: string,
+  values: readonly T[],
+  { errors }: Findings,
+): T | null {
+  const text = tagOf(record, tag)?.toLowerCase();
+  if (text === undefined) return null;
+  const value = values.find((it) => it === text);
+  if (value === undefined)
+    errors.push(`The tag ${tag} must be one of ${values.join(', ')}, not \`${text}\`.`);
+  return value ?? null;
+}
+
+function readUris(record: DmarcRecord, tag: string, findings: Findings): string[] {
+  const text = tagOf(record, tag);
+  const uris = text === null ? [] : text.split(',').map((uri) => uri.trim());
+  for (const uri of uris)
+    if (!ADDRESS.test(uri) && (/^mailto:/i.test(uri) || !URL.canParse(uri)))
+      findings.errors.push(
+        `The tag ${tag} holds \`${uri}\`, which is not a URI such as mailto:reports@example.com.`,
+      );
+    else if (!/^mailto:/i.test(uri))
+      findings.warnings.push(`Most receivers send reports only to mailto addresses, not to \`${uri}\`.`);
+    else if (uri.includes('!')) findings.warnings.push(`The size limit in \`${uri}\` is ignored (RFC 9989).`);
+  return uris;
+}
+
+function readOptions(record: DmarcRecord, { errors }: Findings): string[] {
+  const options = (tagOf(record, 'fo') ?? '0').toLowerCase().split(':');
+  const known = options.every((option) => /^[01ds]$/.test(option));
+  const distinct = new Set(options).size === options.length;
+  if (!known || !distinct || (options.includes('0') && options.includes('1')))
+    errors.push('The tag fo must list `0` or `1`, and `d` and `s`, each once.');
+  return options;
+}
+
+/** The sentences about tags whose values are not read. */
+function checkTags(record: DmarcRecord, { errors, warnings }: Findings): void {
+  errors.push(...record.faults);
+  for (const name of repeated(record.tags.map(({ name, value }) => ({ name: name.toLowerCase(), value }))))
+    errors.push(`The tag ${name} occurs more than once.`);
+  for (const { name } of record.tags)
+    if (REMOVED.includes(name.toLowerCase()))
+      warnings.push(`The tag ${name} is obsolete and ignored by receivers that follow RFC 9989.`);
+    else if (!KNOWN.includes(name.toLowerCase())) warnings.push(`The unknown tag ${name} is ignored.`);
+  const order = record.tags.map(({ name }) => name.toLowerCase()).indexOf('p');
+  if (order < 0)
+    warnings.push('Without `p` the policy is none, and receivers that follow RFC 7489 ignore the record.');
+  else if (order > 1) warnings.push('Some receivers expect `p` right after `v`.');
+}
+
+/** Reports addresses in other organizations that have not agreed to receive reports (RFC 9990 section 4). */
+async function checkReceivers(
+  report: Report,
+  domain: string,
+  dns: Dns,
+  { warnings }: Findings,
+): Promise<void> {
+  const uris = [...report.aggregateReports, ...report.failureReports];
+  const receivers = new Set(uris.flatMap((uri) => ADDRESS.exec(uri)?.[1]?.toLowerCase() ?? []));
+  for (const receiver of [...receivers].slice(0, MAX_RECEIVERS)) {
+    if (receiver === domain || receiver === report.organizationalDomain) continue;
+    const { organizationalDomain } = await discoverDmarc(receiver, dns);
+    if (organizationalDomain === report.organizationalDomain) continue;
+    const { records } = await queryDmarc(receiver, {
+      ...dns,
+      texts: () => dns.texts(`${domain}._report._dmarc.${receiver}`),
+    });
+    if (records.length === 0)
+      warnings.push(
+        `${receiver} has not agreed to receive reports for ${domain}: ${domain}._report._dmarc.${receiver} has no record.`,
+      );
+  }
+}
+
+function readRecord(record: DmarcRecord, isOwn: boolean, findings: Findings) {
+  checkTags(record, findings);
+  const p = oneOf(record, 'p', POLICIES, findings) ?? 'none';
+  const sp = oneOf(record, 'sp', POLICIES, findings) ?? p;
+  const np = oneOf(record, 'np', POLICIES, findings) ?? sp;
+  oneOf(record, 'psd', ['y', 'n', 'u'], findings);
+  const mode = (tag: string) =>
+    oneOf(record, tag, ['r', 's'], findings) === 's' ? ('strict' as const) : ('relaxed' as const);
+  const policy = isOwn ? p : sp;
+  const aggregateReports = readUris(record, 'rua', findings);
+  if (policy === 'none')
+    findings.warnings.push('The policy is none: receivers deliver mail that fails DMARC.');
+  if (aggregateReports.length === 0)
+    findings.warnings.push('There is no address for aggregate reports (`rua`).');
+  return {
+    record: record.text,
+    domain: record.domain,
+    policy,
+    subdomainPolicy: sp,
+    nonexistentSubdomainPolicy: np,
+    testing: oneOf(record, 't', ['y', 'n'], findings) === 'y',
+    dkimAlignment: mode('adkim'),
+    spfAlignment: mode('aspf'),
+    aggregateReports,
+    failureReports: readUris(record, 'ruf', findings),
+    failureOptions: readOptions(record, findings),
+  };
+}
+
+/** Checks the DMARC record that applies to a domain (RFC 9989). */
+export async function checkDmarc(domain: string, dns: Dns): Promise<Report> {
+  const findings = newFindings();
+  const own = await orError('The DMARC record', findings, queryDmarc(domain, dns));
+  const discovery = own && (await orError('A DMARC record', findings, discoverDmarc(domain, dns)));
+  if (own === null || discovery === null) return { ...NOTHING, ...verdictOf(findings) };
+  const { applies, organizationalDomain } = discovery;
+  if (own.records.length > 1)
+    findings.errors.push('There is more than one DMARC record, so that receivers ignore them all.');
+  if (own.others > 0) findings.warnings.push(`_dmarc.${domain} has TXT records that are no DMARC records.`);
+  if (applies === null) {
+    if (own.records.length === 0) findings.errors.push('There is no DMARC record.');
+    return { ...NOTHING, organizationalDomain, ...verdictOf(findings) };
+  }
+  const read = readRecord(applies, applies.domain === domain, findings);
+  const report = { ...read, organizationalDomain, ...verdictOf(findings) };
+  await orError(
+    'The records of a receiver of reports',
+    findings,
+    checkReceivers(report, applies.domain, dns, findings),
+  );
+  return { ...report, ...verdictOf(findings) };
+}

@@ -1,0 +1,54 @@
+import type { Findings } from './verdict.ts';
+
+export interface MtaStsPolicy {
+  mode: 'enforce' | 'testing' | 'none' | null;
+  maxAgeSeconds: number | null;
+  mx: string[];
+}
+
+/** RFC 8461 section 3.2: at most 31557600 seconds, "in the range of weeks or greater". */
+const MAX_AGE = 31_557_600;
+const WEEK = 7 * 86_400;
+const MODES = ['enforce', 'testing', 'none'] as const;
+const MX = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
+const FIELD = /^([a-z0-9][\w.-]{0,31}):[ \t]*(.*)$/i;
+
+/** Reads the policy of MTA-STS (RFC 8461 section 3.2). */
+export function readMtaStsPolicy(text: string, { errors, warnings }: Findings): MtaStsPolicy {
+  const fields = new Map<string, string[]>();
+  for (const [at, line] of text.replaceAll('\r\n', '\n').split('\n').entries()) {
+    if (line === '') continue;
+    const [, name, value] = FIELD.exec(line) ?? [];
+    if (name === undefined || value === undefined || /\p{Cc}/u.test(value.trim()))
+      errors.push(`Line ${at + 1} of the policy is not of the form \`name: value\`.`);
+    else fields.set(name, [...(fields.get(name) ?? []), value.trim()]);
+  }
+  const first = (name: string): string | undefined => fields.get(name)?.[0];
+  for (const [name, values] of fields) {
+    if (!['version', 'mode', 'max_age', 'mx'].includes(name))
+      warnings.push(`The unknown field ${name} of the policy is ignored.`);
+    else if (name !== 'mx' && values.length > 1)
+      warnings.push(`The field ${name} of the policy occurs more than once; only the first counts.`);
+  }
+  if (first('version') !== 'STSv1') errors.push('The policy has no `version: STSv1`.');
+  const mode = MODES.find((it) => it === first('mode')) ?? null;
+  if (mode === null) errors.push('The policy has no `mode` of enforce, testing or none.');
+  const age = first('max_age') ?? '';
+  const maxAgeSeconds = /^\d{1,10}$/.test(age) && Number(age) <= MAX_AGE ? Number(age) : null;
+  if (maxAgeSeconds === null) errors.push(`The policy has no \`max_age\` from 0 to ${MAX_AGE}.`);
+  else if (maxAgeSeconds < WEEK && mode !== 'none')
+    warnings.push('The policy should be cached for weeks: `max_age` is less than one.');
+  const mx = fields.get('mx') ?? [];
+  for (const name of mx)
+    if (!MX.test(name)) errors.push(`The policy names \`${name}\`, which is not a mail server.`);
+  if (mx.length === 0 && mode !== null && mode !== 'none')
+    errors.push('The policy names no mail server (`mx`).');
+  return { mode, maxAgeSeconds, mx };
+}
+
+/** Whether a policy covers a mail server; `*.` stands for one label (RFC 8461 section 4.1). */
+export const covers = (patterns: readonly string[], host: string): boolean =>
+  patterns.some((pattern) => {
+    const name = pattern.toLowerCase();
+    return name.startsWith('*.') ? host.replace(/^[^.]+/, '*') === name : host === name;
+  });

@@ -1,0 +1,156 @@
+import type { Dns } from './dns.ts';
+import { isSpf, parseSpf, type SpfResult, type SpfTerm } from './spfTerms.ts';
+import { type DomainReport, type Findings, newFindings, orError, verdictOf } from './verdict.ts';
+
+/** RFC 7208 section 4.6.4. */
+const MAX_LOOKUPS = 10;
+const MAX_VOID_LOOKUPS = 2;
+const MAX_MX = 10;
+/** Longest record that fits into a small DNS answer (RFC 7208 section 3.4). */
+const COMMON_BYTES = 450;
+
+/** The evaluation ends with `permerror`. */
+class PermanentError extends Error {
+  override readonly name = 'PermanentError';
+}
+
+interface Evaluation {
+  dns: Dns;
+  findings: Findings;
+  lookups: number;
+  voidLookups: number;
+  included: DomainReport['spf']['included'];
+}
+
+function countLookup(evaluation: Evaluation): void {
+  evaluation.lookups++;
+  if (evaluation.lookups > MAX_LOOKUPS)
+    throw new PermanentError(
+      `The record needs more than ${MAX_LOOKUPS} DNS look-ups, so that receivers treat it as broken.`,
+    );
+}
+
+function countVoid(evaluation: Evaluation, term: string): void {
+  evaluation.voidLookups++;
+  evaluation.findings.warnings.push(`\`${term}\` finds nothing in DNS.`);
+  if (evaluation.voidLookups > MAX_VOID_LOOKUPS)
+    throw new PermanentError(
+      `More than ${MAX_VOID_LOOKUPS} DNS look-ups of the record find nothing, so that receivers treat it as broken.`,
+    );
+}
+
+/** Follows `include` or `redirect`. @throws PermanentError when there is no usable record (sections 5.2 and 6.1) */
+async function follow(
+  evaluation: Evaluation,
+  domain: string,
+  path: readonly string[],
+  term: string,
+): Promise<SpfResult> {
+  const name = domain.toLowerCase().replace(/\.$/, '');
+  if (path.includes(name)) throw new PermanentError(`\`${term}\` leads back to ${name}.`);
+  const records = (await evaluation.dns.texts(name)).filter(isSpf);
+  const [record] = records;
+  if (record === undefined) throw new PermanentError(`\`${term}\` names a domain without an SPF record.`);
+  if (records.length > 1)
+    throw new PermanentError(`\`${term}\` names a domain with more than one SPF record.`);
+  evaluation.included.push({ domain: name, record });
+  const { terms, faults } = parseSpf(record);
+  if (faults[0] !== undefined) throw new PermanentError(`The record of ${name} is invalid: ${faults[0]}`);
+  return evaluate(evaluation, name, terms, [...path, name]);
+}
+
+async function evaluateMechanism(
+  evaluation: Evaluation,
+  current: string,
+  { name, domain, value }: SpfTerm,
+  path: readonly string[],
+): Promise<void> {
+  const { dns, findings } = evaluation;
+  const term = value === null || value.startsWith('/') ? `${name}${value ?? ''}` : `${name}:${value}`;
+  const target = domain ?? current;
+  if (name === 'ip4' || name === 'ip6') return;
+  countLookup(evaluation);
+  if (name === 'ptr') findings.warnings.push(`\`${term}\` should not be used (RFC 7208 section 5.5).`);
+  if (name === 'ptr' || target.includes('%')) return;
+  if (name === 'include') {
+    await follow(evaluation, target, path, term);
+  } else if (name === 'mx') {
+    const { records } = await dns.lookup(target, 'MX');
+    if (records.length === 0) countVoid(evaluation, term);
+    if (records.length > MAX_MX)
+      throw new PermanentError(`\`${term}\` finds more than ${MAX_MX} mail servers.`);
+  } else {
+    const found =
+      name === 'a' ? await dns.hasAddress(target) : (await dns.lookup(target, 'A')).records.length > 0;
+    if (!found) countVoid(evaluation, term);
+  }
+}
+
+/** Evaluates all terms as for a sender that no mechanism but `all` matches. @returns the result for it */
+async function evaluate(
+  evaluation: Evaluation,
+  domain: string,
+  terms: readonly SpfTerm[],
+  path: readonly string[],
+): Promise<SpfResult> {
+  const { warnings } = evaluation.findings;
+  const mechanisms = terms.filter(({ kind }) => kind === 'mechanism');
+  const redirect = terms.find(({ kind, name }) => kind === 'modifier' && name === 'redirect');
+  for (const { name } of terms.filter(({ kind }) => kind === 'modifier'))
+    if (name !== 'redirect' && name !== 'exp') warnings.push(`The unknown modifier ${name} is ignored.`);
+  for (const [at, term] of mechanisms.entries()) {
+    if (term.name !== 'all' || term.result === null) {
+      await evaluateMechanism(evaluation, domain, term, path);
+      continue;
+    }
+    if (at < mechanisms.length - 1) warnings.push(`Mechanisms after \`all\` are ignored in ${domain}.`);
+    if (redirect !== undefined) warnings.push(`\`redirect\` is ignored in ${domain} because of \`all\`.`);
+    return term.result;
+  }
+  if (redirect === undefined) return 'neutral';
+  countLookup(evaluation);
+  const target = redirect.domain ?? '';
+  return target.includes('%')
+    ? 'neutral'
+    : follow(evaluation, target, path, `redirect=${redirect.value ?? ''}`);
+}
+
+function warnOfStyle(record: string, terms: readonly SpfTerm[], all: SpfResult, findings: Findings): void {
+  const bytes = Buffer.byteLength(record);
+  if (bytes > COMMON_BYTES)
+    findings.warnings.push(
+      `The record has ${bytes} bytes; above ${COMMON_BYTES} the DNS answer may be too large for some receivers.`,
+    );
+  if (all === 'pass') findings.warnings.push('The record lets every server send mail for the domain.');
+  if (!terms.some(({ name }) => name === 'all' || name === 'redirect'))
+    findings.warnings.push(
+      'The record ends without `all` or `redirect`, so that other senders are neither allowed nor refused.',
+    );
+}
+
+/** Checks the SPF record of a domain (RFC 7208). */
+export async function checkSpf(domain: string, dns: Dns): Promise<DomainReport['spf']> {
+  const findings = newFindings();
+  const records = (await orError('The TXT records', findings, dns.texts(domain)))?.filter(isSpf);
+  const [record] = records ?? [];
+  const report = { record: null, terms: [], all: null, lookups: null, voidLookups: null, included: [] };
+  if (records !== undefined && records.length > 1) findings.errors.push('There is more than one SPF record.');
+  if (records?.length === 0) findings.errors.push('There is no SPF record.');
+  if (record === undefined || findings.errors.length > 0) return { ...report, ...verdictOf(findings) };
+
+  const { terms, faults } = parseSpf(record);
+  const listed = terms.map(({ domain: _, ...term }) => term);
+  findings.errors.push(...faults);
+  if (faults.length > 0) return { ...report, record, terms: listed, ...verdictOf(findings) };
+
+  const evaluation: Evaluation = { dns, findings, lookups: 0, voidLookups: 0, included: [] };
+  const work = evaluate(evaluation, domain, terms, [domain]).catch((error: unknown) => {
+    if (!(error instanceof PermanentError)) throw error;
+    findings.errors.push(error.message);
+    return null;
+  });
+  const all = await orError('A record that the SPF record names', findings, work);
+  if (all !== null) warnOfStyle(record, terms, all, findings);
+  const { lookups, voidLookups, included } = evaluation;
+  return { record, terms: listed, all, lookups, voidLookups, included, ...verdictOf(findings) };
+}
