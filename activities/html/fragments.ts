@@ -32,13 +32,24 @@ const percentDecode = (text: string): string =>
  */
 export const fragmentOf = (hash: string): string => hash.replace(/^#/, '').replace(/:~:.*$/s, '');
 
+/** GitHub prefixes the ids of user content with this; its script also finds elements by the id without the prefix. */
+const GITHUB_PREFIX = 'user-content-';
+const isGitHub = (host: string): boolean => host === 'github.com' || host.endsWith('.github.com');
+
 /**
  * Whether a fragment refers to a part of the page ("select the indicated part", HTML Standard section 7.4.6.4): to the
  * top, or to an anchor that equals the fragment, as it is or percent-decoded.
  *
  * @param fragment result of `fragmentOf`
+ * @param host host name of the page
  */
-export function hasFragment(anchors: Anchors, fragment: string): boolean {
+export function hasFragment(anchors: Anchors, fragment: string, host: string): boolean {
   const decoded = percentDecode(fragment);
-  return fragment === '' || anchors.has(fragment) || anchors.has(decoded) || decoded.toLowerCase() === 'top';
+  return (
+    fragment === '' ||
+    anchors.has(fragment) ||
+    anchors.has(decoded) ||
+    decoded.toLowerCase() === 'top' ||
+    (isGitHub(host) && anchors.has(GITHUB_PREFIX + decoded))
+  );
 }

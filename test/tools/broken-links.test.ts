@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { LinkChecker } from 'linkinator';
+import { hasFragment } from '../../activities/html/fragments.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
@@ -430,11 +431,19 @@ const FRAGMENTS: Readonly<Record<string, boolean>> = {
   'user-content-id': false,
   '/route': false,
   '0': true,
+  // Cases of the fixtures of lychee, another link checker.
+  'colon%3Akept': true,
+  twice: true,
+  'by-script': false,
+  'Upper-%C3%84%C3%96': true,
+  'upper-%C3%84%C3%96': false,
+  'in-quirk': true,
 };
 const TARGET = `<!doctype html><meta charset=utf-8><p id=id>hello<a name=named></a><div name=div-name></div>
   <p id="grüße"><p id="with space"><p id="a%25b"><p id="per%cent"><p id="100%"><p id="a+b"><p id=0><p id="">
   <svg><g id=in-svg /></svg><template><p id=in-template></template><!-- <p id=in-comment> -->
-  <noscript><p id=in-noscript></noscript>`;
+  <noscript><p id=in-noscript></noscript><p id="colon%3Akept"><p id=twice><p id=twice><p id="Upper-ÄÖ">
+  <script>document.body.id = 'by-script'</script><P ID='in-quirk'>`;
 
 test('fragments are looked for in their page, each page once', async (t) => {
   const hrefs = Object.keys(FRAGMENTS).map((fragment) => `/target#${fragment}`);
@@ -448,10 +457,15 @@ test('fragments are looked for in their page, each page once', async (t) => {
       '/gone#id',
       '/moved#named',
       '/file#page=2',
+      '/markdown#heading',
+      '/empty#id',
+      '/file#',
     ]),
     '/more': `${pageOf(hrefs.slice(20))}<p id=here><a href="#here">a</a><a href="#nowhere">b</a>`,
     '/target': TARGET,
     '/moved': redirect('/target'),
+    '/markdown': (_, response) => response.setHeader('Content-Type', 'text/markdown').end('# Title'),
+    '/empty': '',
     '/file': (_, response) => response.setHeader('Content-Type', 'application/pdf').end('%PDF-1.4'),
   });
   const hashOf = (link: Json) => new URL(String(link.url)).hash;
@@ -480,9 +494,20 @@ test('fragments are looked for in their page, each page once', async (t) => {
   });
   t.like(byUrl.get('/moved#named'), { broken: false, finalUrl: `${site.origin}/target` });
   t.like(byUrl.get('/file#page=2'), { broken: false });
+  t.like(byUrl.get('/file'), { broken: false });
+  t.like(byUrl.get('/markdown#heading'), { broken: false });
+  t.like(byUrl.get('/empty#id'), { broken: true, reason: 'fragment' });
   t.like(byUrl.get('/more#here'), { broken: false });
   t.like(byUrl.get('/more#nowhere'), { broken: true });
   t.false(byUrl.has('/target#'));
+});
+
+test('on GitHub, fragments also name ids of user content', (t) => {
+  const anchors = new Set(['user-content-install', 'readme']);
+  t.true(hasFragment(anchors, 'install', 'github.com'));
+  t.true(hasFragment(anchors, 'readme', 'gist.github.com'));
+  t.false(hasFragment(anchors, 'usage', 'github.com'));
+  t.false(hasFragment(anchors, 'install', 'notgithub.com'));
 });
 
 test('without the option fragments are ignored, and pages are not read', async (t) => {
