@@ -10,18 +10,25 @@ export interface MtaStsPolicy {
 const MAX_AGE = 31_557_600;
 const WEEK = 7 * 86_400;
 const MODES = ['enforce', 'testing', 'none'] as const;
-const MX = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
-const FIELD = /^([a-z0-9][\w.-]{0,31}):[ \t]*(.*)$/i;
+const LABEL = /^[a-z0-9-]{1,63}$/i;
+const NAME = /^[a-z0-9][\w.-]{0,31}$/i;
+
+const isPattern = (text: string): boolean =>
+  text
+    .replace(/^\*\./, '')
+    .split('.')
+    .every((label) => LABEL.test(label) && !label.startsWith('-') && !label.endsWith('-'));
 
 /** Reads the policy of MTA-STS (RFC 8461 section 3.2). */
 export function readMtaStsPolicy(text: string, { errors, warnings }: Findings): MtaStsPolicy {
   const fields = new Map<string, string[]>();
   for (const [at, line] of text.replaceAll('\r\n', '\n').split('\n').entries()) {
     if (line === '') continue;
-    const [, name, value] = FIELD.exec(line) ?? [];
-    if (name === undefined || value === undefined || /\p{Cc}/u.test(value.trim()))
+    const [name = '', ...rest] = line.split(':');
+    const value = rest.join(':').trim();
+    if (!NAME.test(name) || rest.length === 0 || /\p{Cc}/u.test(value))
       errors.push(`Line ${at + 1} of the policy is not of the form \`name: value\`.`);
-    else fields.set(name, [...(fields.get(name) ?? []), value.trim()]);
+    else fields.set(name, [...(fields.get(name) ?? []), value]);
   }
   const first = (name: string): string | undefined => fields.get(name)?.[0];
   for (const [name, values] of fields) {
@@ -40,7 +47,7 @@ export function readMtaStsPolicy(text: string, { errors, warnings }: Findings): 
     warnings.push('The policy should be cached for weeks: `max_age` is less than one.');
   const mx = fields.get('mx') ?? [];
   for (const name of mx)
-    if (!MX.test(name)) errors.push(`The policy names \`${name}\`, which is not a mail server.`);
+    if (!isPattern(name)) errors.push(`The policy names \`${name}\`, which is not a mail server.`);
   if (mx.length === 0 && mode !== null && mode !== 'none')
     errors.push('The policy names no mail server (`mx`).');
   return { mode, maxAgeSeconds, mx };

@@ -4,7 +4,7 @@ export interface Tag {
   value: string;
 }
 
-const TAG = /^([a-z0-9][\w.-]*)[ \t]*=[ \t]*([^;=]*[^;= \t]|[^;]*[^; \t])$/i;
+const NAME = /^[a-z0-9][\w.-]*$/i;
 
 /**
  * Splits a record at its semicolons; one may follow the last field.
@@ -17,8 +17,9 @@ export function readTags(record: string): { tags: Tag[]; faults: string[] } {
   const tags: Tag[] = [];
   const faults: string[] = [];
   for (const part of parts) {
-    const [, name, value] = TAG.exec(part) ?? [];
-    if (name === undefined || value === undefined)
+    const [first = '', ...rest] = part.split('=');
+    const [name, value] = [first.trim(), rest.join('=').trim()];
+    if (!NAME.test(name) || value === '')
       faults.push(part === '' ? 'A field is empty.' : `\`${part}\` is not of the form \`name=value\`.`);
     else tags.push({ name, value });
   }
