@@ -159,7 +159,10 @@ test('a price changes by one line and `npm run docs`', async (t) => {
   const updated = printed.trimEnd().split('\n');
   t.is(updated[0], 'updated README.md');
   // The clients show prices in their help and their comments.
-  t.true(updated.length > 1 && updated.slice(1).every((line) => line.startsWith('updated clients/')), printed);
+  t.true(
+    updated.length > 1 && updated.slice(1).every((line) => line.startsWith('updated clients/')),
+    printed,
+  );
   t.regex(await readFile(join(folder, 'README.md'), 'utf8'), /^\| `hash-text` +\| +7 \|/m);
   const spec = JSON.parse(
     await runIn(folder, [

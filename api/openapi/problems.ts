@@ -37,7 +37,7 @@ export const PROBLEM_SCHEMA = {
   properties: {
     type: { type: 'string', format: 'uri-reference', description: 'Link to the explanation of the code.' },
     title: { type: 'string', description: 'Kind of error in words.' },
-    status: { type: 'integer', description: 'HTTP status, as in the status line.' },
+    status: { type: 'integer', description: 'HTTP status code, the same as in the response.' },
     detail: { type: 'string', description: 'Description of this occurrence.' },
     code: { type: 'string', enum: CODES, description: 'Stable code of the kind of error.' },
     requestId: { type: 'string', description: 'Id of the request. Quote it when you contact support.' },

@@ -60,7 +60,7 @@ function success(tool: ToolDefinition): Json {
       types.length === 0
         ? 'The result.'
         : `The result as JSON, or the file itself if \`Accept\` ranks its type (${types.join(', ')}) above JSON. ` +
-          'In the latter case the other fields are sent as headers.',
+          'If the response is the raw file, the other output fields are sent as `X-Result-<Field-Name>` headers.',
     headers: {
       ...headerRefs([...TOOL_HEADERS, 'Idempotent-Replayed']),
       ...(raw === undefined ? {} : rawHeaders(tool)),

@@ -28,7 +28,7 @@ export function verificationPages(
     assertNoFault(response, 'verify-email');
     if (response.ok) return goTo(ctx, `${SIGN_IN}?done=verified`);
     const failure = failureOf(
-      'This link has expired or is incomplete. Send the mail again to get a new one.',
+      'This link has expired or is incomplete. Request a new email to get a new link.',
     );
     sendPage(ctx, checkMailPage({ email: '', failure }), 410);
   });

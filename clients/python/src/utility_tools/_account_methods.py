@@ -47,7 +47,7 @@ class AccountMethods:
         return self._list("/api/v1/account/calls", query)
 
     def list_ledger(self, query: Optional[ListLedgerQuery] = None) -> Iterator[LedgerEntry]:
-        """List the entries of the statement. An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file (RFC 4180) with a header line and the same columns; `limit` and `cursor` are ignored. A text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
+        """List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
         return self._list("/api/v1/account/ledger", query)
 
     def list_keys(self, query: Optional[ListKeysQuery] = None) -> Iterator[ApiKey]:
@@ -60,7 +60,7 @@ class AccountMethods:
         return row
 
     def revoke_key(self, id: str) -> None:
-        """Revoke an API key. The key fails from the next request on, permanently. Revoking it again changes nothing. Fires `api_key.revoked`."""
+        """Revoke an API key. Requests with the key fail from now on; a key cannot be restored. Revoking it again changes nothing. Fires `api_key.revoked`."""
         self._request("DELETE", path_of("/api/v1/account/keys/{id}", id), None)
 
     def list_events(self, query: Optional[ListEventsQuery] = None) -> Iterator[Event]:
@@ -72,7 +72,7 @@ class AccountMethods:
         return self._list("/api/v1/account/webhooks", query)
 
     def create_webhook(self, body: NewWebhookEndpointInput) -> NewWebhookEndpoint:
-        """Register a webhook endpoint. The host must be public; it is checked at registration and at each attempt. `localhost` is accepted for testing. The response contains the signing secret, which is shown only once. An account has at most 10 endpoints."""
+        """Register a webhook endpoint. The host must be public, which is checked at registration and at each attempt. `localhost` is accepted for testing. The response contains the signing secret, which is shown only once. An account has at most 10 endpoints."""
         row: NewWebhookEndpoint = self._request("POST", "/api/v1/account/webhooks", body)
         return row
 
@@ -91,12 +91,12 @@ class AccountMethods:
         self._request("DELETE", path_of("/api/v1/account/webhooks/{id}", id), None)
 
     def test_webhook(self, id: str) -> DeliveryAttempt:
-        """Send a test event. Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send 60 tests a minute, 20 of them at once. Above that, or when ten requests for the endpoint are running, the response is 429 and nothing is posted."""
+        """Send a test event. Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for the endpoint are running, the response is 429 and nothing is posted."""
         row: DeliveryAttempt = self._request("POST", path_of("/api/v1/account/webhooks/{id}/test", id), None)
         return row
 
     def enable_webhook(self, id: str) -> WebhookEndpoint:
-        """Enable a webhook endpoint. Resets the failure count; earlier attempts no longer count. Held deliveries stay held until they are resent."""
+        """Enable a webhook endpoint. Resets the failure count; attempts that started earlier no longer count. Held deliveries stay held until they are resent."""
         row: WebhookEndpoint = self._request("POST", path_of("/api/v1/account/webhooks/{id}/enable", id), None)
         return row
 
@@ -111,7 +111,7 @@ class AccountMethods:
         return row
 
     def resend_deliveries(self, id: str, body: ResendRequest) -> ResendResult:
-        """Resend held and failed deliveries. Queues held and failed deliveries of the last 14 days again, ten per second: those of events since a time, or those with the given ids. Tests are not resent."""
+        """Resend held and failed deliveries. Queues held and failed deliveries of the last 14 days again, ten per second: either those of events since a given time, or those with the given ids. Test events are not resent."""
         row: ResendResult = self._request("POST", path_of("/api/v1/account/webhooks/{id}/resend", id), body)
         return row
 
@@ -139,7 +139,7 @@ class AsyncAccountMethods:
         return self._list("/api/v1/account/calls", query)
 
     def list_ledger(self, query: Optional[ListLedgerQuery] = None) -> AsyncIterator[LedgerEntry]:
-        """List the entries of the statement. An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file (RFC 4180) with a header line and the same columns; `limit` and `cursor` are ignored. A text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
+        """List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
         return self._list("/api/v1/account/ledger", query)
 
     def list_keys(self, query: Optional[ListKeysQuery] = None) -> AsyncIterator[ApiKey]:
@@ -152,7 +152,7 @@ class AsyncAccountMethods:
         return row
 
     async def revoke_key(self, id: str) -> None:
-        """Revoke an API key. The key fails from the next request on, permanently. Revoking it again changes nothing. Fires `api_key.revoked`."""
+        """Revoke an API key. Requests with the key fail from now on; a key cannot be restored. Revoking it again changes nothing. Fires `api_key.revoked`."""
         await self._request("DELETE", path_of("/api/v1/account/keys/{id}", id), None)
 
     def list_events(self, query: Optional[ListEventsQuery] = None) -> AsyncIterator[Event]:
@@ -164,7 +164,7 @@ class AsyncAccountMethods:
         return self._list("/api/v1/account/webhooks", query)
 
     async def create_webhook(self, body: NewWebhookEndpointInput) -> NewWebhookEndpoint:
-        """Register a webhook endpoint. The host must be public; it is checked at registration and at each attempt. `localhost` is accepted for testing. The response contains the signing secret, which is shown only once. An account has at most 10 endpoints."""
+        """Register a webhook endpoint. The host must be public, which is checked at registration and at each attempt. `localhost` is accepted for testing. The response contains the signing secret, which is shown only once. An account has at most 10 endpoints."""
         row: NewWebhookEndpoint = await self._request("POST", "/api/v1/account/webhooks", body)
         return row
 
@@ -183,12 +183,12 @@ class AsyncAccountMethods:
         await self._request("DELETE", path_of("/api/v1/account/webhooks/{id}", id), None)
 
     async def test_webhook(self, id: str) -> DeliveryAttempt:
-        """Send a test event. Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send 60 tests a minute, 20 of them at once. Above that, or when ten requests for the endpoint are running, the response is 429 and nothing is posted."""
+        """Send a test event. Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for the endpoint are running, the response is 429 and nothing is posted."""
         row: DeliveryAttempt = await self._request("POST", path_of("/api/v1/account/webhooks/{id}/test", id), None)
         return row
 
     async def enable_webhook(self, id: str) -> WebhookEndpoint:
-        """Enable a webhook endpoint. Resets the failure count; earlier attempts no longer count. Held deliveries stay held until they are resent."""
+        """Enable a webhook endpoint. Resets the failure count; attempts that started earlier no longer count. Held deliveries stay held until they are resent."""
         row: WebhookEndpoint = await self._request("POST", path_of("/api/v1/account/webhooks/{id}/enable", id), None)
         return row
 
@@ -203,7 +203,7 @@ class AsyncAccountMethods:
         return row
 
     async def resend_deliveries(self, id: str, body: ResendRequest) -> ResendResult:
-        """Resend held and failed deliveries. Queues held and failed deliveries of the last 14 days again, ten per second: those of events since a time, or those with the given ids. Tests are not resent."""
+        """Resend held and failed deliveries. Queues held and failed deliveries of the last 14 days again, ten per second: either those of events since a given time, or those with the given ids. Test events are not resent."""
         row: ResendResult = await self._request("POST", path_of("/api/v1/account/webhooks/{id}/resend", id), body)
         return row
 

@@ -16,7 +16,7 @@ class Argon2VerifyOutput(TypedDict):
     """Output of `argon2-verify`."""
 
     matches: bool
-    """True when the password produces the hash."""
+    """Whether the password matches the hash."""
 
 
 class _BcryptHashInputRequired(TypedDict):
@@ -28,7 +28,7 @@ class BcryptHashInput(_BcryptHashInputRequired, total=False):
     """Input of `bcrypt-hash`."""
 
     workFactor: int
-    """bcrypt cost; each increment doubles the time."""
+    """bcrypt cost; each increment by one doubles the time of hashing and verifying."""
 
 
 class BcryptHashOutput(TypedDict):
@@ -51,7 +51,7 @@ class BcryptVerifyOutput(TypedDict):
     """Output of `bcrypt-verify`."""
 
     matches: bool
-    """True when the password produces the hash."""
+    """Whether the password matches the hash."""
 
 
 class _BrokenLinksInputRequired(TypedDict):
@@ -63,26 +63,26 @@ class BrokenLinksInput(_BrokenLinksInputRequired, total=False):
     """Input of `broken-links`."""
 
     maxLinks: int
-    """Number of links to check, in document order."""
+    """Maximum number of links to check, in document order."""
     checkFragments: bool
-    """Whether to check that the part after `#` names an element of the page, by `id` or `a name`. Links that differ only in it are then distinct, and `url` includes it. `#top`, an empty fragment, text fragments (`#:~:text=…`), and fragments of what is not HTML are always fine."""
+    """Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`."""
 
 
 class BrokenLinksOutputLinksItem(TypedDict):
     url: str
-    """Absolute URL of the link, without fragment unless `checkFragments`."""
+    """Absolute URL of the link, without its fragment unless `checkFragments` is true."""
     text: str
-    """Text of the first such link that has text; empty if none has."""
+    """Text of the first link with this URL that has text; empty if none has text."""
     statusCode: Union[int, None]
-    """Status after redirects; null without a response."""
+    """HTTP status code after redirects; null if there was no response."""
     broken: bool
     """Whether the link is broken."""
     reason: Literal["status", "blocked", "refused", "malformed", "dns", "connection_refused", "reset", "unreachable", "timeout", "tls", "certificate", "protocol", "redirects", "fragment", None]
-    """`status` (400 or above), `blocked` (401, 403, 429, 999: not broken), `refused` (not public, or redirected there: not requested), `malformed` (an invalid host), `dns`, `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or `fragment` (only with `checkFragments`); null for a good link."""
+    """Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429 or 999; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or `fragment` (only with `checkFragments`). Null if the link works."""
     explanation: Union[str, None]
-    """`reason` in words; null for a good link."""
+    """The reason as a sentence; null if the link works."""
     finalUrl: Union[str, None]
-    """URL after redirects, without fragment; null without a response."""
+    """URL after redirects, without fragment; null if there was no response."""
     ms: int
     """Duration of the check in milliseconds, including redirects."""
 
@@ -93,7 +93,7 @@ class BrokenLinksOutput(TypedDict):
     url: str
     """URL of the page after redirects."""
     totalFound: int
-    """Distinct links on the page."""
+    """Number of distinct links on the page."""
     checked: int
     """Number of links that were checked."""
     links: List["BrokenLinksOutputLinksItem"]
@@ -118,51 +118,51 @@ class DnsLookupOutputRecordsItemAddressRecord(TypedDict):
     address: str
     """IP address."""
     ttl: int
-    """Remaining lifetime in seconds; it counts down while the record is cached here."""
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
 
 
 class DnsLookupOutputRecordsItemMailRecord(TypedDict):
     exchange: str
     """Mail server; `.` when the domain does not accept mail (RFC 7505)."""
     priority: int
-    """Lower values are tried first."""
+    """Preference of the mail server; servers with lower values are tried first."""
     ttl: int
-    """Remaining lifetime in seconds; it counts down while the record is cached here."""
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
 
 
 class DnsLookupOutputRecordsItemTextRecord(TypedDict):
     text: str
-    """The joined chunks, decoded as UTF-8 if valid, else as Latin-1."""
+    """The concatenated strings of the record, decoded as UTF-8 if valid, else as Latin-1."""
     chunks: List[str]
-    """The strings of the record, of at most 255 bytes each. A character whose bytes are split between strings is whole in the string where it ends."""
+    """The strings of the record, of at most 255 bytes each. A UTF-8 character whose bytes are split between two strings is contained in the second one."""
     ttl: int
-    """Remaining lifetime in seconds; it counts down while the record is cached here."""
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
 
 
 class DnsLookupOutputRecordsItemNameRecord(TypedDict):
     value: str
-    """Name the record points to."""
+    """Name to which the record points."""
     ttl: int
-    """Remaining lifetime in seconds; it counts down while the record is cached here."""
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
 
 
 class DnsLookupOutputRecordsItemAuthorityRecord(TypedDict):
     mname: str
-    """Primary name server."""
+    """Primary name server of the zone."""
     rname: str
-    """Mailbox of the administrator; the first unescaped dot stands for the @."""
+    """Email address of the administrator, with a dot in place of the @: the first dot that is not escaped."""
     serial: int
-    """Version of the zone."""
+    """Serial number, which is the version of the zone."""
     refresh: int
-    """Seconds until secondary servers check for a newer version."""
+    """Seconds after which secondary name servers check for a new version of the zone."""
     retry: int
     """Seconds after which secondary name servers retry a failed refresh."""
     expire: int
-    """Seconds after which they stop answering when checks keep failing."""
+    """Seconds after which secondary name servers stop answering if every refresh has failed."""
     minimum: int
-    """Longest time that negative answers may be cached, in seconds."""
+    """Maximum time in seconds for which negative responses may be cached."""
     ttl: int
-    """Remaining lifetime in seconds; it counts down while the record is cached here."""
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
 
 
 class DnsLookupOutput(TypedDict):
@@ -171,11 +171,11 @@ class DnsLookupOutput(TypedDict):
     hostname: str
     """The queried name: lower case, internationalised labels as `xn--…`, no trailing dot."""
     recordType: Literal["A", "AAAA", "MX", "TXT", "NS", "CNAME", "SOA"]
-    """The queried type."""
+    """The queried record type."""
     records: List[Union["DnsLookupOutputRecordsItemAddressRecord", "DnsLookupOutputRecordsItemMailRecord", "DnsLookupOutputRecordsItemTextRecord", "DnsLookupOutputRecordsItemNameRecord", "DnsLookupOutputRecordsItemAuthorityRecord"]]
-    """Matching records in the name server's order; empty when there are none. Their shape depends on the type."""
+    """Matching records in the name server's order; empty if there are none. Their fields depend on the record type."""
     found: bool
-    """False when the name exists but has no record of this type."""
+    """Whether there are matching records; false if the name exists but has no record of this type."""
 
 
 class GoldPriceInput(TypedDict, total=False):
@@ -184,14 +184,14 @@ class GoldPriceInput(TypedDict, total=False):
     metal: Literal["gold", "silver"]
     """Metal to price."""
     currency: Literal["USD", "GBP", "EUR", "CAD", "AUD", "JPY", "CNY", "PKR", "INR", "AED", "SAR", "TRY", "BDT", "NGN", "ZAR", "CHF", "SGD", "HKD", "MYR", "THB", "IDR", "EGP", "PHP", "KRW", "MXN", "BRL", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK"]
-    """Currency of the prices, ISO 4217 code in upper case."""
+    """Currency of the prices as an ISO 4217 code in upper case."""
 
 
 class GoldPriceOutputKaratsItem(TypedDict):
     karat: int
-    """Parts of gold per 24."""
+    """Karat: parts of gold in 24 parts of the alloy."""
     purity: float
-    """Gold content as a fraction."""
+    """Gold content as a fraction of 1."""
     pricePerOunce: float
     """Price per troy ounce (31.1034768 g)."""
     pricePerGram: float
@@ -216,9 +216,9 @@ class GoldPriceOutput(TypedDict):
     karats: List["GoldPriceOutputKaratsItem"]
     """Prices of gold alloys, finest first: 24, 22, 21, 20, 18, 16, 14, 10. Empty for silver."""
     asOfUtc: str
-    """Publication time of the quote, ISO 8601: the older of the metal price and the exchange rate. Rates that have only a date count from the start of that day."""
+    """Publication time of the metal price or of the exchange rate, whichever is older, ISO 8601. Rates with only a date count as published at the start of that day."""
     stale: bool
-    """True when a cached value was returned because a source could not be used."""
+    """Whether an old quote was returned because a source could not be used."""
 
 
 class _HashTextInputRequired(TypedDict):
@@ -244,38 +244,38 @@ class HashTextOutput(TypedDict):
 
 class _HtmlToImageInputRequired(TypedDict):
     html: str
-    """Full document or bare fragment; fragments are wrapped automatically."""
+    """A complete HTML document, or a fragment, which is wrapped in a document."""
 
 
 class HtmlToImageInput(_HtmlToImageInputRequired, total=False):
     """Input of `html-to-image`."""
 
     width: int
-    """Canvas width, CSS pixels."""
+    """Width of the viewport in CSS pixels."""
     height: int
-    """Canvas height, CSS pixels. Ignored when fullPage is true: the canvas is then 900 high."""
+    """Height of the viewport in CSS pixels. Ignored if fullPage is true: the viewport is then 900 pixels high."""
     fullPage: bool
-    """Capture the whole document rather than one canvas-sized frame."""
+    """Whether to capture the whole document and not only the viewport."""
     deviceScaleFactor: Literal[1, 2]
-    """1 for standard density, 2 for high density: twice the pixels in both directions."""
+    """Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions."""
     format: Literal["png", "jpeg", "webp", "pdf"]
-    """File format. A PDF looks like the screen: with fullPage one page as high as the document, else pages of the window size. A WebP image has at most 16,383 pixels in height."""
+    """File format. A PDF looks as on the screen: with fullPage it is one page as high as the document, else it has pages of the viewport size. A WebP image is at most 16,383 pixels high."""
     quality: int
-    """Quality of JPEG and WebP, 40 to 100. Ignored for png and pdf."""
+    """Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf."""
     selector: str
-    """CSS selector: capture only the first element that matches, without fixed or sticky elements over it. An invalid selector, or no visible element within 10 s, is `invalid_input`. Not for pdf."""
+    """CSS selector. Only the first element that matches is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."""
     waitFor: Union[str, int]
     """Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else `invalid_input`), or for this many milliseconds."""
     colorScheme: Literal["light", "dark"]
-    """Value of the media feature `prefers-color-scheme`; light if absent."""
+    """Value of the CSS media feature `prefers-color-scheme`. Default: light."""
     reducedMotion: bool
-    """Whether the media feature `prefers-reduced-motion` is `reduce`."""
+    """Whether the CSS media feature `prefers-reduced-motion` is `reduce`."""
     omitBackground: bool
-    """Leave the page transparent where it has no background. For png and webp."""
+    """Whether the image is transparent where the page has no background. Only for png and webp."""
     device: Literal["Blackberry PlayBook", "Blackberry PlayBook landscape", "BlackBerry Z30", "BlackBerry Z30 landscape", "Galaxy Note 3", "Galaxy Note 3 landscape", "Galaxy Note II", "Galaxy Note II landscape", "Galaxy S III", "Galaxy S III landscape", "Galaxy S5", "Galaxy S5 landscape", "Galaxy S8", "Galaxy S8 landscape", "Galaxy S9+", "Galaxy S9+ landscape", "Galaxy Tab S4", "Galaxy Tab S4 landscape", "iPad", "iPad landscape", "iPad (gen 6)", "iPad (gen 6) landscape", "iPad (gen 7)", "iPad (gen 7) landscape", "iPad Mini", "iPad Mini landscape", "iPad Pro", "iPad Pro landscape", "iPad Pro 11", "iPad Pro 11 landscape", "iPhone 4", "iPhone 4 landscape", "iPhone 5", "iPhone 5 landscape", "iPhone 6", "iPhone 6 landscape", "iPhone 6 Plus", "iPhone 6 Plus landscape", "iPhone 7", "iPhone 7 landscape", "iPhone 7 Plus", "iPhone 7 Plus landscape", "iPhone 8", "iPhone 8 landscape", "iPhone 8 Plus", "iPhone 8 Plus landscape", "iPhone SE", "iPhone SE landscape", "iPhone SE (3rd gen)", "iPhone SE (3rd gen) landscape", "iPhone X", "iPhone X landscape", "iPhone XR", "iPhone XR landscape", "iPhone 11", "iPhone 11 landscape", "iPhone 11 Pro", "iPhone 11 Pro landscape", "iPhone 11 Pro Max", "iPhone 11 Pro Max landscape", "iPhone 12", "iPhone 12 landscape", "iPhone 12 Pro", "iPhone 12 Pro landscape", "iPhone 12 Pro Max", "iPhone 12 Pro Max landscape", "iPhone 12 Mini", "iPhone 12 Mini landscape", "iPhone 13", "iPhone 13 landscape", "iPhone 13 Pro", "iPhone 13 Pro landscape", "iPhone 13 Pro Max", "iPhone 13 Pro Max landscape", "iPhone 13 Mini", "iPhone 13 Mini landscape", "iPhone 14", "iPhone 14 landscape", "iPhone 14 Plus", "iPhone 14 Plus landscape", "iPhone 14 Pro", "iPhone 14 Pro landscape", "iPhone 14 Pro Max", "iPhone 14 Pro Max landscape", "iPhone 15", "iPhone 15 landscape", "iPhone 15 Plus", "iPhone 15 Plus landscape", "iPhone 15 Pro", "iPhone 15 Pro landscape", "iPhone 15 Pro Max", "iPhone 15 Pro Max landscape", "iPhone 16", "iPhone 16 landscape", "iPhone 16 Plus", "iPhone 16 Plus landscape", "iPhone 16 Pro", "iPhone 16 Pro landscape", "iPhone 16 Pro Max", "iPhone 16 Pro Max landscape", "iPhone 16e", "iPhone 16e landscape", "iPhone 17", "iPhone 17 landscape", "iPhone Air", "iPhone Air landscape", "iPhone 17 Pro", "iPhone 17 Pro landscape", "iPhone 17 Pro Max", "iPhone 17 Pro Max landscape", "iPhone 17e", "iPhone 17e landscape", "JioPhone 2", "JioPhone 2 landscape", "Kindle Fire HDX", "Kindle Fire HDX landscape", "LG Optimus L70", "LG Optimus L70 landscape", "Microsoft Lumia 550", "Microsoft Lumia 950", "Microsoft Lumia 950 landscape", "Nexus 10", "Nexus 10 landscape", "Nexus 4", "Nexus 4 landscape", "Nexus 5", "Nexus 5 landscape", "Nexus 5X", "Nexus 5X landscape", "Nexus 6", "Nexus 6 landscape", "Nexus 6P", "Nexus 6P landscape", "Nexus 7", "Nexus 7 landscape", "Nokia Lumia 520", "Nokia Lumia 520 landscape", "Nokia N9", "Nokia N9 landscape", "Pixel 2", "Pixel 2 landscape", "Pixel 2 XL", "Pixel 2 XL landscape", "Pixel 3", "Pixel 3 landscape", "Pixel 4", "Pixel 4 landscape", "Pixel 4a (5G)", "Pixel 4a (5G) landscape", "Pixel 5", "Pixel 5 landscape", "Moto G4", "Moto G4 landscape"]
-    """Device to emulate (presets of puppeteer): replaces width, height and deviceScaleFactor, and sets the user agent and touch input."""
+    """Device to emulate, a preset of puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and touch input."""
     userAgent: str
-    """User agent of the browser, printable ASCII. Also replaces that of the device."""
+    """User agent of the browser (printable ASCII). Overrides the user agent of the emulated device."""
 
 
 class HtmlToImageOutput(TypedDict):
@@ -290,7 +290,7 @@ class HtmlToImageOutput(TypedDict):
     height: int
     """Height of the image in pixels; of a PDF page in CSS pixels."""
     truncated: bool
-    """True when the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in all."""
+    """Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total."""
 
 
 class _HttpRequestInputRequired(TypedDict):
@@ -313,30 +313,30 @@ class HttpRequestOutput(TypedDict):
     """Output of `http-request`."""
 
     statusCode: int
-    """Status returned by the target."""
+    """HTTP status code returned by the target."""
     headers: Dict[str, Union[str, List[str]]]
     """All response headers, with names in lower case. A repeated header, such as `set-cookie`, is an array of its values in order."""
     body: str
-    """Response body as text, decoded by its byte order mark, else by the charset of its `Content-Type`, else by what HTML declares in `<meta>` and XML in its declaration, else as UTF-8 if valid, else as windows-1252. Base64 if it is not text. Empty without a body."""
+    """Response body as text, or base64 if it is not text; empty if there is no body. Text is decoded by its byte order mark, else by the charset of its `Content-Type`, else by the `<meta>` element of HTML or the XML declaration, else as UTF-8 if valid, else as windows-1252."""
     bodyEncoding: Literal["text", "base64"]
     """Encoding of `body`: `text`, or `base64` for images, audio, video, fonts and other content that is not text."""
     warnings: List[Literal["odd_status_line", "bare_lf", "bare_cr", "nul_in_header", "control_character", "folded_header", "space_before_colon", "invalid_header_name", "ignored_line", "repeated_content_length", "length_and_transfer_encoding", "repeated_chunked"]]
-    """What the response violates in HTTP/1.1 (RFC 9112), each code once; empty if nothing.
+    """Violations of HTTP/1.1 (RFC 9112) in the response, each code once; empty if there are none.
 
 - `odd_status_line`: the version is neither HTTP/1.0 nor HTTP/1.1, or the status line has extra spaces
 - `bare_lf`: a line ends with LF instead of CRLF
-- `bare_cr`: a header contains a CR that ends no line
-- `nul_in_header`: a header contains NUL
-- `control_character`: a header contains another control character
-- `folded_header`: a header continues on a second line
+- `bare_cr`: a header contains a CR that is not part of a line ending
+- `nul_in_header`: a header contains a NUL character
+- `control_character`: a header contains a control character other than CR, LF and NUL
+- `folded_header`: a header continues on the next line
 - `space_before_colon`: white space precedes the colon of a header; it was removed from the name
-- `invalid_header_name`: a header name is empty or contains characters that names may not have
-- `ignored_line`: a line that is no header was left out
+- `invalid_header_name`: a header name is empty or contains characters that are not allowed in names
+- `ignored_line`: a line that is not a header was ignored
 - `repeated_content_length`: `Content-Length` is repeated with the same value
 - `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding`
 - `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once"""
     elapsedMs: int
-    """Total time in milliseconds, from the DNS look-up to the last byte of the response, including TLS."""
+    """Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS."""
 
 
 class _ImageUpscaleInputRequired(TypedDict):
@@ -363,7 +363,7 @@ class ImageUpscaleOutput(TypedDict):
     sizeBytes: int
     """Size of the decoded image in bytes."""
     factor: Literal[2, 4]
-    """Factor applied."""
+    """Enlargement factor that was applied."""
 
 
 class PdfMetadataInput(TypedDict):
@@ -377,22 +377,22 @@ class PdfMetadataOutput(TypedDict):
     """Output of `pdf-metadata`."""
 
     title: Union[str, None]
-    """Title; null when missing or empty. Like the other texts it is trimmed, and truncated to 10,000 characters."""
+    """Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters."""
     author: Union[str, None]
-    """Author, or null when missing."""
+    """Author; null if missing or empty."""
     subject: Union[str, None]
-    """Subject, or null when missing."""
+    """Subject; null if missing or empty."""
     producer: Union[str, None]
-    """Software that produced the file, or null when missing."""
+    """Software that produced the file; null if missing or empty."""
     pageCount: Union[int, None]
     """Number of pages; null only for an encrypted file that cannot be opened without its password."""
     encrypted: bool
-    """True when the file is protected by a password, either for opening it or only for printing, copying or changing it. In the second case it opens without a password and its texts are given."""
+    """Whether the file is protected by a password, either for opening it or only for printing, copying or changing it. In the second case the file opens without the password and its texts are returned."""
 
 
 class _PingInputRequired(TypedDict):
     host: str
-    """Host name, IP address, or http or https URL, of which the host is used."""
+    """Host name or IP address, or an http or https URL, of which only the host is used."""
 
 
 class PingInput(_PingInputRequired, total=False):
@@ -401,9 +401,9 @@ class PingInput(_PingInputRequired, total=False):
     count: int
     """Number of probes."""
     port: int
-    """TCP port to probe when ICMP is not available; a port in a URL is ignored."""
+    """TCP port to probe if ICMP is not available. The port of a URL in `host` is ignored."""
     timeoutMs: int
-    """Time limit for the reply to each probe, in milliseconds."""
+    """Maximum time to wait for the reply to a probe, in milliseconds."""
 
 
 class PingOutputAttemptsItem(TypedDict):
@@ -412,39 +412,39 @@ class PingOutputAttemptsItem(TypedDict):
     success: bool
     """Whether there was a reply."""
     latency: Union[float, None]
-    """Round trip, milliseconds."""
+    """Round-trip time in milliseconds; null if there was no reply."""
     status: Literal["ok", "refused", "timeout", "unreachable"]
-    """`refused`: the TCP port is closed, which counts as a reply; `unreachable`: the network reported the host as unreachable."""
+    """Outcome of the probe. `refused`: the TCP port is closed, which counts as a reply; `unreachable`: the network reported that the host is unreachable."""
 
 
 class PingOutput(TypedDict):
     """Output of `ping`."""
 
     resolvedIp: str
-    """Resolved IP address."""
+    """IP address that was probed."""
     method: Literal["icmp", "tcp"]
-    """Method of the probes."""
+    """How the host was probed: `icmp` for ICMP echo, `tcp` for TCP handshakes."""
     sent: int
-    """Probes sent."""
+    """Number of probes sent."""
     received: int
-    """Probes answered."""
+    """Number of probes that were answered."""
     packetLossPercent: float
     """Percentage of probes without a reply."""
     minMs: Union[float, None]
-    """Fastest round trip, milliseconds."""
+    """Shortest round-trip time in milliseconds; null if there was no reply."""
     avgMs: Union[float, None]
-    """Mean round trip, milliseconds."""
+    """Mean round-trip time in milliseconds; null if there was no reply."""
     maxMs: Union[float, None]
-    """Slowest round trip, milliseconds."""
+    """Longest round-trip time in milliseconds; null if there was no reply."""
     jitter: Union[float, None]
-    """Mean absolute difference between consecutive replies (not the `mdev` of ping); null with fewer than two replies, milliseconds."""
+    """Mean absolute difference between consecutive round-trip times (not the `mdev` of the ping program) in milliseconds; null if there were fewer than two replies."""
     attempts: List["PingOutputAttemptsItem"]
     """Results of the probes in sending order."""
 
 
 class _QrGenerateInputRequired(TypedDict):
     text: str
-    """Text or URL to encode; up to 2953, 2331, 1663 or 1273 bytes at L, M, Q or H."""
+    """Text or URL to encode, at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L, M, Q or H; text of only digits or capital letters may be longer."""
 
 
 class QrGenerateInput(_QrGenerateInputRequired, total=False):
@@ -491,7 +491,7 @@ class SeoMetaOutput(TypedDict):
     description: Union[str, None]
     """Meta description, cut at 5000 characters; null if absent."""
     canonical: Union[str, None]
-    """Canonical URL that a `link` element declares, made absolute; null if absent."""
+    """Canonical URL declared by a `link` element, as an absolute URL; null if absent."""
     robots: Union[str, None]
     """Robots directives of the `meta` elements, joined by `, `; null if absent."""
     openGraph: Dict[str, Union[str, List[str]]]
@@ -501,42 +501,218 @@ class SeoMetaOutput(TypedDict):
     headings: List["SeoMetaOutputHeadingsItem"]
     """Headings h1 to h6 in the order of the document, at most 5000, including hidden ones."""
     wordCount: int
-    """Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or simple rules in `style` elements are not counted; rules for window sizes are applied as in a window of 1440 x 900 pixels. Content hidden by external style sheets or by rules for states is counted. Style that hides `html` or `body`, which pages use until their script runs, is ignored."""
+    """Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or simple rules in `style` elements are not counted; media queries are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages use until their script runs, is ignored."""
 
 
 class _SmtpTestInputRequired(TypedDict):
     host: str
-    """Mail server hostname or IP address, without a port."""
+    """Host name or IP address of the mail server, without a port."""
 
 
 class SmtpTestInput(_SmtpTestInputRequired, total=False):
     """Input of `smtp-test`."""
 
     port: Literal[25, 465, 587, 2525]
-    """One of 25, 465, 587, 2525."""
+    """Port of the mail server: 25, 465, 587 or 2525."""
     encryption: Literal["starttls", "ssl", "none"]
-    """`starttls` upgrades the connection if the server offers it, `ssl` uses TLS from the start, `none` uses neither. Port 465 always uses implicit TLS, regardless of this field."""
+    """`starttls` upgrades the connection to TLS if the server offers STARTTLS, `ssl` uses TLS from the start, `none` uses no TLS. On port 465, TLS is always used from the start (implicit TLS), regardless of this field."""
     username: str
-    """Credentials add an AUTH check. Used once, never stored."""
+    """User name for AUTH, which is tested if credentials are given. Used once, never stored."""
     password: str
-    """Required with username; for XOAUTH2 the access token. Used once, never stored."""
+    """Password for AUTH, or the access token for XOAUTH2; required with `username`. Used once, never stored."""
     authMechanism: Literal["PLAIN", "LOGIN", "CRAM-MD5", "XOAUTH2"]
-    """Authentication mechanism. Default: the first of PLAIN, LOGIN, CRAM-MD5 and XOAUTH2 that the server offers; with `encryption: none` CRAM-MD5 is preferred, because it does not expose the password. Only one is tried."""
+    """Authentication mechanism. Default: the first of PLAIN, LOGIN, CRAM-MD5 and XOAUTH2 that the server offers; with `encryption: none` CRAM-MD5 is preferred, because it does not expose the password. Only one mechanism is tried."""
+    domain: str
+    """Mail domain to report on, the part of an address after the @, such as `example.com`. Without it there is no report."""
+
+
+class SmtpTestOutputDomainMxRecordsItem(TypedDict):
+    exchange: str
+    """Mail server; `.` when the domain accepts no mail."""
+    priority: int
+    """Lower is tried first."""
+
+
+class SmtpTestOutputDomainMx(TypedDict):
+    records: List["SmtpTestOutputDomainMxRecordsItem"]
+    """MX records by rising priority."""
+    valid: bool
+    """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
+    errors: List[str]
+    """What is wrong, one sentence each. A missing record is an error."""
+    warnings: List[str]
+    """What is allowed but unwise, or will be ignored, one sentence each."""
+
+
+class SmtpTestOutputDomainSpfTermsItem(TypedDict):
+    kind: Literal["mechanism", "modifier"]
+    """Kind of the term."""
+    name: str
+    """`all`, `include`, `a`, `mx`, `ip4`, `redirect`, …"""
+    value: Union[str, None]
+    """What follows the name, such as `192.0.2.0/24`; null if nothing does."""
+    result: Literal["pass", "fail", "softfail", "neutral", None]
+    """Result for senders that the mechanism matches; null for modifiers."""
+
+
+class SmtpTestOutputDomainSpfIncludedItem(TypedDict):
+    domain: str
+    """Domain of the record."""
+    record: str
+    """The record."""
+
+
+class SmtpTestOutputDomainSpf(TypedDict):
+    record: Union[str, None]
+    """The record; null if there is none, or more than one."""
+    terms: List["SmtpTestOutputDomainSpfTermsItem"]
+    """Mechanisms and modifiers in their order."""
+    all: Literal["pass", "fail", "softfail", "neutral", None]
+    """Result for senders that nothing else matches, also by `redirect`; null without a valid record."""
+    lookups: Union[int, None]
+    """Terms that need DNS, included records counted; at most 10 are allowed. Counting stops at the eleventh."""
+    voidLookups: Union[int, None]
+    """Those of them that found nothing; at most 2 are allowed."""
+    included: List["SmtpTestOutputDomainSpfIncludedItem"]
+    """Records of `include` and `redirect`, in the order of evaluation."""
+    valid: bool
+    """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
+    errors: List[str]
+    """What is wrong, one sentence each. A missing record is an error."""
+    warnings: List[str]
+    """What is allowed but unwise, or will be ignored, one sentence each."""
+
+
+class SmtpTestOutputDomainDmarc(TypedDict):
+    record: Union[str, None]
+    """The record that applies; null if there is none."""
+    domain: Union[str, None]
+    """Domain that publishes it: the domain itself or one of its parents."""
+    organizationalDomain: Union[str, None]
+    """Organizational domain; null if DNS failed."""
+    policy: Literal["none", "quarantine", "reject", None]
+    """Policy for mail of this domain: `p` of its own record, or `sp` (else `p`) of that of a parent."""
+    subdomainPolicy: Literal["none", "quarantine", "reject", None]
+    """Policy for existing subdomains."""
+    nonexistentSubdomainPolicy: Literal["none", "quarantine", "reject", None]
+    """Policy for subdomains that do not exist."""
+    testing: Union[bool, None]
+    """Whether receivers are asked not to apply the policy (`t=y`)."""
+    dkimAlignment: Literal["relaxed", "strict", None]
+    """How the domain of a DKIM signature must match."""
+    spfAlignment: Literal["relaxed", "strict", None]
+    """How the domain that passed SPF must match."""
+    aggregateReports: List[str]
+    """URIs for aggregate reports (`rua`)."""
+    failureReports: List[str]
+    """URIs for reports of single failures (`ruf`)."""
+    failureOptions: List[str]
+    """When failures are reported: `0`, `1`, `d`, `s` (`fo`)."""
+    valid: bool
+    """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
+    errors: List[str]
+    """What is wrong, one sentence each. A missing record is an error."""
+    warnings: List[str]
+    """What is allowed but unwise, or will be ignored, one sentence each."""
+
+
+class SmtpTestOutputDomainMtaSts(TypedDict):
+    record: Union[str, None]
+    """The TXT record at `_mta-sts.<domain>`; null if there is none, or more than one."""
+    id: Union[str, None]
+    """Version of the policy."""
+    policy: Union[str, None]
+    """The policy as the server sent it; null without one."""
+    mode: Literal["enforce", "testing", "none", None]
+    """What senders do when TLS fails: refuse to deliver, only report it, or nothing."""
+    maxAgeSeconds: Union[int, None]
+    """How long senders may cache the policy."""
+    mx: List[str]
+    """Mail servers of the policy; `*.` stands for one label."""
+    valid: bool
+    """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
+    errors: List[str]
+    """What is wrong, one sentence each. A missing record is an error."""
+    warnings: List[str]
+    """What is allowed but unwise, or will be ignored, one sentence each."""
+
+
+class SmtpTestOutputDomainTlsRpt(TypedDict):
+    record: Union[str, None]
+    """The TXT record at `_smtp._tls.<domain>`; null if there is none, or more than one."""
+    reports: List[str]
+    """URIs for reports (`rua`): `mailto:` or `https:`."""
+    valid: bool
+    """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
+    errors: List[str]
+    """What is wrong, one sentence each. A missing record is an error."""
+    warnings: List[str]
+    """What is allowed but unwise, or will be ignored, one sentence each."""
+
+
+class SmtpTestOutputDomainDaneHostsItemRecordsItem(TypedDict):
+    usage: int
+    """Certificate usage; 2 (DANE-TA) and 3 (DANE-EE) are usable for mail."""
+    selector: int
+    """0: the whole certificate, 1: its public key."""
+    matchingType: int
+    """0: as it is, 1: SHA-256, 2: SHA-512."""
+    association: str
+    """Certificate association data, hexadecimal."""
+    usable: bool
+    """Whether senders can use the record."""
+
+
+class SmtpTestOutputDomainDaneHostsItem(TypedDict):
+    host: str
+    """Mail server."""
+    authenticated: bool
+    """Whether the name server of this service reports that it validated the records by DNSSEC. Senders use no others."""
+    records: List["SmtpTestOutputDomainDaneHostsItemRecordsItem"]
+    """TLSA records at `_25._tcp.<host>`."""
+
+
+class SmtpTestOutputDomainDane(TypedDict):
+    hosts: List["SmtpTestOutputDomainDaneHostsItem"]
+    """The mail servers, or the domain itself when it has no MX record."""
+    valid: bool
+    """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
+    errors: List[str]
+    """What is wrong, one sentence each. A missing record is an error."""
+    warnings: List[str]
+    """What is allowed but unwise, or will be ignored, one sentence each."""
+
+
+class SmtpTestOutputDomain(TypedDict):
+    name: str
+    """The domain: lower case, internationalised labels as `xn--…`, no trailing dot."""
+    mx: "SmtpTestOutputDomainMx"
+    """Mail servers of the domain (MX, RFC 5321 section 5.1, RFC 7505)."""
+    spf: "SmtpTestOutputDomainSpf"
+    """Who may send mail for the domain (SPF, RFC 7208). All terms up to `all` are evaluated, as for a sender that none of them matches; macros depend on the mail and are checked but not expanded."""
+    dmarc: "SmtpTestOutputDomainDmarc"
+    """What receivers do with mail that fails authentication (DMARC, RFC 9989, which replaces RFC 7489). Without a record of its own, the domain has that of its organizational domain, found by walking up the domain's parents."""
+    mtaSts: "SmtpTestOutputDomainMtaSts"
+    """Whether senders must use TLS (MTA-STS, RFC 8461). If there is a record, the policy is requested from `https://mta-sts.<domain>/.well-known/mta-sts.txt`; redirects are not followed and the certificate must be valid."""
+    tlsRpt: "SmtpTestOutputDomainTlsRpt"
+    """Where senders report failures of TLS (TLS-RPT, RFC 8460)."""
+    dane: "SmtpTestOutputDomainDane"
+    """Certificates that the mail servers announce in DNS (DANE, RFC 7672), for port 25. Valid if each server has a usable record and the answers are authenticated. They are not compared with the certificate of `host`."""
 
 
 class SmtpTestOutputStepsItem(TypedDict):
     step: Literal["connect", "tls", "banner", "ehlo", "helo", "starttls", "auth", "quit", "unsolicited"]
-    """Kind of the step. `helo` follows an EHLO that the server does not support; AUTH can take several steps; `unsolicited` holds replies that no command asked for, without a duration."""
+    """Kind of step. `helo` follows if the server does not support EHLO; AUTH can take several steps; `unsolicited` has replies that belong to no command, and its duration is 0."""
     command: Union[str, None]
-    """The sent line, with credentials replaced by `***`; null if none was sent, as for `connect`, `tls` and `banner`."""
+    """The line that was sent, with credentials replaced by `***`; null if no line was sent, as for `connect`, `tls` and `banner`."""
     reply: Union[str, None]
-    """Reply of the server as sent, lines separated by line feeds, bytes that are not UTF-8 read as Latin-1, control characters replaced by U+FFFD. If `code` is null, a description of what happened, or the version and cipher of TLS."""
+    """Reply of the server, with lines separated by line feeds, text that is not UTF-8 read as Latin-1, and control characters replaced by U+FFFD. If `code` is null, a description of what happened, or the TLS version and cipher suite."""
     code: Union[int, None]
-    """Reply code; null without a reply."""
+    """SMTP reply code; null if there was no reply."""
     ms: int
-    """Duration in milliseconds, without the DNS look-up before `connect`."""
+    """Duration in milliseconds; the DNS lookup before `connect` is not included."""
     ok: bool
-    """Whether the step succeeded. An invalid certificate does not fail a step."""
+    """Whether the step succeeded. An invalid certificate does not make a step fail."""
 
 
 class SmtpTestOutput(TypedDict):
@@ -545,76 +721,78 @@ class SmtpTestOutput(TypedDict):
     encryption: Literal["starttls", "implicit-tls", "none"]
     """Encryption of the session: `starttls`, `implicit-tls` or `none`."""
     authAttempted: bool
-    """Whether credentials were supplied. If they were sent, the `auth` step has a command; otherwise the step says why not. It is missing if the conversation ended earlier."""
+    """Whether credentials were supplied. If they were sent, the `auth` step has a command; otherwise its reply says why not. There is no `auth` step if the conversation ended earlier."""
     authSucceeded: bool
     """Whether the server accepted the credentials; false if they were not sent."""
     certificateSubject: Union[str, None]
-    """TLS certificate subject as in RFC 4514, `CN=mail.example.com`; empty if the subject is empty, null without TLS."""
+    """Subject of the TLS certificate in the format of RFC 4514, such as `CN=mail.example.com`; may be empty; null without TLS."""
     certificateIssuer: Union[str, None]
-    """TLS certificate issuer in the same format; null without TLS."""
+    """Issuer of the TLS certificate in the format of RFC 4514; null without TLS."""
     certificateExpiresUtc: Union[str, None]
-    """Certificate expiry, UTC, ISO 8601; null without TLS."""
+    """When the TLS certificate expires (UTC, ISO 8601); null without TLS."""
     certificateValid: Union[bool, None]
     """Whether the certificate is within its validity period, chains to a trusted root and matches the host; null without TLS."""
     certificateError: Union[str, None]
-    """Verification error of an invalid certificate: OpenSSL's X509_V_ERR name (`CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, …) or `ERR_TLS_CERT_ALTNAME_INVALID` for a host mismatch; otherwise null."""
+    """Verification error of an invalid certificate: the name of OpenSSL's X509_V_ERR code (`CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, …) or `ERR_TLS_CERT_ALTNAME_INVALID` for a host mismatch; otherwise null."""
     extensions: List[str]
-    """Capabilities of the last EHLO, one line each with parameters, such as `SIZE 35882577`; after STARTTLS those of the encrypted session. Empty if EHLO was refused."""
+    """Extensions in the reply to the last EHLO, each with its parameters, such as `SIZE 35882577`; after STARTTLS those of the encrypted session. Empty if EHLO was refused."""
     authMechanisms: List[str]
-    """Advertised AUTH mechanisms in capitals. Many servers offer none before STARTTLS."""
+    """Advertised AUTH mechanisms in upper case. Many servers advertise none before STARTTLS."""
+    domain: Union["SmtpTestOutputDomain", None]
+    """What the domain publishes about its mail; null unless `domain` is given. If DNS fails for a part, its `errors` say so."""
     flags: List[Literal["starttls_injection", "early_reply"]]
-    """Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS. A client that reads it as part of the encrypted session can be deceived. It is discarded here. `early_reply`: the server sent replies before the command was sent; they are the step `unsolicited` and are not taken for the reply to the command."""
+    """Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS, which a client may wrongly read as part of the encrypted session; this tool discards it. `early_reply`: the server sent replies before the command was sent; they are in a step `unsolicited` and are not treated as the reply to the command."""
     steps: List["SmtpTestOutputStepsItem"]
-    """Each protocol step with timing and reply, in order."""
+    """The steps of the conversation in order, each with its reply and duration."""
 
 
 class _SslCheckInputRequired(TypedDict):
     host: str
-    """Host name or IP address without a scheme, such as `example.com`; with a port unless it is 443, `example.com:8443`, `[2001:db8::1]:8443`."""
+    """Host name or IP address without a scheme, such as `example.com`, followed by the port if it is not 443: `example.com:8443` or `[2001:db8::1]:8443`."""
 
 
 class SslCheckInput(_SslCheckInputRequired, total=False):
     """Input of `ssl-check`."""
 
     survey: bool
-    """Whether to find out which protocol versions, cipher suites, groups and extensions the server accepts. It sends many handshakes, which the server may limit or log."""
+    """Whether to determine which protocol versions, cipher suites, groups and extensions the server accepts. This takes many handshakes, which the server may rate-limit or log."""
 
 
 class SslCheckOutputChainItem(TypedDict):
     issuer: str
-    """Distinguished name of the issuer as in RFC 4514, `CN=R11,O=Let's Encrypt,C=US`; values of unknown types as `1.2.3.4=#0C0141`."""
+    """Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`; attributes of unknown types look like `1.2.3.4=#0C0141`."""
     subject: str
-    """Distinguished name of the subject in the same format; may be empty."""
+    """Distinguished name of the subject in the format of RFC 4514; may be empty."""
     validFrom: str
-    """Start of validity, ISO 8601."""
+    """Start of the validity period, ISO 8601."""
     validTo: str
-    """End of validity, ISO 8601."""
+    """End of the validity period, ISO 8601."""
     serialNumber: str
-    """Serial number, hexadecimal."""
+    """Serial number in hexadecimal."""
     fingerprint256: str
-    """SHA-256 of the certificate, as hexadecimal bytes separated by colons."""
+    """SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons."""
 
 
 class SslCheckOutputSurveyProtocolsItem(TypedDict):
     version: Literal["SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
-    """Version."""
+    """Protocol version."""
     cipherSuites: List[str]
     """IANA names of the accepted cipher suites, in the order in which the server chose them."""
 
 
 class SslCheckOutputSurvey(TypedDict):
     grade: Literal["A+", "A", "B", "C", "F"]
-    """Summary by the rules in the description of the tool."""
+    """Grade of the accepted protocol versions, cipher suites and key exchanges. The description of the tool has the rules."""
     protocols: List["SslCheckOutputSurveyProtocolsItem"]
-    """Accepted versions from SSL 3.0 to TLS 1.3, oldest first."""
+    """Accepted protocol versions from SSL 3.0 to TLS 1.3, oldest first."""
     groups: List[str]
-    """IANA names of the accepted curves and other groups: all of TLS 1.3, those of elliptic curves in older versions."""
+    """IANA names of the accepted key exchange groups: for TLS 1.3 all groups, for older versions only elliptic curves."""
     postQuantum: bool
-    """Whether a group is secure against quantum computers, such as `X25519MLKEM768`."""
+    """Whether the server accepts a post-quantum key exchange group, such as `X25519MLKEM768`."""
     alpn: List[Literal["h2", "http/1.1"]]
-    """Protocols that the server agrees to by ALPN."""
+    """Application protocols that the server accepts by ALPN."""
     ocspStapling: bool
-    """Whether the server sends an OCSP response with its certificate."""
+    """Whether the server staples an OCSP response to its certificate."""
 
 
 class SslCheckOutput(TypedDict):
@@ -623,35 +801,35 @@ class SslCheckOutput(TypedDict):
     host: str
     """The checked host: lower case, internationalised labels as `xn--…`, without the port."""
     issuer: str
-    """Distinguished name of the issuer as in RFC 4514, `CN=R11,O=Let's Encrypt,C=US`; values of unknown types as `1.2.3.4=#0C0141`."""
+    """Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`; attributes of unknown types look like `1.2.3.4=#0C0141`."""
     subject: str
-    """Distinguished name of the subject in the same format; may be empty."""
+    """Distinguished name of the subject in the format of RFC 4514; may be empty."""
     validFrom: str
-    """Start of validity, ISO 8601."""
+    """Start of the validity period, ISO 8601."""
     validTo: str
-    """End of validity, ISO 8601."""
+    """End of the validity period, ISO 8601."""
     serialNumber: str
-    """Serial number, hexadecimal."""
+    """Serial number in hexadecimal."""
     fingerprint256: str
-    """SHA-256 of the certificate, as hexadecimal bytes separated by colons."""
+    """SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons."""
     daysRemaining: int
     """Whole days until the certificate expires, rounded down; negative when it has expired."""
     subjectAlternativeNames: List[str]
-    """All DNS names and IP addresses of the certificate, in its order."""
+    """All DNS names and IP addresses in the subject alternative names, in the order of the certificate."""
     chainValid: bool
-    """Whether the certificate is within its validity period and chains to a trusted root. The host name is not considered."""
+    """Whether the certificate is within its validity period and chains to a trusted root. Whether it matches the host is in `hostnameMatches`."""
     chainError: Union[str, None]
-    """Verification error, as OpenSSL's X509_V_ERR name: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, `SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null if valid."""
+    """Verification error of the chain as the name of OpenSSL's X509_V_ERR code: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, `SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null if the chain is valid."""
     hostnameMatches: bool
-    """Whether the certificate names the host in its alternative names, by the rules of browsers (RFC 9525)."""
+    """Whether a subject alternative name of the certificate matches the host, using the same rules as browsers (RFC 9525)."""
     matchedBy: Literal["dns-san", "ip-san", "common-name", "partial-wildcard", None]
-    """How the certificate names the host: by a DNS name (`dns-san`, also `*.example.com`) or an address (`ip-san`) of its alternative names. Only by its common name (`common-name`) or by a wildcard within a label (`partial-wildcard`, `w*.example.com`), which older clients accept but `hostnameMatches` does not; null if not at all."""
+    """How the certificate identifies the host: by a DNS name (`dns-san`, including `*.example.com`) or an IP address (`ip-san`) among its subject alternative names; only by its common name (`common-name`), or only by a wildcard within a label (`partial-wildcard`, such as `w*.example.com`). Older clients accept the last two, but `hostnameMatches` is then false. Null if the certificate does not identify the host."""
     protocol: str
-    """Negotiated version: `TLSv1` to `TLSv1.3`."""
+    """Negotiated protocol version: `TLSv1` to `TLSv1.3`."""
     chain: List["SslCheckOutputChainItem"]
-    """Issuers of the certificate, each of which signed the previous one, as presented by the server; an omitted trusted root is added. Issuers that may not sign certificates are listed too; `chainError` says so."""
+    """Issuer certificates presented by the server, each of which signed the previous certificate. An omitted trusted root is added. Issuers that are not permitted to sign certificates are also listed; `chainError` then has the reason."""
     chainTruncated: bool
-    """Whether the server presented more than 100 certificates, of which the rest are not listed."""
+    """Whether the server presented more than 100 certificates. Only the first 100 are then listed."""
     survey: Union["SslCheckOutputSurvey", None]
     """The protocol versions, cipher suites and key exchanges that the server accepts; null unless `survey` is true."""
 
@@ -678,7 +856,7 @@ class WatermarkImageOutput(TypedDict):
     fileBase64: str
     """Image in base64, without a data URI prefix."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp"]
-    """MIME type of the output, that of the source."""
+    """MIME type of the output, which is that of the source."""
     fileName: str
     """Suggested file name: the name of the source with the extension of the image type."""
     sizeBytes: int
@@ -694,13 +872,13 @@ class WebScrapeInput(_WebScrapeInputRequired, total=False):
     """Input of `web-scrape`."""
 
     selector: str
-    """A tag name, `.class` or `#id`; `selectorMatches` has the text of every matching element. Other CSS selectors are invalid."""
+    """A tag name, `.class` or `#id`; `selectorMatches` then has the text of every matching element. Other CSS selectors are refused."""
     includeText: bool
     """Whether to include the text of the page; if false, `text` is null."""
     content: Literal["page", "main"]
-    """What `text` and `wordCount` cover: the whole page, or only its main content, such as an article, without navigation, related links and captions. A page without main content has an empty text."""
+    """What `text` and `wordCount` cover: `page` the whole page, `main` only its main content, such as an article, without navigation, related links and captions. The text of a page without main content is empty."""
     format: Literal["text", "markdown"]
-    """Format of `text`. Markdown (GitHub Flavored) has headings, lists, tables, code, links with absolute URLs and the alternative texts of images. Of a page, it includes content that style sheets hide."""
+    """Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code, links with absolute URLs and the alternative texts of images. With `content: page` it also includes content that is hidden by styles."""
 
 
 class WebScrapeOutputHeadingsItem(TypedDict):
@@ -714,7 +892,7 @@ class WebScrapeOutputLinksItem(TypedDict):
     url: str
     """Absolute URL without fragment."""
     text: str
-    """Text of the first such link that has text, cut at 1000 characters; empty if none has."""
+    """Text of the first link to this URL that has text, cut at 1000 characters; empty if none has text."""
     internal: bool
     """Whether the link leads to the host of `finalUrl`, ignoring scheme, port and a leading `www.`."""
     nofollow: bool
@@ -723,13 +901,13 @@ class WebScrapeOutputLinksItem(TypedDict):
 
 class WebScrapeOutputImagesItem(TypedDict):
     url: str
-    """Absolute URL of `src`, else of the first candidate of `srcset`."""
+    """Absolute URL in `src`, else in the first candidate of `srcset`."""
     alt: Union[str, None]
     """Alternative text, cut at 1000 characters; null if absent."""
     width: Union[int, None]
-    """Declared width in pixels; null if absent or a percentage."""
+    """Value of the `width` attribute in pixels; null if absent or a percentage."""
     height: Union[int, None]
-    """Declared height in pixels; null if absent or a percentage."""
+    """Value of the `height` attribute in pixels; null if absent or a percentage."""
 
 
 class WebScrapeOutput(TypedDict):
@@ -738,27 +916,27 @@ class WebScrapeOutput(TypedDict):
     finalUrl: str
     """URL of the page after redirects, without fragment."""
     statusCode: int
-    """HTTP status of the page."""
+    """HTTP status code of the page."""
     title: Union[str, None]
     """Text of the first `title` element, cut at 5000 characters; null if absent."""
     metaDescription: Union[str, None]
     """Meta description, cut at 5000 characters; null if absent."""
     canonical: Union[str, None]
-    """Canonical URL that a `link` element declares, made absolute; null if absent."""
+    """Canonical URL declared by a `link` element, as an absolute URL; null if absent."""
     headings: List["WebScrapeOutputHeadingsItem"]
     """Headings h1 to h6 in the order of the document, at most 5000, including hidden ones."""
     links: List["WebScrapeOutputLinksItem"]
-    """Distinct http and https URLs of the `a` and `area` elements in document order, at most 10000. Relative URLs are resolved against `base`; `#top` alone is the page itself. Invalid URLs and URLs of more than 4096 characters are left out."""
+    """Distinct http and https URLs of the `a` and `area` elements in document order, at most 10000. Relative URLs are resolved against the `base` element; a link with only a fragment, such as `#top`, is a link to the page itself. Invalid URLs and URLs of more than 4096 characters are left out."""
     images: List["WebScrapeOutputImagesItem"]
     """The `img` elements in document order, at most 10000. Images without an http or https URL, such as `data:` URLs, are left out."""
     openGraph: Dict[str, Union[str, List[str]]]
     """Values of the `og:` properties by their full name in lower case, such as `og:title`. A property that occurs several times is an array of its values in document order. At most 1000 values."""
     selectorMatches: Union[List[str], None]
-    """Text of the elements that match `selector`, in document order: at most 1000, each cut at 10000 characters, and about 1000000 in all. Includes hidden elements, and the content of `script`, `style` and `title`. Null without a selector."""
+    """Text of the elements that match `selector`, in document order: at most 1000, each cut at 10000 characters, and about 1000000 characters in total. Includes hidden elements, and the content of `script`, `style` and `title`. Null if no selector was given."""
     text: Union[str, None]
-    """Visible text, or Markdown, as `format` says. Text has one line per block such as a paragraph, list item or table row, cut between words at 50000 characters (code points). Null when `includeText` is false."""
+    """Visible text, or Markdown if `format` is `markdown`. Text has one line for each block, such as a paragraph, list item or table row. It is cut between words at 50000 characters (code points). Null if `includeText` is false."""
     wordCount: int
-    """Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or simple rules in `style` elements are not counted; rules for window sizes are applied as in a window of 1440 x 900 pixels. Content hidden by external style sheets or by rules for states is counted. Style that hides `html` or `body`, which pages use until their script runs, is ignored."""
+    """Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or simple rules in `style` elements are not counted; media queries are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages use until their script runs, is ignored."""
 
 
 class WebsiteScreenshotInputCookiesItem(TypedDict):
@@ -777,39 +955,39 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     """Input of `website-screenshot`."""
 
     width: int
-    """Viewport width, CSS pixels; responsive breakpoints apply."""
+    """Width of the viewport in CSS pixels; media queries of the page apply to it."""
     height: int
-    """Viewport height, CSS pixels. Ignored when fullPage is true: the viewport is then 900 high."""
+    """Height of the viewport in CSS pixels. Ignored if fullPage is true: the viewport is then 900 pixels high."""
     fullPage: bool
-    """Capture the whole scrollable page; the page is scrolled first so lazy images load."""
+    """Whether to capture the whole page and not only the viewport. The page is scrolled first, so that lazily loaded images appear."""
     deviceScaleFactor: Literal[1, 2]
-    """1 for standard density, 2 for high density: twice the pixels in both directions."""
+    """Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions."""
     format: Literal["png", "jpeg", "webp", "pdf"]
-    """File format. A PDF looks like the screen: with fullPage one page as high as the document, else pages of the window size. A WebP image has at most 16,383 pixels in height."""
+    """File format. A PDF looks as on the screen: with fullPage it is one page as high as the document, else it has pages of the viewport size. A WebP image is at most 16,383 pixels high."""
     quality: int
-    """Quality of JPEG and WebP, 40 to 100. Ignored for png and pdf."""
+    """Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf."""
     selector: str
-    """CSS selector: capture only the first element that matches, without fixed or sticky elements over it. An invalid selector, or no visible element within 10 s, is `invalid_input`. Not for pdf."""
+    """CSS selector. Only the first element that matches is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."""
     waitFor: Union[str, int]
     """Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else `invalid_input`), or for this many milliseconds."""
     colorScheme: Literal["light", "dark"]
-    """Value of the media feature `prefers-color-scheme`; light if absent."""
+    """Value of the CSS media feature `prefers-color-scheme`. Default: light."""
     reducedMotion: bool
-    """Whether the media feature `prefers-reduced-motion` is `reduce`."""
+    """Whether the CSS media feature `prefers-reduced-motion` is `reduce`."""
     omitBackground: bool
-    """Leave the page transparent where it has no background. For png and webp."""
+    """Whether the image is transparent where the page has no background. Only for png and webp."""
     device: Literal["Blackberry PlayBook", "Blackberry PlayBook landscape", "BlackBerry Z30", "BlackBerry Z30 landscape", "Galaxy Note 3", "Galaxy Note 3 landscape", "Galaxy Note II", "Galaxy Note II landscape", "Galaxy S III", "Galaxy S III landscape", "Galaxy S5", "Galaxy S5 landscape", "Galaxy S8", "Galaxy S8 landscape", "Galaxy S9+", "Galaxy S9+ landscape", "Galaxy Tab S4", "Galaxy Tab S4 landscape", "iPad", "iPad landscape", "iPad (gen 6)", "iPad (gen 6) landscape", "iPad (gen 7)", "iPad (gen 7) landscape", "iPad Mini", "iPad Mini landscape", "iPad Pro", "iPad Pro landscape", "iPad Pro 11", "iPad Pro 11 landscape", "iPhone 4", "iPhone 4 landscape", "iPhone 5", "iPhone 5 landscape", "iPhone 6", "iPhone 6 landscape", "iPhone 6 Plus", "iPhone 6 Plus landscape", "iPhone 7", "iPhone 7 landscape", "iPhone 7 Plus", "iPhone 7 Plus landscape", "iPhone 8", "iPhone 8 landscape", "iPhone 8 Plus", "iPhone 8 Plus landscape", "iPhone SE", "iPhone SE landscape", "iPhone SE (3rd gen)", "iPhone SE (3rd gen) landscape", "iPhone X", "iPhone X landscape", "iPhone XR", "iPhone XR landscape", "iPhone 11", "iPhone 11 landscape", "iPhone 11 Pro", "iPhone 11 Pro landscape", "iPhone 11 Pro Max", "iPhone 11 Pro Max landscape", "iPhone 12", "iPhone 12 landscape", "iPhone 12 Pro", "iPhone 12 Pro landscape", "iPhone 12 Pro Max", "iPhone 12 Pro Max landscape", "iPhone 12 Mini", "iPhone 12 Mini landscape", "iPhone 13", "iPhone 13 landscape", "iPhone 13 Pro", "iPhone 13 Pro landscape", "iPhone 13 Pro Max", "iPhone 13 Pro Max landscape", "iPhone 13 Mini", "iPhone 13 Mini landscape", "iPhone 14", "iPhone 14 landscape", "iPhone 14 Plus", "iPhone 14 Plus landscape", "iPhone 14 Pro", "iPhone 14 Pro landscape", "iPhone 14 Pro Max", "iPhone 14 Pro Max landscape", "iPhone 15", "iPhone 15 landscape", "iPhone 15 Plus", "iPhone 15 Plus landscape", "iPhone 15 Pro", "iPhone 15 Pro landscape", "iPhone 15 Pro Max", "iPhone 15 Pro Max landscape", "iPhone 16", "iPhone 16 landscape", "iPhone 16 Plus", "iPhone 16 Plus landscape", "iPhone 16 Pro", "iPhone 16 Pro landscape", "iPhone 16 Pro Max", "iPhone 16 Pro Max landscape", "iPhone 16e", "iPhone 16e landscape", "iPhone 17", "iPhone 17 landscape", "iPhone Air", "iPhone Air landscape", "iPhone 17 Pro", "iPhone 17 Pro landscape", "iPhone 17 Pro Max", "iPhone 17 Pro Max landscape", "iPhone 17e", "iPhone 17e landscape", "JioPhone 2", "JioPhone 2 landscape", "Kindle Fire HDX", "Kindle Fire HDX landscape", "LG Optimus L70", "LG Optimus L70 landscape", "Microsoft Lumia 550", "Microsoft Lumia 950", "Microsoft Lumia 950 landscape", "Nexus 10", "Nexus 10 landscape", "Nexus 4", "Nexus 4 landscape", "Nexus 5", "Nexus 5 landscape", "Nexus 5X", "Nexus 5X landscape", "Nexus 6", "Nexus 6 landscape", "Nexus 6P", "Nexus 6P landscape", "Nexus 7", "Nexus 7 landscape", "Nokia Lumia 520", "Nokia Lumia 520 landscape", "Nokia N9", "Nokia N9 landscape", "Pixel 2", "Pixel 2 landscape", "Pixel 2 XL", "Pixel 2 XL landscape", "Pixel 3", "Pixel 3 landscape", "Pixel 4", "Pixel 4 landscape", "Pixel 4a (5G)", "Pixel 4a (5G) landscape", "Pixel 5", "Pixel 5 landscape", "Moto G4", "Moto G4 landscape"]
-    """Device to emulate (presets of puppeteer): replaces width, height and deviceScaleFactor, and sets the user agent and touch input."""
+    """Device to emulate, a preset of puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and touch input."""
     userAgent: str
-    """User agent of the browser, printable ASCII. Also replaces that of the device."""
+    """User agent of the browser (printable ASCII). Overrides the user agent of the emulated device."""
     blockAds: bool
-    """Drop known ad and tracker hosts."""
+    """Whether to block requests to known hosts of ads and trackers."""
     headers: Dict[str, str]
-    """Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other origin, not even after a redirect. At most 100, 32 KB. Host, Cookie and headers of the connection cannot be set."""
+    """Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other origin, not even after a redirect. At most 100 headers and 32 KB. `Host`, `Cookie` and connection-specific headers cannot be set."""
     cookies: List["WebsiteScreenshotInputCookiesItem"]
-    """Cookies that are sent with requests to the origin of `url`, and to no other origin, not even after a redirect. Scripts of the page do not see them."""
+    """Cookies that are sent with requests to the origin of `url`, and to no other origin, not even after a redirect. Scripts of the page cannot read them."""
     hideOverlays: bool
-    """Remove cookie banners, newsletter modals and large sticky panels after load."""
+    """Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."""
 
 
 class WebsiteScreenshotOutput(TypedDict):
@@ -824,13 +1002,13 @@ class WebsiteScreenshotOutput(TypedDict):
     height: int
     """Height of the image in pixels; of a PDF page in CSS pixels."""
     truncated: bool
-    """True when the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in all."""
+    """Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total."""
     pageTitle: str
-    """Document title, at most 1,000 characters; may be empty."""
+    """Title of the document, at most 1,000 characters; may be empty."""
     finalUrl: str
-    """Address of the page after redirects, with its fragment."""
+    """URL of the page after redirects, including its fragment."""
     blockedRequestCount: int
-    """Requests dropped as ads, trackers or private-network targets."""
+    """Number of requests that were blocked because they were for ads or trackers, or their target is not public."""
 
 
 class WordToPdfInput(TypedDict):
@@ -880,15 +1058,15 @@ class Call(TypedDict):
     charged: int
     """Credits charged: the cost, or 0."""
     state: Literal["running", "charged", "refunded", "refused"]
-    """State of the call. `refused`: it ended before credits were reserved."""
+    """State of the call. `refused`: the call ended before credits were reserved."""
     code: Union[str, None]
-    """Error code; null if the call has a result or is still running."""
+    """Error code of a failed call; null if the call has a result or is still running."""
     startedAt: str
     """When the call was accepted."""
     durationMs: Union[int, None]
     """Milliseconds from acceptance to settlement; null while the call runs."""
     keyPrefix: Union[str, None]
-    """Prefix of the API key; null for calls from the dashboard."""
+    """First 9 characters of the API key; null for calls from the dashboard."""
 
 
 class LedgerEntry(TypedDict):
@@ -897,19 +1075,19 @@ class LedgerEntry(TypedDict):
     at: str
     """When the balance changed."""
     type: Literal["charge", "signup", "purchase", "allowance", "adjustment", "recovery"]
-    """Type of the entry. `recovery`: added credits that settled an earlier shortfall."""
+    """Type of the entry. `recovery`: added credits that were deducted again to cover credits that could not be deducted earlier."""
     amount: int
-    """Credits added; negative if taken."""
+    """Credits added to the balance; negative if credits were deducted."""
     balanceAfter: int
     """Balance after the entry."""
     callId: Union[str, None]
-    """Id of the charged call, or null."""
+    """Id of the charged call; null if the entry is not a charge."""
     tool: Union[str, None]
-    """Tool of the charged call, or null."""
+    """Tool of the charged call; null if the entry is not a charge."""
     source: Union[str, None]
-    """Source of the credits; null for a charge."""
+    """Origin of the change: `signup`, `purchase`, `allowance` or `adjustment`; null for a charge."""
     reference: Union[str, None]
-    """Id at the source, or null."""
+    """Id of the payment, month of the allowance (`2026-11`), or reference of the adjustment; null if there is none."""
 
 
 class ApiKey(TypedDict):
@@ -918,19 +1096,19 @@ class ApiKey(TypedDict):
     name: str
     """Name of the key."""
     prefix: str
-    """First 9 characters of the key, to tell keys apart."""
+    """First 9 characters of the key, by which you can tell keys apart."""
     scopes: List[Literal["tools", "account"]]
-    """`tools` calls tools, `account` manages the account."""
+    """Scope of the key: `tools` permits calling tools, `account` permits managing the account."""
     tools: Union[List[str], None]
-    """Tools that the key may call; null: all."""
+    """Names of the tools that the key may call; null: all tools."""
     createdAt: str
     """When the key was created."""
     lastUsedAt: Union[str, None]
-    """When the key was last used, accurate to some seconds, or null."""
+    """When the key was last used, accurate to some seconds; null if it was never used."""
     expiresAt: Union[str, None]
-    """When the key expires, or null."""
+    """When the key expires; null if it never expires."""
     revokedAt: Union[str, None]
-    """When the key was revoked, or null."""
+    """When the key was revoked; null if it was not revoked."""
 
 
 class NewApiKey(TypedDict):
@@ -939,19 +1117,19 @@ class NewApiKey(TypedDict):
     name: str
     """Name of the key."""
     prefix: str
-    """First 9 characters of the key, to tell keys apart."""
+    """First 9 characters of the key, by which you can tell keys apart."""
     scopes: List[Literal["tools", "account"]]
-    """`tools` calls tools, `account` manages the account."""
+    """Scope of the key: `tools` permits calling tools, `account` permits managing the account."""
     tools: Union[List[str], None]
-    """Tools that the key may call; null: all."""
+    """Names of the tools that the key may call; null: all tools."""
     createdAt: str
     """When the key was created."""
     lastUsedAt: Union[str, None]
-    """When the key was last used, accurate to some seconds, or null."""
+    """When the key was last used, accurate to some seconds; null if it was never used."""
     expiresAt: Union[str, None]
-    """When the key expires, or null."""
+    """When the key expires; null if it never expires."""
     revokedAt: Union[str, None]
-    """When the key was revoked, or null."""
+    """When the key was revoked; null if it was not revoked."""
     key: str
     """The API key. It is shown only once."""
 
@@ -960,19 +1138,19 @@ class _NewApiKeyInputRequired(TypedDict):
     name: str
     """Name of the key: up to 100 characters, not only spaces, no control characters."""
     scopes: List[Literal["tools", "account"]]
-    """Exactly one scope: `tools` calls tools, `account` manages the account."""
+    """Exactly one scope: `tools` permits calling tools, `account` permits managing the account."""
 
 
 class NewApiKeyInput(_NewApiKeyInputRequired, total=False):
     tools: Union[List[str], None]
-    """Tools that the key may call; null: all. Only with the scope `tools`."""
+    """Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`."""
     expiresAt: Union[str, None]
-    """Future time at which the key expires; null: never."""
+    """Time in the future at which the key expires; null if it never expires."""
 
 
 class Event(TypedDict):
     id: str
-    """Id of the event, the same on every attempt."""
+    """Id of the event, which is the same in every delivery attempt."""
     event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]
     """Kind of event."""
     createdAt: str
@@ -989,28 +1167,28 @@ class Delivery(TypedDict):
     endpointId: str
     """Id of the webhook endpoint."""
     state: Literal["pending", "delivered", "failed", "held"]
-    """State of the delivery. `held`: its endpoint is disabled or never posted to."""
+    """State of the delivery. `held`: nothing is posted, because the endpoint is disabled or its URL is on `localhost`, to which this installation does not post."""
     attempts: int
     """Number of attempts so far."""
     nextAt: Union[str, None]
-    """When the next attempt is due, or null."""
+    """When the next attempt is due; null if none is scheduled."""
 
 
 class WebhookEndpoint(TypedDict):
     id: str
     """Id of the endpoint."""
     url: str
-    """URL to which events are posted: `https`, or `http` if the host is exactly `localhost`."""
+    """URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`."""
     events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]]
-    """Events that the endpoint receives. Tests are sent even if not listed."""
+    """Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed."""
     state: Literal["active", "disabled"]
-    """State of the endpoint. `disabled`: nothing is posted until it is enabled. Endpoints are disabled after 20 consecutive failed attempts, or by an operator."""
+    """State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints are disabled after 20 consecutive failed attempts, or by an operator."""
     consecutiveFailures: int
     """Consecutive failed attempts."""
     createdAt: str
     """When the endpoint was created."""
     disabledAt: Union[str, None]
-    """When the endpoint was disabled, or null."""
+    """When the endpoint was disabled; null if it is active."""
     rotationEndsAt: Union[str, None]
     """When a pending new secret replaces the old one; null if no rotation is pending."""
 
@@ -1019,17 +1197,17 @@ class NewWebhookEndpoint(TypedDict):
     id: str
     """Id of the endpoint."""
     url: str
-    """URL to which events are posted: `https`, or `http` if the host is exactly `localhost`."""
+    """URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`."""
     events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]]
-    """Events that the endpoint receives. Tests are sent even if not listed."""
+    """Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed."""
     state: Literal["active", "disabled"]
-    """State of the endpoint. `disabled`: nothing is posted until it is enabled. Endpoints are disabled after 20 consecutive failed attempts, or by an operator."""
+    """State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints are disabled after 20 consecutive failed attempts, or by an operator."""
     consecutiveFailures: int
     """Consecutive failed attempts."""
     createdAt: str
     """When the endpoint was created."""
     disabledAt: Union[str, None]
-    """When the endpoint was disabled, or null."""
+    """When the endpoint was disabled; null if it is active."""
     rotationEndsAt: Union[str, None]
     """When a pending new secret replaces the old one; null if no rotation is pending."""
     secret: str
@@ -1038,7 +1216,7 @@ class NewWebhookEndpoint(TypedDict):
 
 class _NewWebhookEndpointInputRequired(TypedDict):
     url: str
-    """URL to which events are posted: `https`, or `http` if the host is exactly `localhost`."""
+    """URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`."""
 
 
 class NewWebhookEndpointInput(_NewWebhookEndpointInputRequired, total=False):
@@ -1048,9 +1226,9 @@ class NewWebhookEndpointInput(_NewWebhookEndpointInputRequired, total=False):
 
 class WebhookEndpointChange(TypedDict, total=False):
     url: str
-    """New URL. Undelivered events go there too."""
+    """New URL. Events not yet delivered are also sent to it."""
     events: Union[List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]], None]
-    """Events that the endpoint receives from now on; null: all."""
+    """Events that the endpoint receives from now on; null: all, including events introduced later."""
 
 
 class DeliveryAttempt(TypedDict):
@@ -1065,18 +1243,18 @@ class DeliveryAttempt(TypedDict):
     at: str
     """When the attempt began."""
     statusCode: Union[int, None]
-    """HTTP status of the response; null if there was none."""
+    """HTTP status code of the response; null if there was no response."""
     durationMs: int
     """Milliseconds until the end of the response headers."""
     error: Union[str, None]
-    """Why there was no response, or null."""
+    """Why there was no response; null if there was one."""
     responseBody: Union[str, None]
-    """First 16 KiB of the response body as text, kept for 30 days; null afterwards and without a response."""
+    """First 16 KiB of the response body as text; null if there was no response or it is more than 30 days old."""
 
 
 class SecretRotation(TypedDict, total=False):
     force: bool
-    """Replace the secret of a pending rotation."""
+    """Whether to replace the new secret of a rotation that is still pending."""
 
 
 class RotatedSecret(TypedDict):
@@ -1086,14 +1264,14 @@ class RotatedSecret(TypedDict):
 
 class ResendRequest(TypedDict, total=False):
     since: str
-    """Deliveries of events since this time."""
+    """Resend deliveries of events that occurred at this time or later."""
     deliveryIds: List[str]
-    """Ids of deliveries."""
+    """Ids of the deliveries to resend."""
 
 
 class ResendResult(TypedDict):
     queued: int
-    """Number of queued deliveries."""
+    """Number of deliveries that were queued."""
 
 
 ListCallsQuery = TypedDict(
@@ -1113,14 +1291,14 @@ class ListLedgerQuery(TypedDict, total=False):
     """Parameters of `listLedger`."""
 
     limit: int
-    """Maximum number of rows."""
+    """Maximum number of rows in the response."""
 
 
 class ListKeysQuery(TypedDict, total=False):
     """Parameters of `listKeys`."""
 
     limit: int
-    """Maximum number of rows."""
+    """Maximum number of rows in the response."""
 
 
 class ListEventsQuery(TypedDict, total=False):
@@ -1131,30 +1309,30 @@ class ListEventsQuery(TypedDict, total=False):
     state: Literal["pending", "delivered", "failed", "held"]
     """Only events with a delivery in this state."""
     limit: int
-    """Maximum number of rows."""
+    """Maximum number of rows in the response."""
 
 
 class ListWebhooksQuery(TypedDict, total=False):
     """Parameters of `listWebhooks`."""
 
     limit: int
-    """Maximum number of rows."""
+    """Maximum number of rows in the response."""
 
 
 class ListAttemptsQuery(TypedDict, total=False):
     """Parameters of `listAttempts`."""
 
     limit: int
-    """Maximum number of rows."""
+    """Maximum number of rows in the response."""
 
 
 class CreditsLowEventData(TypedDict):
     balance: int
-    """Credits remaining on the account."""
+    """Balance of the account in credits."""
     threshold: Literal[25]
     """Balance below which the event fires."""
     message: str
-    """The event in words."""
+    """Description of the event for people."""
 
 
 class CreditsLowEvent(TypedDict):
@@ -1171,9 +1349,9 @@ class CreditsLowEvent(TypedDict):
 
 class CreditsExhaustedEventData(TypedDict):
     balance: int
-    """Credits remaining on the account."""
+    """Balance of the account in credits."""
     message: str
-    """The event in words."""
+    """Description of the event for people."""
 
 
 class CreditsExhaustedEvent(TypedDict):
@@ -1190,13 +1368,13 @@ class CreditsExhaustedEvent(TypedDict):
 
 class CreditsGrantedEventData(TypedDict):
     balance: int
-    """Credits remaining on the account."""
+    """Balance of the account in credits."""
     amount: int
     """Credits added."""
     source: Literal["purchase", "allowance", "adjustment"]
-    """Origin of the credits."""
+    """Origin of the added credits."""
     reference: str
-    """Id at the source, such as the payment id."""
+    """Id of the payment, month of the allowance (`2026-11`), or reference of the adjustment."""
 
 
 class CreditsGrantedEvent(TypedDict):
@@ -1255,13 +1433,13 @@ class ApiKeyRevokedEvent(TypedDict):
 
 class WebhookTestEventData(TypedDict):
     message: str
-    """The event in words."""
+    """Description of the event for people."""
     endpointId: str
     """Id of the tested webhook endpoint."""
 
 
 class WebhookTestEvent(TypedDict):
-    """The owner sent a test."""
+    """The owner of the endpoint sent a test event."""
 
     id: str
     """Id of the event, the same on every attempt. Ignore an id that you have processed already."""

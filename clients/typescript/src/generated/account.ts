@@ -43,9 +43,9 @@ export abstract class AccountMethods {
   }
 
   /**
-   * List the entries of the statement. An entry is a change of the balance. With `Accept: text/csv` the
-   * response is the whole statement as a CSV file (RFC 4180) with a header line and the same columns;
-   * `limit` and `cursor` are ignored. A text that a spreadsheet would interpret as a formula is prefixed
+   * List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is
+   * the whole statement as a CSV file (RFC 4180) with a header line and the same fields as columns;
+   * `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed
    * with `'`. Fetches page after page while you iterate.
    */
   listLedger(query: ListLedgerQuery = {}, options?: RequestOptions): AsyncGenerator<LedgerEntry, void, undefined> {
@@ -63,8 +63,8 @@ export abstract class AccountMethods {
   }
 
   /**
-   * Revoke an API key. The key fails from the next request on, permanently. Revoking it again changes
-   * nothing. Fires `api_key.revoked`.
+   * Revoke an API key. Requests with the key fail from now on; a key cannot be restored. Revoking it
+   * again changes nothing. Fires `api_key.revoked`.
    */
   revokeKey(id: string, options?: RequestOptions): Promise<void> {
     return this.send({ method: 'DELETE', path: `/api/v1/account/keys/${encodeURIComponent(id)}` }, options);
@@ -81,7 +81,7 @@ export abstract class AccountMethods {
   }
 
   /**
-   * Register a webhook endpoint. The host must be public; it is checked at registration and at each
+   * Register a webhook endpoint. The host must be public, which is checked at registration and at each
    * attempt. `localhost` is accepted for testing. The response contains the signing secret, which is
    * shown only once. An account has at most 10 endpoints.
    */
@@ -107,7 +107,7 @@ export abstract class AccountMethods {
   /**
    * Send a test event. Sends one `webhook.test` event at once, without retries. The response is the
    * attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send
-   * 60 tests a minute, 20 of them at once. Above that, or when ten requests for the endpoint are
+   * 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for the endpoint are
    * running, the response is 429 and nothing is posted.
    */
   testWebhook(id: string, options?: RequestOptions): Promise<DeliveryAttempt> {
@@ -115,8 +115,8 @@ export abstract class AccountMethods {
   }
 
   /**
-   * Enable a webhook endpoint. Resets the failure count; earlier attempts no longer count. Held
-   * deliveries stay held until they are resent.
+   * Enable a webhook endpoint. Resets the failure count; attempts that started earlier no longer count.
+   * Held deliveries stay held until they are resent.
    */
   enableWebhook(id: string, options?: RequestOptions): Promise<WebhookEndpoint> {
     return this.read<WebhookEndpoint>({ method: 'POST', path: `/api/v1/account/webhooks/${encodeURIComponent(id)}/enable` }, options);
@@ -141,7 +141,8 @@ export abstract class AccountMethods {
 
   /**
    * Resend held and failed deliveries. Queues held and failed deliveries of the last 14 days again, ten
-   * per second: those of events since a time, or those with the given ids. Tests are not resent.
+   * per second: either those of events since a given time, or those with the given ids. Test events are
+   * not resent.
    */
   resendDeliveries(id: string, body: ResendRequest, options?: RequestOptions): Promise<ResendResult> {
     return this.read<ResendResult>({ method: 'POST', path: `/api/v1/account/webhooks/${encodeURIComponent(id)}/resend`, body }, options);

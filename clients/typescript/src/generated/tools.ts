@@ -59,9 +59,10 @@ export abstract class ToolMethods {
    * Argon2 verify (3 credits). Verifies a password against a stored Argon2i, Argon2d or Argon2id hash in
    * PHC string format. Version and cost parameters are read from the hash; a hash without a version is
    * read as version 16, as in the reference decoder. Associated data in the hash (data=) is used. A hash
-   * that was made with a secret key (keyid=) never matches, because the key is not known here. Limits:
-   * 256 MiB of memory, 16 passes, 16 lanes, and 1 GiB as memory times passes. A costlier or malformed
-   * hash is refused as `invalid_input`. Hashes of version 16 take several times as long as others.
+   * that was made with a secret key (keyid=) never matches, because the service does not have the key.
+   * Limits: 256 MiB of memory, 16 passes, 16 lanes, and 1 GiB as memory times passes. A costlier or
+   * malformed hash is refused as `invalid_input`. Hashes of version 16 take several times as long to
+   * verify as those of version 19.
    */
   argon2Verify(input: Argon2VerifyInput, options?: CallOptions): Promise<Result<Argon2VerifyOutput>> {
     return this.run<Argon2VerifyOutput>({"name":"argon2-verify","hasSecrets":true}, input, options);
@@ -69,10 +70,9 @@ export abstract class ToolMethods {
 
   /**
    * Bcrypt hash (2 credits). Hashes a password with bcrypt and a new random salt, and returns the $2b$
-   * string to store. bcrypt reads only 72 bytes, so a longer password (in UTF-8) is refused and not
-   * silently truncated. A password with a NUL character is refused too, because implementations differ
-   * in how they treat it. The password is used as sent, without Unicode normalisation, and is never
-   * stored.
+   * string to store. bcrypt reads only 72 bytes, so a longer password (in UTF-8) is refused instead of
+   * silently truncated. A password with a NUL character is also refused, because implementations treat
+   * it differently. The password is used as sent, without Unicode normalisation, and is never stored.
    */
   bcryptHash(input: BcryptHashInput, options?: CallOptions): Promise<Result<BcryptHashOutput>> {
     return this.run<BcryptHashOutput>({"name":"bcrypt-hash","hasSecrets":true}, input, options);
@@ -80,11 +80,11 @@ export abstract class ToolMethods {
 
   /**
    * Bcrypt verify (2 credits). Verifies a password against a stored bcrypt hash. The work factor is read
-   * from the hash and may be at most 16. $2a$, $2b$ and $2y$ hashes are supported, and $2x$ hashes with
-   * the sign-extension bug that the prefix marks. As in every bcrypt implementation, only the first 72
-   * bytes of the password count, so two passwords that differ after them both match. The empty password
-   * is allowed, and a NUL character is an ordinary byte. A string that is not a bcrypt hash is refused
-   * as `invalid_input`.
+   * from the hash and may be at most 16. $2a$, $2b$ and $2y$ hashes are supported, and $2x$ hashes,
+   * whose prefix marks a sign-extension bug that is reproduced. As in every bcrypt implementation, only
+   * the first 72 bytes of the password count, so passwords that differ only after them match the same
+   * hash. The password may be empty, and a NUL character in it is an ordinary byte. A string that is not
+   * a bcrypt hash is refused as `invalid_input`.
    */
   bcryptVerify(input: BcryptVerifyInput, options?: CallOptions): Promise<Result<BcryptVerifyOutput>> {
     return this.run<BcryptVerifyOutput>({"name":"bcrypt-verify","hasSecrets":true}, input, options);
@@ -94,14 +94,14 @@ export abstract class ToolMethods {
    * Broken links (10 credits). Downloads a page of at most 5 MB, collects the distinct http and https
    * URLs of its `a` and `area` elements (without fragments, resolved against `<base>`), and checks the
    * first of them in document order, five at a time. Each link is requested once with GET; only the
-   * headers are read, and up to 5 redirects are followed. A link is broken when it answers a status of
-   * 400 or above, when it does not answer within 10 s, when its host does not resolve, or when the
-   * connection, the certificate or the protocol fails. Servers often answer 401, 403, 429 and 999 to
-   * programs only: then `broken` is false and `reason` is `blocked`. A link to a non-public address or
-   * to a port that browsers block is not requested; it is broken with the reason `refused`. The page has
-   * 15 s and the whole call 60 s. With `checkFragments`, the pages behind links are read too, and a link
-   * is also broken when its fragment names nothing there. Links without an answer by then are left out;
-   * `checked` is the number of links that were checked.
+   * headers are read, and up to 5 redirects are followed. A link is broken if its response has a status
+   * of 400 or above, if there is no response within 10 s, if its host does not resolve, or if the
+   * connection, the certificate check or the protocol fails. Many servers answer 401, 403, 429 and 999
+   * only to programs: then `broken` is false and `reason` is `blocked`. A link to a non-public address
+   * or to a port that browsers block is not requested; it is broken with the reason `refused`. The page
+   * must load within 15 s, and the whole call takes at most 60 s. Links without a response by then are
+   * left out; `checked` is the number of links that were checked. With `checkFragments`, the linked
+   * pages are also read, and a link is broken if its fragment identifies no element of the linked page.
    */
   brokenLinks(input: BrokenLinksInput, options?: CallOptions): Promise<Result<BrokenLinksOutput>> {
     return this.run<BrokenLinksOutput>({"name":"broken-links","hasSecrets":false}, input, options);
@@ -109,17 +109,17 @@ export abstract class ToolMethods {
 
   /**
    * DNS lookup (1 credit). Looks up one type of DNS record of a domain. Internationalised names are
-   * converted (IDNA); labels may contain underscores, begin with a hyphen or be `*`, which is asked for
-   * as it is. A domain that does not exist is `host_not_found`. A domain that exists without a record of
-   * the type returns `found: false`, also when it is an alias whose target has no such record. Aliases
-   * (CNAME) are followed for every type except CNAME, and the records are those of the last name. A name
-   * server that fails (SERVFAIL, a malformed or refused answer) is `target_failed`; one that does not
-   * answer is `target_timeout`. Names of internal networks (under `.internal`, `.local`, `.localhost`,
-   * `.localdomain`, `.home.arpa`, `.corp`, `.home`, `.intranet`, `.lan`, `.private`, `.onion`), aliases
-   * of such names, and single-label names, including top-level domains, are `target_refused`. Names in
-   * records are lower case without a trailing dot; special characters are escaped as in zone files
-   * (`\.`, `\032`). Answers are cached as long as their TTL allows, at most 300 s, including negative
-   * answers.
+   * converted (IDNA); labels may contain underscores, begin with a hyphen or be `*`, which is queried
+   * literally. A domain that does not exist is `host_not_found`. A domain that exists without a record
+   * of the requested type gives `found: false`, even if it is an alias (CNAME) whose target has no such
+   * record. Aliases are followed for every type except CNAME, and the records are those of the last name
+   * in the chain. A name server that fails (SERVFAIL, REFUSED, a malformed response) is `target_failed`;
+   * one that does not respond is `target_timeout`. Names of internal networks (under `.internal`,
+   * `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`, `.intranet`, `.lan`,
+   * `.private`, `.onion`), aliases of such names, and single-label names, including top-level domains,
+   * are `target_refused`. Names in records are lower case without a trailing dot; special characters are
+   * escaped as in zone files (`\.`, `\032`). Responses are cached for as long as their TTL allows, at
+   * most 300 s, including negative responses.
    */
   dnsLookup(input: DnsLookupInput, options?: CallOptions): Promise<Result<DnsLookupOutput>> {
     return this.run<DnsLookupOutput>({"name":"dns-lookup","hasSecrets":false}, input, options);
@@ -128,12 +128,12 @@ export abstract class ToolMethods {
   /**
    * Gold and silver price (1 credit). Spot price of gold or silver in one of 32 currencies: a market
    * quote in US dollars times an exchange rate, computed in decimal arithmetic and rounded once, half
-   * up, to six decimals. Quotes are cached for one minute. When a source is unreachable, slow, or sends
-   * an implausible value, the last good quote is returned, whatever its age, with `stale: true`; see
-   * `asOfUtc`. Implausible values are prices or rates that are not positive numbers, that are dated in
-   * the future, or that differ by more than 20 % from the last good one, unless at least three refreshes
-   * over ten minutes or more agree. `feed_unavailable` is returned only if there has never been a quote
-   * for the metal or a rate for the currency.
+   * up, to six decimals. Quotes are cached for one minute. If a source is unreachable, slow, or sends an
+   * implausible value, the last plausible quote is returned, whatever its age (see `asOfUtc`), with
+   * `stale: true`. Implausible values are prices or rates that are not positive numbers, that are dated
+   * in the future, or that differ by more than 20 % from the last plausible one, unless at least three
+   * updates over ten minutes or more agree. `feed_unavailable` is returned only if there has never been
+   * a quote for the metal or a rate for the currency.
    */
   goldPrice(input: GoldPriceInput, options?: CallOptions): Promise<Result<GoldPriceOutput>> {
     return this.run<GoldPriceOutput>({"name":"gold-price","hasSecrets":false}, input, options);
@@ -150,13 +150,13 @@ export abstract class ToolMethods {
 
   /**
    * HTML to image (25 credits). Renders supplied markup with the same browser engine as
-   * website-screenshot, scripts included. A fragment is wrapped into a document in standards mode;
-   * markup that begins with a doctype, `<html>`, `<head>` or `<body>` is used as it is. The markup has
-   * no base URL, so images, fonts and styles must use absolute https URLs or data URIs: other
-   * references, and files that do not load, are left out without an error. The page cannot navigate
-   * away; markup that still does is `invalid_input`. Waits for the network (at most 5 s) and fonts (at
-   * most 3 s), and with `fullPage` scrolls through the document first. Markup that takes more than 2 GB
-   * of memory or loads more than 200 MB is `source_too_large`; markup that cannot be rendered in 60 s is
+   * website-screenshot, scripts included. A fragment is wrapped in a document in standards mode; markup
+   * that begins with a doctype, `<html>`, `<head>` or `<body>` is used unchanged. The markup has no base
+   * URL, so images, fonts and styles must use absolute https URLs or data URIs: other references, and
+   * files that do not load, are left out without an error. The page may not navigate to another URL;
+   * markup that does is `invalid_input`. Waits for the network (at most 5 s) and fonts (at most 3 s),
+   * and with `fullPage` scrolls through the document first. Markup that takes more than 2 GB of memory
+   * or loads more than 200 MB is `source_too_large`; markup that cannot be rendered within 60 s is
    * `deadline_exceeded`.
    */
   htmlToImage(input: HtmlToImageInput, options?: CallOptions): Promise<FileResult<HtmlToImageOutput>> {
@@ -165,16 +165,16 @@ export abstract class ToolMethods {
 
   /**
    * HTTP request (2 credits). Sends one HTTP/1.1 request and returns the complete response, including
-   * headers that browsers hide. Every status of the target is a result. Redirects are not followed: you
-   * get the 3xx response and its `location`. Content and transfer codings (gzip, deflate, br, zstd) are
-   * decoded while the headers stay as sent; with an unknown coding the body is returned undecoded in
-   * base64. The decoded body may have at most 5 MB. A larger body, or one that grows more than a
-   * hundredfold, is `source_too_large`; bodies are never truncated silently. Non-public addresses,
-   * internal names and ports that browsers block are `target_refused`. A failed connection, an invalid
-   * certificate, or a response that cannot be read or ends early is `target_failed`; what a readable
-   * response violates is listed in `warnings`. No complete response within 30 s is `target_timeout`.
-   * POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when the caller
-   * disconnects.
+   * headers that browsers hide. Every status of the target is a result. Redirects are not followed: the
+   * result is the 3xx response with its `location`. Content and transfer codings (gzip, deflate, br,
+   * zstd) are decoded while the headers stay as sent; with an unknown coding the body is returned
+   * undecoded in base64. The decoded body may have at most 5 MB. A larger body, or one that grows more
+   * than a hundredfold, is `source_too_large`; bodies are never truncated silently. Non-public
+   * addresses, internal names and ports that browsers block are `target_refused`. A failed connection,
+   * an invalid certificate, or a response that cannot be read or ends early is `target_failed`. Rules of
+   * HTTP that a readable response violates are listed in `warnings`. No complete response within 30 s is
+   * `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled
+   * when the caller disconnects.
    */
   httpRequest(input: HttpRequestInput, options?: CallOptions): Promise<Result<HttpRequestOutput>> {
     return this.run<HttpRequestOutput>({"name":"http-request","hasSecrets":false}, input, options);
@@ -183,18 +183,19 @@ export abstract class ToolMethods {
   /**
    * Upscale (30 credits). Downloads a PNG, JPEG, WebP or BMP image, detected by content, and enlarges it
    * two or four times in width and height. The image is resampled with Lanczos and sharpened by a neural
-   * network of UpscalerJS (esrgan-slim) as far as this improves fidelity. The degree is measured on the
-   * image itself; blurred or very small images use Lanczos only. Transparency is enlarged separately:
-   * opaque areas stay opaque, and colours of invisible pixels are ignored. The result has the format of
-   * the source (PNG for BMP), is rotated according to its EXIF orientation, and keeps the colour profile
-   * but no other metadata. JPEG and lossy WebP are encoded at quality 90. 16-bit and greyscale images
-   * keep their type; palettes become true colour and CMYK becomes sRGB. All BMP variants of Windows and
-   * OS/2 are supported except 64 bits per pixel, embedded JPEG or PNG, and Huffman or RLE24 compression
-   * (`unsupported_source`); transparency of a BMP is read as its header defines it. Limits: 10 MB, and 4
-   * megapixels at factor 2 or 1 megapixel at factor 4 according to the header; above that the image is
-   * `source_too_large`. A result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP),
-   * the limits of these formats, is `output_too_large`. Animations and other types are
-   * `unsupported_source`; damaged files are `corrupt_source`. The call has 60 s.
+   * network of UpscalerJS (esrgan-slim) as far as this improves fidelity. How much to sharpen is
+   * measured on the image itself; blurred or very small images use Lanczos only. The alpha channel is
+   * enlarged separately: opaque areas stay opaque, and colours of fully transparent pixels are ignored.
+   * The result has the format of the source (PNG for BMP), is rotated according to its EXIF orientation,
+   * and keeps the colour profile but no other metadata. JPEG and lossy WebP are encoded at quality 90.
+   * 16-bit and greyscale images keep their type; palettes become true colour and CMYK becomes sRGB. All
+   * BMP variants of Windows and OS/2 are supported except 64 bits per pixel, embedded JPEG or PNG, and
+   * Huffman or RLE24 compression (`unsupported_source`); transparency of a BMP is read as its header
+   * defines it. Limits: 10 MB, and 4 megapixels at factor 2 or 1 megapixel at factor 4 according to the
+   * header; above that the image is `source_too_large`. A result with a side of more than 65500 pixels
+   * (JPEG) or 16383 pixels (WebP), the limits of these formats, is `output_too_large`. Animations and
+   * other types are `unsupported_source`; damaged files are `corrupt_source`. The limit is 60 s in
+   * total.
    */
   imageUpscale(input: ImageUpscaleInput, options?: CallOptions): Promise<FileResult<ImageUpscaleOutput>> {
     return this.runForFile<ImageUpscaleOutput>({"name":"image-upscale","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);
@@ -203,11 +204,11 @@ export abstract class ToolMethods {
   /**
    * PDF metadata (2 credits). Downloads a PDF of at most 50 MB and reads its information dictionary and
    * page count. Pages are not rendered, and XMP metadata is not read. Damaged cross-reference tables and
-   * missing headers are repaired, as PDF readers do. A file that needs a password is a result:
-   * `encrypted` is true, the four texts are null, and the page count is given if the file does not
-   * encrypt it. A file that is not a PDF is `unsupported_source`; one that cannot be repaired is
-   * `corrupt_source`; one above 50 MB, or whose document structure unpacks to an unreasonable size, is
-   * `source_too_large`. A status other than 2xx is `target_failed`. The call has 15 s; a file that takes
+   * missing headers are repaired, as PDF readers do. A file that requires a password is a result:
+   * `encrypted` is true, the four texts are null, and the page count is given if it is not encrypted. A
+   * file that is not a PDF is `unsupported_source`; one that cannot be repaired is `corrupt_source`; one
+   * above 50 MB, or whose document structure unpacks to an unreasonable size, is `source_too_large`. A
+   * response status other than 2xx is `target_failed`. The limit is 15 s in total; a file that takes
    * longer to read is `deadline_exceeded`.
    */
   pdfMetadata(input: PdfMetadataInput, options?: CallOptions): Promise<Result<PdfMetadataOutput>> {
@@ -216,42 +217,44 @@ export abstract class ToolMethods {
 
   /**
    * Ping (2 credits). Probes a public host and reports round-trip statistics, by ICMP echo where the
-   * service is permitted to send it, otherwise by the time of TCP handshakes with `port`; `method` says
-   * which. Times are taken by the kernel or in a process of its own, so that other calls do not lengthen
-   * them. Probes start 250 ms apart, whether or not the previous one was answered. A TCP port that
-   * refuses the connection counts as a reply (`refused`). A host that never replies is a result with 100
-   * % loss, not an error. If the host has several addresses, the first is probed, IPv4 before IPv6.
-   * Private, loopback and link-local addresses are `target_refused`.
+   * service is permitted to send it, otherwise by TCP handshakes with `port`; `method` says which. Times
+   * are measured by the kernel or in a separate process, so that other calls do not lengthen them.
+   * Probes start 250 ms apart, whether or not the previous probe was answered. A TCP port that refuses
+   * the connection counts as a reply (`refused`). A host that never replies is a result with 100 % loss,
+   * not an error. If the host has several addresses, the first is probed, IPv4 before IPv6. Private,
+   * loopback and link-local addresses are `target_refused`.
    */
   ping(input: PingInput, options?: CallOptions): Promise<Result<PingOutput>> {
     return this.run<PingOutput>({"name":"ping","hasSecrets":false}, input, options);
   }
 
   /**
-   * QR code (1 credit). Encodes a text or URL as a QR code: a black and white PNG of exactly the
+   * QR code (1 credit). Encodes text or a URL as a QR code: a black and white PNG of exactly the
    * requested size. The smallest symbol that holds the text is used, with a whole number of pixels per
    * module and a quiet zone of at least four modules; remaining pixels are added to the margin. Text
-   * other than digits, capitals and some symbols is encoded as UTF-8 without ECI. Most readers detect
-   * this, but some misread text with few non-ASCII letters as another encoding. Text that is too long
-   * for the error correction level, and a size below one pixel per module, are refused with the limit.
+   * other than digits, capital letters and some symbols is encoded as UTF-8 without an ECI marker. Most
+   * readers detect this, but some misread text with few non-ASCII letters as another encoding. Text that
+   * is too long for the error correction level, and a size of less than one pixel per module, are
+   * `invalid_input`; the message states the limit.
    */
   qrGenerate(input: QrGenerateInput, options?: CallOptions): Promise<FileResult<QrGenerateOutput>> {
     return this.runForFile<QrGenerateOutput>({"name":"qr-generate","hasSecrets":false}, {"data":"imageBase64","mimeType":"mimeType"}, input, options);
   }
 
   /**
-   * SEO metadata (2 credits). Reads the metadata of a page for search engines and link previews: raw
-   * values without a score. Downloads only the HTML (at most 5 MB after decompression, 15 s, 10
-   * redirects); scripts are not run, and style sheets and images are not loaded. A page with an error
-   * status is a result, too. HTML is detected by its bytes as browsers do (MIME Sniffing Standard), with
-   * the Content-Type as a hint. XHTML is read as HTML, an empty body is accepted if it is declared as
-   * HTML, anything else is `unsupported_source`. The character encoding is taken from the byte order
-   * mark, else from the Content-Type, else from the `meta` element; otherwise it is UTF-8 if valid, else
-   * windows-1252. Elements nested more than 512 deep are read as siblings, as browsers do. More than 5
-   * MB, a hundredfold growth in decompression, or more than 750,000 nodes are `source_too_large`.
-   * Non-public addresses are `target_refused`, also after a redirect. A failed connection, an invalid
-   * certificate or too many redirects are `target_failed`; a download of more than 15 s is
-   * `target_timeout`; a page that is not processed within 30 s of the call is `deadline_exceeded`.
+   * SEO metadata (2 credits). Returns the metadata that a page gives to search engines and link
+   * previews, as raw values without a score. Downloads only the HTML (at most 5 MB after decompression,
+   * 15 s, 10 redirects); scripts are not run, and style sheets and images are not loaded. A page with an
+   * error status is also a result. HTML is detected from its bytes as in browsers (MIME Sniffing
+   * Standard), with the Content-Type as a hint. XHTML is read as HTML; an empty body is accepted if it
+   * is declared as HTML; anything else is `unsupported_source`. The character encoding is taken from the
+   * byte order mark, else from the Content-Type, else from the `meta` element; otherwise it is UTF-8 if
+   * the page is valid UTF-8, else windows-1252. Elements nested more than 512 deep are read as siblings,
+   * as in browsers. More than 5 MB, a hundredfold growth by decompression, or more than 750,000 nodes
+   * are `source_too_large`. Non-public addresses are `target_refused`, also after a redirect. A failed
+   * connection, an invalid certificate or too many redirects are `target_failed`; a download of more
+   * than 15 s is `target_timeout`; a page that is not processed within 30 s of the call is
+   * `deadline_exceeded`.
    */
   seoMeta(input: SeoMetaInput, options?: CallOptions): Promise<Result<SeoMetaOutput>> {
     return this.run<SeoMetaOutput>({"name":"seo-meta","hasSecrets":false}, input, options);
@@ -265,12 +268,15 @@ export abstract class ToolMethods {
    * handshake, a wrong password, a missing reply, or a reply that violates the protocol (a line above 2
    * KB, more than 100 lines, more than 256 KB in all). Before that, a refused connection, a failed
    * handshake of implicit TLS, and anything other than an SMTP banner are `target_failed`; a server that
-   * does not answer is `target_timeout`. Connecting and each step have 10 s, the whole call 30 s. An
+   * does not answer is `target_timeout`. Connecting and each step may take 10 s, the whole call 30 s. An
    * invalid certificate is reported and the session continues. Credentials are sent over TLS only, or in
-   * clear text if you request `encryption: none`. They are never sent when STARTTLS is not offered or
-   * fails, nor when plaintext followed the reply to STARTTLS. AUTH is sent at most once and is not
-   * cancelled when the caller disconnects. Credentials that the server repeats, plain or encoded, are
-   * replaced by `***`.
+   * clear text if you request `encryption: none`. They are not sent if STARTTLS is not offered or fails,
+   * or if plaintext follows the reply to STARTTLS. AUTH is sent at most once and is not cancelled when
+   * the caller disconnects. Credentials that the server echoes, in plain text or encoded, are replaced
+   * by `***`. With `domain`, the DNS records with which a domain announces its mail servers and senders
+   * are checked before the server is connected to, within 12 s of the 30 s: MX, SPF, DMARC, MTA-STS,
+   * TLS-RPT and DANE. The rules of `dns-lookup` for names of internal networks apply to each name in the
+   * records. The report is part of the result of the server test: there is none if the call fails.
    */
   smtpTest(input: SmtpTestInput, options?: CallOptions): Promise<Result<SmtpTestOutput>> {
     return this.run<SmtpTestOutput>({"name":"smtp-test","hasSecrets":true}, input, options);
@@ -278,34 +284,35 @@ export abstract class ToolMethods {
 
   /**
    * TLS certificate check (2 credits). Opens a TLS connection to a public host and reports the
-   * certificate that it presents, valid or not. An expired, self-signed or wrongly named certificate is
-   * a result (`chainValid`, `chainError`, `hostnameMatches`), not an error. Versions from TLS 1.0 and
-   * weak ciphers are accepted, because the tool reports on the certificate. Host names are sent as SNI,
-   * IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 2048 bits is not
-   * valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is
-   * `target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the
-   * handshake. With `survey`, up to some hundred further handshakes find out what the server accepts, in
-   * at most 25 s. Grades of the survey, the worst that applies: F for SSL 3.0 or a cipher suite without
-   * encryption or authentication, of export strength, or with RC4, RC2 or DES; C without TLS 1.2 and
-   * 1.3, or with 3DES, IDEA or SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without
-   * forward secrecy; A for the rest, A+ with a post-quantum key exchange. The certificate does not
-   * count.
+   * certificate that it presents, whether valid or not. An expired or self-signed certificate, or one
+   * for another host, is a result (`chainValid`, `chainError`, `hostnameMatches`), not an error.
+   * Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate.
+   * Host names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA
+   * keys below 2048 bits is not valid. Revocation is not checked. A host that refuses the connection or
+   * does not speak TLS is `target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing
+   * is sent after the handshake. With `survey`, up to a few hundred further handshakes in at most 25 s
+   * determine what the server accepts. The grade of the survey is the worst that applies: F for SSL 3.0
+   * or a cipher suite without encryption or authentication, of export strength, or with RC4, RC2 or DES;
+   * C without TLS 1.2 and 1.3, or with 3DES, IDEA or SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for
+   * a suite without forward secrecy; A otherwise, or A+ with a post-quantum key exchange. The
+   * certificate does not affect the grade.
    */
   sslCheck(input: SslCheckInput, options?: CallOptions): Promise<Result<SslCheckOutput>> {
     return this.run<SslCheckOutput>({"name":"ssl-check","hasSecrets":false}, input, options);
   }
 
   /**
-   * Watermark (2 credits). Downloads a PNG, JPEG or WebP image, detected by content, and draws a text on
+   * Watermark (2 credits). Downloads a PNG, JPEG or WebP image, detected by content, and draws text on
    * it: bold and light with a dark outline, in any script and direction, with colour emoji. The letter
    * height is a twentieth of the shorter side, at least 12 pixels. Text that does not fit is wrapped at
-   * spaces and then reduced in size. Markup is drawn literally. The result has the format of the source
-   * and is rotated according to its EXIF orientation; the colour profile is kept, other metadata is
-   * removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and lossy WebP are encoded at
-   * quality 90. 16-bit, greyscale and transparent images keep their type; palettes become true colour
-   * and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG becomes its still
-   * image. Limits: 20 MB and 40 megapixels over all frames according to the header; above that the image
-   * is `source_too_large`. Other types are `unsupported_source`; damaged files are `corrupt_source`.
+   * spaces and, if necessary, reduced in size. Markup is drawn literally. The result has the format of
+   * the source and is rotated according to its EXIF orientation; the colour profile is kept, other
+   * metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and lossy WebP
+   * are encoded at quality 90. 16-bit, greyscale and transparent images keep their type; palettes become
+   * true colour and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG
+   * becomes a still image. Limits: 20 MB, and 40 megapixels in all frames together according to the
+   * header; above that the image is `source_too_large`. Other types are `unsupported_source`; damaged
+   * files are `corrupt_source`.
    */
   watermarkImage(input: WatermarkImageInput, options?: CallOptions): Promise<FileResult<WatermarkImageOutput>> {
     return this.runForFile<WatermarkImageOutput>({"name":"watermark-image","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);
@@ -314,16 +321,16 @@ export abstract class ToolMethods {
   /**
    * Web scrape (3 credits). Extracts the title, headings, links, images and text of a page. Downloads
    * only the HTML (at most 5 MB after decompression, 15 s, 10 redirects); scripts are not run, and style
-   * sheets and images are not loaded. A page with an error status is a result, too. HTML is detected by
-   * its bytes as browsers do (MIME Sniffing Standard), with the Content-Type as a hint. XHTML is read as
-   * HTML, an empty body is accepted if it is declared as HTML, anything else is `unsupported_source`.
-   * The character encoding is taken from the byte order mark, else from the Content-Type, else from the
-   * `meta` element; otherwise it is UTF-8 if valid, else windows-1252. Elements nested more than 512
-   * deep are read as siblings, as browsers do. More than 5 MB, a hundredfold growth in decompression, or
-   * more than 750,000 nodes are `source_too_large`. Non-public addresses are `target_refused`, also
-   * after a redirect. A failed connection, an invalid certificate or too many redirects are
-   * `target_failed`; a download of more than 15 s is `target_timeout`; a page that is not processed
-   * within 30 s of the call is `deadline_exceeded`.
+   * sheets and images are not loaded. A page with an error status is also a result. HTML is detected
+   * from its bytes as in browsers (MIME Sniffing Standard), with the Content-Type as a hint. XHTML is
+   * read as HTML; an empty body is accepted if it is declared as HTML; anything else is
+   * `unsupported_source`. The character encoding is taken from the byte order mark, else from the
+   * Content-Type, else from the `meta` element; otherwise it is UTF-8 if the page is valid UTF-8, else
+   * windows-1252. Elements nested more than 512 deep are read as siblings, as in browsers. More than 5
+   * MB, a hundredfold growth by decompression, or more than 750,000 nodes are `source_too_large`.
+   * Non-public addresses are `target_refused`, also after a redirect. A failed connection, an invalid
+   * certificate or too many redirects are `target_failed`; a download of more than 15 s is
+   * `target_timeout`; a page that is not processed within 30 s of the call is `deadline_exceeded`.
    */
   webScrape(input: WebScrapeInput, options?: CallOptions): Promise<Result<WebScrapeOutput>> {
     return this.run<WebScrapeOutput>({"name":"web-scrape","hasSecrets":false}, input, options);
@@ -332,18 +339,19 @@ export abstract class ToolMethods {
   /**
    * Website screenshot (25 credits). Loads a public URL in a headless Chromium, waits for the network
    * (at most 5 s) and web fonts (at most 3 s), and captures the viewport or the whole scrolling page.
-   * With `fullPage` the page is first scrolled through, for at most 8 s, so that lazy images load; if an
-   * element scrolls instead of the page, its whole content is shown. A page that never becomes idle is
-   * captured as it is, also when `load` has not fired after 30 s, and a script that never ends is
-   * stopped. Pages are captured whatever their status code. All requests of the browser are filtered:
-   * non-public addresses, internal names and ports that browsers refuse are blocked; for the page
-   * itself, also after a redirect, the result is `target_refused`. Dialogs are dismissed, new windows
-   * closed, service workers refused. A download, a PDF, a response without content (204, 304) or a page
-   * that navigates to `about:blank` is `unsupported_source`; a failed connection, an invalid
-   * certificate, endless redirects, an error status without a page or a page that requires a user name
-   * and a password is `target_failed`. A target that sends no page within 30 s is `target_timeout`; a
-   * page that our browser cannot render in time is `deadline_exceeded`. A page that takes more than 2 GB
-   * of memory or loads more than 200 MB is `source_too_large`. The limit is 60 s in total.
+   * With `fullPage` the page is first scrolled through, for at most 8 s, so that lazily loaded images
+   * appear; if an element scrolls instead of the page, its whole content is shown. A page that never
+   * becomes idle is captured in its current state, also if its `load` event has not fired after 30 s,
+   * and a script that never ends is stopped. Pages are captured whatever their status code. All requests
+   * of the browser are filtered: non-public addresses, internal names and ports that browsers refuse are
+   * blocked; for the page itself, also after a redirect, the result is `target_refused`. Dialogs are
+   * dismissed, new windows are closed, and service workers are not registered. A download, a PDF, a
+   * response without content (204, 304) or a page that navigates to `about:blank` is
+   * `unsupported_source`; a failed connection, an invalid certificate, endless redirects, an error
+   * status without a page or a page that requires a user name and a password is `target_failed`. A
+   * target that sends no page within 30 s is `target_timeout`; a page that the browser cannot render in
+   * time is `deadline_exceeded`. A page that takes more than 2 GB of memory or loads more than 200 MB is
+   * `source_too_large`. The limit is 60 s in total.
    */
   websiteScreenshot(input: WebsiteScreenshotInput, options?: CallOptions): Promise<FileResult<WebsiteScreenshotOutput>> {
     return this.runForFile<WebsiteScreenshotOutput>({"name":"website-screenshot","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType"}, input, options);
@@ -352,15 +360,16 @@ export abstract class ToolMethods {
   /**
    * Word to PDF (15 credits). Downloads a document of at most 25 MB (`.docx`, `.docm`, `.dotx`, `.dotm`,
    * `.doc` from Word 6, `.odt` or `.rtf`) and converts it to PDF with LibreOffice. The type is detected
-   * by content, never by name or `Content-Type`. Other files, and files that need a password, are
-   * `unsupported_source`; files that cannot be read are `corrupt_source`. Packed documents may have
-   * 10,000 parts and 300 MB unpacked; above that they are `source_too_large`. Each document is converted
-   * by its own LibreOffice process without network or access to other files: macros do not run, and
-   * images, texts, objects and templates outside the document are left out. Fields for the path of the
-   * document show its file name. Missing fonts are replaced by metric-compatible ones where available
-   * (Carlito for Calibri, Caladea for Cambria, Liberation for Arial, Times New Roman and Courier New),
-   * otherwise by DejaVu and Noto, which cover all scripts. A PDF that makes the answer larger than 50 MB
-   * is `output_too_large`; a document that is not converted within 60 s is `deadline_exceeded`.
+   * from the content, not from the name or `Content-Type`. Other files, and files that require a
+   * password, are `unsupported_source`; files that cannot be read are `corrupt_source`. Documents in a
+   * ZIP format may have at most 10,000 parts and 300 MB when unpacked; above that they are
+   * `source_too_large`. Each document is converted by a separate LibreOffice process that can access
+   * neither the network nor other files: macros do not run, and images, texts, objects and templates
+   * outside the document are left out. Fields with the path of the document show its file name. Missing
+   * fonts are replaced by metric-compatible ones where available (Carlito for Calibri, Caladea for
+   * Cambria, Liberation for Arial, Times New Roman and Courier New), otherwise by DejaVu and Noto, which
+   * cover all scripts. A PDF that makes the response larger than 50 MB is `output_too_large`; a document
+   * that is not converted within 60 s is `deadline_exceeded`.
    */
   wordToPdf(input: WordToPdfInput, options?: CallOptions): Promise<FileResult<WordToPdfOutput>> {
     return this.runForFile<WordToPdfOutput>({"name":"word-to-pdf","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);

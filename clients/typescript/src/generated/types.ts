@@ -10,7 +10,7 @@ export interface Argon2VerifyInput {
 
 /** Output of `argon2-verify`. */
 export interface Argon2VerifyOutput {
-  /** True when the password produces the hash. */
+  /** Whether the password matches the hash. */
   matches: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Argon2VerifyOutput {
 export interface BcryptHashInput {
   /** Plaintext password, 1 to 72 bytes of UTF-8 without NUL; never stored. */
   password: string;
-  /** bcrypt cost; each increment doubles the time. Default: 11. */
+  /** bcrypt cost; each increment by one doubles the time of hashing and verifying. Default: 11. */
   workFactor?: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface BcryptVerifyInput {
 
 /** Output of `bcrypt-verify`. */
 export interface BcryptVerifyOutput {
-  /** True when the password produces the hash. */
+  /** Whether the password matches the hash. */
   matches: boolean;
 }
 
@@ -46,12 +46,15 @@ export interface BcryptVerifyOutput {
 export interface BrokenLinksInput {
   /** Absolute http or https URL of the page, without user name and password, at most 8 KB. */
   url: string;
-  /** Number of links to check, in document order. Default: 30. */
+  /** Maximum number of links to check, in document order. Default: 30. */
   maxLinks?: number | undefined;
   /**
-   * Whether to check that the part after `#` names an element of the page, by `id` or `a name`. Links
-   * that differ only in it are then distinct, and `url` includes it. `#top`, an empty fragment, text
-   * fragments (`#:~:text=…`), and fragments of what is not HTML are always fine. Default: false.
+   * Whether to check that the fragment (the part after `#`) identifies an element of the linked page by
+   * its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and
+   * `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`) and fragments of resources
+   * that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those
+   * in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`.
+   * Default: false.
    */
   checkFragments?: boolean | undefined;
 }
@@ -60,30 +63,31 @@ export interface BrokenLinksInput {
 export interface BrokenLinksOutput {
   /** URL of the page after redirects. */
   url: string;
-  /** Distinct links on the page. */
+  /** Number of distinct links on the page. */
   totalFound: number;
   /** Number of links that were checked. */
   checked: number;
   /** The checked links, in document order. */
   links: {
-    /** Absolute URL of the link, without fragment unless `checkFragments`. */
+    /** Absolute URL of the link, without its fragment unless `checkFragments` is true. */
     url: string;
-    /** Text of the first such link that has text; empty if none has. */
+    /** Text of the first link with this URL that has text; empty if none has text. */
     text: string;
-    /** Status after redirects; null without a response. */
+    /** HTTP status code after redirects; null if there was no response. */
     statusCode: number | null;
     /** Whether the link is broken. */
     broken: boolean;
     /**
-     * `status` (400 or above), `blocked` (401, 403, 429, 999: not broken), `refused` (not public, or
-     * redirected there: not requested), `malformed` (an invalid host), `dns`, `connection_refused`,
+     * Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429
+     * or 999; the link does not count as broken), `refused` (the target, or that of a redirect, is not
+     * public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`,
      * `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or
-     * `fragment` (only with `checkFragments`); null for a good link.
+     * `fragment` (only with `checkFragments`). Null if the link works.
      */
     reason: "status" | "blocked" | "refused" | "malformed" | "dns" | "connection_refused" | "reset" | "unreachable" | "timeout" | "tls" | "certificate" | "protocol" | "redirects" | "fragment" | null;
-    /** `reason` in words; null for a good link. */
+    /** The reason as a sentence; null if the link works. */
     explanation: string | null;
-    /** URL after redirects, without fragment; null without a response. */
+    /** URL after redirects, without fragment; null if there was no response. */
     finalUrl: string | null;
     /** Duration of the check in milliseconds, including redirects. */
     ms: number;
@@ -104,58 +108,58 @@ export interface DnsLookupInput {
 export interface DnsLookupOutput {
   /** The queried name: lower case, internationalised labels as `xn--…`, no trailing dot. */
   hostname: string;
-  /** The queried type. */
+  /** The queried record type. */
   recordType: "A" | "AAAA" | "MX" | "TXT" | "NS" | "CNAME" | "SOA";
   /**
-   * Matching records in the name server's order; empty when there are none. Their shape depends on the
-   * type.
+   * Matching records in the name server's order; empty if there are none. Their fields depend on the
+   * record type.
    */
   records: {
     /** IP address. */
     address: string;
-    /** Remaining lifetime in seconds; it counts down while the record is cached here. */
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
     ttl: number;
   } | {
     /** Mail server; `.` when the domain does not accept mail (RFC 7505). */
     exchange: string;
-    /** Lower values are tried first. */
+    /** Preference of the mail server; servers with lower values are tried first. */
     priority: number;
-    /** Remaining lifetime in seconds; it counts down while the record is cached here. */
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
     ttl: number;
   } | {
-    /** The joined chunks, decoded as UTF-8 if valid, else as Latin-1. */
+    /** The concatenated strings of the record, decoded as UTF-8 if valid, else as Latin-1. */
     text: string;
     /**
-     * The strings of the record, of at most 255 bytes each. A character whose bytes are split between
-     * strings is whole in the string where it ends.
+     * The strings of the record, of at most 255 bytes each. A UTF-8 character whose bytes are split
+     * between two strings is contained in the second one.
      */
     chunks: string[];
-    /** Remaining lifetime in seconds; it counts down while the record is cached here. */
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
     ttl: number;
   } | {
-    /** Name the record points to. */
+    /** Name to which the record points. */
     value: string;
-    /** Remaining lifetime in seconds; it counts down while the record is cached here. */
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
     ttl: number;
   } | {
-    /** Primary name server. */
+    /** Primary name server of the zone. */
     mname: string;
-    /** Mailbox of the administrator; the first unescaped dot stands for the @. */
+    /** Email address of the administrator, with a dot in place of the @: the first dot that is not escaped. */
     rname: string;
-    /** Version of the zone. */
+    /** Serial number, which is the version of the zone. */
     serial: number;
-    /** Seconds until secondary servers check for a newer version. */
+    /** Seconds after which secondary name servers check for a new version of the zone. */
     refresh: number;
     /** Seconds after which secondary name servers retry a failed refresh. */
     retry: number;
-    /** Seconds after which they stop answering when checks keep failing. */
+    /** Seconds after which secondary name servers stop answering if every refresh has failed. */
     expire: number;
-    /** Longest time that negative answers may be cached, in seconds. */
+    /** Maximum time in seconds for which negative responses may be cached. */
     minimum: number;
-    /** Remaining lifetime in seconds; it counts down while the record is cached here. */
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
     ttl: number;
   }[];
-  /** False when the name exists but has no record of this type. */
+  /** Whether there are matching records; false if the name exists but has no record of this type. */
   found: boolean;
 }
 
@@ -163,7 +167,7 @@ export interface DnsLookupOutput {
 export interface GoldPriceInput {
   /** Metal to price. Default: "gold". */
   metal?: "gold" | "silver" | undefined;
-  /** Currency of the prices, ISO 4217 code in upper case. Default: "USD". */
+  /** Currency of the prices as an ISO 4217 code in upper case. Default: "USD". */
   currency?: "USD" | "GBP" | "EUR" | "CAD" | "AUD" | "JPY" | "CNY" | "PKR" | "INR" | "AED" | "SAR" | "TRY" | "BDT" | "NGN" | "ZAR" | "CHF" | "SGD" | "HKD" | "MYR" | "THB" | "IDR" | "EGP" | "PHP" | "KRW" | "MXN" | "BRL" | "NZD" | "SEK" | "NOK" | "DKK" | "PLN" | "CZK" | undefined;
 }
 
@@ -181,9 +185,9 @@ export interface GoldPriceOutput {
   pricePerTola: number;
   /** Prices of gold alloys, finest first: 24, 22, 21, 20, 18, 16, 14, 10. Empty for silver. */
   karats: {
-    /** Parts of gold per 24. */
+    /** Karat: parts of gold in 24 parts of the alloy. */
     karat: number;
-    /** Gold content as a fraction. */
+    /** Gold content as a fraction of 1. */
     purity: number;
     /** Price per troy ounce (31.1034768 g). */
     pricePerOunce: number;
@@ -193,11 +197,11 @@ export interface GoldPriceOutput {
     pricePerTola: number;
   }[];
   /**
-   * Publication time of the quote, ISO 8601: the older of the metal price and the exchange rate. Rates
-   * that have only a date count from the start of that day.
+   * Publication time of the metal price or of the exchange rate, whichever is older, ISO 8601. Rates
+   * with only a date count as published at the start of that day.
    */
   asOfUtc: string;
-  /** True when a cached value was returned because a source could not be used. */
+  /** Whether an old quote was returned because a source could not be used. */
   stale: boolean;
 }
 
@@ -219,26 +223,30 @@ export interface HashTextOutput {
 
 /** Input of `html-to-image`. */
 export interface HtmlToImageInput {
-  /** Full document or bare fragment; fragments are wrapped automatically. */
+  /** A complete HTML document, or a fragment, which is wrapped in a document. */
   html: string;
-  /** Canvas width, CSS pixels. Default: 1440. */
+  /** Width of the viewport in CSS pixels. Default: 1440. */
   width?: number | undefined;
-  /** Canvas height, CSS pixels. Ignored when fullPage is true: the canvas is then 900 high. Default: 900. */
+  /**
+   * Height of the viewport in CSS pixels. Ignored if fullPage is true: the viewport is then 900 pixels
+   * high. Default: 900.
+   */
   height?: number | undefined;
-  /** Capture the whole document rather than one canvas-sized frame. Default: false. */
+  /** Whether to capture the whole document and not only the viewport. Default: false. */
   fullPage?: boolean | undefined;
-  /** 1 for standard density, 2 for high density: twice the pixels in both directions. Default: 1. */
+  /** Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions. Default: 1. */
   deviceScaleFactor?: 1 | 2 | undefined;
   /**
-   * File format. A PDF looks like the screen: with fullPage one page as high as the document, else pages
-   * of the window size. A WebP image has at most 16,383 pixels in height. Default: "png".
+   * File format. A PDF looks as on the screen: with fullPage it is one page as high as the document,
+   * else it has pages of the viewport size. A WebP image is at most 16,383 pixels high. Default: "png".
    */
   format?: "png" | "jpeg" | "webp" | "pdf" | undefined;
-  /** Quality of JPEG and WebP, 40 to 100. Ignored for png and pdf. Default: 85. */
+  /** Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf. Default: 85. */
   quality?: number | undefined;
   /**
-   * CSS selector: capture only the first element that matches, without fixed or sticky elements over it.
-   * An invalid selector, or no visible element within 10 s, is `invalid_input`. Not for pdf.
+   * CSS selector. Only the first element that matches is captured, without fixed or sticky elements that
+   * cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with
+   * format pdf.
    */
   selector?: string | undefined;
   /**
@@ -246,18 +254,21 @@ export interface HtmlToImageInput {
    * `invalid_input`), or for this many milliseconds.
    */
   waitFor?: string | number | undefined;
-  /** Value of the media feature `prefers-color-scheme`; light if absent. */
+  /** Value of the CSS media feature `prefers-color-scheme`. Default: light. */
   colorScheme?: "light" | "dark" | undefined;
-  /** Whether the media feature `prefers-reduced-motion` is `reduce`. Default: false. */
+  /** Whether the CSS media feature `prefers-reduced-motion` is `reduce`. Default: false. */
   reducedMotion?: boolean | undefined;
-  /** Leave the page transparent where it has no background. For png and webp. Default: false. */
+  /**
+   * Whether the image is transparent where the page has no background. Only for png and webp. Default:
+   * false.
+   */
   omitBackground?: boolean | undefined;
   /**
-   * Device to emulate (presets of puppeteer): replaces width, height and deviceScaleFactor, and sets the
-   * user agent and touch input.
+   * Device to emulate, a preset of puppeteer. It overrides width, height and deviceScaleFactor, and sets
+   * the user agent and touch input.
    */
   device?: "Blackberry PlayBook" | "Blackberry PlayBook landscape" | "BlackBerry Z30" | "BlackBerry Z30 landscape" | "Galaxy Note 3" | "Galaxy Note 3 landscape" | "Galaxy Note II" | "Galaxy Note II landscape" | "Galaxy S III" | "Galaxy S III landscape" | "Galaxy S5" | "Galaxy S5 landscape" | "Galaxy S8" | "Galaxy S8 landscape" | "Galaxy S9+" | "Galaxy S9+ landscape" | "Galaxy Tab S4" | "Galaxy Tab S4 landscape" | "iPad" | "iPad landscape" | "iPad (gen 6)" | "iPad (gen 6) landscape" | "iPad (gen 7)" | "iPad (gen 7) landscape" | "iPad Mini" | "iPad Mini landscape" | "iPad Pro" | "iPad Pro landscape" | "iPad Pro 11" | "iPad Pro 11 landscape" | "iPhone 4" | "iPhone 4 landscape" | "iPhone 5" | "iPhone 5 landscape" | "iPhone 6" | "iPhone 6 landscape" | "iPhone 6 Plus" | "iPhone 6 Plus landscape" | "iPhone 7" | "iPhone 7 landscape" | "iPhone 7 Plus" | "iPhone 7 Plus landscape" | "iPhone 8" | "iPhone 8 landscape" | "iPhone 8 Plus" | "iPhone 8 Plus landscape" | "iPhone SE" | "iPhone SE landscape" | "iPhone SE (3rd gen)" | "iPhone SE (3rd gen) landscape" | "iPhone X" | "iPhone X landscape" | "iPhone XR" | "iPhone XR landscape" | "iPhone 11" | "iPhone 11 landscape" | "iPhone 11 Pro" | "iPhone 11 Pro landscape" | "iPhone 11 Pro Max" | "iPhone 11 Pro Max landscape" | "iPhone 12" | "iPhone 12 landscape" | "iPhone 12 Pro" | "iPhone 12 Pro landscape" | "iPhone 12 Pro Max" | "iPhone 12 Pro Max landscape" | "iPhone 12 Mini" | "iPhone 12 Mini landscape" | "iPhone 13" | "iPhone 13 landscape" | "iPhone 13 Pro" | "iPhone 13 Pro landscape" | "iPhone 13 Pro Max" | "iPhone 13 Pro Max landscape" | "iPhone 13 Mini" | "iPhone 13 Mini landscape" | "iPhone 14" | "iPhone 14 landscape" | "iPhone 14 Plus" | "iPhone 14 Plus landscape" | "iPhone 14 Pro" | "iPhone 14 Pro landscape" | "iPhone 14 Pro Max" | "iPhone 14 Pro Max landscape" | "iPhone 15" | "iPhone 15 landscape" | "iPhone 15 Plus" | "iPhone 15 Plus landscape" | "iPhone 15 Pro" | "iPhone 15 Pro landscape" | "iPhone 15 Pro Max" | "iPhone 15 Pro Max landscape" | "iPhone 16" | "iPhone 16 landscape" | "iPhone 16 Plus" | "iPhone 16 Plus landscape" | "iPhone 16 Pro" | "iPhone 16 Pro landscape" | "iPhone 16 Pro Max" | "iPhone 16 Pro Max landscape" | "iPhone 16e" | "iPhone 16e landscape" | "iPhone 17" | "iPhone 17 landscape" | "iPhone Air" | "iPhone Air landscape" | "iPhone 17 Pro" | "iPhone 17 Pro landscape" | "iPhone 17 Pro Max" | "iPhone 17 Pro Max landscape" | "iPhone 17e" | "iPhone 17e landscape" | "JioPhone 2" | "JioPhone 2 landscape" | "Kindle Fire HDX" | "Kindle Fire HDX landscape" | "LG Optimus L70" | "LG Optimus L70 landscape" | "Microsoft Lumia 550" | "Microsoft Lumia 950" | "Microsoft Lumia 950 landscape" | "Nexus 10" | "Nexus 10 landscape" | "Nexus 4" | "Nexus 4 landscape" | "Nexus 5" | "Nexus 5 landscape" | "Nexus 5X" | "Nexus 5X landscape" | "Nexus 6" | "Nexus 6 landscape" | "Nexus 6P" | "Nexus 6P landscape" | "Nexus 7" | "Nexus 7 landscape" | "Nokia Lumia 520" | "Nokia Lumia 520 landscape" | "Nokia N9" | "Nokia N9 landscape" | "Pixel 2" | "Pixel 2 landscape" | "Pixel 2 XL" | "Pixel 2 XL landscape" | "Pixel 3" | "Pixel 3 landscape" | "Pixel 4" | "Pixel 4 landscape" | "Pixel 4a (5G)" | "Pixel 4a (5G) landscape" | "Pixel 5" | "Pixel 5 landscape" | "Moto G4" | "Moto G4 landscape" | undefined;
-  /** User agent of the browser, printable ASCII. Also replaces that of the device. */
+  /** User agent of the browser (printable ASCII). Overrides the user agent of the emulated device. */
   userAgent?: string | undefined;
 }
 
@@ -272,8 +283,8 @@ export interface HtmlToImageOutput {
   /** Height of the image in pixels; of a PDF page in CSS pixels. */
   height: number;
   /**
-   * True when the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million
-   * pixels in all.
+   * Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million
+   * pixels in total.
    */
   truncated: boolean;
 }
@@ -298,7 +309,7 @@ export interface HttpRequestInput {
 
 /** Output of `http-request`. */
 export interface HttpRequestOutput {
-  /** Status returned by the target. */
+  /** HTTP status code returned by the target. */
   statusCode: number;
   /**
    * All response headers, with names in lower case. A repeated header, such as `set-cookie`, is an array
@@ -306,9 +317,9 @@ export interface HttpRequestOutput {
    */
   headers: Record<string, string | string[]>;
   /**
-   * Response body as text, decoded by its byte order mark, else by the charset of its `Content-Type`,
-   * else by what HTML declares in `<meta>` and XML in its declaration, else as UTF-8 if valid, else as
-   * windows-1252. Base64 if it is not text. Empty without a body.
+   * Response body as text, or base64 if it is not text; empty if there is no body. Text is decoded by
+   * its byte order mark, else by the charset of its `Content-Type`, else by the `<meta>` element of HTML
+   * or the XML declaration, else as UTF-8 if valid, else as windows-1252.
    */
   body: string;
   /**
@@ -317,19 +328,20 @@ export interface HttpRequestOutput {
    */
   bodyEncoding: "text" | "base64";
   /**
-   * What the response violates in HTTP/1.1 (RFC 9112), each code once; empty if nothing. -
+   * Violations of HTTP/1.1 (RFC 9112) in the response, each code once; empty if there are none. -
    * `odd_status_line`: the version is neither HTTP/1.0 nor HTTP/1.1, or the status line has extra spaces
-   * - `bare_lf`: a line ends with LF instead of CRLF - `bare_cr`: a header contains a CR that ends no
-   * line - `nul_in_header`: a header contains NUL - `control_character`: a header contains another
-   * control character - `folded_header`: a header continues on a second line - `space_before_colon`:
-   * white space precedes the colon of a header; it was removed from the name - `invalid_header_name`: a
-   * header name is empty or contains characters that names may not have - `ignored_line`: a line that is
-   * no header was left out - `repeated_content_length`: `Content-Length` is repeated with the same value
-   * - `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding` -
+   * - `bare_lf`: a line ends with LF instead of CRLF - `bare_cr`: a header contains a CR that is not
+   * part of a line ending - `nul_in_header`: a header contains a NUL character - `control_character`: a
+   * header contains a control character other than CR, LF and NUL - `folded_header`: a header continues
+   * on the next line - `space_before_colon`: white space precedes the colon of a header; it was removed
+   * from the name - `invalid_header_name`: a header name is empty or contains characters that are not
+   * allowed in names - `ignored_line`: a line that is not a header was ignored -
+   * `repeated_content_length`: `Content-Length` is repeated with the same value -
+   * `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding` -
    * `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once
    */
   warnings: ("odd_status_line" | "bare_lf" | "bare_cr" | "nul_in_header" | "control_character" | "folded_header" | "space_before_colon" | "invalid_header_name" | "ignored_line" | "repeated_content_length" | "length_and_transfer_encoding" | "repeated_chunked")[];
-  /** Total time in milliseconds, from the DNS look-up to the last byte of the response, including TLS. */
+  /** Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS. */
   elapsedMs: number;
 }
 
@@ -354,7 +366,7 @@ export interface ImageUpscaleOutput {
   fileName: string;
   /** Size of the decoded image in bytes. */
   sizeBytes: number;
-  /** Factor applied. */
+  /** Enlargement factor that was applied. */
   factor: 2 | 4;
 }
 
@@ -366,59 +378,56 @@ export interface PdfMetadataInput {
 
 /** Output of `pdf-metadata`. */
 export interface PdfMetadataOutput {
-  /**
-   * Title; null when missing or empty. Like the other texts it is trimmed, and truncated to 10,000
-   * characters.
-   */
+  /** Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters. */
   title: string | null;
-  /** Author, or null when missing. */
+  /** Author; null if missing or empty. */
   author: string | null;
-  /** Subject, or null when missing. */
+  /** Subject; null if missing or empty. */
   subject: string | null;
-  /** Software that produced the file, or null when missing. */
+  /** Software that produced the file; null if missing or empty. */
   producer: string | null;
   /** Number of pages; null only for an encrypted file that cannot be opened without its password. */
   pageCount: number | null;
   /**
-   * True when the file is protected by a password, either for opening it or only for printing, copying
-   * or changing it. In the second case it opens without a password and its texts are given.
+   * Whether the file is protected by a password, either for opening it or only for printing, copying or
+   * changing it. In the second case the file opens without the password and its texts are returned.
    */
   encrypted: boolean;
 }
 
 /** Input of `ping`. */
 export interface PingInput {
-  /** Host name, IP address, or http or https URL, of which the host is used. */
+  /** Host name or IP address, or an http or https URL, of which only the host is used. */
   host: string;
   /** Number of probes. Default: 4. */
   count?: number | undefined;
-  /** TCP port to probe when ICMP is not available; a port in a URL is ignored. Default: 443. */
+  /** TCP port to probe if ICMP is not available. The port of a URL in `host` is ignored. Default: 443. */
   port?: number | undefined;
-  /** Time limit for the reply to each probe, in milliseconds. Default: 2000. */
+  /** Maximum time to wait for the reply to a probe, in milliseconds. Default: 2000. */
   timeoutMs?: number | undefined;
 }
 
 /** Output of `ping`. */
 export interface PingOutput {
-  /** Resolved IP address. */
+  /** IP address that was probed. */
   resolvedIp: string;
-  /** Method of the probes. */
+  /** How the host was probed: `icmp` for ICMP echo, `tcp` for TCP handshakes. */
   method: "icmp" | "tcp";
-  /** Probes sent. */
+  /** Number of probes sent. */
   sent: number;
-  /** Probes answered. */
+  /** Number of probes that were answered. */
   received: number;
   /** Percentage of probes without a reply. */
   packetLossPercent: number;
-  /** Fastest round trip, milliseconds. */
+  /** Shortest round-trip time in milliseconds; null if there was no reply. */
   minMs: number | null;
-  /** Mean round trip, milliseconds. */
+  /** Mean round-trip time in milliseconds; null if there was no reply. */
   avgMs: number | null;
-  /** Slowest round trip, milliseconds. */
+  /** Longest round-trip time in milliseconds; null if there was no reply. */
   maxMs: number | null;
   /**
-   * Mean absolute difference between consecutive replies (not the `mdev` of ping); null with fewer than
-   * two replies, milliseconds.
+   * Mean absolute difference between consecutive round-trip times (not the `mdev` of the ping program)
+   * in milliseconds; null if there were fewer than two replies.
    */
   jitter: number | null;
   /** Results of the probes in sending order. */
@@ -427,11 +436,11 @@ export interface PingOutput {
     sequence: number;
     /** Whether there was a reply. */
     success: boolean;
-    /** Round trip, milliseconds. */
+    /** Round-trip time in milliseconds; null if there was no reply. */
     latency: number | null;
     /**
-     * `refused`: the TCP port is closed, which counts as a reply; `unreachable`: the network reported the
-     * host as unreachable.
+     * Outcome of the probe. `refused`: the TCP port is closed, which counts as a reply; `unreachable`: the
+     * network reported that the host is unreachable.
      */
     status: "ok" | "refused" | "timeout" | "unreachable";
   }[];
@@ -439,7 +448,10 @@ export interface PingOutput {
 
 /** Input of `qr-generate`. */
 export interface QrGenerateInput {
-  /** Text or URL to encode; up to 2953, 2331, 1663 or 1273 bytes at L, M, Q or H. */
+  /**
+   * Text or URL to encode, at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L,
+   * M, Q or H; text of only digits or capital letters may be longer.
+   */
   text: string;
   /** Edge length of the image in pixels. Default: 300. */
   size?: number | undefined;
@@ -474,7 +486,7 @@ export interface SeoMetaOutput {
   title: string | null;
   /** Meta description, cut at 5000 characters; null if absent. */
   description: string | null;
-  /** Canonical URL that a `link` element declares, made absolute; null if absent. */
+  /** Canonical URL declared by a `link` element, as an absolute URL; null if absent. */
   canonical: string | null;
   /** Robots directives of the `meta` elements, joined by `, `; null if absent. */
   robots: string | null;
@@ -498,35 +510,44 @@ export interface SeoMetaOutput {
   /**
    * Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese,
    * Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by
-   * attributes, `style` attributes or simple rules in `style` elements are not counted; rules for window
-   * sizes are applied as in a window of 1440 x 900 pixels. Content hidden by external style sheets or by
-   * rules for states is counted. Style that hides `html` or `body`, which pages use until their script
-   * runs, is ignored.
+   * attributes, `style` attributes or simple rules in `style` elements are not counted; media queries
+   * are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by
+   * rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages
+   * use until their script runs, is ignored.
    */
   wordCount: number;
 }
 
 /** Input of `smtp-test`. */
 export interface SmtpTestInput {
-  /** Mail server hostname or IP address, without a port. */
+  /** Host name or IP address of the mail server, without a port. */
   host: string;
-  /** One of 25, 465, 587, 2525. Default: 587. */
+  /** Port of the mail server: 25, 465, 587 or 2525. Default: 587. */
   port?: 25 | 465 | 587 | 2525 | undefined;
   /**
-   * `starttls` upgrades the connection if the server offers it, `ssl` uses TLS from the start, `none`
-   * uses neither. Port 465 always uses implicit TLS, regardless of this field. Default: "starttls".
+   * `starttls` upgrades the connection to TLS if the server offers STARTTLS, `ssl` uses TLS from the
+   * start, `none` uses no TLS. On port 465, TLS is always used from the start (implicit TLS), regardless
+   * of this field. Default: "starttls".
    */
   encryption?: "starttls" | "ssl" | "none" | undefined;
-  /** Credentials add an AUTH check. Used once, never stored. */
+  /** User name for AUTH, which is tested if credentials are given. Used once, never stored. */
   username?: string | undefined;
-  /** Required with username; for XOAUTH2 the access token. Used once, never stored. */
+  /**
+   * Password for AUTH, or the access token for XOAUTH2; required with `username`. Used once, never
+   * stored.
+   */
   password?: string | undefined;
   /**
    * Authentication mechanism. Default: the first of PLAIN, LOGIN, CRAM-MD5 and XOAUTH2 that the server
    * offers; with `encryption: none` CRAM-MD5 is preferred, because it does not expose the password. Only
-   * one is tried.
+   * one mechanism is tried.
    */
   authMechanism?: "PLAIN" | "LOGIN" | "CRAM-MD5" | "XOAUTH2" | undefined;
+  /**
+   * Mail domain to report on, the part of an address after the @, such as `example.com`. Without it
+   * there is no report.
+   */
+  domain?: string | undefined;
 }
 
 /** Output of `smtp-test`. */
@@ -534,20 +555,20 @@ export interface SmtpTestOutput {
   /** Encryption of the session: `starttls`, `implicit-tls` or `none`. */
   encryption: "starttls" | "implicit-tls" | "none";
   /**
-   * Whether credentials were supplied. If they were sent, the `auth` step has a command; otherwise the
-   * step says why not. It is missing if the conversation ended earlier.
+   * Whether credentials were supplied. If they were sent, the `auth` step has a command; otherwise its
+   * reply says why not. There is no `auth` step if the conversation ended earlier.
    */
   authAttempted: boolean;
   /** Whether the server accepted the credentials; false if they were not sent. */
   authSucceeded: boolean;
   /**
-   * TLS certificate subject as in RFC 4514, `CN=mail.example.com`; empty if the subject is empty, null
-   * without TLS.
+   * Subject of the TLS certificate in the format of RFC 4514, such as `CN=mail.example.com`; may be
+   * empty; null without TLS.
    */
   certificateSubject: string | null;
-  /** TLS certificate issuer in the same format; null without TLS. */
+  /** Issuer of the TLS certificate in the format of RFC 4514; null without TLS. */
   certificateIssuer: string | null;
-  /** Certificate expiry, UTC, ISO 8601; null without TLS. */
+  /** When the TLS certificate expires (UTC, ISO 8601); null without TLS. */
   certificateExpiresUtc: string | null;
   /**
    * Whether the certificate is within its validity period, chains to a trusted root and matches the
@@ -555,48 +576,224 @@ export interface SmtpTestOutput {
    */
   certificateValid: boolean | null;
   /**
-   * Verification error of an invalid certificate: OpenSSL's X509_V_ERR name (`CERT_HAS_EXPIRED`,
-   * `DEPTH_ZERO_SELF_SIGNED_CERT`, …) or `ERR_TLS_CERT_ALTNAME_INVALID` for a host mismatch; otherwise
-   * null.
+   * Verification error of an invalid certificate: the name of OpenSSL's X509_V_ERR code
+   * (`CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, …) or `ERR_TLS_CERT_ALTNAME_INVALID` for a host
+   * mismatch; otherwise null.
    */
   certificateError: string | null;
   /**
-   * Capabilities of the last EHLO, one line each with parameters, such as `SIZE 35882577`; after
+   * Extensions in the reply to the last EHLO, each with its parameters, such as `SIZE 35882577`; after
    * STARTTLS those of the encrypted session. Empty if EHLO was refused.
    */
   extensions: string[];
-  /** Advertised AUTH mechanisms in capitals. Many servers offer none before STARTTLS. */
+  /** Advertised AUTH mechanisms in upper case. Many servers advertise none before STARTTLS. */
   authMechanisms: string[];
   /**
-   * Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS. A
-   * client that reads it as part of the encrypted session can be deceived. It is discarded here.
-   * `early_reply`: the server sent replies before the command was sent; they are the step `unsolicited`
-   * and are not taken for the reply to the command.
+   * What the domain publishes about its mail; null unless `domain` is given. If DNS fails for a part,
+   * its `errors` say so.
+   */
+  domain: {
+    /** The domain: lower case, internationalised labels as `xn--…`, no trailing dot. */
+    name: string;
+    /** Mail servers of the domain (MX, RFC 5321 section 5.1, RFC 7505). */
+    mx: {
+      /** MX records by rising priority. */
+      records: {
+        /** Mail server; `.` when the domain accepts no mail. */
+        exchange: string;
+        /** Lower is tried first. */
+        priority: number;
+      }[];
+      /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
+      valid: boolean;
+      /** What is wrong, one sentence each. A missing record is an error. */
+      errors: string[];
+      /** What is allowed but unwise, or will be ignored, one sentence each. */
+      warnings: string[];
+    };
+    /**
+     * Who may send mail for the domain (SPF, RFC 7208). All terms up to `all` are evaluated, as for a
+     * sender that none of them matches; macros depend on the mail and are checked but not expanded.
+     */
+    spf: {
+      /** The record; null if there is none, or more than one. */
+      record: string | null;
+      /** Mechanisms and modifiers in their order. */
+      terms: {
+        /** Kind of the term. */
+        kind: "mechanism" | "modifier";
+        /** `all`, `include`, `a`, `mx`, `ip4`, `redirect`, … */
+        name: string;
+        /** What follows the name, such as `192.0.2.0/24`; null if nothing does. */
+        value: string | null;
+        /** Result for senders that the mechanism matches; null for modifiers. */
+        result: "pass" | "fail" | "softfail" | "neutral" | null;
+      }[];
+      /** Result for senders that nothing else matches, also by `redirect`; null without a valid record. */
+      all: "pass" | "fail" | "softfail" | "neutral" | null;
+      /**
+       * Terms that need DNS, included records counted; at most 10 are allowed. Counting stops at the
+       * eleventh.
+       */
+      lookups: number | null;
+      /** Those of them that found nothing; at most 2 are allowed. */
+      voidLookups: number | null;
+      /** Records of `include` and `redirect`, in the order of evaluation. */
+      included: {
+        /** Domain of the record. */
+        domain: string;
+        /** The record. */
+        record: string;
+      }[];
+      /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
+      valid: boolean;
+      /** What is wrong, one sentence each. A missing record is an error. */
+      errors: string[];
+      /** What is allowed but unwise, or will be ignored, one sentence each. */
+      warnings: string[];
+    };
+    /**
+     * What receivers do with mail that fails authentication (DMARC, RFC 9989, which replaces RFC 7489).
+     * Without a record of its own, the domain has that of its organizational domain, found by walking up
+     * the domain's parents.
+     */
+    dmarc: {
+      /** The record that applies; null if there is none. */
+      record: string | null;
+      /** Domain that publishes it: the domain itself or one of its parents. */
+      domain: string | null;
+      /** Organizational domain; null if DNS failed. */
+      organizationalDomain: string | null;
+      /** Policy for mail of this domain: `p` of its own record, or `sp` (else `p`) of that of a parent. */
+      policy: "none" | "quarantine" | "reject" | null;
+      /** Policy for existing subdomains. */
+      subdomainPolicy: "none" | "quarantine" | "reject" | null;
+      /** Policy for subdomains that do not exist. */
+      nonexistentSubdomainPolicy: "none" | "quarantine" | "reject" | null;
+      /** Whether receivers are asked not to apply the policy (`t=y`). */
+      testing: boolean | null;
+      /** How the domain of a DKIM signature must match. */
+      dkimAlignment: "relaxed" | "strict" | null;
+      /** How the domain that passed SPF must match. */
+      spfAlignment: "relaxed" | "strict" | null;
+      /** URIs for aggregate reports (`rua`). */
+      aggregateReports: string[];
+      /** URIs for reports of single failures (`ruf`). */
+      failureReports: string[];
+      /** When failures are reported: `0`, `1`, `d`, `s` (`fo`). */
+      failureOptions: string[];
+      /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
+      valid: boolean;
+      /** What is wrong, one sentence each. A missing record is an error. */
+      errors: string[];
+      /** What is allowed but unwise, or will be ignored, one sentence each. */
+      warnings: string[];
+    };
+    /**
+     * Whether senders must use TLS (MTA-STS, RFC 8461). If there is a record, the policy is requested from
+     * `https://mta-sts.<domain>/.well-known/mta-sts.txt`; redirects are not followed and the certificate
+     * must be valid.
+     */
+    mtaSts: {
+      /** The TXT record at `_mta-sts.<domain>`; null if there is none, or more than one. */
+      record: string | null;
+      /** Version of the policy. */
+      id: string | null;
+      /** The policy as the server sent it; null without one. */
+      policy: string | null;
+      /** What senders do when TLS fails: refuse to deliver, only report it, or nothing. */
+      mode: "enforce" | "testing" | "none" | null;
+      /** How long senders may cache the policy. */
+      maxAgeSeconds: number | null;
+      /** Mail servers of the policy; `*.` stands for one label. */
+      mx: string[];
+      /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
+      valid: boolean;
+      /** What is wrong, one sentence each. A missing record is an error. */
+      errors: string[];
+      /** What is allowed but unwise, or will be ignored, one sentence each. */
+      warnings: string[];
+    };
+    /** Where senders report failures of TLS (TLS-RPT, RFC 8460). */
+    tlsRpt: {
+      /** The TXT record at `_smtp._tls.<domain>`; null if there is none, or more than one. */
+      record: string | null;
+      /** URIs for reports (`rua`): `mailto:` or `https:`. */
+      reports: string[];
+      /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
+      valid: boolean;
+      /** What is wrong, one sentence each. A missing record is an error. */
+      errors: string[];
+      /** What is allowed but unwise, or will be ignored, one sentence each. */
+      warnings: string[];
+    };
+    /**
+     * Certificates that the mail servers announce in DNS (DANE, RFC 7672), for port 25. Valid if each
+     * server has a usable record and the answers are authenticated. They are not compared with the
+     * certificate of `host`.
+     */
+    dane: {
+      /** The mail servers, or the domain itself when it has no MX record. */
+      hosts: {
+        /** Mail server. */
+        host: string;
+        /**
+         * Whether the name server of this service reports that it validated the records by DNSSEC. Senders use
+         * no others.
+         */
+        authenticated: boolean;
+        /** TLSA records at `_25._tcp.<host>`. */
+        records: {
+          /** Certificate usage; 2 (DANE-TA) and 3 (DANE-EE) are usable for mail. */
+          usage: number;
+          /** 0: the whole certificate, 1: its public key. */
+          selector: number;
+          /** 0: as it is, 1: SHA-256, 2: SHA-512. */
+          matchingType: number;
+          /** Certificate association data, hexadecimal. */
+          association: string;
+          /** Whether senders can use the record. */
+          usable: boolean;
+        }[];
+      }[];
+      /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
+      valid: boolean;
+      /** What is wrong, one sentence each. A missing record is an error. */
+      errors: string[];
+      /** What is allowed but unwise, or will be ignored, one sentence each. */
+      warnings: string[];
+    };
+  } | null;
+  /**
+   * Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS,
+   * which a client may wrongly read as part of the encrypted session; this tool discards it.
+   * `early_reply`: the server sent replies before the command was sent; they are in a step `unsolicited`
+   * and are not treated as the reply to the command.
    */
   flags: ("starttls_injection" | "early_reply")[];
-  /** Each protocol step with timing and reply, in order. */
+  /** The steps of the conversation in order, each with its reply and duration. */
   steps: {
     /**
-     * Kind of the step. `helo` follows an EHLO that the server does not support; AUTH can take several
-     * steps; `unsolicited` holds replies that no command asked for, without a duration.
+     * Kind of step. `helo` follows if the server does not support EHLO; AUTH can take several steps;
+     * `unsolicited` has replies that belong to no command, and its duration is 0.
      */
     step: "connect" | "tls" | "banner" | "ehlo" | "helo" | "starttls" | "auth" | "quit" | "unsolicited";
     /**
-     * The sent line, with credentials replaced by `***`; null if none was sent, as for `connect`, `tls`
-     * and `banner`.
+     * The line that was sent, with credentials replaced by `***`; null if no line was sent, as for
+     * `connect`, `tls` and `banner`.
      */
     command: string | null;
     /**
-     * Reply of the server as sent, lines separated by line feeds, bytes that are not UTF-8 read as
-     * Latin-1, control characters replaced by U+FFFD. If `code` is null, a description of what happened,
-     * or the version and cipher of TLS.
+     * Reply of the server, with lines separated by line feeds, text that is not UTF-8 read as Latin-1, and
+     * control characters replaced by U+FFFD. If `code` is null, a description of what happened, or the TLS
+     * version and cipher suite.
      */
     reply: string | null;
-    /** Reply code; null without a reply. */
+    /** SMTP reply code; null if there was no reply. */
     code: number | null;
-    /** Duration in milliseconds, without the DNS look-up before `connect`. */
+    /** Duration in milliseconds; the DNS lookup before `connect` is not included. */
     ms: number;
-    /** Whether the step succeeded. An invalid certificate does not fail a step. */
+    /** Whether the step succeeded. An invalid certificate does not make a step fail. */
     ok: boolean;
   }[];
 }
@@ -604,13 +801,13 @@ export interface SmtpTestOutput {
 /** Input of `ssl-check`. */
 export interface SslCheckInput {
   /**
-   * Host name or IP address without a scheme, such as `example.com`; with a port unless it is 443,
-   * `example.com:8443`, `[2001:db8::1]:8443`.
+   * Host name or IP address without a scheme, such as `example.com`, followed by the port if it is not
+   * 443: `example.com:8443` or `[2001:db8::1]:8443`.
    */
   host: string;
   /**
-   * Whether to find out which protocol versions, cipher suites, groups and extensions the server
-   * accepts. It sends many handshakes, which the server may limit or log. Default: false.
+   * Whether to determine which protocol versions, cipher suites, groups and extensions the server
+   * accepts. This takes many handshakes, which the server may rate-limit or log. Default: false.
    */
   survey?: boolean | undefined;
 }
@@ -620,96 +817,101 @@ export interface SslCheckOutput {
   /** The checked host: lower case, internationalised labels as `xn--…`, without the port. */
   host: string;
   /**
-   * Distinguished name of the issuer as in RFC 4514, `CN=R11,O=Let's Encrypt,C=US`; values of unknown
-   * types as `1.2.3.4=#0C0141`.
+   * Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`;
+   * attributes of unknown types look like `1.2.3.4=#0C0141`.
    */
   issuer: string;
-  /** Distinguished name of the subject in the same format; may be empty. */
+  /** Distinguished name of the subject in the format of RFC 4514; may be empty. */
   subject: string;
-  /** Start of validity, ISO 8601. */
+  /** Start of the validity period, ISO 8601. */
   validFrom: string;
-  /** End of validity, ISO 8601. */
+  /** End of the validity period, ISO 8601. */
   validTo: string;
-  /** Serial number, hexadecimal. */
+  /** Serial number in hexadecimal. */
   serialNumber: string;
-  /** SHA-256 of the certificate, as hexadecimal bytes separated by colons. */
+  /** SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons. */
   fingerprint256: string;
   /** Whole days until the certificate expires, rounded down; negative when it has expired. */
   daysRemaining: number;
-  /** All DNS names and IP addresses of the certificate, in its order. */
+  /** All DNS names and IP addresses in the subject alternative names, in the order of the certificate. */
   subjectAlternativeNames: string[];
   /**
-   * Whether the certificate is within its validity period and chains to a trusted root. The host name is
-   * not considered.
+   * Whether the certificate is within its validity period and chains to a trusted root. Whether it
+   * matches the host is in `hostnameMatches`.
    */
   chainValid: boolean;
   /**
-   * Verification error, as OpenSSL's X509_V_ERR name: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`,
-   * `SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null if valid.
+   * Verification error of the chain as the name of OpenSSL's X509_V_ERR code: `CERT_HAS_EXPIRED`,
+   * `DEPTH_ZERO_SELF_SIGNED_CERT`, `SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`,
+   * `CA_MD_TOO_WEAK`, …; null if the chain is valid.
    */
   chainError: string | null;
   /**
-   * Whether the certificate names the host in its alternative names, by the rules of browsers (RFC
-   * 9525).
+   * Whether a subject alternative name of the certificate matches the host, using the same rules as
+   * browsers (RFC 9525).
    */
   hostnameMatches: boolean;
   /**
-   * How the certificate names the host: by a DNS name (`dns-san`, also `*.example.com`) or an address
-   * (`ip-san`) of its alternative names. Only by its common name (`common-name`) or by a wildcard within
-   * a label (`partial-wildcard`, `w*.example.com`), which older clients accept but `hostnameMatches`
-   * does not; null if not at all.
+   * How the certificate identifies the host: by a DNS name (`dns-san`, including `*.example.com`) or an
+   * IP address (`ip-san`) among its subject alternative names; only by its common name (`common-name`),
+   * or only by a wildcard within a label (`partial-wildcard`, such as `w*.example.com`). Older clients
+   * accept the last two, but `hostnameMatches` is then false. Null if the certificate does not identify
+   * the host.
    */
   matchedBy: "dns-san" | "ip-san" | "common-name" | "partial-wildcard" | null;
-  /** Negotiated version: `TLSv1` to `TLSv1.3`. */
+  /** Negotiated protocol version: `TLSv1` to `TLSv1.3`. */
   protocol: string;
   /**
-   * Issuers of the certificate, each of which signed the previous one, as presented by the server; an
-   * omitted trusted root is added. Issuers that may not sign certificates are listed too; `chainError`
-   * says so.
+   * Issuer certificates presented by the server, each of which signed the previous certificate. An
+   * omitted trusted root is added. Issuers that are not permitted to sign certificates are also listed;
+   * `chainError` then has the reason.
    */
   chain: {
     /**
-     * Distinguished name of the issuer as in RFC 4514, `CN=R11,O=Let's Encrypt,C=US`; values of unknown
-     * types as `1.2.3.4=#0C0141`.
+     * Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`;
+     * attributes of unknown types look like `1.2.3.4=#0C0141`.
      */
     issuer: string;
-    /** Distinguished name of the subject in the same format; may be empty. */
+    /** Distinguished name of the subject in the format of RFC 4514; may be empty. */
     subject: string;
-    /** Start of validity, ISO 8601. */
+    /** Start of the validity period, ISO 8601. */
     validFrom: string;
-    /** End of validity, ISO 8601. */
+    /** End of the validity period, ISO 8601. */
     validTo: string;
-    /** Serial number, hexadecimal. */
+    /** Serial number in hexadecimal. */
     serialNumber: string;
-    /** SHA-256 of the certificate, as hexadecimal bytes separated by colons. */
+    /** SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons. */
     fingerprint256: string;
   }[];
-  /** Whether the server presented more than 100 certificates, of which the rest are not listed. */
+  /** Whether the server presented more than 100 certificates. Only the first 100 are then listed. */
   chainTruncated: boolean;
   /**
    * The protocol versions, cipher suites and key exchanges that the server accepts; null unless `survey`
    * is true.
    */
   survey: {
-    /** Summary by the rules in the description of the tool. */
+    /**
+     * Grade of the accepted protocol versions, cipher suites and key exchanges. The description of the
+     * tool has the rules.
+     */
     grade: "A+" | "A" | "B" | "C" | "F";
-    /** Accepted versions from SSL 3.0 to TLS 1.3, oldest first. */
+    /** Accepted protocol versions from SSL 3.0 to TLS 1.3, oldest first. */
     protocols: {
-      /** Version. */
+      /** Protocol version. */
       version: "SSLv3" | "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
       /** IANA names of the accepted cipher suites, in the order in which the server chose them. */
       cipherSuites: string[];
     }[];
     /**
-     * IANA names of the accepted curves and other groups: all of TLS 1.3, those of elliptic curves in
-     * older versions.
+     * IANA names of the accepted key exchange groups: for TLS 1.3 all groups, for older versions only
+     * elliptic curves.
      */
     groups: string[];
-    /** Whether a group is secure against quantum computers, such as `X25519MLKEM768`. */
+    /** Whether the server accepts a post-quantum key exchange group, such as `X25519MLKEM768`. */
     postQuantum: boolean;
-    /** Protocols that the server agrees to by ALPN. */
+    /** Application protocols that the server accepts by ALPN. */
     alpn: ("h2" | "http/1.1")[];
-    /** Whether the server sends an OCSP response with its certificate. */
+    /** Whether the server staples an OCSP response to its certificate. */
     ocspStapling: boolean;
   } | null;
 }
@@ -739,7 +941,7 @@ export interface WatermarkImageInput {
 export interface WatermarkImageOutput {
   /** Image in base64, without a data URI prefix. */
   fileBase64: string;
-  /** MIME type of the output, that of the source. */
+  /** MIME type of the output, which is that of the source. */
   mimeType: "image/png" | "image/jpeg" | "image/webp";
   /** Suggested file name: the name of the source with the extension of the image type. */
   fileName: string;
@@ -752,22 +954,22 @@ export interface WebScrapeInput {
   /** Absolute http or https URL of the page, without user name and password, at most 8 KB. */
   url: string;
   /**
-   * A tag name, `.class` or `#id`; `selectorMatches` has the text of every matching element. Other CSS
-   * selectors are invalid.
+   * A tag name, `.class` or `#id`; `selectorMatches` then has the text of every matching element. Other
+   * CSS selectors are refused.
    */
   selector?: string | undefined;
   /** Whether to include the text of the page; if false, `text` is null. Default: true. */
   includeText?: boolean | undefined;
   /**
-   * What `text` and `wordCount` cover: the whole page, or only its main content, such as an article,
-   * without navigation, related links and captions. A page without main content has an empty text.
-   * Default: "page".
+   * What `text` and `wordCount` cover: `page` the whole page, `main` only its main content, such as an
+   * article, without navigation, related links and captions. The text of a page without main content is
+   * empty. Default: "page".
    */
   content?: "page" | "main" | undefined;
   /**
-   * Format of `text`. Markdown (GitHub Flavored) has headings, lists, tables, code, links with absolute
-   * URLs and the alternative texts of images. Of a page, it includes content that style sheets hide.
-   * Default: "text".
+   * Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code, links with absolute
+   * URLs and the alternative texts of images. With `content: page` it also includes content that is
+   * hidden by styles. Default: "text".
    */
   format?: "text" | "markdown" | undefined;
 }
@@ -776,13 +978,13 @@ export interface WebScrapeInput {
 export interface WebScrapeOutput {
   /** URL of the page after redirects, without fragment. */
   finalUrl: string;
-  /** HTTP status of the page. */
+  /** HTTP status code of the page. */
   statusCode: number;
   /** Text of the first `title` element, cut at 5000 characters; null if absent. */
   title: string | null;
   /** Meta description, cut at 5000 characters; null if absent. */
   metaDescription: string | null;
-  /** Canonical URL that a `link` element declares, made absolute; null if absent. */
+  /** Canonical URL declared by a `link` element, as an absolute URL; null if absent. */
   canonical: string | null;
   /** Headings h1 to h6 in the order of the document, at most 5000, including hidden ones. */
   headings: {
@@ -793,13 +995,13 @@ export interface WebScrapeOutput {
   }[];
   /**
    * Distinct http and https URLs of the `a` and `area` elements in document order, at most 10000.
-   * Relative URLs are resolved against `base`; `#top` alone is the page itself. Invalid URLs and URLs of
-   * more than 4096 characters are left out.
+   * Relative URLs are resolved against the `base` element; a link with only a fragment, such as `#top`,
+   * is a link to the page itself. Invalid URLs and URLs of more than 4096 characters are left out.
    */
   links: {
     /** Absolute URL without fragment. */
     url: string;
-    /** Text of the first such link that has text, cut at 1000 characters; empty if none has. */
+    /** Text of the first link to this URL that has text, cut at 1000 characters; empty if none has text. */
     text: string;
     /** Whether the link leads to the host of `finalUrl`, ignoring scheme, port and a leading `www.`. */
     internal: boolean;
@@ -811,13 +1013,13 @@ export interface WebScrapeOutput {
    * `data:` URLs, are left out.
    */
   images: {
-    /** Absolute URL of `src`, else of the first candidate of `srcset`. */
+    /** Absolute URL in `src`, else in the first candidate of `srcset`. */
     url: string;
     /** Alternative text, cut at 1000 characters; null if absent. */
     alt: string | null;
-    /** Declared width in pixels; null if absent or a percentage. */
+    /** Value of the `width` attribute in pixels; null if absent or a percentage. */
     width: number | null;
-    /** Declared height in pixels; null if absent or a percentage. */
+    /** Value of the `height` attribute in pixels; null if absent or a percentage. */
     height: number | null;
   }[];
   /**
@@ -827,23 +1029,23 @@ export interface WebScrapeOutput {
   openGraph: Record<string, string | string[]>;
   /**
    * Text of the elements that match `selector`, in document order: at most 1000, each cut at 10000
-   * characters, and about 1000000 in all. Includes hidden elements, and the content of `script`, `style`
-   * and `title`. Null without a selector.
+   * characters, and about 1000000 characters in total. Includes hidden elements, and the content of
+   * `script`, `style` and `title`. Null if no selector was given.
    */
   selectorMatches: string[] | null;
   /**
-   * Visible text, or Markdown, as `format` says. Text has one line per block such as a paragraph, list
-   * item or table row, cut between words at 50000 characters (code points). Null when `includeText` is
-   * false.
+   * Visible text, or Markdown if `format` is `markdown`. Text has one line for each block, such as a
+   * paragraph, list item or table row. It is cut between words at 50000 characters (code points). Null
+   * if `includeText` is false.
    */
   text: string | null;
   /**
    * Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese,
    * Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by
-   * attributes, `style` attributes or simple rules in `style` elements are not counted; rules for window
-   * sizes are applied as in a window of 1440 x 900 pixels. Content hidden by external style sheets or by
-   * rules for states is counted. Style that hides `html` or `body`, which pages use until their script
-   * runs, is ignored.
+   * attributes, `style` attributes or simple rules in `style` elements are not counted; media queries
+   * are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by
+   * rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages
+   * use until their script runs, is ignored.
    */
   wordCount: number;
 }
@@ -852,27 +1054,31 @@ export interface WebScrapeOutput {
 export interface WebsiteScreenshotInput {
   /** Absolute http or https URL of the page, without user name and password, at most 8 KB. */
   url: string;
-  /** Viewport width, CSS pixels; responsive breakpoints apply. Default: 1440. */
+  /** Width of the viewport in CSS pixels; media queries of the page apply to it. Default: 1440. */
   width?: number | undefined;
   /**
-   * Viewport height, CSS pixels. Ignored when fullPage is true: the viewport is then 900 high. Default:
-   * 900.
+   * Height of the viewport in CSS pixels. Ignored if fullPage is true: the viewport is then 900 pixels
+   * high. Default: 900.
    */
   height?: number | undefined;
-  /** Capture the whole scrollable page; the page is scrolled first so lazy images load. Default: false. */
+  /**
+   * Whether to capture the whole page and not only the viewport. The page is scrolled first, so that
+   * lazily loaded images appear. Default: false.
+   */
   fullPage?: boolean | undefined;
-  /** 1 for standard density, 2 for high density: twice the pixels in both directions. Default: 1. */
+  /** Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions. Default: 1. */
   deviceScaleFactor?: 1 | 2 | undefined;
   /**
-   * File format. A PDF looks like the screen: with fullPage one page as high as the document, else pages
-   * of the window size. A WebP image has at most 16,383 pixels in height. Default: "png".
+   * File format. A PDF looks as on the screen: with fullPage it is one page as high as the document,
+   * else it has pages of the viewport size. A WebP image is at most 16,383 pixels high. Default: "png".
    */
   format?: "png" | "jpeg" | "webp" | "pdf" | undefined;
-  /** Quality of JPEG and WebP, 40 to 100. Ignored for png and pdf. Default: 85. */
+  /** Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf. Default: 85. */
   quality?: number | undefined;
   /**
-   * CSS selector: capture only the first element that matches, without fixed or sticky elements over it.
-   * An invalid selector, or no visible element within 10 s, is `invalid_input`. Not for pdf.
+   * CSS selector. Only the first element that matches is captured, without fixed or sticky elements that
+   * cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with
+   * format pdf.
    */
   selector?: string | undefined;
   /**
@@ -880,30 +1086,33 @@ export interface WebsiteScreenshotInput {
    * `invalid_input`), or for this many milliseconds.
    */
   waitFor?: string | number | undefined;
-  /** Value of the media feature `prefers-color-scheme`; light if absent. */
+  /** Value of the CSS media feature `prefers-color-scheme`. Default: light. */
   colorScheme?: "light" | "dark" | undefined;
-  /** Whether the media feature `prefers-reduced-motion` is `reduce`. Default: false. */
+  /** Whether the CSS media feature `prefers-reduced-motion` is `reduce`. Default: false. */
   reducedMotion?: boolean | undefined;
-  /** Leave the page transparent where it has no background. For png and webp. Default: false. */
+  /**
+   * Whether the image is transparent where the page has no background. Only for png and webp. Default:
+   * false.
+   */
   omitBackground?: boolean | undefined;
   /**
-   * Device to emulate (presets of puppeteer): replaces width, height and deviceScaleFactor, and sets the
-   * user agent and touch input.
+   * Device to emulate, a preset of puppeteer. It overrides width, height and deviceScaleFactor, and sets
+   * the user agent and touch input.
    */
   device?: "Blackberry PlayBook" | "Blackberry PlayBook landscape" | "BlackBerry Z30" | "BlackBerry Z30 landscape" | "Galaxy Note 3" | "Galaxy Note 3 landscape" | "Galaxy Note II" | "Galaxy Note II landscape" | "Galaxy S III" | "Galaxy S III landscape" | "Galaxy S5" | "Galaxy S5 landscape" | "Galaxy S8" | "Galaxy S8 landscape" | "Galaxy S9+" | "Galaxy S9+ landscape" | "Galaxy Tab S4" | "Galaxy Tab S4 landscape" | "iPad" | "iPad landscape" | "iPad (gen 6)" | "iPad (gen 6) landscape" | "iPad (gen 7)" | "iPad (gen 7) landscape" | "iPad Mini" | "iPad Mini landscape" | "iPad Pro" | "iPad Pro landscape" | "iPad Pro 11" | "iPad Pro 11 landscape" | "iPhone 4" | "iPhone 4 landscape" | "iPhone 5" | "iPhone 5 landscape" | "iPhone 6" | "iPhone 6 landscape" | "iPhone 6 Plus" | "iPhone 6 Plus landscape" | "iPhone 7" | "iPhone 7 landscape" | "iPhone 7 Plus" | "iPhone 7 Plus landscape" | "iPhone 8" | "iPhone 8 landscape" | "iPhone 8 Plus" | "iPhone 8 Plus landscape" | "iPhone SE" | "iPhone SE landscape" | "iPhone SE (3rd gen)" | "iPhone SE (3rd gen) landscape" | "iPhone X" | "iPhone X landscape" | "iPhone XR" | "iPhone XR landscape" | "iPhone 11" | "iPhone 11 landscape" | "iPhone 11 Pro" | "iPhone 11 Pro landscape" | "iPhone 11 Pro Max" | "iPhone 11 Pro Max landscape" | "iPhone 12" | "iPhone 12 landscape" | "iPhone 12 Pro" | "iPhone 12 Pro landscape" | "iPhone 12 Pro Max" | "iPhone 12 Pro Max landscape" | "iPhone 12 Mini" | "iPhone 12 Mini landscape" | "iPhone 13" | "iPhone 13 landscape" | "iPhone 13 Pro" | "iPhone 13 Pro landscape" | "iPhone 13 Pro Max" | "iPhone 13 Pro Max landscape" | "iPhone 13 Mini" | "iPhone 13 Mini landscape" | "iPhone 14" | "iPhone 14 landscape" | "iPhone 14 Plus" | "iPhone 14 Plus landscape" | "iPhone 14 Pro" | "iPhone 14 Pro landscape" | "iPhone 14 Pro Max" | "iPhone 14 Pro Max landscape" | "iPhone 15" | "iPhone 15 landscape" | "iPhone 15 Plus" | "iPhone 15 Plus landscape" | "iPhone 15 Pro" | "iPhone 15 Pro landscape" | "iPhone 15 Pro Max" | "iPhone 15 Pro Max landscape" | "iPhone 16" | "iPhone 16 landscape" | "iPhone 16 Plus" | "iPhone 16 Plus landscape" | "iPhone 16 Pro" | "iPhone 16 Pro landscape" | "iPhone 16 Pro Max" | "iPhone 16 Pro Max landscape" | "iPhone 16e" | "iPhone 16e landscape" | "iPhone 17" | "iPhone 17 landscape" | "iPhone Air" | "iPhone Air landscape" | "iPhone 17 Pro" | "iPhone 17 Pro landscape" | "iPhone 17 Pro Max" | "iPhone 17 Pro Max landscape" | "iPhone 17e" | "iPhone 17e landscape" | "JioPhone 2" | "JioPhone 2 landscape" | "Kindle Fire HDX" | "Kindle Fire HDX landscape" | "LG Optimus L70" | "LG Optimus L70 landscape" | "Microsoft Lumia 550" | "Microsoft Lumia 950" | "Microsoft Lumia 950 landscape" | "Nexus 10" | "Nexus 10 landscape" | "Nexus 4" | "Nexus 4 landscape" | "Nexus 5" | "Nexus 5 landscape" | "Nexus 5X" | "Nexus 5X landscape" | "Nexus 6" | "Nexus 6 landscape" | "Nexus 6P" | "Nexus 6P landscape" | "Nexus 7" | "Nexus 7 landscape" | "Nokia Lumia 520" | "Nokia Lumia 520 landscape" | "Nokia N9" | "Nokia N9 landscape" | "Pixel 2" | "Pixel 2 landscape" | "Pixel 2 XL" | "Pixel 2 XL landscape" | "Pixel 3" | "Pixel 3 landscape" | "Pixel 4" | "Pixel 4 landscape" | "Pixel 4a (5G)" | "Pixel 4a (5G) landscape" | "Pixel 5" | "Pixel 5 landscape" | "Moto G4" | "Moto G4 landscape" | undefined;
-  /** User agent of the browser, printable ASCII. Also replaces that of the device. */
+  /** User agent of the browser (printable ASCII). Overrides the user agent of the emulated device. */
   userAgent?: string | undefined;
-  /** Drop known ad and tracker hosts. Default: true. */
+  /** Whether to block requests to known hosts of ads and trackers. Default: true. */
   blockAds?: boolean | undefined;
   /**
    * Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other
-   * origin, not even after a redirect. At most 100, 32 KB. Host, Cookie and headers of the connection
-   * cannot be set. Default: {}.
+   * origin, not even after a redirect. At most 100 headers and 32 KB. `Host`, `Cookie` and
+   * connection-specific headers cannot be set. Default: {}.
    */
   headers?: Record<string, string> | undefined;
   /**
    * Cookies that are sent with requests to the origin of `url`, and to no other origin, not even after a
-   * redirect. Scripts of the page do not see them. Default: [].
+   * redirect. Scripts of the page cannot read them. Default: [].
    */
   cookies?: readonly {
     /** Name of the cookie (RFC 6265, section 4.1.1). */
@@ -911,7 +1120,10 @@ export interface WebsiteScreenshotInput {
     /** Value of the cookie, without quotation marks, spaces, commas, semicolons and backslashes. */
     value: string;
   }[] | undefined;
-  /** Remove cookie banners, newsletter modals and large sticky panels after load. Default: false. */
+  /**
+   * Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has
+   * loaded. Default: false.
+   */
   hideOverlays?: boolean | undefined;
 }
 
@@ -926,15 +1138,18 @@ export interface WebsiteScreenshotOutput {
   /** Height of the image in pixels; of a PDF page in CSS pixels. */
   height: number;
   /**
-   * True when the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million
-   * pixels in all.
+   * Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million
+   * pixels in total.
    */
   truncated: boolean;
-  /** Document title, at most 1,000 characters; may be empty. */
+  /** Title of the document, at most 1,000 characters; may be empty. */
   pageTitle: string;
-  /** Address of the page after redirects, with its fragment. */
+  /** URL of the page after redirects, including its fragment. */
   finalUrl: string;
-  /** Requests dropped as ads, trackers or private-network targets. */
+  /**
+   * Number of requests that were blocked because they were for ads or trackers, or their target is not
+   * public.
+   */
   blockedRequestCount: number;
 }
 
@@ -985,15 +1200,15 @@ export interface Call {
   cost: number;
   /** Credits charged: the cost, or 0. */
   charged: number;
-  /** State of the call. `refused`: it ended before credits were reserved. */
+  /** State of the call. `refused`: the call ended before credits were reserved. */
   state: "running" | "charged" | "refunded" | "refused";
-  /** Error code; null if the call has a result or is still running. */
+  /** Error code of a failed call; null if the call has a result or is still running. */
   code: string | null;
   /** When the call was accepted. */
   startedAt: string;
   /** Milliseconds from acceptance to settlement; null while the call runs. */
   durationMs: number | null;
-  /** Prefix of the API key; null for calls from the dashboard. */
+  /** First 9 characters of the API key; null for calls from the dashboard. */
   keyPrefix: string | null;
 }
 
@@ -1002,19 +1217,25 @@ export interface LedgerEntry {
   id: string;
   /** When the balance changed. */
   at: string;
-  /** Type of the entry. `recovery`: added credits that settled an earlier shortfall. */
+  /**
+   * Type of the entry. `recovery`: added credits that were deducted again to cover credits that could
+   * not be deducted earlier.
+   */
   type: "charge" | "signup" | "purchase" | "allowance" | "adjustment" | "recovery";
-  /** Credits added; negative if taken. */
+  /** Credits added to the balance; negative if credits were deducted. */
   amount: number;
   /** Balance after the entry. */
   balanceAfter: number;
-  /** Id of the charged call, or null. */
+  /** Id of the charged call; null if the entry is not a charge. */
   callId: string | null;
-  /** Tool of the charged call, or null. */
+  /** Tool of the charged call; null if the entry is not a charge. */
   tool: string | null;
-  /** Source of the credits; null for a charge. */
+  /** Origin of the change: `signup`, `purchase`, `allowance` or `adjustment`; null for a charge. */
   source: string | null;
-  /** Id at the source, or null. */
+  /**
+   * Id of the payment, month of the allowance (`2026-11`), or reference of the adjustment; null if there
+   * is none.
+   */
   reference: string | null;
 }
 
@@ -1023,19 +1244,19 @@ export interface ApiKey {
   id: string;
   /** Name of the key. */
   name: string;
-  /** First 9 characters of the key, to tell keys apart. */
+  /** First 9 characters of the key, by which you can tell keys apart. */
   prefix: string;
-  /** `tools` calls tools, `account` manages the account. */
+  /** Scope of the key: `tools` permits calling tools, `account` permits managing the account. */
   scopes: ("tools" | "account")[];
-  /** Tools that the key may call; null: all. */
+  /** Names of the tools that the key may call; null: all tools. */
   tools: string[] | null;
   /** When the key was created. */
   createdAt: string;
-  /** When the key was last used, accurate to some seconds, or null. */
+  /** When the key was last used, accurate to some seconds; null if it was never used. */
   lastUsedAt: string | null;
-  /** When the key expires, or null. */
+  /** When the key expires; null if it never expires. */
   expiresAt: string | null;
-  /** When the key was revoked, or null. */
+  /** When the key was revoked; null if it was not revoked. */
   revokedAt: string | null;
 }
 
@@ -1044,19 +1265,19 @@ export interface NewApiKey {
   id: string;
   /** Name of the key. */
   name: string;
-  /** First 9 characters of the key, to tell keys apart. */
+  /** First 9 characters of the key, by which you can tell keys apart. */
   prefix: string;
-  /** `tools` calls tools, `account` manages the account. */
+  /** Scope of the key: `tools` permits calling tools, `account` permits managing the account. */
   scopes: ("tools" | "account")[];
-  /** Tools that the key may call; null: all. */
+  /** Names of the tools that the key may call; null: all tools. */
   tools: string[] | null;
   /** When the key was created. */
   createdAt: string;
-  /** When the key was last used, accurate to some seconds, or null. */
+  /** When the key was last used, accurate to some seconds; null if it was never used. */
   lastUsedAt: string | null;
-  /** When the key expires, or null. */
+  /** When the key expires; null if it never expires. */
   expiresAt: string | null;
-  /** When the key was revoked, or null. */
+  /** When the key was revoked; null if it was not revoked. */
   revokedAt: string | null;
   /** The API key. It is shown only once. */
   key: string;
@@ -1065,16 +1286,16 @@ export interface NewApiKey {
 export interface NewApiKeyInput {
   /** Name of the key: up to 100 characters, not only spaces, no control characters. */
   name: string;
-  /** Exactly one scope: `tools` calls tools, `account` manages the account. */
+  /** Exactly one scope: `tools` permits calling tools, `account` permits managing the account. */
   scopes: readonly ("tools" | "account")[];
-  /** Tools that the key may call; null: all. Only with the scope `tools`. */
+  /** Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`. */
   tools?: readonly string[] | null | undefined;
-  /** Future time at which the key expires; null: never. */
+  /** Time in the future at which the key expires; null if it never expires. */
   expiresAt?: string | null | undefined;
 }
 
 export interface Event {
-  /** Id of the event, the same on every attempt. */
+  /** Id of the event, which is the same in every delivery attempt. */
   id: string;
   /** Kind of event. */
   event: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test";
@@ -1091,31 +1312,34 @@ export interface Delivery {
   id: string;
   /** Id of the webhook endpoint. */
   endpointId: string;
-  /** State of the delivery. `held`: its endpoint is disabled or never posted to. */
+  /**
+   * State of the delivery. `held`: nothing is posted, because the endpoint is disabled or its URL is on
+   * `localhost`, to which this installation does not post.
+   */
   state: "pending" | "delivered" | "failed" | "held";
   /** Number of attempts so far. */
   attempts: number;
-  /** When the next attempt is due, or null. */
+  /** When the next attempt is due; null if none is scheduled. */
   nextAt: string | null;
 }
 
 export interface WebhookEndpoint {
   /** Id of the endpoint. */
   id: string;
-  /** URL to which events are posted: `https`, or `http` if the host is exactly `localhost`. */
+  /** URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`. */
   url: string;
-  /** Events that the endpoint receives. Tests are sent even if not listed. */
+  /** Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed. */
   events: ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test")[];
   /**
-   * State of the endpoint. `disabled`: nothing is posted until it is enabled. Endpoints are disabled
-   * after 20 consecutive failed attempts, or by an operator.
+   * State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints
+   * are disabled after 20 consecutive failed attempts, or by an operator.
    */
   state: "active" | "disabled";
   /** Consecutive failed attempts. */
   consecutiveFailures: number;
   /** When the endpoint was created. */
   createdAt: string;
-  /** When the endpoint was disabled, or null. */
+  /** When the endpoint was disabled; null if it is active. */
   disabledAt: string | null;
   /** When a pending new secret replaces the old one; null if no rotation is pending. */
   rotationEndsAt: string | null;
@@ -1124,20 +1348,20 @@ export interface WebhookEndpoint {
 export interface NewWebhookEndpoint {
   /** Id of the endpoint. */
   id: string;
-  /** URL to which events are posted: `https`, or `http` if the host is exactly `localhost`. */
+  /** URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`. */
   url: string;
-  /** Events that the endpoint receives. Tests are sent even if not listed. */
+  /** Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed. */
   events: ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test")[];
   /**
-   * State of the endpoint. `disabled`: nothing is posted until it is enabled. Endpoints are disabled
-   * after 20 consecutive failed attempts, or by an operator.
+   * State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints
+   * are disabled after 20 consecutive failed attempts, or by an operator.
    */
   state: "active" | "disabled";
   /** Consecutive failed attempts. */
   consecutiveFailures: number;
   /** When the endpoint was created. */
   createdAt: string;
-  /** When the endpoint was disabled, or null. */
+  /** When the endpoint was disabled; null if it is active. */
   disabledAt: string | null;
   /** When a pending new secret replaces the old one; null if no rotation is pending. */
   rotationEndsAt: string | null;
@@ -1146,16 +1370,16 @@ export interface NewWebhookEndpoint {
 }
 
 export interface NewWebhookEndpointInput {
-  /** URL to which events are posted: `https`, or `http` if the host is exactly `localhost`. */
+  /** URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`. */
   url: string;
   /** Events that the endpoint receives. Default: all, including events introduced later. */
   events?: readonly ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test")[] | undefined;
 }
 
 export interface WebhookEndpointChange {
-  /** New URL. Undelivered events go there too. */
+  /** New URL. Events not yet delivered are also sent to it. */
   url?: string | undefined;
-  /** Events that the endpoint receives from now on; null: all. */
+  /** Events that the endpoint receives from now on; null: all, including events introduced later. */
   events?: readonly ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test")[] | null | undefined;
 }
 
@@ -1170,18 +1394,21 @@ export interface DeliveryAttempt {
   attempt: number;
   /** When the attempt began. */
   at: string;
-  /** HTTP status of the response; null if there was none. */
+  /** HTTP status code of the response; null if there was no response. */
   statusCode: number | null;
   /** Milliseconds until the end of the response headers. */
   durationMs: number;
-  /** Why there was no response, or null. */
+  /** Why there was no response; null if there was one. */
   error: string | null;
-  /** First 16 KiB of the response body as text, kept for 30 days; null afterwards and without a response. */
+  /**
+   * First 16 KiB of the response body as text; null if there was no response or it is more than 30 days
+   * old.
+   */
   responseBody: string | null;
 }
 
 export interface SecretRotation {
-  /** Replace the secret of a pending rotation. Default: false. */
+  /** Whether to replace the new secret of a rotation that is still pending. Default: false. */
   force?: boolean | undefined;
 }
 
@@ -1191,14 +1418,14 @@ export interface RotatedSecret {
 }
 
 export interface ResendRequest {
-  /** Deliveries of events since this time. */
+  /** Resend deliveries of events that occurred at this time or later. */
   since?: string | undefined;
-  /** Ids of deliveries. */
+  /** Ids of the deliveries to resend. */
   deliveryIds?: readonly string[] | undefined;
 }
 
 export interface ResendResult {
-  /** Number of queued deliveries. */
+  /** Number of deliveries that were queued. */
   queued: number;
 }
 
@@ -1212,19 +1439,19 @@ export interface ListCallsQuery {
   from?: string | undefined;
   /** Only calls accepted before this time. */
   to?: string | undefined;
-  /** Maximum number of rows. Default: 20. */
+  /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }
 
 /** Parameters of `listLedger`. */
 export interface ListLedgerQuery {
-  /** Maximum number of rows. Default: 20. */
+  /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }
 
 /** Parameters of `listKeys`. */
 export interface ListKeysQuery {
-  /** Maximum number of rows. Default: 20. */
+  /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }
 
@@ -1234,19 +1461,19 @@ export interface ListEventsQuery {
   event?: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test" | undefined;
   /** Only events with a delivery in this state. */
   state?: "pending" | "delivered" | "failed" | "held" | undefined;
-  /** Maximum number of rows. Default: 20. */
+  /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }
 
 /** Parameters of `listWebhooks`. */
 export interface ListWebhooksQuery {
-  /** Maximum number of rows. Default: 20. */
+  /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }
 
 /** Parameters of `listAttempts`. */
 export interface ListAttemptsQuery {
-  /** Maximum number of rows. Default: 20. */
+  /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }
 
@@ -1259,11 +1486,11 @@ export interface CreditsLowEvent {
   /** When the event occurred. */
   createdAt: string;
   data: {
-    /** Credits remaining on the account. */
+    /** Balance of the account in credits. */
     balance: number;
     /** Balance below which the event fires. */
     threshold: 25;
-    /** The event in words. */
+    /** Description of the event for people. */
     message: string;
   };
 }
@@ -1277,9 +1504,9 @@ export interface CreditsExhaustedEvent {
   /** When the event occurred. */
   createdAt: string;
   data: {
-    /** Credits remaining on the account. */
+    /** Balance of the account in credits. */
     balance: number;
-    /** The event in words. */
+    /** Description of the event for people. */
     message: string;
   };
 }
@@ -1293,13 +1520,13 @@ export interface CreditsGrantedEvent {
   /** When the event occurred. */
   createdAt: string;
   data: {
-    /** Credits remaining on the account. */
+    /** Balance of the account in credits. */
     balance: number;
     /** Credits added. */
     amount: number;
-    /** Origin of the credits. */
+    /** Origin of the added credits. */
     source: "purchase" | "allowance" | "adjustment";
-    /** Id at the source, such as the payment id. */
+    /** Id of the payment, month of the allowance (`2026-11`), or reference of the adjustment. */
     reference: string;
   };
 }
@@ -1340,7 +1567,7 @@ export interface ApiKeyRevokedEvent {
   };
 }
 
-/** The owner sent a test. */
+/** The owner of the endpoint sent a test event. */
 export interface WebhookTestEvent {
   /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
   id: string;
@@ -1349,7 +1576,7 @@ export interface WebhookTestEvent {
   /** When the event occurred. */
   createdAt: string;
   data: {
-    /** The event in words. */
+    /** Description of the event for people. */
     message: string;
     /** Id of the tested webhook endpoint. */
     endpointId: string;
