@@ -113,9 +113,9 @@ if (python !== undefined) {
 }
 const lines = rows.map(
   ({ name, f1, precision, recall }) =>
-    `| ${name.padEnd(17)} | ${[f1, precision, recall].map((value) => value.toFixed(3).padEnd(9)).join(' | ')} |`,
+    `| ${name.padEnd(17)} | ${f1.toFixed(3)} | ${precision.toFixed(3).padEnd(9)} | ${recall.toFixed(3).padEnd(6)} |`,
 );
-const table = `| ${'Extractor'.padEnd(17)} | F1        | Precision | Recall    |\n| ${'-'.repeat(17)} | --------- | --------- | --------- |\n${lines.join('\n')}\n`;
+const table = `| ${'Extractor'.padEnd(17)} | F1    | Precision | Recall |\n| ${'-'.repeat(17)} | ----- | --------- | ------ |\n${lines.join('\n')}\n`;
 console.log(table);
 writeFileSync(
   new URL('./articles.md', import.meta.url),
