@@ -29,6 +29,8 @@ USER node
 STOPSIGNAL SIGTERM
 
 FROM base AS api
+# Pages of the documentation.
+COPY docs ./docs
 ENV PORT=8080 INTERNAL_PORT=9090
 EXPOSE 8080
 CMD ["node", "api/server.ts"]

@@ -43,6 +43,7 @@ import { mcpRoutes } from './mcp/mcpRoutes.ts';
 import { createMcpServers } from './mcp/mcpServer.ts';
 import { docsRoutes } from './openapi/docsRoutes.ts';
 import { metaRoutes } from './openapi/metaRoutes.ts';
+import { siteRoutes } from './site/siteRoutes.ts';
 import type { DispatchEvents } from './webhooks/startDispatch.ts';
 import type { Webhooks } from './webhooks/webhookService.ts';
 
@@ -63,6 +64,8 @@ export interface AppDependencies {
   runner: CallRunner;
   auth: Auth;
   mails: Pick<Mails, 'delivers' | 'reaches'>;
+  /** Returns the URL of the API: PUBLIC_URL, or the address on which the API listens, which is known from the first request on. */
+  publicUrl(): string;
   /** Determines whether the API is ready, for `/readyz`. */
   readiness(): Promise<Readiness>;
   outages: Outages;
@@ -98,6 +101,12 @@ export function createApp(deps: AppDependencies): Koa<State> {
 
   metaRoutes(router, registry, env.PUBLIC_URL, deps.readiness);
   docsRoutes(router, env.PUBLIC_URL);
+  siteRoutes(router, {
+    registry,
+    baseUrl: deps.publicUrl,
+    freeCredits: env.FREE_CREDITS,
+    packs: env.CREDIT_PACKS,
+  });
   const toolCallService = createToolCallService({
     registry,
     runner: deps.runner,

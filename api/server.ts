@@ -131,6 +131,7 @@ async function main(): Promise<void> {
       takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),
       onError,
     }),
+    publicUrl: () => publicUrl,
     readiness,
     outages,
     metrics: apiMetrics,

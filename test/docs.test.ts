@@ -70,9 +70,10 @@ test('every file that the documents name exists', (t) => {
   }
 });
 
+// test/api/docs.test.ts checks links to pages of the site, which begin with a slash.
 test('every link between the documents leads to an existing file and heading', (t) => {
   for (const document of DOCUMENTS)
-    for (const [, target = ''] of withoutCode(read(document)).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+    for (const [, target = ''] of withoutCode(read(document)).matchAll(/\]\((?!https?:|\/)([^)]+)\)/g)) {
       const [path = '', anchor] = target.split('#');
       const file = path === '' ? document : normalize(join(dirname(document), path));
       t.true(existsSync(projectFile(file)), `${document}: ${target}`);

@@ -4,7 +4,6 @@ import type Router from '@koa/router';
 import { styleSheet } from '../dashboard/styleSheet.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, type Document, sendDocument } from '../http/document.ts';
-import { errorPage } from './errorPage.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -29,8 +28,7 @@ const ofPackage = (type: string, name: string): Document =>
   createDocument(type, readFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))));
 
 /**
- * Registers the HTML reference: `/docs`, which Swagger UI renders in the browser from `openapi.json`, and `/docs/errors`,
- * to which the `type` of every problem links.
+ * Registers `/docs/reference`, which Swagger UI renders in the browser from `openapi.json`.
  *
  * @param serverUrl URL of the API if it is not the origin of the pages
  */
@@ -38,8 +36,7 @@ export function docsRoutes(router: Router<State>, serverUrl: string | null): voi
   const origin = serverUrl === null ? '' : ` ${new URL(serverUrl).origin}`;
   const policy = POLICY.replace("connect-src 'self'", `connect-src 'self'${origin}`);
   const pages = new Map([
-    ['/docs', own(HTML, 'reference.html')],
-    ['/docs/errors', createDocument(HTML, errorPage())],
+    ['/docs/reference', own(HTML, 'reference.html')],
     ['/docs/assets/page.css', styleSheet(new URL('./page.css', import.meta.url))],
     ['/docs/assets/reference.js', own(JAVASCRIPT, 'reference.js')],
     ['/docs/assets/swagger-ui.css', ofPackage(CSS, 'swagger-ui.css')],

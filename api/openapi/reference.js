@@ -25,7 +25,7 @@ const nameSelects = () => {
 new MutationObserver(nameSelects).observe(reference, { childList: true, subtree: true });
 
 SwaggerUIBundle({
-  url: 'openapi.json',
+  url: '../openapi.json',
   dom_id: '#reference',
   plugins: [onlyButtons],
   deepLinking: true,

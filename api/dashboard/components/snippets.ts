@@ -61,8 +61,11 @@ interface Call {
   baseUrl: string;
 }
 
-/** A call as source code in several languages; secret fields are replaced by an ellipsis. */
-function sources({ tool, input, baseUrl }: Call, key?: string): { title: string; text: string }[] {
+/** Returns a call as source code in several languages; secret fields are replaced by an ellipsis. */
+export function callSnippets(
+  { tool, input, baseUrl }: Call,
+  key?: string,
+): { title: string; text: string }[] {
   const secrets = secretFields(tool);
   const open = Object.fromEntries(
     Object.entries(input).map(([name, value]) => [name, secrets.includes(name) ? '…' : value]),
@@ -87,7 +90,7 @@ const inTabs = (items: readonly { title: string; text: string }[]): Html =>
 export const snippets = (
   call: Call,
 ): Html => html`<p>Set the environment variable <code>API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
-${inTabs(sources(call))}`;
+${inTabs(callSnippets(call))}`;
 
 /** A call as source code with the key in it. */
-export const snippetsWithKey = (call: Call, key: string): Html => inTabs(sources(call, key));
+export const snippetsWithKey = (call: Call, key: string): Html => inTabs(callSnippets(call, key));

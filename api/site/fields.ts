@@ -1,0 +1,123 @@
+import { isRecord } from '../../schemas/isRecord.ts';
+import type { ObjectSchema } from '../../schemas/tool.ts';
+import { type Html, html } from '../dashboard/html.ts';
+import { renderInline } from './markdown.ts';
+
+/** A field of a JSON Schema in words. */
+interface Field {
+  /** Path from the top, such as `links[].url`. */
+  name: string;
+  /** Such as `integer or null`. */
+  type: string;
+  isRequired: boolean;
+  isSecret: boolean;
+  /** Such as `1 to 30` and `default 10`, in Markdown. */
+  limits: string[];
+  description: string;
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const NUMBERS = new Intl.NumberFormat('en');
+const show = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+const texts = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((it) => typeof it === 'string') : [];
+const schemas = (value: unknown): Schema[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+
+function typeOf(schema: Schema): string {
+  const { type, items } = schema;
+  const branches = [...schemas(schema.oneOf), ...schemas(schema.anyOf)];
+  if (branches.length > 0) return [...new Set(branches.map(typeOf))].join(' or ');
+  if (type === 'array' && isRecord(items)) return `array of ${typeOf(items)}s`.replace(/ss$/, 's');
+  if (typeof type === 'string') return type;
+  return texts(type).join(' or ') || 'any value';
+}
+
+/** A range in words. @param unit with a leading space, such as ` characters` */
+function range(least: unknown, most: unknown, unit: string): string[] {
+  const known = [least, most].map((it) => (isNumber(it) && Math.abs(it) < 1e9 ? NUMBERS.format(it) : null));
+  const [low, high] = known;
+  if (low != null && high != null) return [low === high ? `${low}${unit}` : `${low} to ${high}${unit}`];
+  if (low != null && low !== '0') return [`at least ${low}${unit}`];
+  return high == null ? [] : [`at most ${high}${unit}`];
+}
+
+function limitsOf(schema: Schema): string[] {
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems, enum: values } = schema;
+  return [
+    ...(Array.isArray(values)
+      ? [
+          `one of ${values
+            .filter((it) => it !== null)
+            .map(show)
+            .join(', ')}`,
+        ]
+      : []),
+    ...('const' in schema ? [`always ${show(schema.const)}`] : []),
+    ...range(minimum, maximum, ''),
+    ...range(minLength, maxLength, ' characters'),
+    ...range(minItems, maxItems, ' entries'),
+    ...('default' in schema ? [`default ${show(schema.default)}`] : []),
+  ];
+}
+
+/** Objects inside a schema whose fields are listed too, with what is appended to the name. */
+function inner(schema: Schema): { suffix: string; schema: Schema }[] {
+  const { items, properties } = schema;
+  if (isRecord(properties)) return [{ suffix: '', schema }];
+  if (isRecord(items)) return inner(items).map((it) => ({ ...it, suffix: `[]${it.suffix}` }));
+  return [...schemas(schema.oneOf), ...schemas(schema.anyOf)].flatMap(inner);
+}
+
+function fieldsWithin(schema: Schema, prefix: string): Field[] {
+  const required = texts(schema.required);
+  if (!isRecord(schema.properties)) return [];
+  return Object.entries(schema.properties).flatMap(([key, property]) => {
+    if (!isRecord(property)) return [];
+    const name = `${prefix}${key}`;
+    const field = {
+      name,
+      type: typeOf(property),
+      isRequired: required.includes(key),
+      isSecret: property.writeOnly === true,
+      limits: limitsOf(property),
+      description: typeof property.description === 'string' ? property.description : '',
+    };
+    const nested = inner(property).flatMap((it) => fieldsWithin(it.schema, `${name}${it.suffix}.`));
+    // Branches of a union can share fields.
+    return [field, ...new Map(nested.map((it) => [it.name, it])).values()];
+  });
+}
+
+/** All fields of a tool's input or output, in the order of the schema, with those of objects inside it. */
+export const fieldsOf = (schema: ObjectSchema): Field[] => fieldsWithin(schema, '');
+
+/** @param anchor prefix of the ids of the fields @param isInput whether "required" says anything */
+export const fieldList = (fields: readonly Field[], anchor: string, isInput: boolean): Html =>
+  html`<ul class="fields">
+${fields.map(
+  ({ name, type, isRequired, isSecret, limits, description }) => html`<li id="${anchor}-${name}">
+<p><a href="#${anchor}-${name}"><code class="field">${name}</code></a> <span class="type">${type}</span>${
+    isInput && isRequired ? html` <span class="tag required">required</span>` : null
+  }${isSecret ? html` <span class="tag">secret</span>` : null}</p>
+<p>${renderInline(description)}</p>
+${limits.length === 0 ? null : html`<p class="limits">${renderInline(limits.join(' · '))}</p>`}
+</li>
+`,
+)}</ul>
+`;
+
+/** The same in Markdown. */
+export const fieldLines = (fields: readonly Field[], isInput: boolean): string =>
+  fields
+    .map(({ name, type, isRequired, isSecret, limits, description }) => {
+      const facts = [
+        type,
+        ...(isInput && isRequired ? ['required'] : []),
+        ...(isSecret ? ['secret'] : []),
+        ...limits,
+      ];
+      return `- \`${name}\` (${facts.join('; ')}): ${description}`;
+    })
+    .join('\n');

@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises';
+import { VARIABLES } from '../../schemas/env.ts';
+import type { Pack } from '../../schemas/formats/packs.ts';
+import type { Registry } from '../../schemas/registry.ts';
+import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
+import { errorList, errorTable } from './errorTable.ts';
+import { renderMarkdown } from './markdown.ts';
+import type { Page } from './page.ts';
+
+/** What the guides show of the installation. */
+export interface Installation {
+  registry: Registry;
+  /** URL of the API, without a trailing slash. */
+  baseUrl: string;
+  /** Credits of a new account. */
+  freeCredits: number;
+  /** Credit packs on sale. */
+  packs: readonly Pack[];
+}
+
+/** Address of the local stack in the files, which pages replace by that of the installation. */
+const LOCAL_URL = `http://${VARIABLES.HOST.fallback}:${VARIABLES.PORT.fallback}`;
+
+const FOLDER = new URL('../../docs/', import.meta.url);
+
+/** Files of `docs/` that are pages, by section. The others are for developers of the service. */
+export const GUIDES = [
+  { title: 'Start', names: ['quickstart', 'authentication'] },
+  {
+    title: 'Guides',
+    names: ['retries', 'idempotency', 'files', 'rate-limits', 'billing', 'webhooks', 'account', 'agents'],
+  },
+  {
+    title: 'Reference',
+    names: ['errors', 'limits', 'contract', 'versioning', 'changelog', 'security', 'glossary'],
+  },
+  { title: 'Self-hosting', names: ['operations', 'configuration'] },
+] as const;
+
+const PUBLISHED: readonly string[] = GUIDES.flatMap(({ names }) => names);
+
+const linkTo = (file: string): string | null => {
+  const name = file.replace(/\.md$/, '');
+  return PUBLISHED.includes(name) ? `/docs/${name}` : null;
+};
+
+interface Insert {
+  markdown: string;
+  /** Default: rendered from the Markdown. */
+  html?: string;
+}
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map((title) => (title === 'Credits' ? '--:' : '---')), ...rows]
+    .map((row) => `| ${row.join(' | ')} |`)
+    .join('\n');
+
+const SECOND = 1000;
+const MEGABYTE = 1_048_576;
+
+/** Tables that replace `<!-- insert: <name> -->` in the files. */
+function inserts({ registry, freeCredits, packs }: Installation): Record<string, Insert> {
+  const tools = [...registry.values()];
+  const price = ({ amount, currency }: Pack) =>
+    new Intl.NumberFormat('en', { style: 'currency', currency }).format(amount / 100);
+  const packTable = table(
+    ['Credits', 'Price', 'Price of 1,000 credits'],
+    packs.map((pack) => [
+      new Intl.NumberFormat('en').format(pack.credits),
+      price(pack),
+      price({ ...pack, amount: (pack.amount * 1000) / pack.credits }),
+    ]),
+  );
+  return {
+    prices: {
+      markdown: table(
+        ['Tool', 'Name', 'Credits'],
+        tools.map((tool) => [
+          `[${tool.title}](/docs/tools/${tool.name})`,
+          `\`${tool.name}\``,
+          `${tool.price}`,
+        ]),
+      ),
+    },
+    packs: { markdown: packs.length === 0 ? 'This installation sells no credits.' : packTable },
+    'free credits': { markdown: `A new account starts with ${freeCredits} free credits.` },
+    'tool limits': {
+      markdown: table(
+        ['Tool', 'Request body', 'Time for the work', 'Pool'],
+        tools.map(({ name, limits, pool }) => [
+          `[\`${name}\`](/docs/tools/${name})`,
+          `${(limits.bodyBytes ?? DEFAULT_BODY_BYTES) / MEGABYTE} MB`,
+          `${limits.workMs / SECOND} s`,
+          pool,
+        ]),
+      ),
+    },
+    errors: { markdown: errorList(), html: errorTable().markup },
+  };
+}
+
+const INSERT = /^<!-- insert: ([\w ]+) -->$/gm;
+/** Markers of tables that `npm run docs` generates. */
+const GENERATED = /^<!-- (?:begin|end) .*-->\n/gm;
+
+/** The first paragraph as plain text. */
+function summaryOf(markdown: string): string {
+  const paragraph = markdown.split('\n\n')[1] ?? '';
+  return paragraph
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[`*]/g, '')
+    .replaceAll('\n', ' ');
+}
+
+async function guide(name: string, baseUrl: string, known: Record<string, Insert>): Promise<Page> {
+  const file = await readFile(new URL(`${name}.md`, FOLDER), 'utf8');
+  const source = file.replaceAll(LOCAL_URL, baseUrl).replaceAll(GENERATED, '');
+  const fill = (format: 'markdown' | 'html') =>
+    source.replaceAll(INSERT, (_all, insert: string) => {
+      const found = known[insert];
+      if (found === undefined) throw new Error(`docs/${name}.md: no insert "${insert}"`);
+      return found[format] ?? found.markdown;
+    });
+  const [, title = name, rest = ''] = /^# (.+)\n([\s\S]*)$/.exec(fill('html')) ?? [];
+  const { body, headings } = renderMarkdown(rest, linkTo);
+  const markdown = fill('markdown');
+  return { path: `/docs/${name}`, title, summary: summaryOf(markdown), markdown, body, headings };
+}
+
+/** Renders the published files of `docs/`, by name. @throws if a file is missing or names an unknown insert */
+export async function loadGuides(installation: Installation): Promise<Map<string, Page>> {
+  const known = inserts(installation);
+  const guides = new Map<string, Page>();
+  // One after the other: the API answers other requests in between.
+  for (const name of PUBLISHED) guides.set(name, await guide(name, installation.baseUrl, known));
+  return guides;
+}

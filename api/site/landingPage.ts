@@ -1,0 +1,121 @@
+import type { ToolDefinition } from '../../schemas/tool.ts';
+import { callSnippets } from '../dashboard/components/snippets.ts';
+import { type Html, html } from '../dashboard/html.ts';
+import type { Installation } from './guides.ts';
+import { codeBlock } from './highlight.ts';
+import { plainLayout, SITE_NAME } from './layout.ts';
+import { anchorOf } from './markdown.ts';
+import { summaryOf, toolGroups } from './toolGroups.ts';
+import { creditsOf, outputOf, pictureOf } from './toolPage.ts';
+
+/** The tool of the first example. */
+const FIRST = 'hash-text';
+/** Fields of a result that a card shows, and their longest text. */
+const SHOWN_FIELDS = 4;
+const SHOWN_CHARACTERS = 44;
+
+const cut = (text: string): string =>
+  text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS - 1)}…` : text;
+
+/** The first fields of the example's result. */
+function outputExcerpt({ examples }: ToolDefinition): Html {
+  const fields = Object.entries(examples[0]?.output ?? {}).filter(
+    ([, value]) => value !== null && value !== '',
+  );
+  return html`<dl class="output">
+${fields.slice(0, SHOWN_FIELDS).map(
+  ([
+    name,
+    value,
+  ]) => html`<div><dt>${name}</dt><dd>${cut(typeof value === 'string' ? value : JSON.stringify(value))}</dd></div>
+`,
+)}</dl>`;
+}
+
+function card(tool: ToolDefinition): Html {
+  const picture = pictureOf(tool);
+  return html`<li>
+<h4><a href="/docs/tools/${tool.name}">${tool.title}</a> <span class="tag">${creditsOf(tool.price)}</span></h4>
+<p>${summaryOf(tool).replaceAll('`', '')}</p>
+${picture === null ? outputExcerpt(tool) : html`<img src="${picture}" alt="A result of ${tool.name}" loading="lazy" width="480" height="270">`}
+</li>
+`;
+}
+
+const PROMISES = [
+  {
+    title: 'You pay only for results',
+    text: 'Each tool has a fixed price in credits. A call that fails costs nothing.',
+    href: '/docs/billing',
+  },
+  {
+    title: 'Safe to repeat',
+    text: 'A call that you repeat with the same Idempotency-Key runs once and is charged once, even if a process crashes in between.',
+    href: '/docs/idempotency',
+  },
+  {
+    title: 'One format for all errors',
+    text: 'Every error is problem+json with a stable code, and a page that says what to do.',
+    href: '/docs/errors',
+  },
+  {
+    title: 'For agents too',
+    text: 'The same tools through MCP, and every page of the documentation as Markdown.',
+    href: '/docs/agents',
+  },
+];
+
+function pricing({ packs, freeCredits }: Installation): Html {
+  const number = new Intl.NumberFormat('en');
+  const price = (amount: number, currency: string) =>
+    new Intl.NumberFormat('en', { style: 'currency', currency }).format(amount / 100);
+  return html`<section id="pricing"><h2>Pricing</h2>
+<p>Credits are bought in advance and do not expire. A new account starts with ${freeCredits} free credits.
+<a href="/docs/billing">Prices of all tools</a></p>
+<ul class="packs">
+${packs.map(
+  ({ credits, amount, currency }) => html`<li><strong>${number.format(credits)}</strong> credits
+<span class="amount">${price(amount, currency)}</span></li>
+`,
+)}</ul></section>`;
+}
+
+/** The page at `/`. */
+export function landingPage(installation: Installation): string {
+  const { registry, baseUrl } = installation;
+  const first = registry.get(FIRST);
+  const [example] = first?.examples ?? [];
+  const curl =
+    first &&
+    example &&
+    callSnippets(first, example.input, baseUrl).find(({ title }) => title === 'curl')?.code;
+  const description = `${registry.size} single-purpose tools behind one HTTP API: screenshots, QR codes, PDF conversion, DNS, certificates, hashes. Prepaid; you pay only for results.`;
+  const main = html`<section class="hero">
+<div>
+<h1>${registry.size} tools behind one HTTP API</h1>
+<p class="lead">Take a screenshot, convert a Word document, look up a DNS record, check a certificate. POST a JSON object, get a
+JSON object back, and pay only for results.</p>
+<p class="actions"><a class="button primary" href="/dashboard">Create an API key</a> <a class="button" href="/docs/quickstart">Quickstart</a></p>
+</div>
+<div>
+${codeBlock(curl ?? '', 'sh', 'Request')}${codeBlock(outputOf(example?.output ?? {}), 'json', 'Response')}</div>
+</section>
+<ul class="promises">
+${PROMISES.map(
+  ({ title, text, href }) => html`<li><h2><a href="${href}">${title}</a></h2><p>${text}</p></li>
+`,
+)}</ul>
+<section><h2>Tools</h2>
+${toolGroups(registry).map(
+  ({ title, tools }) => html`<h3 id="${anchorOf(title)}">${title}</h3>
+<ul class="tools">
+${tools.map(card)}</ul>
+`,
+)}</section>
+${pricing(installation)}`;
+  return plainLayout(
+    { path: '/', title: `${SITE_NAME}: ${registry.size} tools behind one API`, description, baseUrl },
+    main,
+    'landing',
+  );
+}

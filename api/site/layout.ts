@@ -1,0 +1,174 @@
+import { type Html, html } from '../dashboard/html.ts';
+import type { Page, Section } from './page.ts';
+
+export const SITE_NAME = 'Utility Tools API';
+
+interface Head {
+  /** Path of the page. */
+  path: string;
+  title: string;
+  description: string;
+  /** URL of the site, without a trailing slash. */
+  baseUrl: string;
+  /** Keeps the page out of search engines. */
+  isUnlisted?: true;
+  /** Path of the page in Markdown. */
+  markdown?: string;
+}
+
+const head = ({ path, title, description, baseUrl, isUnlisted, markdown }: Head): Html => html`<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<meta name="description" content="${description}">
+${isUnlisted ? html`<meta name="robots" content="noindex">` : html`<link rel="canonical" href="${baseUrl}${path}">`}
+${markdown === undefined ? null : html`<link rel="alternate" type="text/markdown" href="${markdown}">`}
+<meta property="og:type" content="website">
+<meta property="og:site_name" content="${SITE_NAME}">
+<meta property="og:title" content="${title}">
+<meta property="og:description" content="${description}">
+<meta property="og:url" content="${baseUrl}${path}">
+<meta property="og:image" content="${baseUrl}/social-card.png">
+<meta property="og:image:width" content="1200">
+<meta property="og:image:height" content="630">
+<meta name="twitter:card" content="summary_large_image">
+<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/docs/assets/site.css">
+<script src="/docs/assets/site.js" defer></script>
+</head>`;
+
+const LINKS = [
+  { href: '/docs', name: 'Docs' },
+  { href: '/docs/tools', name: 'Tools' },
+  { href: '/docs/billing', name: 'Pricing' },
+] as const;
+
+const bar = (
+  path: string,
+  query: string,
+  hasMenu: boolean,
+): Html => html`<a class="skip" href="#main">Skip to the content</a>
+<header class="bar">
+${hasMenu ? html`<button class="open" type="button" popovertarget="menu">Menu</button>` : null}
+<a class="brand" href="/"><img src="/favicon.svg" alt="" width="24" height="24">Utility Tools</a>
+<nav aria-label="Site"><ul>
+${LINKS.map(
+  ({
+    href,
+    name,
+  }) => html`<li><a href="${href}"${path === href ? html` aria-current="page"` : null}>${name}</a></li>
+`,
+)}</ul></nav>
+<form class="search" role="search" action="/docs/search"><input type="search" name="q" value="${query}" placeholder="Search the docs" aria-label="Search the docs" maxlength="100"></form>
+<a class="button" href="/dashboard">Dashboard</a>
+</header>`;
+
+const FOOTER = html`<footer class="foot">
+<ul>
+<li><a href="/docs">Documentation</a></li>
+<li><a href="/docs/reference">API reference</a></li>
+<li><a href="/openapi.json">OpenAPI</a></li>
+<li><a href="/llms.txt">llms.txt</a></li>
+<li><a href="/docs/changelog">Changelog</a></li>
+<li><a href="/docs/security">Security</a></li>
+<li><a href="/dashboard">Dashboard</a></li>
+</ul>
+</footer>`;
+
+const frame = (data: Head, content: Html): string =>
+  html`<!doctype html>
+<html lang="en">
+${head(data)}
+${content}
+</html>
+`.markup;
+
+/** A page without a sidebar. */
+export const plainLayout = (data: Head, main: Html, kind = 'plain'): string =>
+  frame(
+    data,
+    html`<body class="${kind}">
+${bar(data.path, '', false)}
+<main id="main" tabindex="-1">
+${main}
+</main>
+${FOOTER}
+</body>`,
+  );
+
+/** Pages that only the sidebar lists. */
+const EXTERNAL = [{ path: '/docs/reference', title: 'API reference (OpenAPI)' }];
+
+function sidebar(sections: readonly Section[], path: string): Html {
+  const link = (page: Pick<Page, 'path' | 'title'>) =>
+    html`<li><a href="${page.path}"${page.path === path ? html` aria-current="page"` : null}>${page.title}</a></li>
+`;
+  return html`<nav class="side" id="menu" popover aria-label="Documentation">
+${sections.map(
+  ({ title, pages }) => html`<h2>${title}</h2>
+<ul>
+${pages.map(link)}${title === 'Reference' ? EXTERNAL.map(link) : null}</ul>
+`,
+)}</nav>`;
+}
+
+const contents = ({ headings }: Page): Html =>
+  headings.length < 2
+    ? html`<div class="toc"></div>`
+    : html`<nav class="toc" aria-label="On this page"><h2>On this page</h2>
+<ul>
+${headings.map(
+  ({ id, text }) => html`<li><a href="#${id}">${text}</a></li>
+`,
+)}</ul></nav>`;
+
+function neighbours(sections: readonly Section[], path: string): Html {
+  const pages = sections.flatMap((section) => section.pages);
+  const index = pages.findIndex((page) => page.path === path);
+  const [previous, next] = [pages[index - 1], pages[index + 1]];
+  if (index < 0) return html``;
+  return html`<nav class="next" aria-label="Neighbouring pages">
+${previous === undefined ? html`<span></span>` : html`<a href="${previous.path}"><small>Previous</small> ${previous.title}</a>`}
+${next === undefined ? null : html`<a href="${next.path}"><small>Next</small> ${next.title}</a>`}
+</nav>`;
+}
+
+interface DocsPage {
+  page: Page;
+  sections: readonly Section[];
+  baseUrl: string;
+  /** The words that were searched for. */
+  query?: string;
+}
+
+/** A page of the documentation, with its sidebar. */
+export function docsLayout({ page, sections, baseUrl, query }: DocsPage): string {
+  const { path, title, summary, body } = page;
+  const group = sections.find(({ pages }) => pages.some((it) => it.path === path));
+  const isListed = page.markdown !== '';
+  return frame(
+    {
+      path,
+      title: `${title} – ${SITE_NAME}`,
+      description: summary,
+      baseUrl,
+      ...(isListed ? { markdown: `${path}.md` } : { isUnlisted: true }),
+    },
+    html`<body class="docs">
+${bar(path, query ?? '', true)}
+<div class="columns">
+${sidebar(sections, path)}
+<main id="main" tabindex="-1">
+${group === undefined ? null : html`<p class="crumb">${group.title}</p>`}
+<h1>${title}</h1>
+${body}
+${isListed ? html`<p class="source"><a href="${path}.md">This page as Markdown</a></p>` : null}
+${neighbours(sections, path)}
+</main>
+${contents(page)}
+</div>
+${FOOTER}
+</body>`,
+  );
+}

@@ -1,0 +1,82 @@
+import { Marked, type Token, type Tokens } from 'marked';
+import { type Html, html, ownMarkup } from '../dashboard/html.ts';
+import { codeBlock } from './highlight.ts';
+
+export interface Heading {
+  id: string;
+  /** Plain text. */
+  text: string;
+}
+
+export interface Rendered {
+  body: Html;
+  /** Headings of the second level, for "On this page". */
+  headings: Heading[];
+}
+
+/** Anchor of a heading as GitHub derives it, so that links between the files work in both places. */
+export const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+/** Text of inline tokens, without their markup. */
+const plain = (tokens: readonly Token[]): string =>
+  tokens
+    .map((token) => ('tokens' in token && token.tokens !== undefined ? plain(token.tokens) : textOf(token)))
+    .join('');
+const textOf = (token: Token): string =>
+  'text' in token && typeof token.text === 'string' ? token.text : token.raw;
+
+/** Turns a link between files of `docs/` into one between pages; null: the file is not published. */
+export type LinkTo = (file: string) => string | null;
+
+function hrefOf(href: string, linkTo: LinkTo): string | null {
+  const [, file = '', anchor = ''] = /^([\w./-]+\.\w+)(#.*)?$/.exec(href) ?? [];
+  if (file === '' || href.startsWith('/')) return href;
+  const page = linkTo(file);
+  return page === null ? null : `${page}${anchor}`;
+}
+
+/** Renders Markdown of this project. Headings become links to themselves, and wide tables scroll. */
+export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
+  const headings: Heading[] = [];
+  const used = new Map<string, number>();
+  const idOf = (heading: string): string => {
+    const anchor = anchorOf(heading);
+    const times = used.get(anchor) ?? 0;
+    used.set(anchor, times + 1);
+    return times === 0 ? anchor : `${anchor}-${times}`;
+  };
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth }: Tokens.Heading) {
+        const name = plain(tokens);
+        const id = idOf(name);
+        if (depth === 2) headings.push({ id, text: name });
+        const inner = tokens.some(({ type }) => type === 'link')
+          ? this.parser.parseInline(tokens)
+          : `<a href="#${id}">${this.parser.parseInline(tokens)}</a>`;
+        return `<h${depth} id="${id}">${inner}</h${depth}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link) {
+        const inner = this.parser.parseInline(tokens);
+        const target = hrefOf(href, linkTo);
+        return target === null ? inner : html`<a href="${target}">${ownMarkup(inner)}</a>`.markup;
+      },
+      code: ({ text: code, lang }: Tokens.Code) => codeBlock(code, lang ?? '').markup,
+    },
+    hooks: {
+      postprocess: (markup: string) =>
+        markup
+          .replaceAll('<table>', '<div class="wide" tabindex="0" role="region" aria-label="Table"><table>')
+          .replaceAll('</table>\n', '</table></div>\n'),
+    },
+  });
+  return { body: ownMarkup(String(marked.parse(text, { async: false }))), headings };
+}
+
+/** Renders a text without paragraphs, such as the description of a field. */
+export const renderInline = (text: string): Html =>
+  ownMarkup(String(new Marked().parseInline(text, { async: false })));

@@ -1,0 +1,22 @@
+import type { Html } from '../dashboard/html.ts';
+import type { Heading } from './markdown.ts';
+
+/** A page of the documentation. */
+export interface Page {
+  /** Path without an extension, such as `/docs/quickstart`; the Markdown is at the same path with `.md`. */
+  path: string;
+  title: string;
+  /** One sentence of plain text. */
+  summary: string;
+  /** The page in Markdown, with its title. */
+  markdown: string;
+  /** The page below the title. */
+  body: Html;
+  headings: readonly Heading[];
+}
+
+/** A section of the sidebar and of llms.txt. */
+export interface Section {
+  title: string;
+  pages: readonly Page[];
+}

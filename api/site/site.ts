@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
+import { html } from '../dashboard/html.ts';
+import { styleSheet } from '../dashboard/styleSheet.ts';
+import { createDocument, type Document } from '../http/document.ts';
+import { GUIDES, type Installation, loadGuides } from './guides.ts';
+import { llmsText, overviewPage, toolsPage } from './indexPages.ts';
+import { landingPage } from './landingPage.ts';
+import { docsLayout } from './layout.ts';
+import type { Page, Section } from './page.ts';
+import { createSearch } from './search.ts';
+import { toolGroups } from './toolGroups.ts';
+import { pictureOf, toolPage } from './toolPage.ts';
+
+const HTML = 'text/html; charset=utf-8';
+const MARKDOWN = 'text/markdown; charset=utf-8';
+const TEXT = 'text/plain; charset=utf-8';
+
+export interface Site {
+  /** All static responses by path. */
+  documents: ReadonlyMap<string, Document>;
+  /** Renders the results of a search. */
+  search(query: string): Promise<string>;
+  /** Rendered for unknown paths below `/docs`. */
+  notFound: Document;
+}
+
+/** A page that neither the sidebar nor the sitemap lists. */
+const unlisted = (path: string, title: string, body: Page['body']): Page => ({
+  path,
+  title,
+  summary: title,
+  markdown: '',
+  headings: [],
+  body,
+});
+
+async function ownFile(type: string, name: string): Promise<Document> {
+  return createDocument(type, await readFile(new URL(name, import.meta.url)));
+}
+
+/** The files that pages refer to. */
+async function assets({ registry }: Installation): Promise<[string, Document][]> {
+  const pictures = [...registry.values()].flatMap((tool) => pictureOf(tool) ?? []);
+  const files = pictures.map(
+    async (path) =>
+      [path, await ownFile('image/webp', path.replace('/docs/assets/', './'))] satisfies [string, Document],
+  );
+  return [
+    ...(await Promise.all(files)),
+    ['/docs/assets/site.css', styleSheet(new URL('./site.css', import.meta.url))],
+    ['/docs/assets/site.js', await ownFile('text/javascript; charset=utf-8', './site.js')],
+    ['/favicon.svg', await ownFile('image/svg+xml', './favicon.svg')],
+    ['/favicon.ico', await ownFile('image/x-icon', './favicon.ico')],
+    ['/social-card.png', await ownFile('image/png', './social-card.png')],
+  ];
+}
+
+const sitemap = (paths: readonly string[], baseUrl: string): string =>
+  html`<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${paths.map(
+  (path) => html`<url><loc>${baseUrl}${path}</loc></url>
+`,
+)}</urlset>
+`.markup;
+
+const robots = (baseUrl: string): string => `User-agent: *
+Disallow: /api/
+Disallow: /dashboard
+Disallow: /docs/search
+Sitemap: ${baseUrl}/sitemap.xml
+`;
+
+async function sectionsOf(installation: Installation): Promise<Section[]> {
+  const { registry, baseUrl } = installation;
+  const guides = await loadGuides(installation);
+  const [start, texts, ...others] = GUIDES.map(({ title, names }) => ({
+    title,
+    pages: names.flatMap((name) => guides.get(name) ?? []),
+  }));
+  const tools: Section[] = [];
+  for (const group of toolGroups(registry)) {
+    const pages: Page[] = [];
+    for (const tool of group.tools) {
+      pages.push(toolPage(tool, baseUrl));
+      await setImmediate();
+    }
+    tools.push({ title: `Tools: ${group.title.toLowerCase()}`, pages });
+  }
+  return [start, texts, ...tools, ...others].filter((section) => section !== undefined);
+}
+
+/** Renders all pages of the site. Other requests are answered in between; it takes less than a second of CPU time. */
+export async function createSite(installation: Installation): Promise<Site> {
+  const { baseUrl, registry } = installation;
+  const inner = await sectionsOf(installation);
+  const tools = toolsPage(registry);
+  const overview = overviewPage(inner);
+  const [start, ...rest] = inner;
+  const sections = [{ title: 'Start', pages: [overview, ...(start?.pages ?? []), tools] }, ...rest];
+  const pages = sections.flatMap((section) => section.pages);
+  const render = (page: Page, query?: string) =>
+    docsLayout({ page, sections, baseUrl, ...(query === undefined ? {} : { query }) });
+  let results: ReturnType<typeof createSearch> | null = null;
+  const landing = createDocument(HTML, landingPage(installation));
+  const rendered: [string, Document][] = [];
+  for (const page of pages) {
+    rendered.push([page.path, createDocument(HTML, render(page))]);
+    rendered.push([`${page.path}.md`, createDocument(MARKDOWN, page.markdown)]);
+    await setImmediate();
+  }
+  return {
+    documents: new Map<string, Document>([
+      ['/', landing],
+      ...rendered,
+      ...(await assets(installation)),
+      ['/llms.txt', createDocument(TEXT, llmsText(sections, baseUrl))],
+      ['/robots.txt', createDocument(TEXT, robots(baseUrl))],
+      [
+        '/sitemap.xml',
+        createDocument('application/xml', sitemap(['/', ...pages.map(({ path }) => path)], baseUrl)),
+      ],
+    ]),
+    async search(query) {
+      results ??= createSearch(pages);
+      const found = (await results)(query);
+      return render(unlisted('/docs/search', 'Search', found), query);
+    },
+    notFound: createDocument(
+      HTML,
+      render(
+        unlisted(
+          '/docs/404',
+          'Page not found',
+          html`<p>There is no such page. Search for it, or start at the <a href="/docs">overview</a>.</p>`,
+        ),
+      ),
+    ),
+  };
+}

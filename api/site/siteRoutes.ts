@@ -1,0 +1,72 @@
+import type Router from '@koa/router';
+import type { Context, State } from '../http/context.ts';
+import { sendDocument } from '../http/document.ts';
+import type { Installation } from './guides.ts';
+import type { Site } from './site.ts';
+
+/** Permits only this origin, and neither inline scripts nor inline styles. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Files at the root of the site. */
+const ROOT = [
+  '/',
+  '/favicon.svg',
+  '/favicon.ico',
+  '/robots.txt',
+  '/sitemap.xml',
+  '/llms.txt',
+  '/social-card.png',
+];
+
+interface Dependencies extends Omit<Installation, 'baseUrl'> {
+  /** URL of the API; known when the first request arrives. */
+  baseUrl(): string;
+}
+
+/**
+ * Registers the landing page and the documentation. Everything is rendered at the first request, so that the API starts
+ * without it, and then sent from memory.
+ */
+export function siteRoutes(router: Router<State>, { baseUrl, ...installation }: Dependencies): void {
+  let rendered: Promise<Site> | null = null;
+  const site = (): Promise<Site> => {
+    rendered ??= import('./site.ts').then(({ createSite }) =>
+      createSite({ ...installation, baseUrl: baseUrl().replace(/\/$/, '') }),
+    );
+    return rendered;
+  };
+  const secure = (ctx: Context) =>
+    ctx.set({
+      'Content-Security-Policy': POLICY,
+      'Referrer-Policy': 'strict-origin-when-cross-origin',
+      'X-Content-Type-Options': 'nosniff',
+    });
+
+  const send = async (ctx: Context) => {
+    const { documents, notFound } = await site();
+    const document = documents.get(ctx.path);
+    secure(ctx);
+    await sendDocument(ctx, document ?? notFound);
+    if (document === undefined) ctx.status = 404;
+  };
+  for (const path of ROOT) router.get(path, send);
+  router.get('/docs', send);
+  router.get('/docs.md', send);
+  router.get('/docs/search', async (ctx: Context) => {
+    const { q } = ctx.query;
+    secure(ctx);
+    ctx.set('Cache-Control', 'no-store');
+    ctx.type = 'html';
+    const { search } = await site();
+    ctx.body = await search(typeof q === 'string' ? q : '');
+  });
+  router.get('/docs/{*path}', send);
+}

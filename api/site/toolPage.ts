@@ -1,0 +1,187 @@
+import { existsSync } from 'node:fs';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { ERRORS } from '../../schemas/errors.ts';
+import { isRecord } from '../../schemas/isRecord.ts';
+import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
+import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
+import { callSnippets } from '../dashboard/components/snippets.ts';
+import { type Html, html } from '../dashboard/html.ts';
+import { codesOfTool } from '../openapi/codes.ts';
+import { REMEDIES } from '../openapi/remedies.ts';
+import { errorList } from './errorTable.ts';
+import { fieldLines, fieldList, fieldsOf } from './fields.ts';
+import { codeBlock } from './highlight.ts';
+import { renderInline } from './markdown.ts';
+import type { Page } from './page.ts';
+import { summaryOf } from './toolGroups.ts';
+
+/** Longest text of an example that is shown whole; files in base64 are longer. */
+const SHOWN_CHARACTERS = 160;
+
+const shorten = (_key: string, value: unknown): unknown =>
+  typeof value === 'string' && value.length > SHOWN_CHARACTERS ? `${value.slice(0, 48)}…` : value;
+
+/** An example's output as JSON; files are cut. */
+export const outputOf = (output: Record<string, unknown>): string => JSON.stringify(output, shorten, 2);
+
+export const creditsOf = (price: number): string => (price === 1 ? '1 credit' : `${price} credits`);
+
+const MEGABYTE = 1_048_576;
+
+/** Rows of the table of limits: name and Markdown. */
+function limitRows(tool: ToolDefinition): [string, string][] {
+  const { price, pool, limits, actsOnWorld, raw } = tool;
+  const secrets = secretFields(tool);
+  return [
+    ['Price', `${creditsOf(price)} for a result, 0 for an error`],
+    ['Request body', `${(limits.bodyBytes ?? DEFAULT_BODY_BYTES) / MEGABYTE} MB`],
+    ['Time for the work', `${limits.workMs / 1000} s`],
+    ['Pool', `\`${pool}\`, at most 64 running calls of an account`],
+    [
+      'Repeating with the same Idempotency-Key',
+      secrets.length > 0
+        ? `fails with \`idempotency_key_used\`, because ${secrets.map((name) => `\`${name}\``).join(' and ')} cannot be stored`
+        : 'returns the stored response and is not charged',
+    ],
+    ...(actsOnWorld === undefined
+      ? []
+      : [['Side effects', 'a call that may change something at its target is sent at most once'] as const]),
+    ...(raw === undefined
+      ? []
+      : [['Raw file', `with \`Accept: ${mimeTypes(tool)[0]}\` the response is the file itself`] as const]),
+  ].map(([name, value]) => [name ?? '', value ?? '']);
+}
+
+/** Media types of the tool's file. */
+function mimeTypes({ raw, output }: ToolDefinition): string[] {
+  const property = raw === undefined ? undefined : output.properties[raw.mimeType];
+  if (!isRecord(property)) return [];
+  const { enum: values, const: only } = property;
+  return (Array.isArray(values) ? values : [only]).filter((it) => typeof it === 'string');
+}
+
+const PICTURES = new URL('./pictures/', import.meta.url);
+
+/** Address of the picture that the tool made, or null. */
+export function pictureOf({ name }: Pick<ToolDefinition, 'name'>): string | null {
+  return existsSync(new URL(`${name}.webp`, PICTURES)) ? `/docs/assets/pictures/${name}.webp` : null;
+}
+
+function exampleMarkup(tool: ToolDefinition, baseUrl: string): Html {
+  const languages = [
+    { title: 'curl', language: 'sh' },
+    { title: 'Node.js', language: 'js' },
+    { title: 'Python', language: 'python' },
+  ];
+  return html`${tool.examples.map(({ input, output }, index) => {
+    const snippets = callSnippets(tool, input, baseUrl);
+    return html`<div class="example">
+${languages.map(({ title, language }, position) => {
+  const code = snippets.find((it) => it.title === title)?.code ?? '';
+  return html`<details name="request-${index}"${position === 0 ? html` open` : null}>
+<summary>${title}</summary>
+${codeBlock(code, language)}</details>
+`;
+})}${codeBlock(outputOf(output), 'json', 'Response')}</div>
+`;
+  })}`;
+}
+
+const errorMarkup = (own: readonly ErrorCode[], common: readonly ErrorCode[]): Html => {
+  const link = (code: ErrorCode) => html`<a href="/docs/errors#${code}"><code>${code}</code></a>`;
+  return html`${
+    own.length === 0
+      ? null
+      : html`<ul class="fields">
+${own.map(
+  (code) => html`<li><p>${link(code)} <span class="type">${ERRORS[code].status}</span></p>
+<p>${ERRORS[code].detail} ${REMEDIES[code]}</p></li>
+`,
+)}</ul>
+`
+  }<p>${own.length === 0 ? 'The tool has no errors of its own.' : null} Errors of every call: ${common.map((code, index) => html`${index === 0 ? null : ', '}${link(code)}`)}.</p>
+`;
+};
+
+function markdownOf(tool: ToolDefinition, baseUrl: string, own: ErrorCode[], common: ErrorCode[]): string {
+  const { title, name, description, input, output, examples } = tool;
+  const [example] = examples;
+  const curl = example && callSnippets(tool, example.input, baseUrl).find((it) => it.title === 'curl')?.code;
+  return `# ${title}
+
+\`POST ${baseUrl}/api/v1/tools/${name}\`
+
+${description}
+
+## Example
+
+\`\`\`sh
+${curl ?? ''}
+\`\`\`
+
+\`\`\`json
+${outputOf(example?.output ?? {})}
+\`\`\`
+
+## Limits
+
+| Limit | Value |
+| --- | --- |
+${limitRows(tool)
+  .map((row) => `| ${row.join(' | ')} |`)
+  .join('\n')}
+
+## Request
+
+${fieldLines(fieldsOf(input), true)}
+
+## Response
+
+${fieldLines(fieldsOf(output), false)}
+
+## Errors
+
+${own.length === 0 ? 'The tool has no errors of its own.' : errorList(own)}
+
+[Errors](/docs/errors.md) of every call: ${common.map((code) => `\`${code}\``).join(', ')}.
+`;
+}
+
+const HEADINGS = ['Example', 'Limits', 'Request', 'Response', 'Errors'].map((text) => ({
+  id: text.toLowerCase(),
+  text,
+}));
+
+/** The page of a tool, which derives from its definition. @param baseUrl URL of the API in examples */
+export function toolPage(tool: ToolDefinition, baseUrl: string): Page {
+  const { name, title, price, description, input, output } = tool;
+  const own = [...new Set(tool.errors)];
+  const common = codesOfTool(tool).filter((code) => !own.includes(code));
+  const picture = pictureOf(tool);
+  const heading = (
+    text: string,
+  ) => html`<h2 id="${text.toLowerCase()}"><a href="#${text.toLowerCase()}">${text}</a></h2>
+`;
+  return {
+    path: `/docs/tools/${name}`,
+    title,
+    summary: summaryOf(tool).replaceAll('`', ''),
+    markdown: markdownOf(tool, baseUrl, own, common),
+    headings: HEADINGS,
+    body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span> <a class="button" href="/dashboard/tools/${name}">Run it in the dashboard</a></p>
+<p>${renderInline(description)}</p>
+${
+  picture === null
+    ? null
+    : html`<figure class="picture"><img src="${picture}" alt="A result of ${name}" loading="lazy"></figure>
+`
+}${heading('Example')}${exampleMarkup(tool, baseUrl)}${heading('Limits')}<table class="facts"><tbody>
+${limitRows(tool).map(
+  ([label, value]) => html`<tr><th scope="row">${label}</th><td>${renderInline(value)}</td></tr>
+`,
+)}</tbody></table>
+${heading('Request')}<p>One JSON object. Unknown fields are rejected.</p>
+${fieldList(fieldsOf(input), 'request', true)}${heading('Response')}<p>Every field is present; one without a value is <code>null</code>.</p>
+${fieldList(fieldsOf(output), 'response', false)}${heading('Errors')}${errorMarkup(own, common)}`,
+  };
+}
