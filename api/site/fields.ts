@@ -13,6 +13,8 @@ interface Field {
   isSecret: boolean;
   /** Such as `1 to 30` and `default 10`, in Markdown. */
   limits: string[];
+  /** The permitted values, in Markdown. */
+  values: string[];
   description: string;
 }
 
@@ -44,16 +46,8 @@ function range(least: unknown, most: unknown, unit: string): string[] {
 }
 
 function limitsOf(schema: Schema): string[] {
-  const { minimum, maximum, minLength, maxLength, minItems, maxItems, enum: values } = schema;
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems } = schema;
   return [
-    ...(Array.isArray(values)
-      ? [
-          `one of ${values
-            .filter((it) => it !== null)
-            .map(show)
-            .join(', ')}`,
-        ]
-      : []),
     ...('const' in schema ? [`always ${show(schema.const)}`] : []),
     ...range(minimum, maximum, ''),
     ...range(minLength, maxLength, ' characters'),
@@ -61,6 +55,9 @@ function limitsOf(schema: Schema): string[] {
     ...('default' in schema ? [`default ${show(schema.default)}`] : []),
   ];
 }
+
+const valuesOf = ({ enum: values }: Schema): string[] =>
+  Array.isArray(values) ? values.filter((it) => it !== null).map(show) : [];
 
 /** Objects inside a schema whose fields are listed too, with what is appended to the name. */
 function inner(schema: Schema): { suffix: string; schema: Schema }[] {
@@ -82,6 +79,7 @@ function fieldsWithin(schema: Schema, prefix: string): Field[] {
       isRequired: required.includes(key),
       isSecret: property.writeOnly === true,
       limits: limitsOf(property),
+      values: valuesOf(property),
       description: typeof property.description === 'string' ? property.description : '',
     };
     const nested = inner(property).flatMap((it) => fieldsWithin(it.schema, `${name}${it.suffix}.`));
@@ -93,17 +91,34 @@ function fieldsWithin(schema: Schema, prefix: string): Field[] {
 /** All fields of a tool's input or output, in the order of the schema, with those of objects inside it. */
 export const fieldsOf = (schema: ObjectSchema): Field[] => fieldsWithin(schema, '');
 
+/** Longer lists of values are closed at first. */
+const OPEN_VALUES = 12;
+
+function valueList(values: readonly string[]): Html | null {
+  if (values.length === 0) return null;
+  const list = renderInline(values.join(', '));
+  if (values.length <= OPEN_VALUES)
+    return html`<p class="limits">One of ${list}</p>
+`;
+  return html`<details><summary>One of ${values.length} values</summary><p class="limits">${list}</p></details>
+`;
+}
+
 /** @param anchor prefix of the ids of the fields @param isInput whether "required" says anything */
 export const fieldList = (fields: readonly Field[], anchor: string, isInput: boolean): Html =>
   html`<ul class="fields">
 ${fields.map(
-  ({ name, type, isRequired, isSecret, limits, description }) => html`<li id="${anchor}-${name}">
+  ({ name, type, isRequired, isSecret, limits, values, description }) => html`<li id="${anchor}-${name}">
 <p><a href="#${anchor}-${name}"><code class="field">${name}</code></a> <span class="type">${type}</span>${
     isInput && isRequired ? html` <span class="tag required">required</span>` : null
   }${isSecret ? html` <span class="tag">secret</span>` : null}</p>
 <p>${renderInline(description)}</p>
-${limits.length === 0 ? null : html`<p class="limits">${renderInline(limits.join(' · '))}</p>`}
-</li>
+${
+  limits.length === 0
+    ? null
+    : html`<p class="limits">${renderInline(limits.join(' · '))}</p>
+`
+}${valueList(values)}</li>
 `,
 )}</ul>
 `;
@@ -111,11 +126,12 @@ ${limits.length === 0 ? null : html`<p class="limits">${renderInline(limits.join
 /** The same in Markdown. */
 export const fieldLines = (fields: readonly Field[], isInput: boolean): string =>
   fields
-    .map(({ name, type, isRequired, isSecret, limits, description }) => {
+    .map(({ name, type, isRequired, isSecret, limits, values, description }) => {
       const facts = [
         type,
         ...(isInput && isRequired ? ['required'] : []),
         ...(isSecret ? ['secret'] : []),
+        ...(values.length === 0 ? [] : [`one of ${values.join(', ')}`]),
         ...limits,
       ];
       return `- \`${name}\` (${facts.join('; ')}): ${description}`;

@@ -51,7 +51,7 @@ interface Insert {
 }
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map((title) => (title === 'Credits' ? '--:' : '---')), ...rows]
+  [head, head.map((title, index) => (title === 'Credits' && index > 0 ? '--:' : '---')), ...rows]
     .map((row) => `| ${row.join(' | ')} |`)
     .join('\n');
 

@@ -63,7 +63,7 @@ export function toolsPage(registry: Registry): Page {
 ${groups.map(
   ({ title, tools }) => html`<h2 id="${anchorOf(title)}"><a href="#${anchorOf(title)}">${title}</a></h2>
 <ul class="cards">
-${tools.map((tool) => card(`/docs/tools/${tool.name}`, tool.title, summaryOf(tool).replaceAll('`', ''), creditsOf(tool.price)))}</ul>
+${tools.map((tool) => card(`/docs/tools/${tool.name}`, tool.title, summaryOf(tool), creditsOf(tool.price)))}</ul>
 `,
 )}`,
   };

@@ -18,10 +18,12 @@ const cut = (text: string): string =>
   text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS - 1)}…` : text;
 
 /** The first fields of the example's result. */
-function outputExcerpt({ examples }: ToolDefinition): Html {
-  const fields = Object.entries(examples[0]?.output ?? {}).filter(
-    ([, value]) => value !== null && value !== '',
-  );
+function outputExcerpt({ examples, output }: ToolDefinition): Html {
+  const isShown = ([name, value]: [string, unknown]) =>
+    !['null', '""', '[]', '{}'].includes(JSON.stringify(value)) &&
+    output.properties[name]?.contentEncoding === undefined &&
+    name !== 'fileBase64';
+  const fields = Object.entries(examples[0]?.output ?? {}).filter(isShown);
   return html`<dl class="output">
 ${fields.slice(0, SHOWN_FIELDS).map(
   ([
@@ -36,7 +38,7 @@ function card(tool: ToolDefinition): Html {
   const picture = pictureOf(tool);
   return html`<li>
 <h4><a href="/docs/tools/${tool.name}">${tool.title}</a> <span class="tag">${creditsOf(tool.price)}</span></h4>
-<p>${summaryOf(tool).replaceAll('`', '')}</p>
+<p>${summaryOf(tool)}</p>
 ${picture === null ? outputExcerpt(tool) : html`<img src="${picture}" alt="A result of ${tool.name}" loading="lazy" width="480" height="270">`}
 </li>
 `;
@@ -70,7 +72,7 @@ function pricing({ packs, freeCredits }: Installation): Html {
   const price = (amount: number, currency: string) =>
     new Intl.NumberFormat('en', { style: 'currency', currency }).format(amount / 100);
   return html`<section id="pricing"><h2>Pricing</h2>
-<p>Credits are bought in advance and do not expire. A new account starts with ${freeCredits} free credits.
+<p>Credits are bought in advance. A new account starts with ${freeCredits} free credits.
 <a href="/docs/billing">Prices of all tools</a></p>
 <ul class="packs">
 ${packs.map(

@@ -52,7 +52,7 @@ const bar = (
 <header class="bar">
 ${hasMenu ? html`<button class="open" type="button" popovertarget="menu">Menu</button>` : null}
 <a class="brand" href="/"><img src="/favicon.svg" alt="" width="24" height="24">Utility Tools</a>
-<nav aria-label="Site"><ul>
+<nav class="pages" aria-label="Site"><ul>
 ${LINKS.map(
   ({
     href,

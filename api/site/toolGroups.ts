@@ -6,36 +6,57 @@ interface ToolGroup {
   tools: readonly ToolDefinition[];
 }
 
-/** Order of the tools on the site. A tool that no group names is listed under `OTHER`. */
-const GROUPS: readonly { title: string; names: readonly string[] }[] = [
-  {
-    title: 'Web pages',
-    names: ['website-screenshot', 'html-to-image', 'web-scrape', 'seo-meta', 'broken-links'],
+/**
+ * Order of the tools on the site, each with a sentence for lists. A tool that is missing here is listed under `OTHER`, with
+ * the first sentence of its description.
+ */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Web pages': {
+    'website-screenshot':
+      'Captures a web page as PNG, JPEG, WebP or PDF, without ads and cookie banners if you like.',
+    'html-to-image': 'Renders your HTML in a real browser: receipts, certificates, social cards.',
+    'web-scrape': 'Extracts title, text, headings, links and images of a page.',
+    'seo-meta': 'Reads what search engines and link previews read of a page.',
+    'broken-links': 'Checks the links of a page and says why each broken one is broken.',
   },
-  { title: 'Network', names: ['http-request', 'dns-lookup', 'ssl-check', 'smtp-test', 'ping'] },
-  {
-    title: 'Images and documents',
-    names: ['image-upscale', 'watermark-image', 'qr-generate', 'word-to-pdf', 'pdf-metadata'],
+  Network: {
+    'http-request': 'Sends an HTTP request and returns the complete response, headers included.',
+    'dns-lookup': 'Looks up the DNS records of a domain.',
+    'ssl-check': 'Shows the certificate of a server, and whether it is valid and for how long.',
+    'smtp-test': 'Talks to a mail server step by step: TLS, extensions, login.',
+    ping: 'Measures packet loss and round-trip times to a host.',
   },
-  {
-    title: 'Hashes and passwords',
-    names: ['hash-text', 'bcrypt-hash', 'bcrypt-verify', 'argon2-verify'],
+  'Images and documents': {
+    'image-upscale': 'Enlarges an image two or four times with a neural network.',
+    'watermark-image': 'Draws a text on an image, in any script.',
+    'qr-generate': 'Encodes a text or URL as a QR code.',
+    'word-to-pdf': 'Converts Word, OpenDocument and RTF documents to PDF.',
+    'pdf-metadata': 'Reads title, author, number of pages and encryption of a PDF.',
   },
-  { title: 'Market data', names: ['gold-price'] },
-];
+  'Hashes and passwords': {
+    'hash-text': 'Computes the MD5, SHA-1, SHA-256 or SHA-512 digest of a text.',
+    'bcrypt-hash': 'Hashes a password with bcrypt for storage.',
+    'bcrypt-verify': 'Checks a password against a bcrypt hash.',
+    'argon2-verify': 'Checks a password against an Argon2 hash.',
+  },
+  'Market data': {
+    'gold-price': 'Spot price of gold or silver in 32 currencies, by ounce, gram, tola and karat.',
+  },
+};
 const OTHER = 'More tools';
+
+const SUMMARIES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
 
 /** Groups all tools of the registry. */
 export function toolGroups(registry: Registry): ToolGroup[] {
-  const named = new Set(GROUPS.flatMap(({ names }) => names));
-  const groups = GROUPS.map(({ title, names }) => ({
+  const groups = Object.entries(GROUPS).map(([title, tools]) => ({
     title,
-    tools: names.flatMap((name) => registry.get(name) ?? []),
+    tools: Object.keys(tools).flatMap((name) => registry.get(name) ?? []),
   }));
-  const other = [...registry.values()].filter(({ name }) => !named.has(name));
+  const other = [...registry.values()].filter(({ name }) => !Object.hasOwn(SUMMARIES, name));
   return [...groups, { title: OTHER, tools: other }].filter(({ tools }) => tools.length > 0);
 }
 
-/** The first sentence of a tool's description. */
-export const summaryOf = ({ description }: ToolDefinition): string =>
-  /^.*?\.(?=\s|$)/s.exec(description)?.[0] ?? description;
+/** One sentence of plain text about the tool. */
+export const summaryOf = ({ name, description }: ToolDefinition): string =>
+  SUMMARIES[name] ?? (/^.*?\.(?=\s|$)/s.exec(description)?.[0] ?? description).replaceAll('`', '');

@@ -16,7 +16,7 @@ import type { Page } from './page.ts';
 import { summaryOf } from './toolGroups.ts';
 
 /** Longest text of an example that is shown whole; files in base64 are longer. */
-const SHOWN_CHARACTERS = 160;
+const SHOWN_CHARACTERS = 100;
 
 const shorten = (_key: string, value: unknown): unknown =>
   typeof value === 'string' && value.length > SHOWN_CHARACTERS ? `${value.slice(0, 48)}…` : value;
@@ -147,10 +147,22 @@ ${own.length === 0 ? 'The tool has no errors of its own.' : errorList(own)}
 `;
 }
 
-const HEADINGS = ['Example', 'Limits', 'Request', 'Response', 'Errors'].map((text) => ({
+const HEADINGS = ['Example', 'Behaviour', 'Limits', 'Request', 'Response', 'Errors'].map((text) => ({
   id: text.toLowerCase(),
   text,
 }));
+
+/** Sentences in a paragraph of a description. */
+const SENTENCES = 3;
+
+/** Splits a long description into paragraphs. */
+function paragraphs(description: string): string[] {
+  const sentences = description.split(/(?<=\.) (?=[A-Z`])/);
+  const count = Math.ceil(sentences.length / SENTENCES);
+  return Array.from({ length: count }, (_, index) =>
+    sentences.slice(index * SENTENCES, (index + 1) * SENTENCES).join(' '),
+  );
+}
 
 /** The page of a tool, which derives from its definition. @param baseUrl URL of the API in examples */
 export function toolPage(tool: ToolDefinition, baseUrl: string): Page {
@@ -165,17 +177,20 @@ export function toolPage(tool: ToolDefinition, baseUrl: string): Page {
   return {
     path: `/docs/tools/${name}`,
     title,
-    summary: summaryOf(tool).replaceAll('`', ''),
+    summary: summaryOf(tool),
     markdown: markdownOf(tool, baseUrl, own, common),
     headings: HEADINGS,
     body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span> <a class="button" href="/dashboard/tools/${name}">Run it in the dashboard</a></p>
-<p>${renderInline(description)}</p>
+<p class="lead">${summaryOf(tool)}</p>
 ${
   picture === null
     ? null
     : html`<figure class="picture"><img src="${picture}" alt="A result of ${name}" loading="lazy"></figure>
 `
-}${heading('Example')}${exampleMarkup(tool, baseUrl)}${heading('Limits')}<table class="facts"><tbody>
+}${heading('Example')}${exampleMarkup(tool, baseUrl)}${heading('Behaviour')}${paragraphs(description).map(
+  (text) => html`<p>${renderInline(text)}</p>
+`,
+)}${heading('Limits')}<table class="facts"><tbody>
 ${limitRows(tool).map(
   ([label, value]) => html`<tr><th scope="row">${label}</th><td>${renderInline(value)}</td></tr>
 `,
