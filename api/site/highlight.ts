@@ -1,6 +1,7 @@
 import highlighter from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
 import go from 'highlight.js/lib/languages/go';
+import ini from 'highlight.js/lib/languages/ini';
 import javascript from 'highlight.js/lib/languages/javascript';
 import json from 'highlight.js/lib/languages/json';
 import php from 'highlight.js/lib/languages/php';
@@ -18,6 +19,7 @@ const LANGUAGES = {
   python: { title: 'Python', grammar: python },
   go: { title: 'Go', grammar: go },
   php: { title: 'PHP', grammar: php },
+  toml: { title: 'TOML', grammar: ini },
   yaml: { title: 'YAML', grammar: yaml },
 } as const;
 

@@ -2,11 +2,15 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test from 'ava';
+import { LinkChecker } from 'linkinator';
+import { codesOfTool } from '../../api/openapi/codes.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import { ERRORS } from '../../schemas/errors.ts';
 import { EVENT_KINDS } from '../../schemas/events.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { isRunnable, runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
@@ -17,7 +21,7 @@ let stack: Stack;
 let spec: Json;
 
 test.before(async () => {
-  stack = await startStack({ pools: [] });
+  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
   const body: unknown = await (await fetch(`${stack.baseUrl}/openapi.json`)).json();
   if (!isRecord(body)) throw new Error('openapi.json is no object');
   spec = body;
@@ -179,7 +183,15 @@ test('the catalogue lists every tool with its schemas, without a key', async (t)
   });
 });
 
-for (const path of ['/api/v1/tools', '/openapi.json', '/docs', '/docs/errors'])
+for (const path of [
+  '/api/v1/tools',
+  '/openapi.json',
+  '/',
+  '/docs',
+  '/docs/errors',
+  '/docs/reference',
+  '/llms.txt',
+])
   test(`${path} answers HEAD, and 304 to a matching If-None-Match`, async (t) => {
     const url = `${stack.baseUrl}${path}`;
     const head = await fetch(url, { method: 'HEAD', headers: { 'Accept-Encoding': 'identity' } });
@@ -195,22 +207,24 @@ for (const path of ['/api/v1/tools', '/openapi.json', '/docs', '/docs/errors'])
   });
 
 test('the pages load nothing from other origins, and their policy forbids it', async (t) => {
-  for (const path of ['/docs', '/docs/errors']) {
+  for (const path of ['/', '/docs', '/docs/errors', '/docs/reference']) {
     const page = await fetch(`${stack.baseUrl}${path}`);
     t.is(page.headers.get('Content-Type'), 'text/html; charset=utf-8');
     const policy = page.headers.get('Content-Security-Policy') ?? '';
     t.regex(policy, /^default-src 'none'; script-src 'self';/);
     t.notRegex(policy, /https?:|\*|unsafe-eval/);
     const html = await page.text();
-    t.notRegex(html, /<script>|\son\w+=/);
+    t.notRegex(html, /<script>|<style|\sstyle=|\son\w+=/);
     const parts = [...html.matchAll(/<(?:script|link)\b[^>]*\b(?:src|href)="([^"]+)"/g)].map(
       ([, url]) => url,
     );
     t.true(parts.length > 1);
-    for (const part of parts.filter((url) => url !== 'data:,')) {
+    for (const part of parts) {
       const url = new URL(part ?? '', page.url);
       t.is(url.origin, stack.baseUrl);
-      t.is((await fetch(url)).status, 200, part);
+      const answer = await fetch(url);
+      t.is(answer.status, 200, part);
+      await answer.body?.cancel();
     }
   }
 });
@@ -223,4 +237,176 @@ test('the error page lists every code with its status and advice', async (t) => 
   const found = Object.fromEntries(rows.map(([, code, status]) => [code, Number(status)]));
   t.deepEqual(found, Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status])));
   for (const [, code, , remedy] of rows) t.true((remedy ?? '').length > 10, code);
+});
+
+const textOf = async (path: string): Promise<string> => {
+  const response = await fetch(`${stack.baseUrl}${path}`);
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return response.text();
+};
+
+/** Paths of the pages in the sitemap. */
+const sitemap = async (): Promise<string[]> =>
+  [...(await textOf('/sitemap.xml')).matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, url = '']) => {
+    if (!url.startsWith(`${stack.baseUrl}/`)) throw new Error(`${url} is not on this site`);
+    return url.slice(stack.baseUrl.length);
+  });
+
+test('every page of the sitemap answers, and every link leads to an existing page and heading', async (t) => {
+  const paths = await sitemap();
+  t.true(paths.includes('/') && paths.includes('/docs/quickstart'));
+  const { passed, links } = await new LinkChecker().check({
+    path: paths.map((path) => `${stack.baseUrl}${path}`),
+    recurse: true,
+    checkFragments: true,
+    concurrency: 10,
+    linksToSkip: async (url) => new URL(url).origin !== stack.baseUrl,
+  });
+  const broken = links.filter(({ state }) => state === 'BROKEN');
+  t.deepEqual(
+    broken.map(({ url, parent, status }) => `${parent} -> ${url} ${status}`),
+    [],
+  );
+  t.true(passed);
+  const found = new Set(links.map(({ url }) => new URL(url).pathname));
+  for (const path of paths) t.true(found.has(path), path);
+});
+
+test('every page has its content without scripts, one title, a description, and itself as Markdown', async (t) => {
+  const titles = new Set<string>();
+  for (const path of await sitemap()) {
+    const html = await textOf(path);
+    t.is(html.match(/<h1/g)?.length, 1, path);
+    t.regex(html, /<meta name="description" content="[^"]{20,}">/, path);
+    t.regex(html, new RegExp(`<link rel="canonical" href="${stack.baseUrl}${path}">`), path);
+    const [, title = ''] = /<title>([^<]+)<\/title>/.exec(html) ?? [];
+    t.false(titles.has(title), `${path}: ${title}`);
+    titles.add(title);
+    const main = html.slice(html.indexOf('<main'), html.indexOf('</main>')).replaceAll(/<[^>]+>/g, '');
+    t.true(main.length > 300, path);
+    t.notRegex(main, /JavaScript is|enable JavaScript/i);
+    if (path === '/') continue;
+    const markdown = await fetch(`${stack.baseUrl}${path}.md`);
+    t.is(markdown.headers.get('Content-Type'), 'text/markdown; charset=utf-8', path);
+    const text = await markdown.text();
+    t.regex(text, /^# \S/, path);
+    t.notRegex(text, /<!-- /, path);
+  }
+});
+
+test('each tool has a page that agrees with its schemas, and is on the landing page', async (t) => {
+  const landing = await textOf('/');
+  for (const [name, tool] of registry) {
+    const html = await textOf(`/docs/tools/${name}`);
+    const markdown = await textOf(`/docs/tools/${name}.md`);
+    const price = tool.price === 1 ? '1 credit' : `${tool.price} credits`;
+    t.true(html.includes(`<span class="tag price">${price}</span>`), name);
+    t.true(html.includes(`href="/dashboard/tools/${name}"`), name);
+    for (const field of Object.keys(tool.input.properties)) {
+      t.true(html.includes(`id="request-${field}"`), `${name}: ${field}`);
+      t.true(markdown.includes(`- \`${field}\` (`), `${name}: ${field}`);
+    }
+    for (const field of Object.keys(tool.output.properties))
+      t.true(html.includes(`id="response-${field}"`), `${name}: ${field}`);
+    for (const code of codesOfTool(tool)) {
+      t.true(html.includes(`href="/docs/errors#${code}"`), `${name}: ${code}`);
+      t.true(markdown.includes(`\`${code}\``), `${name}: ${code}`);
+    }
+    t.regex(landing, new RegExp(`href="/docs/tools/${name}">[^<]+</a> <span class="tag">${price}<`));
+  }
+});
+
+test('llms.txt has the form of llmstxt.org, and its links resolve to Markdown', async (t) => {
+  const text = await textOf('/llms.txt');
+  t.regex(text, /^# [^\n]+\n\n> [^\n]+\n/);
+  const links = [...text.matchAll(/^- \[[^\]]+\]\((\S+)\): \S/gm)].map(([, url = '']) => url);
+  t.true(links.length > registry.size + 10);
+  for (const url of links) {
+    const response = await fetch(url);
+    t.is(response.status, 200, url);
+    t.regex(response.headers.get('Content-Type') ?? '', /^text\/markdown/, url);
+  }
+});
+
+test('robots.txt, icons and the social card are what they say', async (t) => {
+  t.regex(await textOf('/robots.txt'), new RegExp(`^Sitemap: ${stack.baseUrl}/sitemap.xml$`, 'm'));
+  for (const [path, type, start] of [
+    ['/favicon.svg', 'image/svg+xml', '<svg'],
+    ['/favicon.ico', 'image/x-icon', '\0\0\u0001'],
+    ['/social-card.png', 'image/png', '\u0089PNG'],
+  ] as const) {
+    const response = await fetch(`${stack.baseUrl}${path}`);
+    t.is(response.headers.get('Content-Type'), type);
+    t.true(
+      Buffer.from(await response.arrayBuffer())
+        .toString('latin1')
+        .startsWith(start),
+      path,
+    );
+  }
+});
+
+test('the search finds pages by words, names and codes, and escapes what was searched for', async (t) => {
+  for (const [query, target] of [
+    ['screenshot', '/docs/tools/website-screenshot'],
+    ['hash-text', '/docs/tools/hash-text'],
+    ['idempotency key', '/docs/idempotency'],
+    ['IDEMPOTENT-REPLAYED', '/docs/idempotency'],
+    ['rotate secret', '/docs/webhooks#rotate-the-secret'],
+  ] as const)
+    t.true(
+      (await textOf(`/docs/search?q=${encodeURIComponent(query)}`)).includes(`<a href="${target}">`),
+      query,
+    );
+  const hostile = await textOf(`/docs/search?q=${encodeURIComponent('"><script>alert(1)</script>')}`);
+  t.notRegex(hostile, /<script>alert/);
+  t.regex(await textOf('/docs/search?q=zzzzqqq'), /No page contains/);
+  t.regex(await textOf('/docs/search'), /Enter a word/);
+  // More words than are searched for.
+  await textOf(`/docs/search?q=${'a+b+c+'.repeat(500)}`);
+});
+
+test('an unknown page answers 404 with a link to the overview', async (t) => {
+  for (const path of [
+    '/docs/nothing',
+    '/docs/tools/nothing',
+    '/docs/../package.json',
+    '/docs/assets/site.ts',
+  ]) {
+    const response = await fetch(`${stack.baseUrl}${path}`);
+    t.is(response.status, 404, path);
+  }
+  const response = await fetch(`${stack.baseUrl}/docs/nothing`);
+  t.regex(await response.text(), /Page not found.*href="\/docs"/s);
+});
+
+test('the snippets of the guides run as they are printed', async (t) => {
+  const { toolsKey } = await makeAccount(stack, 1000);
+  const ran: Record<string, number> = {};
+  for (const page of ['quickstart', 'authentication', 'idempotency', 'files', 'billing'])
+    for (const snippet of snippetsOf(await textOf(`/docs/${page}.md`)).filter(isRunnable)) {
+      // A shell would otherwise succeed with the JSON of an error.
+      const code = snippet.code.replaceAll(/^curl /gm, 'curl -sS --fail-with-body ');
+      if (!code.includes(stack.baseUrl)) continue;
+      const printed = await runSnippet({ ...snippet, code }, { API_KEY: toolsKey });
+      ran[snippet.language] = (ran[snippet.language] ?? 0) + 1;
+      if (page === 'quickstart')
+        t.regex(
+          printed,
+          /ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad/,
+          snippet.language,
+        );
+    }
+  t.deepEqual(ran, { sh: 5, js: 2, python: 1 });
+
+  const [retries] = snippetsOf(await textOf('/docs/retries.md')).filter(({ language }) => language === 'js');
+  const use = "\nconsole.log(await call('hash-text', { text: 'abc' }));\nawait call('hash-text', {});\n";
+  const failed = await t.throwsAsync(
+    runSnippet({ language: 'js', code: `${retries?.code}${use}` }, { API_KEY: toolsKey }),
+    { message: /Error: invalid_input: .*\(req_/s },
+  );
+  t.like(failed, {
+    stdout:
+      "{\n  algorithm: 'sha256',\n  hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'\n}\n",
+  });
 });

@@ -53,15 +53,16 @@ export async function startTab(baseUrl: string): Promise<Tab> {
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const SERIOUS = ['serious', 'critical'];
+/** Impacts by severity. */
+const IMPACTS = ['minor', 'moderate', 'serious', 'critical'];
 
-/** Returns the serious accessibility findings of axe-core, each with its elements. */
-export async function findings(page: Page): Promise<string[]> {
+/** Returns the accessibility findings of axe-core from this impact upwards, each with its elements. */
+export async function findings(page: Page, from = 'serious'): Promise<string[]> {
   await page.evaluate(AXE);
   const result: unknown = await page.evaluate('axe.run()');
   if (!isRecord(result) || recordsAt(result.passes).length === 0) throw new Error('axe-core checked nothing');
   return recordsAt(result.violations)
-    .filter(({ impact }) => SERIOUS.includes(String(impact)))
+    .filter(({ impact }) => IMPACTS.indexOf(String(impact)) >= IMPACTS.indexOf(from))
     .map(
       ({ id, nodes }) =>
         `${id}: ${recordsAt(nodes)

@@ -315,7 +315,7 @@ test.serial('an operator sees the pools and an account', async (t) => {
 test.serial('the reference is accessible, with its sections open and without scripts', async (t) => {
   const { page, open } = tab;
   await page.setViewport({ width: 1440, height: 900 });
-  await open('/docs');
+  await open('/docs/reference');
   await page.waitForSelector('.opblock');
   await page.click('#operations-Tools-hashText .opblock-summary-control');
   await page.waitForSelector('.responses-inner .examples-select-element');
@@ -323,12 +323,45 @@ test.serial('the reference is accessible, with its sections open and without scr
   t.is(new URL(page.url()).hash, '#/Tools/hashText');
 
   await page.setJavaScriptEnabled(false);
-  await open('/docs?without');
+  await open('/docs/reference?without');
   const left = await page.$eval(
     'noscript p',
     (it) => it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft),
   );
   await page.setJavaScriptEnabled(true);
   t.true(left >= 16, `${left}`);
+  t.deepEqual(tab.complaints, []);
+});
+
+test.serial('the site is accessible in both colour schemes, and its scripts only add comfort', async (t) => {
+  const { page, open } = tab;
+  for (const path of ['/', '/docs/webhooks', '/docs/tools/website-screenshot', '/docs/errors']) {
+    await open(path);
+    await inspect(t, tab);
+    for (const value of ['light', 'dark']) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+      t.deepEqual(await findings(page, 'minor'), [], `${path} ${value}`);
+    }
+  }
+  // An old link to an operation of the reference.
+  await open('/docs#/Tools/hashText');
+  await page.waitForFunction("location.pathname === '/docs/reference'");
+  t.is(new URL(page.url()).hash, '#/Tools/hashText');
+
+  await open('/docs/quickstart');
+  await page.browserContext().overridePermissions(stack.baseUrl, ['clipboard-read', 'clipboard-write']);
+  await page.bringToFront();
+  await page.click('figure.code button');
+  await page.waitForFunction("document.querySelector('figure.code button').textContent === 'Copied'");
+  t.regex(await page.evaluate(() => navigator.clipboard.readText()), /^export API_KEY=/);
+
+  // The menu of narrow screens opens without scripts.
+  await page.setJavaScriptEnabled(false);
+  await page.setViewport({ width: 390, height: 800 });
+  await open('/docs/quickstart?narrow');
+  await page.click('.open');
+  await page.waitForSelector('#menu:popover-open', { visible: true });
+  await Promise.all([page.waitForNavigation(), page.click('#menu a[href="/docs/files"]')]);
+  await page.setJavaScriptEnabled(true);
   t.deepEqual(tab.complaints, []);
 });
