@@ -105,7 +105,8 @@ export function createApp(deps: AppDependencies): Koa<State> {
     registry,
     baseUrl: deps.publicUrl,
     freeCredits: env.FREE_CREDITS,
-    packs: env.CREDIT_PACKS,
+    // Without Stripe, production sells nothing.
+    packs: deps.stripe === null && env.NODE_ENV === 'production' ? [] : env.CREDIT_PACKS,
   });
   const toolCallService = createToolCallService({
     registry,

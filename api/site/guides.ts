@@ -4,7 +4,7 @@ import type { Pack } from '../../schemas/formats/packs.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { errorList, errorTable } from './errorTable.ts';
-import { renderMarkdown } from './markdown.ts';
+import { renderMarkdown, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
 
 /** What the guides show of the installation. */
@@ -106,10 +106,7 @@ const GENERATED = /^<!-- (?:begin|end) .*-->\n/gm;
 /** The first paragraph as plain text. */
 function summaryOf(markdown: string): string {
   const paragraph = markdown.split('\n\n')[1] ?? '';
-  return paragraph
-    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replaceAll(/[`*]/g, '')
-    .replaceAll('\n', ' ');
+  return withoutLinks(paragraph).replaceAll(/[`*]/g, '').replaceAll('\n', ' ');
 }
 
 async function guide(name: string, baseUrl: string, known: Record<string, Insert>): Promise<Page> {

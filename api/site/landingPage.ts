@@ -74,12 +74,16 @@ function pricing({ packs, freeCredits }: Installation): Html {
   return html`<section id="pricing"><h2>Pricing</h2>
 <p>Credits are bought in advance. A new account starts with ${freeCredits} free credits.
 <a href="/docs/billing">Prices of all tools</a></p>
-<ul class="packs">
+${
+  packs.length === 0
+    ? null
+    : html`<ul class="packs">
 ${packs.map(
   ({ credits, amount, currency }) => html`<li><strong>${number.format(credits)}</strong> credits
 <span class="amount">${price(amount, currency)}</span></li>
 `,
-)}</ul></section>`;
+)}</ul>`
+}</section>`;
 }
 
 /** The page at `/`. */

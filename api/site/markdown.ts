@@ -39,6 +39,9 @@ function hrefOf(href: string, linkTo: LinkTo): string | null {
   return page === null ? null : `${page}${anchor}`;
 }
 
+/** Replaces links in Markdown by their texts. */
+export const withoutLinks = (text: string): string => text.replaceAll(/\[([^[\]]*)\]\([^()]*\)/g, '$1');
+
 /** Renders Markdown of this project. Headings become links to themselves, and wide tables scroll. */
 export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
   const headings: Heading[] = [];

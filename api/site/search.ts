@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { marked } from 'marked';
 import MiniSearch from 'minisearch';
 import { type Html, html } from '../dashboard/html.ts';
-import { anchorOf } from './markdown.ts';
+import { anchorOf, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
 
 /** A part of a page below one heading. */
@@ -24,9 +24,8 @@ const EXCERPT_CHARACTERS = 180;
 
 /** Removes the syntax of Markdown. */
 const plain = (text: string): string =>
-  text
+  withoutLinks(text)
     .replaceAll(/^```.*$|^\|[ :|-]+\|$/gm, '')
-    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/[`*|]/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();

@@ -59,4 +59,4 @@ export function toolGroups(registry: Registry): ToolGroup[] {
 
 /** One sentence of plain text about the tool. */
 export const summaryOf = ({ name, description }: ToolDefinition): string =>
-  SUMMARIES[name] ?? (/^.*?\.(?=\s|$)/s.exec(description)?.[0] ?? description).replaceAll('`', '');
+  SUMMARIES[name] ?? (description.split(/(?<=\.)\s/)[0] ?? '').replaceAll('`', '');
