@@ -35,7 +35,7 @@ export function codeBlock(code: string, language: string, title?: string): Html 
   const body = known ? ownMarkup(highlighter.highlight(code, { language }).value) : html`${code}`;
   return html`<figure class="code">
 <figcaption>${shown}</figcaption>
-<pre tabindex="0" role="region" aria-label="${shown}"><code>${body}</code></pre>
+<pre tabindex="0" role="group" aria-label="${shown}"><code>${body}</code></pre>
 </figure>
 `;
 }

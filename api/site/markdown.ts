@@ -1,4 +1,4 @@
-import { Marked, type Token, type Tokens } from 'marked';
+import { Marked, Renderer, type Token, type Tokens } from 'marked';
 import { type Html, html, ownMarkup } from '../dashboard/html.ts';
 import { codeBlock } from './highlight.ts';
 
@@ -68,13 +68,11 @@ export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
         const target = hrefOf(href, linkTo);
         return target === null ? inner : html`<a href="${target}">${ownMarkup(inner)}</a>`.markup;
       },
+      table(token: Tokens.Table) {
+        const table = Renderer.prototype.table.call(this, token);
+        return `<div class="wide" tabindex="0" role="group" aria-label="Table">${table}</div>\n`;
+      },
       code: ({ text: code, lang }: Tokens.Code) => codeBlock(code, lang ?? '').markup,
-    },
-    hooks: {
-      postprocess: (markup: string) =>
-        markup
-          .replaceAll('<table>', '<div class="wide" tabindex="0" role="region" aria-label="Table"><table>')
-          .replaceAll('</table>\n', '</table></div>\n'),
     },
   });
   return { body: ownMarkup(String(marked.parse(text, { async: false }))), headings };
