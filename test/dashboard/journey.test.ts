@@ -349,7 +349,9 @@ test.serial('the site is accessible in both colour schemes, and its scripts only
   t.is(new URL(page.url()).hash, '#/Tools/hashText');
 
   await open('/docs/quickstart');
-  await page.browserContext().overridePermissions(stack.baseUrl, ['clipboard-read', 'clipboard-write']);
+  await page
+    .browserContext()
+    .overridePermissions(stack.baseUrl, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write']);
   await page.bringToFront();
   await page.click('figure.code button');
   await page.waitForFunction("document.querySelector('figure.code button').textContent === 'Copied'");
