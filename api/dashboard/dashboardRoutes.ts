@@ -37,7 +37,6 @@ import { webhookPages } from './controllers/webhooksController.ts';
 import { createPageRouter } from './pageRouter.ts';
 import { scriptFile } from './scriptFile.ts';
 import { styleSheets } from './styleSheet.ts';
-import { toolLinks } from './toolGroups.ts';
 
 interface Dependencies {
   forwardToAuth: ForwardToAuth;
@@ -66,11 +65,13 @@ interface Dependencies {
 
 /** Registers the pages of the dashboard. They work without JavaScript; scripts add comfort. */
 export function dashboardRoutes(router: Router<State>, deps: Dependencies): void {
+  // For the command palette (scripts/palette.js).
+  const toolTitles = [...deps.registry.values()].map(({ name, title }) => ({ name, title }));
   const own = (name: string) => new URL(`./${name}`, import.meta.url);
   const files = {
     'style.css': styleSheets(own('style/')),
     'dashboard.js': scriptFile(own('scripts/')),
-    'tools.json': createDocument('application/json; charset=utf-8', JSON.stringify(toolLinks(deps.registry))),
+    'tools.json': createDocument('application/json; charset=utf-8', JSON.stringify(toolTitles)),
   };
   for (const [name, file] of Object.entries(files))
     router.get(`/dashboard/${name}`, (ctx: Context) => sendDocument(ctx, file));

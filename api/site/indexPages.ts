@@ -1,8 +1,8 @@
 import type { Registry } from '../../schemas/registry.ts';
+import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
 import { type Html, html } from '../dashboard/html.ts';
 import { anchorOf } from './markdown.ts';
 import type { Page, Section } from './page.ts';
-import { summaryOf, toolGroups } from './toolGroups.ts';
 import { creditsOf } from './toolPage.ts';
 
 const card = (path: string, title: string, text: string, tag: string | null): Html =>
@@ -44,7 +44,7 @@ ${pages.map((page) => card(page.path, page.title, page.summary, null))}</ul>
 
 /** The list of all tools with their prices. */
 export function toolsPage(registry: Registry): Page {
-  const groups = toolGroups(registry);
+  const groups = groupTools([...registry.values()]);
   const summary = `All ${registry.size} tools with their prices.`;
   const line = (name: string, title: string, price: number, text: string) =>
     `- [${title}](/docs/tools/${name}.md) (\`${name}\`, ${creditsOf(price)}): ${text}`;

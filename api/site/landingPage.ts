@@ -1,11 +1,11 @@
 import type { ToolDefinition } from '../../schemas/tool.ts';
+import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
 import { callSnippets } from '../dashboard/components/snippets.ts';
 import { type Html, html } from '../dashboard/html.ts';
 import type { Installation } from './guides.ts';
 import { codeBlock } from './highlight.ts';
 import { plainLayout, SITE_NAME } from './layout.ts';
 import { anchorOf } from './markdown.ts';
-import { summaryOf, toolGroups } from './toolGroups.ts';
 import { creditsOf, outputOf, pictureOf } from './toolPage.ts';
 
 /** The tool of the first example. */
@@ -94,7 +94,7 @@ export function landingPage(installation: Installation): string {
   const curl =
     first &&
     example &&
-    callSnippets(first, example.input, baseUrl).find(({ title }) => title === 'curl')?.code;
+    callSnippets({ tool: first, input: example.input, baseUrl }).find(({ title }) => title === 'curl')?.text;
   const description = `${registry.size} single-purpose tools behind one HTTP API: screenshots, QR codes, PDF conversion, DNS, certificates, hashes. Prepaid; you pay only for results.`;
   const main = html`<section class="hero">
 <div>
@@ -112,7 +112,7 @@ ${PROMISES.map(
 `,
 )}</ul>
 <section><h2>Tools</h2>
-${toolGroups(registry).map(
+${groupTools([...registry.values()]).map(
   ({ title, tools }) => html`<h3 id="${anchorOf(title)}">${title}</h3>
 <ul class="tools">
 ${tools.map(card)}</ul>

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
+import { groupTools } from '../../schemas/toolGroups.ts';
 import { html } from '../dashboard/html.ts';
 import { styleSheet } from '../dashboard/styleSheet.ts';
 import { createDocument, type Document } from '../http/document.ts';
@@ -9,7 +10,6 @@ import { landingPage } from './landingPage.ts';
 import { docsLayout } from './layout.ts';
 import type { Page, Section } from './page.ts';
 import { createSearch } from './search.ts';
-import { toolGroups } from './toolGroups.ts';
 import { pictureOf, toolPage } from './toolPage.ts';
 
 const HTML = 'text/html; charset=utf-8';
@@ -80,7 +80,7 @@ async function sectionsOf(installation: Installation): Promise<Section[]> {
     pages: names.flatMap((name) => guides.get(name) ?? []),
   }));
   const tools: Section[] = [];
-  for (const group of toolGroups(registry)) {
+  for (const group of groupTools([...registry.values()])) {
     const pages: Page[] = [];
     for (const tool of group.tools) {
       pages.push(toolPage(tool, baseUrl));

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 import { ERRORS } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
+import { summaryOf } from '../../schemas/toolGroups.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { callSnippets } from '../dashboard/components/snippets.ts';
 import { type Html, html } from '../dashboard/html.ts';
@@ -13,7 +14,6 @@ import { fieldLines, fieldList, fieldsOf } from './fields.ts';
 import { codeBlock } from './highlight.ts';
 import { renderInline } from './markdown.ts';
 import type { Page } from './page.ts';
-import { summaryOf } from './toolGroups.ts';
 
 /** Longest text of an example that is shown whole; files in base64 are longer. */
 const SHOWN_CHARACTERS = 100;
@@ -74,10 +74,10 @@ function exampleMarkup(tool: ToolDefinition, baseUrl: string): Html {
     { title: 'Python', language: 'python' },
   ];
   return html`${tool.examples.map(({ input, output }, index) => {
-    const snippets = callSnippets(tool, input, baseUrl);
+    const snippets = callSnippets({ tool, input, baseUrl });
     return html`<div class="example">
 ${languages.map(({ title, language }, position) => {
-  const code = snippets.find((it) => it.title === title)?.code ?? '';
+  const code = snippets.find((it) => it.title === title)?.text ?? '';
   return html`<details name="request-${index}"${position === 0 ? html` open` : null}>
 <summary>${title}</summary>
 ${codeBlock(code, language)}</details>
@@ -106,7 +106,8 @@ ${own.map(
 function markdownOf(tool: ToolDefinition, baseUrl: string, own: ErrorCode[], common: ErrorCode[]): string {
   const { title, name, description, input, output, examples } = tool;
   const [example] = examples;
-  const curl = example && callSnippets(tool, example.input, baseUrl).find((it) => it.title === 'curl')?.code;
+  const curl =
+    example && callSnippets({ tool, input: example.input, baseUrl }).find((it) => it.title === 'curl')?.text;
   return `# ${title}
 
 \`POST ${baseUrl}/api/v1/tools/${name}\`

@@ -1,4 +1,5 @@
 import type { ToolDefinition } from '../../../schemas/tool.ts';
+import { summaryOf } from '../../../schemas/toolGroups.ts';
 import { REMEDIES } from '../../openapi/remedies.ts';
 import { callFailure, type Failure, notice } from '../components/alert.ts';
 import { postForm, referenceField } from '../components/form.ts';
@@ -10,7 +11,7 @@ import { copyable, count, prose } from '../components/text.ts';
 import { labelsOf, toolFields } from '../components/toolFields.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
-import { lookOf } from '../toolGroups.ts';
+import { toolIcon } from '../toolIcons.ts';
 import type { Viewer } from '../viewer.ts';
 import { callPath } from './callPage.ts';
 
@@ -75,7 +76,7 @@ export const toolPage = (page: ToolPage): string => {
     menu: { viewer, section: 'Tools' },
     parent: { path: TOOLS_PATH, name: 'Tools' },
     main: html`${suspension(viewer.account) ?? (failure === null ? null : failed(page, failure))}
-<p class="lead">${icon(lookOf(tool).icon)}${prose(lookOf(tool).summary)} ${copyable(tool.name)}</p>
+<p class="lead">${icon(toolIcon(tool.name))}${prose(summaryOf(tool))} ${copyable(tool.name)}</p>
 <p class="price"><strong>${count(tool.price, 'credit')}</strong> per call; ${count(available, 'credit')} available. Failed calls are not charged.</p>
 ${tried === undefined ? null : answered(tool, tried)}
 <div class="split">

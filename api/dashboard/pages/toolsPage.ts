@@ -1,11 +1,12 @@
 import type { ToolDefinition } from '../../../schemas/tool.ts';
+import { groupTools, summaryOf, type ToolGroup } from '../../../schemas/toolGroups.ts';
 import { empty } from '../components/alert.ts';
 import { icon } from '../components/icons.ts';
 import { suspension } from '../components/suspension.ts';
 import { count, prose } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
-import { groupTools, lookOf, type ToolGroup } from '../toolGroups.ts';
+import { toolIcon } from '../toolIcons.ts';
 import type { Viewer } from '../viewer.ts';
 import { TOOLS_PATH, toolPath } from './toolPage.ts';
 
@@ -18,7 +19,7 @@ interface ToolsPage {
 
 /** The words of a tool that are searched, in lower case. */
 const wordsOf = (tool: ToolDefinition): string =>
-  `${tool.name} ${tool.title} ${lookOf(tool).summary}`.toLowerCase();
+  `${tool.name} ${tool.title} ${summaryOf(tool)}`.toLowerCase();
 
 const matches = (tool: ToolDefinition, search: string): boolean =>
   search
@@ -29,7 +30,7 @@ const matches = (tool: ToolDefinition, search: string): boolean =>
 const toolItem = (
   tool: ToolDefinition,
 ): Html => html`<li data-words="${wordsOf(tool)}"><a href="${toolPath(tool.name)}">
-${icon(lookOf(tool).icon)}<strong>${tool.title}</strong> <span class="quiet">${prose(lookOf(tool).summary)}</span> <span class="cost">${count(tool.price, 'credit')}</span>
+${icon(toolIcon(tool.name))}<strong>${tool.title}</strong> <span class="quiet">${prose(summaryOf(tool))}</span> <span class="cost">${count(tool.price, 'credit')}</span>
 </a></li>
 `;
 

@@ -1,14 +1,13 @@
-import type { Registry } from '../../schemas/registry.ts';
-import type { ToolDefinition } from '../../schemas/tool.ts';
+import type { ToolDefinition } from './tool.ts';
 
-interface ToolGroup {
+export interface ToolGroup {
   title: string;
   tools: readonly ToolDefinition[];
 }
 
 /**
- * Order of the tools on the site, each with a sentence for lists. A tool that is missing here is listed under `OTHER`, with
- * the first sentence of its description.
+ * Groups of the tools in the documentation and the dashboard, each tool with a sentence for lists. A tool that is missing
+ * here is listed under `OTHER`, with the first sentence of its description.
  */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Web pages': {
@@ -47,16 +46,16 @@ const OTHER = 'More tools';
 
 const SUMMARIES: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(GROUPS));
 
-/** Groups all tools of the registry. */
-export function toolGroups(registry: Registry): ToolGroup[] {
-  const groups = Object.entries(GROUPS).map(([title, tools]) => ({
+/** Returns the tools in groups, without empty groups. */
+export function groupTools(tools: readonly ToolDefinition[]): ToolGroup[] {
+  const groups = Object.entries(GROUPS).map(([title, summaries]) => ({
     title,
-    tools: Object.keys(tools).flatMap((name) => registry.get(name) ?? []),
+    tools: Object.keys(summaries).flatMap((name) => tools.find((tool) => tool.name === name) ?? []),
   }));
-  const other = [...registry.values()].filter(({ name }) => !Object.hasOwn(SUMMARIES, name));
-  return [...groups, { title: OTHER, tools: other }].filter(({ tools }) => tools.length > 0);
+  const other = tools.filter(({ name }) => !Object.hasOwn(SUMMARIES, name));
+  return [...groups, { title: OTHER, tools: other }].filter((group) => group.tools.length > 0);
 }
 
-/** One sentence of plain text about the tool. */
+/** Returns one sentence of plain text about the tool. */
 export const summaryOf = ({ name, description }: ToolDefinition): string =>
   SUMMARIES[name] ?? (description.split(/(?<=\.)\s/)[0] ?? '').replaceAll('`', '');
