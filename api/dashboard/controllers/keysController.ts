@@ -87,11 +87,9 @@ export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }:
   };
   pageRouter.post(`${KEYS_PATH}/:id/revoke`, revoke, { page: () => KEYS_PATH });
 
-  // For `firstCall.js`: the path of the newest call with the key, or 204.
+  // For `firstCall.js`: the newest call with the key.
   pageRouter.get(`${KEYS_PATH}/:id/first-call`, async ({ ctx, viewer, id }) => {
     const { items } = await lists.calls(viewer.account._id, { keyId: id }, { limit: 1 });
-    const [call] = items;
-    ctx.status = call === undefined ? 204 : 200;
-    if (call !== undefined) ctx.body = { path: callPath(call._id), state: call.state };
+    ctx.body = { call: items.map(({ _id, state }) => ({ path: callPath(_id), state }))[0] ?? null };
   });
 }

@@ -27,7 +27,7 @@ if (waiting !== null) {
     }
     if (document.visibilityState === 'visible') {
       const response = await fetch(waiting.dataset.firstCall).catch(() => null);
-      const call = response?.status === 200 ? await response.json() : null;
+      const { call } = response?.ok ? await response.json() : { call: null };
       if (call !== null && call.state !== 'running') return arrived(call);
     }
     setTimeout(check, INTERVAL_MS);
