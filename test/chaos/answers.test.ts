@@ -14,22 +14,25 @@ import { openDatabases } from '../store/ledgerFixtures.ts';
 
 const CREDITS = 30;
 const PRICE = 10;
-/** Leases of 15 s, then several rounds of the sweep, each of which waits 5 s. */
+/**
+ * Milliseconds within which an orphaned call must be settled: its lease of 15 s, and then several rounds of the
+ * sweeper, which runs every 5 s.
+ */
 const LIVENESS_MS = 120_000;
 const CHILD = fileURLToPath(new URL('../helpers/answering-child.ts', import.meta.url));
-/** More database operations than any ending has. */
+/** Upper bound of the number of database operations of a child process, so that the loop ends. */
 const MOST_OPERATIONS = 40;
 
 const openAccount = async (store: Store): Promise<string> =>
   (await createAccounts(store).create({ email: `${randomUUID()}@example.com`, credits: CREDITS }))._id;
 
-/** What the child's caller saw before the child was killed, line by line. */
+/** Runs the child process until it is killed. Returns the lines it printed: what its caller received. */
 const runChild = (...args: string[]): Promise<string[]> =>
   new Promise((resolve) => {
     execFile(process.execPath, [CHILD, ...args], (_error, stdout) => resolve(stdout.trim().split('\n')));
   });
 
-test('kill -9 before each database operation of an answer: no error is charged, no result is free', async (t) => {
+test('when the API process is killed before any database operation of an answer, no error is charged and no result is free', async (t) => {
   t.timeout(900_000);
   await using open = new AsyncDisposableStack();
   const { stores } = open.use(await openDatabases(1));

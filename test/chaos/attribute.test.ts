@@ -63,7 +63,10 @@ const entry = (id: string, overrides: Partial<Entry>): Entry => ({
   ...overrides,
 });
 
-/** A result without a key, a result with a key that was fetched twice, an error, and a disconnect. */
+/**
+ * The evidence of an account without faults: a result without an Idempotency-Key, a result that was requested twice
+ * with the same key, an error, and a disconnect.
+ */
 function evidence(): Evidence {
   const data = { balance: 24, threshold: 25, message: 'low' };
   return {
@@ -163,13 +166,13 @@ test('the evidence of an account without faults is accepted', (t) => {
 });
 
 for (const [name, falsify] of Object.entries(falsifications))
-  test(`${name} is found`, (t) => {
+  test(`${name} is reported`, (t) => {
     const falsified = evidence();
     falsify(falsified);
     t.not(attribute(falsified).violations.length, 0);
   });
 
-test('a second charge of a key is found', (t) => {
+test('a second charge for the same Idempotency-Key is reported', (t) => {
   const { origins, ...rest } = evidence();
   rest.records.calls.push(call('e'));
   rest.records.entries.push(entry('4', { callId: 'e', balanceAfter: 23 }));
@@ -181,22 +184,22 @@ test('a second charge of a key is found', (t) => {
   ]);
 });
 
-test('a result of a key that no later request gets is found', (t) => {
+test('a charged result that no later request with the same Idempotency-Key receives is reported', (t) => {
   const { observations, ...rest } = evidence();
   const without = observations.filter(({ key }) => key === null);
   const lost = observation('b', 'b', { status: 500, code: 'internal', charged: '0' });
   t.not(attribute({ ...rest, observations: [...without, lost] }).violations.length, 0);
 });
 
-test('a change of a key without an event is found', (t) => {
+test('a change of an API key without an event is reported', (t) => {
   t.not(attribute({ ...evidence(), keyChanges: ['api_key.created key_1'] }).violations.length, 0);
 });
 
-test('an event that was not received is found', (t) => {
+test('an event that was not received is reported', (t) => {
   t.not(attribute({ ...evidence(), deliveries: [] }).violations.length, 0);
 });
 
-test('a request that reached the target twice is found', (t) => {
+test('a request that reached the target twice is reported', (t) => {
   const { observations, ...rest } = evidence();
   const acting = observations.map((it) => ({ ...it, kind: { ...it.kind, acts: true } }));
   const posts = new Map([

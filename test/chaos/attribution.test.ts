@@ -15,7 +15,7 @@ const BUSY_OWNERS = 3;
 const FAULTS_PER_RACE = 10;
 /** Milliseconds after a response within which its delivery has been recorded, unless MongoDB was unreachable meanwhile. */
 const RECORDED_WITHIN_MS = 20_000;
-/** More than all repeated calls of an account cost. */
+/** Credits that pay for repeating all calls of an account. */
 const PLENTY = 1_000_000;
 
 const wasKilledAfter =
@@ -26,7 +26,7 @@ const wasKilledAfter =
         name === killName(api) && from >= endedAt - 1000 && from <= endedAt + RECORDED_WITHIN_MS,
     );
 
-test('with many faults at once, every credit is attributed to a call', async (t) => {
+test('while many faults happen at the same time, every credit is attributed to a call', async (t) => {
   t.timeout(600_000 + FAULTS * 20_000);
   const random = seededRandom((line) => t.log(line));
   const fork = () => createRandom(random.integer(1, 2 ** 31 - 1));
@@ -50,7 +50,7 @@ test('with many faults at once, every credit is attributed to a call', async (t)
       for (const { run, enough } of races) t.is(await run(), enough, 'credits for exactly so many calls');
     })(),
   ]);
-  // It may fail before it is awaited.
+  // Prevents an unhandled rejection, because the promise may reject before it is awaited.
   work.catch(() => undefined);
   const began = Date.now();
   const happened = await causeFaults(FAULTS, disturbed, fork, (line) => t.log(line)).finally(() => {

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestAccount } from '../helpers/account.ts';
 
-/** Milliseconds for which `callUntilResult` retries. */
+/** Milliseconds for which `callUntilResult` retries a call. */
 const RETRY_MS = 90_000;
 const PAUSE_MS = 250;
-/** Longer than any call takes; a connection without a response for this long counts as broken. */
+/**
+ * Timeout in milliseconds of one call, longer than any call takes; a connection without a response until then counts as
+ * broken.
+ */
 const CALL_MS = 110_000;
 
-/** Makes one call of hash-text; null when the connection broke. */
+/** Makes one call of hash-text. Returns null when the connection broke. */
 export async function callOnce(
   account: Pick<TestAccount, 'call'>,
   text: string,
@@ -17,14 +20,14 @@ export async function callOnce(
   try {
     return await account.call('hash-text', { text }, headers);
   } catch {
-    return null; // the API was killed or has not restarted yet
+    return null; // the API process has been killed and has not restarted yet
   }
 }
 
 /**
- * Retries a call with the same idempotency key until it succeeds, as a robust client does.
+ * Retries a call with the same Idempotency-Key until it succeeds, as a robust client does.
  *
- * @returns the body; null when the call did not succeed within 90 s
+ * @returns the response body; null when the call did not succeed within 90 s
  * @throws on a 4xx response
  */
 export async function callUntilResult(

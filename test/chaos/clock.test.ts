@@ -10,14 +10,15 @@ import { until } from '../helpers/until.ts';
 import { callOnce, callUntilResult } from './calls.ts';
 import { createClock } from './clock.ts';
 
-/** Concurrent calls with the same idempotency key. */
+/** Number of concurrent calls with the same Idempotency-Key. */
 const IDENTICAL = 50;
-/** Calls without an idempotency key. */
+/** Number of calls without an Idempotency-Key. */
 const UNKEYED = 5;
 const CREDITS = 1000;
 /**
- * Seconds by which the clocks of API and workers jump; those of MongoDB and Temporal stay correct. Less than 24 hours,
- * after which an idempotency key expires and the calls would be new ones.
+ * Offsets in seconds to which the clocks of API and workers jump, one after the other; the clocks of MongoDB and
+ * Temporal stay correct. They are below 24 hours, because idempotency keys expire after 24 hours and a repeated call
+ * would then be a new call.
  */
 const JUMPS = [3600, -3600, 36_000, 0];
 
@@ -29,7 +30,7 @@ test('when the clocks of API and workers jump during calls, all calls end and ar
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const account = await makeAccount(stack, CREDITS);
 
-  /** Seconds by which the API's clock differs from this process's. */
+  /** Returns by how many seconds the API's clock differs from the clock of this process. */
   const offset = async () => {
     const { headers } = await fetch(`${stack.baseUrl}/livez`);
     return (Date.parse(headers.get('Date') ?? '') - Date.now()) / 1000;
@@ -42,7 +43,7 @@ test('when the clocks of API and workers jump during calls, all calls end and ar
     const unkeyed = Array.from({ length: UNKEYED }, (_, i) => callOnce(account, `${key} ${i}`, null));
     await sleep(100);
     await jumpTo(jump);
-    // Node caches the Date header for up to a second of monotonic time.
+    // Node caches the Date header for up to one second of monotonic time, so the jump may appear late.
     await until('the clock has jumped', async () => Math.abs((await offset()) - jump) < 60);
     const bodies = new Set(await Promise.all(identical));
     t.is(bodies.size, 1, `${jump} s: identical calls get identical bodies`);
@@ -70,7 +71,7 @@ test('when the clocks of API and workers jump during calls, all calls end and ar
   t.is((await accountOf(store, account.accountId)).balance, CREDITS - charged);
 });
 
-test('events are delivered while the clocks of API and workers are wrong, and after they were', async (t) => {
+test('events are delivered while the clocks of API and workers are wrong and after they are corrected', async (t) => {
   t.timeout(300_000);
   await using open = new AsyncDisposableStack();
   const { env, jumpTo } = await createClock(open);

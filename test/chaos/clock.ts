@@ -3,15 +3,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A clock that can jump. */
+/** A wall clock that the test can change, for other processes. */
 export interface Clock {
-  /** Environment of the processes that use it. Their monotonic clocks do not jump. */
+  /** Environment variables for the processes that use the clock. Their monotonic clocks are not affected. */
   env: Record<string, string>;
-  /** Sets the difference to the correct time. */
+  /** Sets by how many seconds the clock differs from the correct time. */
   jumpTo(seconds: number): Promise<void>;
 }
 
-/** Creates a clock for processes that start with its environment. It is correct at first. */
+/**
+ * Creates a clock for processes that start with its environment variables. It shows the correct time until `jumpTo`.
+ */
 export async function createClock(open: AsyncDisposableStack): Promise<Clock> {
   const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
   if (library === undefined) throw new Error('libfaketime is not installed');

@@ -11,7 +11,7 @@ import { callOnce, callUntilResult } from './calls.ts';
 import { restart, sendSignal } from './faults.ts';
 import { mountDisk } from './smallDisk.ts';
 
-/** Enough for the journal files that MongoDB preallocates, and some data. */
+/** Size of the disk: enough for the journal files that MongoDB preallocates and some data. */
 const DISK = '700m';
 const IDENTICAL = 50;
 const UNKEYED = 20;
@@ -39,7 +39,8 @@ test.serial(
     await disk.fill();
     await sleep(FULL_MS);
     disk.free();
-    // A database that cannot write ends or must be ended. Both are restarted, as a supervisor would do.
+    // A database process that cannot write to its disk exits or hangs, so both are killed and started again, as a
+    // supervisor would do.
     for (const processName of ['mongod', 'temporal']) {
       await sendSignal(processName, 'SIGKILL', stack, servers);
       await restart(processName, stack, servers);

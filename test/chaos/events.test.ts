@@ -11,9 +11,9 @@ import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
 const EVENTS = Number(process.env.TEST_EVENTS ?? 500);
 const EVENTS_PER_KILL = 100;
 const ENDPOINTS = 5;
-/** Enough for one `credits.low` and one `credits.exhausted` event. */
+/** Credits of an account: calls that use them up cause one `credits.low` and one `credits.exhausted` event. */
 const CREDITS = 27;
-/** Milliseconds after the last fault within which all deliveries must have ended; more events take longer to post. */
+/** Milliseconds after the last fault within which all deliveries must have ended; longer if there are more events. */
 const LIVENESS_MS = 90_000 + Math.max(0, EVENTS - 500) * 200;
 /** Milliseconds for which a request is retried. */
 const RETRY_MS = 90_000;
@@ -52,7 +52,7 @@ async function sendUntilDone(
       await response.arrayBuffer();
       if (isDone(response.status)) return;
     } catch (error) {
-      // The API was killed or has not restarted yet.
+      // The API process has been killed and has not restarted yet.
       if (Date.now() > end)
         throw new Error(`no response until ${new Date().toISOString()}`, { cause: error });
     }
@@ -60,7 +60,10 @@ async function sendUntilDone(
   }
 }
 
-/** Fires two events. A retry may create another key, and another event, if the first response was lost. */
+/**
+ * Creates and revokes an API key, which causes two events. If the first response is lost, a retry creates another key
+ * and another event.
+ */
 async function makeAndRevokeKey({ manage }: TestAccount): Promise<void> {
   let id = '';
   await sendUntilDone(
@@ -77,7 +80,7 @@ async function makeAndRevokeKey({ manage }: TestAccount): Promise<void> {
   );
 }
 
-/** Makes one call, which is charged once. */
+/** Makes one call, which is charged once although it is retried. */
 const spend = ({ call }: TestAccount, number: number): Promise<void> =>
   sendUntilDone(
     () => call('hash-text', { text: `${number}` }, { 'Idempotency-Key': `call-${number}` }),
@@ -99,7 +102,10 @@ async function makeOwner(stack: Stack): Promise<Owner> {
   return { account, receiver, endpointId: id, since: new Date(createdAt) };
 }
 
-/** Waits until every event is dispatched and every delivery has ended. @returns the numbers of those still open */
+/**
+ * Waits until every event is dispatched and every delivery has ended, or until the time limit. @returns how many of
+ * each are still open
+ */
 async function waitUntilDelivered({ events, deliveries }: Store) {
   for (const end = Date.now() + LIVENESS_MS; ; await sleep(250)) {
     const undispatched = await events.countDocuments({ pending: true });
@@ -108,7 +114,7 @@ async function waitUntilDelivered({ events, deliveries }: Store) {
   }
 }
 
-test('no event is lost when any process is killed', async (t) => {
+test('no event is lost when a process is killed', async (t) => {
   const kills = Math.max(PROCESSES.length, Math.ceil(EVENTS / EVENTS_PER_KILL));
   t.timeout(240_000 + kills * 60_000 + LIVENESS_MS);
   const random = seededRandom((line) => t.log(line));
@@ -126,7 +132,7 @@ test('no event is lost when any process is killed', async (t) => {
   const owners = await Promise.all(Array.from({ length: ENDPOINTS }, () => makeOwner(stack)));
   for (const { receiver } of owners) {
     open.defer(() => receiver.close());
-    // One attempt in ten fails, chosen by the seed.
+    // The receiver fails one delivery attempt in ten; the seed determines which.
     receiver.answer(() => ({ status: random.integer(1, 10) === 1 ? 500 : 200 }));
   }
 
@@ -138,7 +144,7 @@ test('no event is lost when any process is killed', async (t) => {
       for (let number = 0; number < CREDITS; number++) await spend(account, number);
     })(),
   ]);
-  // Kills follow each other closely, so that each can interrupt the recovery from the one before.
+  // The pauses between kills are short, so that a kill can interrupt the recovery from the previous one.
   for (let kill = 0; kill < kills; kill++) {
     const processName = PROCESSES[kill % PROCESSES.length] ?? 'api';
     const [after, downMs] = [random.integer(500, 3000), random.integer(0, 2000)];

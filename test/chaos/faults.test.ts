@@ -9,7 +9,7 @@ import { startToxiproxy } from '../helpers/toxiproxy.ts';
 import { callOnce, callUntilResult } from './calls.ts';
 import { linkFaults, stopFault } from './faults.ts';
 
-/** Rounds in which each fault occurs once; soak tests set more rounds and longer faults. */
+/** Number of rounds; each fault occurs once per round. Soak tests set more rounds and longer faults. */
 const ROUNDS = Number(process.env.TEST_FAULT_ROUNDS ?? 1);
 const LONGEST_MS = Number(process.env.TEST_FAULT_MS ?? 5000);
 const IDENTICAL = 50;
@@ -29,7 +29,8 @@ test('with slow, cut and half-open connections and stopped processes, all calls 
     (it) => it.stop(),
   );
   const { mongodb, temporal } = proxy.links;
-  // A direct connection; otherwise the driver would learn the member's own address and bypass the proxy.
+  // A direct connection, because otherwise the driver would discover the replica set member's own address and bypass
+  // the proxy.
   const mongodbUri = `mongodb://${mongodb.address}/?directConnection=true`;
   const stack = open.adopt(
     await startStack({

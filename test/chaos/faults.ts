@@ -3,10 +3,10 @@ import type { Link } from '../helpers/toxiproxy.ts';
 
 export type Servers = Awaited<ReturnType<typeof startOwnServers>>;
 
-/** Name of a process of the service, `mongod` or `temporal`. */
+/** The name of a process of the service, or `mongod` or `temporal`. */
 export type ProcessName = string;
 
-/** A disturbance that lasts from `begin` to `end`. */
+/** A fault that lasts from `begin` to `end`. */
 export interface Fault {
   name: string;
   begin(): Promise<void>;
@@ -16,7 +16,7 @@ export interface Fault {
 const isServer = (processName: ProcessName): processName is 'mongod' | 'temporal' =>
   processName === 'mongod' || processName === 'temporal';
 
-/** Sends a signal; after SIGKILL, resolves when the process has ended. */
+/** Sends a signal to a process. After SIGKILL it resolves when the process has ended. */
 export async function sendSignal(
   processName: ProcessName,
   signal: NodeJS.Signals,
@@ -27,20 +27,23 @@ export async function sendSignal(
   else await stack.kill(processName, signal);
 }
 
-/** Starts a process again that was killed. */
+/** Starts a killed process again. */
 export async function restart(processName: ProcessName, stack: Stack, servers: Servers): Promise<void> {
   if (isServer(processName)) await servers[processName].start();
   else await stack.restart(processName);
 }
 
-/** SIGSTOP, then SIGCONT. */
+/** Returns a fault that suspends a process with SIGSTOP and resumes it with SIGCONT. */
 export const stopFault = (processName: ProcessName, stack: Stack, servers: Servers): Fault => ({
   name: `${processName} is stopped (SIGSTOP)`,
   begin: () => sendSignal(processName, 'SIGSTOP', stack, servers),
   end: () => sendSignal(processName, 'SIGCONT', stack, servers),
 });
 
-/** @param latency milliseconds by which a slow connection delays data; called at each fault */
+/**
+ * Returns the faults of a network link. @param latency returns the delay of a slow connection in milliseconds; called
+ * for each fault
+ */
 export const linkFaults = (name: string, link: Link, latency: () => number): Fault[] => [
   {
     name: `${name} is slow`,

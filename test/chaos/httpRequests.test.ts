@@ -11,21 +11,24 @@ import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { restart, sendSignal } from './faults.ts';
 
-/** Number of kills, over the processes in turn; soak tests set a larger number. */
+/** Number of kills, distributed over the processes in turn; soak tests set a larger number. */
 const KILLS = Number(process.env.TEST_KILLS ?? 3);
 const CALLS = 12;
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'];
-/** Milliseconds for which calls with an idempotency key are retried. */
+/** Milliseconds for which calls with an Idempotency-Key are retried. */
 const RETRY_MS = 90_000;
 
 const PROCESSES = ['network', 'orchestrator', 'temporal', 'mongod', 'api'] as const;
 
-test('when any process is killed, an unsafe request reaches the target at most once', async (t) => {
+test('when a process is killed, the target receives an unsafe request at most once', async (t) => {
   t.timeout(120_000 + KILLS * 150_000);
   const random = seededRandom((line) => t.log(line));
   await using open = new AsyncDisposableStack();
 
-  /** Number of arrivals of each request by method and path. `/<name>/<ms>` is answered after `ms` milliseconds. */
+  /**
+   * How often the target received each request, by method and path. The target responds to `/<name>/<ms>` after `ms`
+   * milliseconds.
+   */
   const arrived = new Map<string, number>();
   const target = createServer((request, response) => {
     const line = `${request.method} ${request.url}`;
@@ -46,17 +49,17 @@ test('when any process is killed, an unsafe request reaches the target at most o
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const account = await makeAccount(stack, 1_000_000);
 
-  /** Makes one call with the given method and path; null when the connection broke. */
+  /** Makes one call with the given method and path. Returns null when the connection broke. */
   async function call(line: string, headers: Record<string, string> = {}): Promise<Response | null> {
     const [method, path] = line.split(' ');
     try {
       return await account.call('http-request', { method, url: `http://127.0.0.1:${port}${path}` }, headers);
     } catch {
-      return null; // the API was killed or has not restarted yet
+      return null; // the API process has been killed and has not restarted yet
     }
   }
 
-  /** Retries with the same idempotency key until the response is final. @returns its status; null after 90 s */
+  /** Retries a call with the same Idempotency-Key until the response is final. @returns its status; null after 90 s */
   async function callUntilResult(line: string): Promise<number | null> {
     for (const end = Date.now() + RETRY_MS; Date.now() < end; await sleep(250)) {
       const response = await call(line, { 'Idempotency-Key': line.replaceAll(/\W/g, '-') });

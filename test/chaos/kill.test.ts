@@ -10,16 +10,19 @@ import { until } from '../helpers/until.ts';
 import { callOnce, callUntilResult } from './calls.ts';
 import { restart, sendSignal } from './faults.ts';
 
-/** Number of kills, over the processes in turn; soak tests set a larger number. */
+/** Number of kills, distributed over the processes in turn; soak tests set a larger number. */
 const KILLS = Number(process.env.TEST_KILLS ?? 10);
 const CALLS = 10;
 const CREDITS = 100_000;
-/** Milliseconds after a fault within which all calls must have ended. */
+/** Milliseconds after a kill within which all calls must have ended. */
 const LIVENESS_MS = 60_000;
 
 const PROCESSES = ['cpu', 'orchestrator', 'api', 'mongod', 'temporal'] as const;
 
-/** Waits until no call runs and no credits are reserved. @returns the numbers of those still open */
+/**
+ * Waits until no call runs and no account holds credits, or until the time limit. @returns the number of running calls
+ * and of accounts with held credits
+ */
 async function waitUntilSettled(store: Store): Promise<{ running: number; holding: number }> {
   const end = Date.now() + LIVENESS_MS;
   for (;;) {
@@ -30,7 +33,7 @@ async function waitUntilSettled(store: Store): Promise<{ running: number; holdin
   }
 }
 
-test('when any process is killed, every call ends and is charged at most once', async (t) => {
+test('when a process is killed, every call ends and is charged at most once', async (t) => {
   t.timeout(KILLS * 150_000);
   const random = seededRandom((line) => t.log(line));
   await using open = new AsyncDisposableStack();
@@ -39,7 +42,7 @@ test('when any process is killed, every call ends and is charged at most once', 
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const account = await makeAccount(stack, CREDITS);
 
-  /** Calls whose results reached their callers; each costs one credit. */
+  /** Number of results that callers received; each costs one credit. */
   let received = 0;
   for (let run = 0; run < KILLS; run++) {
     const processName = PROCESSES[run % PROCESSES.length] ?? 'api';
@@ -68,7 +71,8 @@ test('when any process is killed, every call ends and is charged at most once', 
       `${processName}: all calls have ended`,
     );
 
-    // Not by the balance: the sweeper refunds calls of an earlier run whose results were not delivered.
+    // Counts charged calls instead of comparing balances, because the sweeper refunds calls of an earlier run whose
+    // results were not delivered.
     const charged = await store.calls.countDocuments({ state: 'charged', startedAt: { $gte: began } });
     const succeeded = responses.filter((response) => response?.status === 200).length;
     const lost = responses.filter((response) => response === null).length;

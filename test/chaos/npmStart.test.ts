@@ -12,7 +12,7 @@ const exec = promisify(execFile);
 
 const isUp = async (url: string): Promise<boolean> => (await fetch(`${url}/livez`)).ok;
 
-/** Calls a tool that costs 1 credit and returns the remaining credits. */
+/** Calls a tool that costs one credit. Returns the balance after the call. */
 async function creditsAfterCall({ baseUrl, apiKey }: DemoFile): Promise<number> {
   const response = await fetch(`${baseUrl}/api/v1/tools/hash-text`, {
     method: 'POST',
@@ -24,7 +24,7 @@ async function creditsAfterCall({ baseUrl, apiKey }: DemoFile): Promise<number> 
 }
 
 test.serial(
-  'two copies run side by side; kill -9 leaves no process; the second start keeps the data',
+  'two copies of the service run side by side; kill -9 leaves no process behind; the second start keeps the data',
   async (t) => {
     const [dataDir, otherDir] = [await stackFolder(t), await stackFolder(t)];
     const [first, other] = [
@@ -74,7 +74,7 @@ test.serial(
 );
 
 test.serial(
-  'configured addresses replace the local servers; kill -9 of the launcher leaves no process',
+  'with configured server addresses no local servers start; kill -9 of the launcher leaves no process behind',
   async (t) => {
     const dataDir = await stackFolder(t);
     const { mongodbUri, stop } = await startDatabase();

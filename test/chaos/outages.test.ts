@@ -15,23 +15,28 @@ import { until } from '../helpers/until.ts';
 import { callOnce } from './calls.ts';
 
 const CREDITS = 1000;
-/** Limit for the service to detect an outage or its end, with a margin for loaded machines. */
+/**
+ * Milliseconds within which the service must detect the start or end of an outage, with a margin for loaded machines.
+ */
 const NOTICED_MS = 60_000;
-/** Limit for a refusal. The promise is 5 s; the rest is a margin for loaded machines. */
+/**
+ * Milliseconds within which a call must be refused. The documented limit is 5 s; the rest is a margin for loaded
+ * machines.
+ */
 const REFUSED_MS = 15_000;
-/** Timeout of a caller that does not wait for the deadline of the call. */
+/** Timeout in milliseconds of a caller that disconnects long before the call's deadline. */
 const SHORT_TIMEOUT_MS = 2000;
 const BLIP_MS = 4000;
 
 interface Fault {
   name: string;
-  /** The check of /readyz that must fail. */
+  /** Name of the check in /readyz that must fail. */
   server: 'mongodb' | 'temporal';
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
 }
 
-/** The server accepts connections but never responds, or responds much too late. */
+/** Returns faults in which a server accepts connections but never responds, or responds much too late. */
 const linkFaults = (server: Fault['server'], link: Link): Fault[] => [
   {
     name: `${server} does not respond`,
@@ -47,7 +52,7 @@ const linkFaults = (server: Fault['server'], link: Link): Fault[] => [
   },
 ];
 
-/** MongoDB without a primary: it answers pings and refuses reads and writes. */
+/** Returns a fault in which MongoDB has no primary: it answers pings, but refuses reads and writes. */
 function withoutPrimary(uri: string): Fault {
   const admin = async (command: Record<string, unknown>) => {
     const { host } = new URL(uri);
@@ -66,7 +71,10 @@ function withoutPrimary(uri: string): Fault {
   };
 }
 
-/** Temporal without a database table: it serves data from memory and returns errors for the rest. */
+/**
+ * Returns a fault in which a table is missing from Temporal's database: Temporal responds from its memory cache and
+ * returns errors for everything else.
+ */
 function withoutTable(file: string): Fault {
   const alter = async (sql: string) => {
     using db = new DatabaseSync(file, { timeout: 10_000, enableDoubleQuotedStringLiterals: true });
@@ -97,7 +105,7 @@ const callWithin = (account: TestAccount, { baseUrl }: Stack, ms: number): Promi
     () => null,
   );
 
-test('/readyz reports a server that does not work, and calls are refused before their deadline', async (t) => {
+test('when a server does not work, /readyz reports it and calls are refused before their deadline', async (t) => {
   t.timeout(900_000);
   await using open = new AsyncDisposableStack();
   const folder = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-outages-')), (it) =>
@@ -112,7 +120,8 @@ test('/readyz reports a server that does not work, and calls are refused before 
   open.defer(stop);
   const stack = open.adopt(
     await startStack({
-      // A direct connection; otherwise the driver would learn the member's own address and bypass the proxy.
+      // A direct connection, because otherwise the driver would discover the replica set member's own address and
+      // bypass the proxy.
       servers: {
         mongodbUri: `mongodb://${links.mongodb.address}/?directConnection=true`,
         temporalAddress: links.temporal.address,
@@ -154,7 +163,8 @@ test('/readyz reports a server that does not work, and calls are refused before 
       await until(
         `${name}: /readyz reports it`,
         async () => {
-          // Most pools do not run here, so the status is always 503.
+          // Compares only the checks of the servers: the status is always 503, because most pools do not run in this
+          // test.
           const { checks } = await readyz(stack);
           return checks[server] === 'failed';
         },

@@ -5,7 +5,7 @@ import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-/** Concurrent callers. */
+/** Number of concurrent callers. */
 const CALLERS = 6;
 const CREDITS = 1_000_000;
 const PRICES = { 'hash-text': 1, 'bcrypt-hash': 2 } as const;
@@ -15,7 +15,7 @@ interface Result {
   body: string;
 }
 
-/** Sends one request on a new connection. */
+/** Sends one POST request on a new connection. */
 const post = (url: string, headers: Record<string, string>, body: string): Promise<Result> =>
   new Promise((resolve, reject) => {
     const sent = request(url, { method: 'POST', agent: false, headers }, (response) => {
@@ -31,9 +31,9 @@ const post = (url: string, headers: Record<string, string>, body: string): Promi
   });
 
 /**
- * Sends a call to the first API that can be reached, as a load balancer does. A failed request is sent to the next API
- * only if the service does not know it: when a listening socket closes, the kernel resets connections in its backlog,
- * which no process has seen.
+ * Sends a call to the first API process that can be reached, as a load balancer does. A failed request is sent to the
+ * next API process only if the service did not receive it: when a listening socket closes, the kernel resets the
+ * connections in its backlog, which no process has accepted.
  */
 async function balance(
   { baseUrls }: Stack,
@@ -52,7 +52,7 @@ async function balance(
   }
 }
 
-test('no call fails while every process is restarted in turn under load', async (t) => {
+test('no call fails while each process is restarted in turn under load', async (t) => {
   t.timeout(300_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A disk in memory that can fill up. */
+/** A small file system in memory that a test can fill up. */
 export interface SmallDisk {
   path: string;
-  /** Leaves no space. */
+  /** Shrinks the file system until no space is free. */
   fill(): Promise<void>;
-  /** Restores the space. */
+  /** Restores the original size. */
   free(): void;
 }
 
@@ -24,7 +24,7 @@ function mustRun(file: string, args: string[]): void {
   if (!run(file, args)) throw new Error(`${file} ${args.join(' ')} failed; it needs root`);
 }
 
-/** Mounts a disk, which is unmounted with `open`. @param size such as `700m` */
+/** Mounts a file system in memory, which is unmounted when `open` is disposed. @param size such as `700m` */
 export async function mountDisk(open: AsyncDisposableStack, size: string): Promise<SmallDisk> {
   const path = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-disk-')), rmdir);
   mustRun('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]);
@@ -35,7 +35,7 @@ export async function mountDisk(open: AsyncDisposableStack, size: string): Promi
     async fill() {
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const { blocks, bfree, bsize } = await statfs(path);
-        // Fails if more was written meanwhile.
+        // Shrinking fails if a process has written more in the meantime, so it is retried.
         if (run('mount', resize(String((blocks - bfree) * bsize)))) return;
         await sleep(10);
       }

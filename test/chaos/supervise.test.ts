@@ -16,9 +16,15 @@ import { startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { callOnce } from './calls.ts';
 
-/** Useless for 15 s, asked every 2 s, 5 s from SIGTERM to SIGKILL; a loaded machine gets more. */
+/**
+ * Milliseconds within which a failed process must have been replaced. Supervision needs 15 s of failed probes, 2 s
+ * apart, and 5 s from SIGTERM to SIGKILL; the rest is a margin for loaded machines.
+ */
 const RESTARTED_MS = 90_000;
-/** Longer than any short blip, shorter than what counts as useless. */
+/**
+ * Milliseconds for which a process is suspended without being restarted: less than the 15 s after which supervision
+ * replaces it.
+ */
 const BLIP_MS = 6_000;
 const CREDITS = 100;
 
@@ -27,7 +33,9 @@ const folderFor = async (open: AsyncDisposableStack): Promise<string> =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
   );
 
-/** Serves until it is asked to turn bad; then it answers 500, and SIGTERM does not end it. */
+/**
+ * An HTTP server that responds with 200 until /bad is requested and with 500 from then on, and that ignores SIGTERM.
+ */
 const STUBBORN = `
 let bad = false;
 process.on('SIGTERM', () => undefined);
@@ -37,7 +45,7 @@ require('node:http').createServer((request, response) => {
 }).listen(Number(process.argv[1]), '127.0.0.1');
 `;
 
-test('a process that answers errors and does not end by SIGTERM is killed and started again', async (t) => {
+test('a process that responds with errors and ignores SIGTERM is killed and started again', async (t) => {
   t.timeout(RESTARTED_MS + 60_000);
   await using open = new AsyncDisposableStack();
   const port = await freePort();
@@ -76,7 +84,7 @@ test('a process that answers errors and does not end by SIGTERM is killed and st
   );
 });
 
-test('a mongod and a temporal that do not work are started again, and calls that wait get their result', async (t) => {
+test('when mongod or temporal does not work, it is restarted, and calls that wait for it get their result', async (t) => {
   t.timeout(10 * 60_000);
   await using open = new AsyncDisposableStack();
   const dataDir = await folderFor(open);
@@ -131,7 +139,7 @@ test('a mongod and a temporal that do not work are started again, and calls that
     const pid = pidOf(name);
     await begin();
     const began = Date.now();
-    // Without MongoDB no call begins; without Temporal it waits.
+    // Without MongoDB a call cannot start; without Temporal a started call waits.
     const waiting = name === 'temporal' ? callOnce(account, `${name} ${what}`, null) : null;
     await until(`${name} ${what}: it is ended`, async () => pidOf(name) !== pid, RESTARTED_MS);
     t.log(`${name} ${what}: ended after ${Date.now() - began} ms`);

@@ -25,21 +25,22 @@ import { startToxiproxy } from '../helpers/toxiproxy.ts';
 import { until } from '../helpers/until.ts';
 
 /**
- * How long the connection to Temporal stays cut after the call was given up: far longer than the API's
- * minimum retry time.
+ * Milliseconds for which the connection to Temporal stays cut after a call was given up: much longer than the API's
+ * minimum retry interval.
  */
 const OUTAGE_MS = 5000;
 const WORK_MS = 5000;
 const POOL_WAIT = 1000;
 const CREDITS = 100;
-/** Time that the API waits beyond the tool's own time limit, with a margin. */
+/** Milliseconds that the API waits beyond the tool's own time limit, with a margin. */
 const OVERHEAD_MS = 7000;
 /**
- * Limit from restoring the connection to the response; a client with the default backoff needs twice as long.
+ * Milliseconds within which the API must respond after the connection is restored; a client with the default backoff
+ * needs twice as long.
  */
 const RECOVERY_MS = 10_000;
 
-test('calls that are charged while the API is cut off from Temporal return their result, or are refunded', async (t) => {
+test('calls that are charged while the API is cut off from Temporal return their result or are refunded', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
   const asked = new Map(['/told', '/lost'].map((path) => [path, Promise.withResolvers<ServerResponse>()]));

@@ -14,17 +14,20 @@ import { until } from '../helpers/until.ts';
 
 const CREDITS = 100;
 const PRICE = 2;
-/** Calls that are answered before the kill and stay charged. */
+/** Number of calls whose results arrive before the API process is killed; they stay charged. */
 const ANSWERED = 10;
-/** Milliseconds after the kill within which all calls must be settled. */
+/** Milliseconds after the API process was killed within which all calls must be settled. */
 const LIVENESS_MS = 60_000;
-/** Six bytes per character in JSON: far more than the socket buffers between API and caller hold. */
+/**
+ * A response body in which JSON takes six bytes per character, far more than the socket buffers between API and caller
+ * hold.
+ */
 const LARGE = '\u0001'.repeat(5_000_000);
 
 test('after kill -9 of the API, unanswered calls are refunded and answered calls stay charged', async (t) => {
   t.timeout(300_000);
   await using open = new AsyncDisposableStack();
-  /** Requests that the target has received but not answered, by path. */
+  /** Requests that the target has received and not yet answered, by path. */
   const held = new Map<string, ServerResponse>();
   const target = createServer((incoming, response) => {
     const { url = '' } = incoming.resume();
@@ -50,7 +53,7 @@ test('after kill -9 of the API, unanswered calls are refunded and answered calls
     await startToxiproxy({ temporal: stack.temporalAddress }, (line) => t.log(line)),
     (it) => it.stop(),
   );
-  // The API that is killed below; its connection to Temporal can be cut.
+  // A second API process, which the test kills; its connection to Temporal can be cut.
   const killedApi = open.adopt(
     await startService({
       env: { ...stack.env, PORT: '0', INTERNAL_PORT: '0', TEMPORAL_ADDRESS: links.temporal.address },
@@ -61,7 +64,7 @@ test('after kill -9 of the API, unanswered calls are refunded and answered calls
     (it) => it.stop(),
   );
   const fields = (path: string, method: string) => ({ url: `http://${origin}${path}`, method });
-  /** Makes a call; null when the connection broke. */
+  /** Makes a call through that API process. Returns null when the connection broke. */
   const call = (account: TestAccount, path: string, method = 'GET') =>
     account
       .at(killedApi.baseUrl)
@@ -81,7 +84,7 @@ test('after kill -9 of the API, unanswered calls are refunded and answered calls
   });
   slowReader.on('error', () => undefined);
   slowReader.end(JSON.stringify(fields('/large', 'GET')));
-  // The response head has arrived; the body is never read.
+  // Waits only for the response head; the body is never read, so the response stays incomplete.
   await once(slowReader, 'response');
 
   const [waiting, late, acting, unreported] = await Promise.all(
@@ -102,7 +105,7 @@ test('after kill -9 of the API, unanswered calls are refunded and answered calls
   for (const { accountId } of [waiting, late, acting, unreported]) await untilHeld(store, accountId, 1);
   await until('the target has received all requests', async () => held.size === cut.length);
 
-  // These calls are charged, but the API does not learn of it.
+  // The calls on these paths are charged, but the API does not learn of it, because it cannot reach Temporal.
   await links.temporal.cut();
   for (const path of ['/unreported', '/dashboard']) held.get(path)?.end('here it is');
   for (const accountId of [unreported.accountId, user._id])
@@ -136,7 +139,7 @@ test('after kill -9 of the API, unanswered calls are refunded and answered calls
   t.log(`settled after ${Date.now() - killed} ms`);
   t.deepEqual(await balances(), expected);
   t.deepEqual((await audit(store)).drift, []);
-  // No call is refunded later or twice.
+  // Once no answer is pending, the sweeper can refund nothing more, so the balances are final.
   const left = () => store.calls.countDocuments({ pendingAnswer: { $exists: true } });
   await until('no answer is pending', async () => (await left()) === 0, LIVENESS_MS);
   t.deepEqual(await balances(), expected);

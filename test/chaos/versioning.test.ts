@@ -14,18 +14,21 @@ import { accountOf, auditWhenIdle, untilHeld } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** Concurrent callers. Each call waits seconds for one of the few slots, so that many calls span the change of builds. */
+/**
+ * Number of concurrent callers. Each call waits seconds for one of the few slots, so that many calls are running while
+ * the builds are exchanged.
+ */
 const CALLERS = 12;
 const CREDITS = 1_000_000;
 const PRICE = 2;
 const READY_MS = 120_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** The part of the project that an orchestrator needs. */
+/** The folders and files of the project that an orchestrator needs. */
 const PARTS = ['schemas', 'store', 'egress', 'activities', 'workflows', 'workers', 'package.json'];
 
 /**
- * Copies the project with another `callTool`: a timer before the tool, a command that the histories of running calls do
- * not have.
+ * Copies the project and changes the workflow `callTool`: it starts a timer before the tool, a command that the
+ * histories of running calls do not contain.
  */
 async function copyWithChange(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-build-'));
@@ -42,7 +45,7 @@ async function copyWithChange(): Promise<string> {
   return folder;
 }
 
-/** An orchestrator of another build. */
+/** Starts an orchestrator from this folder, as another build. */
 async function startBuild(folder: string, env: Record<string, string>) {
   const child: ChildProcess = spawn(process.execPath, ['workers/main.ts', '--pool', 'orchestrator'], {
     cwd: folder,
@@ -77,7 +80,7 @@ async function withClient<T>(stack: Stack, use: (client: Client) => Promise<T>):
   }
 }
 
-/** Counts calls with this search attribute. */
+/** Returns the number of calls whose search attribute has this value. */
 const countCalls = (stack: Stack, attribute: string, value: string): Promise<number> =>
   withClient(stack, async ({ workflow }) => {
     const query = `WorkflowType = '${WORKFLOWS.callTool}' AND ${attribute} = '${value}'`;
@@ -99,7 +102,7 @@ const makeCurrent = (stack: Stack, buildId: string) =>
 const ENV = { LOG_LEVEL: 'info', BUILD_ID: 'first' };
 
 test.serial(
-  'no call fails while a build with another callTool replaces the running one under load',
+  'no call fails while a build with a changed callTool workflow replaces the running build under load',
   async (t) => {
     t.timeout(400_000);
     await using open = new AsyncDisposableStack();
@@ -147,7 +150,7 @@ test.serial(
   },
 );
 
-test.serial('a stopped build waits for its calls', async (t) => {
+test.serial('a stopped build waits until its calls have ended', async (t) => {
   t.timeout(400_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(await startStack({ pools: ['orchestrator', 'cpu'], env: ENV }), (it) => it.stop());
@@ -163,7 +166,7 @@ test.serial('a stopped build waits for its calls', async (t) => {
   const stopped = stack.kill('orchestrator', 'SIGTERM').then(() => {
     isStopped = true;
   });
-  // Longer than an orchestrator without calls takes to stop.
+  // Longer than an orchestrator without running calls takes to stop.
   await sleep(15_000);
   t.false(isStopped);
   await stack.restart('cpu');
@@ -172,10 +175,10 @@ test.serial('a stopped build waits for its calls', async (t) => {
   t.is(await countOf(stack, 'first'), 1);
 });
 
-test.serial('a call whose build was killed is refunded, and its workflow ends', async (t) => {
+test.serial('a call whose build was killed is refunded and its workflow ends', async (t) => {
   t.timeout(400_000);
   await using open = new AsyncDisposableStack();
-  // Without a cpu worker, calls wait in the queue.
+  // Without a worker of the `cpu` pool, calls wait in the task queue.
   const stack = open.adopt(await startStack({ pools: ['orchestrator'], env: ENV }), (it) => it.stop());
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const account = await makeAccount(stack, 10);

@@ -6,23 +6,26 @@ import type { Stack } from './stack.ts';
 
 type Fields = Record<string, unknown>;
 
-/** An account of a running stack with a key of each scope, and the requests of a caller. */
+/** An account on a running stack, with one API key of each scope and functions that send requests as its owner. */
 export interface TestAccount {
   accountId: string;
   email: string;
   toolsKey: string;
   accountKey: string;
-  /** POSTs to a tool with the tools key. Strings are sent as they are, other values as JSON. */
+  /**
+   * Sends a POST request for a tool, with the key of scope `tools`. A string body is sent unchanged, any other value as
+   * JSON.
+   */
   call(tool: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** Requests a path of the API with the account key. A body makes it a POST. */
+  /** Requests a path of the API with the key of scope `account`: POST when there is a body, else GET. */
   manage(path: string, body?: Fields, init?: RequestInit): Promise<Response>;
-  /** Adds a key. */
+  /** Creates another API key of this account. */
   addKey(key: Partial<Omit<NewKey, 'accountId'>>): Promise<{ id: string; key: string }>;
-  /** The same account and keys at another base URL. */
+  /** Returns functions that send the requests of the same account and keys to another base URL. */
   at(baseUrl: string): Pick<TestAccount, 'call' | 'manage'>;
 }
 
-/** Runs `use` with the stack's database open. */
+/** Opens the stack's database, calls `use` with it, and closes it. */
 export async function withStore<T>(
   stack: Pick<Stack, 'mongodbUri'>,
   use: (store: Store) => Promise<T>,

@@ -1,6 +1,8 @@
 /**
- * Charges a call and answers its caller as an API process does, and is killed before one of its database operations.
- * Arguments: URI of the database, account, call, ending, and number of that operation. Prints what the caller would see.
+ * A child process that charges for a call, responds to its caller as an API process does, and kills itself before a
+ * chosen database operation.
+ * Arguments: database URI, account id, call id, how the call ends, and the number of the operation before which it
+ * kills itself. Prints what the caller would have received.
  */
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
@@ -79,7 +81,8 @@ const answered = await answer();
 if ('output' in answered.ending) {
   answers.delivered(callId);
   say('result');
-  // The update was issued with the response; the kill below must not come before the driver has sent it.
+  // The database update was issued together with the response; wait until the driver has sent it before the process
+  // kills itself.
   await sleep(100);
 } else say('error');
 await ledger.flush();

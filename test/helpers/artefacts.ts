@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Artefacts of test runs for inspection; ignored by git. */
+/** Files that test runs leave for inspection; ignored by git. */
 const FOLDER = new URL('../artefacts/', import.meta.url).pathname;
 
-/** @param group folder of its own, under `test/artefacts` */
+/** Saves a picture for inspection. @param group subfolder of `test/artefacts` */
 export function keepPicture(group: string, name: string, picture: Uint8Array): void {
   const folder = join(FOLDER, group);
   mkdirSync(folder, { recursive: true });

@@ -7,12 +7,12 @@ import { createGuard, type Guard } from '../../egress/guard.ts';
 import { type AllowEntry, parseAllow } from '../../schemas/formats/allow.ts';
 import { listen } from './egress.ts';
 
-/** The browser that the tools use. */
+/** Path of the browser that the tools use. */
 export const SHELL = '/usr/bin/chromium-headless-shell';
-/** The same browser in headed mode. */
+/** Path of the full Chromium, which can also run headed. */
 export const CHROMIUM = '/usr/bin/chromium';
 
-/** Keeps a Chromium that runs outside the sandbox on this machine. */
+/** Keeps a Chromium that runs outside the sandbox from contacting any other machine. */
 const LOCAL_ONLY = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
   '--disable-background-networking',
@@ -21,15 +21,15 @@ const LOCAL_ONLY = [
 ];
 
 /**
- * Starts a Chromium through puppeteer, as a reference or to inspect pages. Of repeated flags the last one
- * counts.
+ * Starts a Chromium with puppeteer, as a reference or to inspect pages. When a flag is repeated, its last value
+ * applies.
  */
 export const launchChromium = (flags: readonly string[] = [], executablePath = CHROMIUM): Promise<Browser> =>
   puppeteer.launch({ executablePath, args: ['--no-sandbox', ...LOCAL_ONLY, ...flags] });
 
 /**
- * Starts browsers as a worker does, in the strongest sandbox, with all their files under `folder`. Disposing
- * removes everything.
+ * Starts browsers as a worker does, with the strongest sandbox and all their files in a temporary folder. Disposing the
+ * result stops the browsers and removes the folder.
  */
 export async function openBrowsers(
   options: Partial<BrowsersOptions> = {},
@@ -61,22 +61,23 @@ export async function openBrowsers(
   };
 }
 
-/**
- * Selects Chromium itself from the lines of `processesWith`: neither its launcher nor its child processes.
- */
+/** Whether a line of `processesWith` is Chromium's main process, not its launcher or one of its child processes. */
 export const isBrowser = (line: string): boolean =>
   /^\d+ \S*chromium(?:-headless-shell)? (?!.*--type=)/.test(line);
 export const isRenderer = (line: string): boolean => line.includes(' --type=renderer ');
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A website on loopback: text is a page, a function responds itself, and other paths are not found. */
+/**
+ * A website on loopback. A text value is served as a page, a function handles the request itself, and any other path
+ * returns 404.
+ */
 export interface Site {
   port: number;
   origin: string;
   /** `<method> <path>` of every request, in order. */
   requests: string[];
-  /** Returns a guard that allows the site and the given targets. */
+  /** Returns a guard that allows connections to the site and to the given targets. */
   guard(...allow: string[]): Guard;
   close(): void;
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { listen } from './egress.ts';
 
-/** A port on loopback, TCP and UDP, that must not be reached. */
+/** A loopback port, TCP and UDP, on which a server records every client. Tests assert that nothing connects to it. */
 export interface Canary {
   port: number;
   readonly hits: number;

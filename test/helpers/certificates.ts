@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A self-signed certificate with its key, PEM. */
+/** A self-signed certificate and its private key, both in PEM. */
 export interface Certificate {
   cert: string;
   key: string;
@@ -15,8 +15,8 @@ export interface Certificate {
 /**
  * Creates a self-signed certificate with openssl.
  *
- * @param names subject alternative names, as openssl writes them: `DNS:example.com`, `IP:127.0.0.1`
- * @param days of validity from now; negative for an expired certificate
+ * @param names subject alternative names in openssl's notation: `DNS:example.com`, `IP:127.0.0.1`
+ * @param days validity in days from now; negative for an expired certificate
  */
 export async function makeCertificate(names: readonly string[], days = 2): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'certificate-'));

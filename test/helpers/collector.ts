@@ -4,12 +4,12 @@ import { recordAt, recordsAt } from './json.ts';
 
 /** A span as the collector received it. */
 export interface CollectedSpan {
-  /** `service.name` of the process. */
+  /** The resource attribute `service.name` of the process that sent the span. */
   service: string;
   name: string;
   traceId: string;
   spanId: string;
-  /** Empty for a root. */
+  /** Id of the parent span; an empty string for a root span. */
   parentSpanId: string;
   attributes: Record<string, unknown>;
   events: unknown;
@@ -19,20 +19,20 @@ export interface CollectedSpan {
 export interface Collector {
   url: string;
   spans: CollectedSpan[];
-  /** The bodies of all requests. */
+  /** The bodies of all received requests. */
   bodies: string[];
-  /** The headers of the last request. */
+  /** The headers of the last received request. */
   headers: IncomingHttpHeaders;
   close(): void;
 }
 
-/** Attributes of OTLP: each value is an object with its type as the key. */
+/** Decodes a list of OTLP attributes, in which each value is wrapped in an object whose key names its type. */
 const attributesOf = (list: unknown): Record<string, unknown> =>
   Object.fromEntries(
     recordsAt(list).map(({ key, value }) => [String(key), Object.values(recordAt({ value }, 'value'))[0]]),
   );
 
-/** The spans of an ExportTraceServiceRequest (opentelemetry-proto, trace_service.proto). */
+/** Returns the spans of an ExportTraceServiceRequest (opentelemetry-proto, trace_service.proto). */
 const spansOf = (request: unknown): CollectedSpan[] =>
   recordsAt(recordAt({ request }, 'request').resourceSpans).flatMap(({ resource, scopeSpans }) =>
     recordsAt(scopeSpans).flatMap(({ spans }) =>

@@ -6,13 +6,13 @@ import type { Stack } from './stack.ts';
 type Headers = Record<string, string>;
 export type Fields = Record<string, string> | [string, string][];
 
-/** A user with a browser that keeps cookies and submits forms with the hidden fields of their pages. */
+/** A signed-in user whose browser keeps cookies and submits forms with the hidden fields of their pages. */
 export interface Visitor extends Credentials {
   cookie: string;
   get(path: string, headers?: Headers): Promise<Response>;
-  /** Submits a form as its page does, with the token of the session. */
+  /** Submits a form as its page does, including the session's CSRF token. */
   post(path: string, fields?: Fields, headers?: Headers): Promise<Response>;
-  /** Sends exactly these fields. */
+  /** Submits exactly these fields, without adding the CSRF token. */
   postRaw(path: string, fields: Fields, headers?: Headers): Promise<Response>;
   formToken(): Promise<string>;
 }
@@ -55,7 +55,7 @@ export function visitor(
   };
 }
 
-/** Signs up a new owner. */
+/** Signs up a new user, who owns a new account. */
 export async function newOwner(stack: Pick<Stack, 'baseUrl'>): Promise<Visitor> {
   const credentials = freshCredentials();
   return visitor(stack, await signUp(stack.baseUrl, credentials), credentials);

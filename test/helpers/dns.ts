@@ -5,21 +5,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type DecodedPacket, decode, encode, type Packet, type Question } from 'dns-packet';
 import type { DnsServer } from '../../schemas/envValues.ts';
 
-/** A received query. */
+/** A DNS query that the test server received. */
 export interface Received {
-  /** Counts from 1, over both transports. */
+  /** Number of the query in order of arrival, from 1, counted over UDP and TCP together. */
   number: number;
   transport: 'udp' | 'tcp';
   fromPort: number;
   bytes: Buffer;
   packet: DecodedPacket;
   question: Question;
-  /** Sends a datagram to the client from a port other than the queried one. */
+  /** Sends a datagram to the client from a port that the client did not query. */
   spoof(message: Buffer): Promise<void>;
 }
 
 /**
- * Messages to send back; null for silence. Over TCP also raw pieces, which are sent separately before the
+ * DNS messages to send back, or null to send nothing. Over TCP also raw pieces, which are sent one by one before the
  * connection closes.
  */
 export type Response = Buffer | Buffer[] | null | { raw: Buffer[] };
@@ -42,14 +42,14 @@ async function bindBoth(): Promise<{ tcp: ReturnType<typeof createServer>; udp: 
       await once(udp, 'listening');
       return { tcp, udp, port };
     } catch {
-      // The UDP port of that number is in use.
+      // UDP already uses this port number, so try another one.
       udp.close();
       tcp.close();
     }
   }
 }
 
-/** Starts a name server on a free loopback port, UDP and TCP, that responds with the result of `respond`. */
+/** Starts a DNS server on a free loopback port, UDP and TCP, that responds with the result of `respond`. */
 export async function startDns(
   respond: (received: Received) => Response | Promise<Response>,
 ): Promise<ScriptedDns> {
@@ -126,7 +126,7 @@ export async function startDns(
   };
 }
 
-/** Response codes by name (RFC 1035 section 4.1.1). */
+/** DNS response codes by name (RFC 1035 section 4.1.1). */
 export const CODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
 
 interface ReplyParts extends Pick<Packet, 'id' | 'questions' | 'authorities' | 'additionals'> {
@@ -137,7 +137,7 @@ interface ReplyParts extends Pick<Packet, 'id' | 'questions' | 'authorities' | '
 const RECURSION = 0x0180;
 const TRUNCATED = 0x0200;
 
-/** Encodes a well-formed answer to a query with dns-packet. */
+/** Encodes a well-formed DNS response to a query with dns-packet. */
 export function reply(to: Received, answers: Answer[], parts: ReplyParts = {}): Buffer {
   const { code = 'NOERROR', truncated = false, ...rest } = parts;
   return encode({
@@ -150,7 +150,7 @@ export function reply(to: Received, answers: Answer[], parts: ReplyParts = {}): 
   });
 }
 
-/** The SOA record of a negative answer. */
+/** Returns the SOA record for the authority section of a negative DNS response. */
 export const soa = (name: string, ttl: number, minimum: number): Answer => ({
   type: 'SOA',
   name,

@@ -12,18 +12,18 @@ import type { Certificate } from './certificates.ts';
 
 export const never = new AbortController().signal;
 
-/** Limits that a test does not reach. */
+/** Returns an abort signal that never fires and a deadline that a test does not reach. */
 export const soon = (ms = 60_000): { signal: AbortSignal; deadline: number } => ({
   signal: never,
   deadline: Date.now() + ms,
 });
 
-/** Keeps this process from reading anything. */
+/** Blocks the event loop for this many milliseconds, so that this process reads nothing from its sockets. */
 export function blockEventLoop(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-/** The code of the ServiceError that the work ends with; `ok` when it ends well. */
+/** Returns the code of the ServiceError that the work throws, or `ok` when it succeeds. */
 export async function codeOf(work: () => unknown): Promise<string> {
   try {
     await work();
@@ -41,7 +41,7 @@ export async function listen(server: Server): Promise<number> {
   return address.port;
 }
 
-/** A guard that resolves no names and allows one port of this machine and public addresses. */
+/** Returns a guard that resolves no names and allows one loopback port and all public addresses. */
 export const guardFor = (port: number): Guard =>
   createGuard({
     resolver: { addresses: () => Promise.reject(new Error('unexpected lookup')) },
@@ -49,7 +49,7 @@ export const guardFor = (port: number): Guard =>
     ownPorts: [],
   });
 
-/** Starts a web server on loopback until the end of the test, with a guard that allows it. */
+/** Starts a web server on loopback, which is stopped after the test, and a guard that allows it. */
 export async function serve(
   t: Pick<ExecutionContext, 'teardown'>,
   handle: Handle,
@@ -65,27 +65,27 @@ export async function serve(
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A stub of the Internet: one web server behind every public address. */
+/** A stub of the Internet: the same web server responds at every public address. */
 export interface StubNetwork extends Disposable {
   guard: Guard;
-  /** Names that were looked up, in order. */
+  /** Host names that were resolved, in order. */
   lookups: string[];
-  /** `address:port` of every connection, in order. */
+  /** `address:port` of every outgoing connection, in order. */
   dialled: string[];
   close(): void;
 }
 
 interface StubOptions extends Partial<GuardOptions> {
-  /** DNS answers; default 93.184.215.14 for every name. */
+  /** Resolves a host name. Default: 93.184.215.14 for every name. */
   resolve?: (name: string) => HostAddresses | Promise<HostAddresses>;
   handle?: Handle;
-  /** Certificate for ports that end in 443; it is trusted. */
+  /** The guard trusts this certificate. Ports that end in 443 serve it. */
   certificate?: Certificate;
 }
 
 /**
- * Returns a guard that connects to one web server on loopback, whatever address it dials; the socket reports
- * the dialled address as its peer. No traffic leaves the machine.
+ * Returns a guard whose connections all end at one web server on loopback, whatever address it dials. Each socket
+ * reports the dialled address as its peer. No traffic leaves the machine.
  */
 export async function stubNetwork({
   resolve,

@@ -3,13 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { CURRENCIES } from '../../schemas/tools/gold-price.ts';
 import { listen } from './egress.ts';
 
-/** The response of a path: a value that is sent as JSON, or a function that responds. */
+/** The response for a path: a value that is sent as JSON, or a function that handles the request. */
 export type Answer = object | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** Feeds of prices and rates on loopback, which can return faulty values or be unavailable. */
+/**
+ * A server on loopback in place of the gold price and exchange rate feeds. It can return faulty values or be
+ * unavailable.
+ */
 export interface Feed {
   port: number;
-  /** Environment for the service. */
+  /** Environment variables that make the service use this server. */
   env: { GOLD_FEED_URL: string; FX_FEED_URL: string };
   /** Requested paths, in order. */
   requested: string[];
@@ -42,7 +45,7 @@ export const metalAnswer = (symbol: string, price: unknown, updatedAt: unknown =
   updatedAtReadable: 'a minute ago',
 });
 
-/** A response in the format of api.frankfurter.dev/v2, with one currency more than the service offers. */
+/** A response in the format of api.frankfurter.dev/v2, with one currency that the service does not offer. */
 export const ratesAnswer = (rateOf: (currency: string) => unknown, date: unknown = '2025-01-15') =>
   [...CURRENCIES.filter((currency) => currency !== 'USD'), 'VND'].map((quote) => ({
     date,

@@ -3,8 +3,8 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { guardFor } from './egress.ts';
 
 /**
- * Runs as a separate process: downloads `http://127.0.0.1:<port><path>` for each path, into memory or a file,
- * and prints a line of JSON for each: the resulting code, and the growth of peak memory since the start.
+ * Runs as a separate process: downloads `http://127.0.0.1:<port><path>` for each path, into memory or to a file.
+ * Prints one line of JSON for each: the resulting code, and the growth of peak memory since the process started.
  */
 const [port = '', milliseconds = '', maxBytes = '', place = '', ...paths] = process.argv.slice(2);
 const guard = guardFor(Number(port));
@@ -25,7 +25,7 @@ async function download(path: string): Promise<string> {
   }
 }
 
-/** Loads all modules and grows the heap to its working size. */
+/** A first download, which is not measured, loads all modules and grows the heap to its working size. */
 await download('/warm-up');
 const start = process.memoryUsage.rss();
 for (const path of paths) {

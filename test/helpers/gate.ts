@@ -1,4 +1,4 @@
-/** Limits the number of concurrent pieces of work; the others wait in order. */
+/** Returns a function that runs at most `atOnce` tasks concurrently and queues further ones in order. */
 export function createGate(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let free = atOnce;

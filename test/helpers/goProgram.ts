@@ -7,10 +7,10 @@ import { run } from '../../dev/programs/run.ts';
 const FETCH = { idleMs: 300_000, totalMs: 1_800_000 };
 
 /**
- * Returns the path of a program written in Go, from PATH, from this user's cache, or built from its module.
+ * Returns the path of a program written in Go: from PATH, from this user's cache, or built from its Go module.
  *
- * @param source import path of its main package, with the version
- * @param built name that `go install` gives it: the last part of the package path
+ * @param source import path of the program's main package, with the version
+ * @param built file name that `go install` gives the program: the last part of the package path
  */
 export const findGoProgram = (
   { name, source, built }: { name: string; source: string; built: string },

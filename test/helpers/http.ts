@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, createZstdCompress, gzipSync, zstdCompressSync } from 'node:zlib';
 import { listen } from './egress.ts';
 
-/** The bytes that a server sends; ends early when the client disconnects. */
+/** Yields the raw bytes of a server's response. The iteration ends early when the client disconnects. */
 export type Script = (path: string) => Iterable<string | Buffer> | AsyncIterable<string | Buffer>;
 
 const ZEROS = Buffer.alloc(16_000_000);
@@ -27,7 +27,7 @@ function* repeat<T>(item: T, times = Infinity): Generator<T> {
 const chunk = (bytes: string | Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), Buffer.from(bytes), Buffer.from('\r\n')]);
 
-/** A zstd frame that requires a window of 128 MB. */
+/** Returns a zstd frame that requires the decoder to keep a window of 128 MB. */
 async function wideFrame(): Promise<Buffer> {
   const compress = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
   compress.write(text);
@@ -38,7 +38,7 @@ async function wideFrame(): Promise<Buffer> {
 const head = (...lines: string[]): string => `${['HTTP/1.1 200 OK', ...lines].join('\r\n')}\r\n\r\n`;
 const coded = (coding: string): string => head(`Content-Encoding: ${coding}`);
 
-/** Hostile responses, by path. Each server closes the connection after its response. */
+/** Hostile HTTP responses, by request path. The server closes the connection after each response. */
 const SCRIPTS: Readonly<Record<string, Script>> = {
   *'/gzip-bomb'() {
     yield coded('gzip');
@@ -171,14 +171,14 @@ const PLAIN: Readonly<Record<string, Script>> = {
   '/50-mb': () => megabytes(50),
 };
 
-/** Paths of the scripts. */
+/** The request paths of all hostile responses. */
 export const HOSTILE_PATHS = Object.keys(SCRIPTS);
 
 export interface RawServer {
   port: number;
-  /** The received requests. */
+  /** The requests that the server received. */
   requests: string[];
-  /** The number of open connections. */
+  /** Returns the number of open connections. */
   open(): number;
   close(): void;
 }
@@ -199,8 +199,8 @@ async function send(socket: Socket, parts: ReturnType<Script>): Promise<void> {
 }
 
 /**
- * Starts a server on loopback that responds to the first request of a connection with a script, once the
- * headers have arrived.
+ * Starts a server on loopback that responds with a script. On each connection it reads one request, and responds as
+ * soon as its headers have arrived.
  */
 export async function startRaw(script: Script): Promise<RawServer> {
   const sockets = new Set<Socket>();
@@ -208,7 +208,7 @@ export async function startRaw(script: Script): Promise<RawServer> {
   const server: Server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // The client may disconnect.
+    // The client may disconnect at any time.
     socket.on('error', () => socket.destroy());
     let request = '';
     const read = (bytes: Buffer): void => {
@@ -234,7 +234,7 @@ export async function startRaw(script: Script): Promise<RawServer> {
   };
 }
 
-/** Starts a server on loopback that responds with the hostile script of the requested path. */
+/** Starts a server on loopback that responds with the hostile response of the requested path. */
 export const startHostile = (): Promise<RawServer> =>
   startRaw(
     (path) =>

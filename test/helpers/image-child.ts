@@ -6,8 +6,8 @@ import { type Cost, startFiles } from './images.ts';
 import { loadTool } from './tool.ts';
 
 /**
- * Runs as a separate process: calls an image tool several times in sequence and prints the cost of each call.
- * All modules are loaded before the first call.
+ * Runs as a separate process: calls an image tool several times in sequence and prints the cost of each call. An
+ * unmeasured call before them loads all modules.
  */
 const [name = '', body = '{}', ...paths] = process.argv.slice(2);
 const tool = await loadTool(name);
@@ -15,7 +15,7 @@ const files = await startFiles();
 const take = (bytes: Buffer) =>
   codeOf(() => tool.call({ fileUrl: files.put({ bytes }), ...JSON.parse(body) }, { egress: files.guard }));
 const LOOK_EVERY_MS = 5;
-/** Bytes, of this process and those that decode for it. */
+/** Memory, in bytes, of this process and its decoder processes. */
 const held = () => memoryOf(processTree(process.pid));
 
 const background = { r: 9, g: 9, b: 9 };

@@ -16,10 +16,10 @@ export interface Answer {
   status?: number;
 }
 
-/** A web server for the files of a test. */
+/** A web server for files that a test adds. */
 export interface Files {
   guard: Guard;
-  /** @param name last part of the path; unique by default. @returns the URL */
+  /** Serves a file. @param name last part of the path; unique by default. @returns the URL */
   put(answer: Answer, name?: string): string;
   close(): void;
 }
@@ -47,7 +47,7 @@ export async function startFiles(): Promise<Files> {
   };
 }
 
-/** Serves an image, calls a tool with its URL and checks the output. @returns the image that the tool made */
+/** Serves an image, calls a tool with its URL and checks the output. @returns the image that the tool created */
 export async function makeImage(
   tool: LoadedTool,
   files: Files,
@@ -66,25 +66,23 @@ export async function makeImage(
   return made;
 }
 
-/** A valid PNG of 30,000 x 30,000 pixels in 110 KB. */
+/** Returns a valid PNG of 30,000 x 30,000 pixels in 110 KB. */
 export const makeBomb = (): Buffer =>
   encodeBilevelPng(
     30_000,
     Array.from({ length: 30_000 }, () => Buffer.alloc(0)).fill(Buffer.alloc(30_000 / 8)),
   );
 
-/** The outcome of a call in a process of its own. */
+/** The outcome and cost of a call that ran in a separate process. */
 export interface Cost {
-  /** `ok`, or the code of the refusal. */
+  /** `ok`, or the error code when the call failed. */
   outcome: string;
   ms: number;
-  /** Most memory that the process and those it started held during the call, beyond what they held before, bytes. */
+  /** Peak memory of the process and its child processes during the call, minus their memory before it, in bytes. */
   growth: number;
 }
 
-/**
- * Makes the first calls of a tool in a process of its own, one after the other, and returns the cost of each.
- */
+/** Calls a tool once for each picture, in sequence, in a new process and returns the cost of each call. */
 export async function costsOf(
   tool: string,
   pictures: readonly Buffer[],

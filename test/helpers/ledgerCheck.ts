@@ -4,8 +4,8 @@ import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
 import { until } from './until.ts';
 
 /**
- * Waits until no call runs and no credits are held, then recomputes every account. Empty when the ledger has
- * no drift.
+ * Waits until no call runs and no credits are held, then recomputes the balance of every account from its entries. An
+ * empty result means that the ledger has no drift.
  */
 export async function auditWhenIdle(store: Store): Promise<Drift[]> {
   const { accounts, calls } = store;
@@ -20,7 +20,10 @@ export async function auditWhenIdle(store: Store): Promise<Drift[]> {
   return drift;
 }
 
-/** Waits until the account has no running call and holds no credits, then recomputes it. For stacks that others use too. */
+/**
+ * Waits until the account has no running call and holds no credits, then recomputes its balance. For stacks that other
+ * test files use at the same time.
+ */
 export async function auditAccountWhenIdle(store: Store, accountId: string): Promise<Drift[]> {
   await until(
     'no call of the account runs',
@@ -38,15 +41,16 @@ export async function accountOf({ accounts }: Store, accountId: string): Promise
   return account;
 }
 
-/** Returns the account's calls, oldest first, as the owner sees them. */
+/**
+ * Copies the pending journal entries, as every reader of the call list does, then returns the account's calls, oldest
+ * first.
+ */
 export async function callsOf(store: Store, accountId: string): Promise<CallDoc[]> {
   await copyJournal(store, accountId);
   return store.calls.find({ accountId }).sort({ startedAt: 1, _id: 1 }).toArray();
 }
 
-/**
- * Waits until the account holds credits for this many calls, which means that their workflows have started.
- */
+/** Waits until credits are held for this many calls of the account, which means that their workflows have started. */
 export const untilHeld = (store: Store, accountId: string, count: number): Promise<true> =>
   until(`${count} calls are held`, async () => {
     const { holds } = await accountOf(store, accountId);

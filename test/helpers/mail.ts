@@ -5,7 +5,7 @@ import { recordsAt } from './json.ts';
 import { issueCertificate } from './pki.ts';
 import { loadTool } from './tool.ts';
 
-/** The host name of the mail servers in the tests. */
+/** The host name of the SMTP servers in the tests. */
 export const MAIL_HOST = 'mail.example.com';
 
 export const root = await issueCertificate({
@@ -18,7 +18,7 @@ export const good = await issueCertificate(mailSite);
 
 const tool = await loadTool('smtp-test');
 
-/** A network in which every name resolves to that address. */
+/** Returns a guard for a network in which every host name resolves to this address. */
 export const networkOf = (address: string) =>
   createGuard({
     resolver: { addresses: async () => ({ addresses: [address], chain: [] }) },
@@ -27,7 +27,7 @@ export const networkOf = (address: string) =>
     ca: [root.cert],
   });
 
-/** Returns the tool's output for the server at that address. */
+/** Runs the tool against the SMTP server at this address and returns its output. */
 export const probe = (
   { address, port }: { address: string; port: number },
   body: Record<string, unknown> = {},
@@ -39,6 +39,9 @@ export const probe = (
     { egress: networkOf(address), deadline: Date.now() + ms, signal },
   );
 
-/** Abbreviates the steps: `ehlo 250`, with `!` where a step is not ok and `-` where there was no reply. */
+/**
+ * Abbreviates the steps of an output: `ehlo 250`, followed by `!` if the step failed, and with `-` instead of a code if
+ * the server did not reply.
+ */
 export const stepsOf = (output: Record<string, unknown>): string[] =>
   recordsAt(output.steps).map(({ step, code, ok }) => `${step} ${code ?? '-'}${ok === true ? '' : ' !'}`);

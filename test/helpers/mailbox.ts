@@ -4,9 +4,9 @@ import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import { until } from './until.ts';
 
-/** A mail as parsed by Python. */
+/** An email, parsed with Python's email package. */
 export interface Received {
-  /** Sender of the envelope. */
+  /** Address of the SMTP envelope's sender (MAIL FROM). */
   from: string;
   to: string[];
   headers: [string, string][];
@@ -15,15 +15,15 @@ export interface Received {
   links: string[];
 }
 
-/** A mail server on loopback that keeps the received mails. */
+/** An SMTP server on loopback that keeps the emails it receives. */
 export interface Mailbox {
   url: string;
-  /** Waits for this many mails to an address. @throws when they do not arrive */
+  /** Waits until this many emails for an address have arrived. @throws when they do not arrive in time */
   until(email: string, count?: number): Promise<Received[]>;
   to(email: string): Received[];
-  /** Refuses mail to this address from now on, or accepts it again. */
+  /** From now on rejects emails to this address, or accepts them again. */
   refuse(email: string, refused: boolean): void;
-  /** Makes senders wait until they are released. */
+  /** Delays the server's reply to every email until `release` is called. */
   hold(): { release(): void };
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { type DefaultTreeAdapterMap, parse } from 'parse5';
 
-/** A node of a parsed page. */
+/** A node of an HTML page parsed with parse5. */
 type Node = DefaultTreeAdapterMap['node'];
 export type Element = DefaultTreeAdapterMap['element'];
 
@@ -16,13 +16,13 @@ export const attribute = ({ attrs }: Element, name: string): string | undefined 
 export const textOf = (node: Node): string =>
   'value' in node ? node.value : 'childNodes' in node ? node.childNodes.map(textOf).join('') : '';
 
-/** Returns the words of the page's main part, separated by single spaces. */
+/** Returns the text of the page's `main` element, with single spaces between words. */
 export function mainText(elements: readonly Element[]): string {
   const main = elements.find(({ tagName }) => tagName === 'main');
   return main === undefined ? '' : textOf(main).replaceAll(/\s+/g, ' ').trim();
 }
 
-/** The names of elements and attributes: the markup without its texts. */
+/** Returns the names of all elements and attributes, so that pages can be compared without their text. */
 export const shape = (elements: readonly Element[]): string[] =>
   elements.map(({ tagName, attrs }) => [tagName, ...attrs.map(({ name }) => name)].join(' '));
 
@@ -33,7 +33,8 @@ export const CSP =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /**
- * Returns the elements of a page. Asserts that the page is valid and contains no inline scripts or styles.
+ * Parses the page in a response. Asserts that its HTML is valid and contains no inline scripts or styles. Returns its
+ * elements.
  */
 export async function pageOf(t: ExecutionContext, response: Response): Promise<Element[]> {
   t.is(response.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -61,7 +62,7 @@ export async function pageOf(t: ExecutionContext, response: Response): Promise<E
   return elements;
 }
 
-/** Texts that become markup where they are not escaped. */
+/** Strings that would become markup if a page did not escape them. */
 export const HOSTILE = [
   '"><script>alert(1)</script>',
   '" autofocus onfocus="alert(1)',

@@ -1,12 +1,15 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 
-/** Protocol revisions that the endpoint serves: clients of 2025, and the revision of 2026-07-28. */
+/**
+ * The two kinds of protocol revisions that the MCP endpoint serves: `legacy` for clients of 2025, `modern` for revision
+ * 2026-07-28.
+ */
 export const ERAS = ['legacy', 'modern'] as const;
 export type Era = (typeof ERAS)[number];
 
 const MODES = { legacy: 'legacy', modern: { pin: '2026-07-28' } } as const;
 
-/** Connects the official client with an API key. Dispose it to close the connection. */
+/** Connects the official MCP client with an API key. Disposing it closes the connection. */
 export async function connectMcp(
   baseUrl: string,
   key: string,

@@ -27,10 +27,10 @@ async function waitUntilRunning(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Runs BIND as a child of the test, on a free loopback port, with files in a temporary folder.
+ * Runs BIND as a child process of the test, on a free loopback port, with its files in a temporary folder.
  *
  * @param zones master files by zone name
- * @param failing zones that are forwarded to a closed port, so that their answer is SERVFAIL
+ * @param failing zones that BIND forwards to a closed port, so that it responds with SERVFAIL
  */
 export async function startNamed(zones: Record<string, string>, failing: readonly string[]): Promise<Named> {
   const folder = await mkdtemp(join(tmpdir(), 'named-'));
@@ -46,11 +46,11 @@ export async function startNamed(zones: Record<string, string>, failing: readonl
   ].join('\n');
   await writeFile(join(folder, 'named.conf'), configuration);
   for (const [zone, text] of Object.entries(zones)) await writeFile(join(folder, `${zone}.zone`), text);
-  // Debian's AppArmor profile, bound to the path of the program, keeps the original out of temporary folders.
+  // Runs a copy, because Debian's AppArmor profile keeps the program at the original path out of temporary folders.
   const program = join(folder, 'named');
   await copyFile('/usr/sbin/named', program);
 
-  // Ends it when the test is killed.
+  // The kernel kills BIND when the test process is killed.
   const withParent = ['--pdeathsig', 'KILL', program];
   const child = spawn('setpriv', [...withParent, '-g', '-n', '1', '-c', join(folder, 'named.conf')], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -71,7 +71,7 @@ export async function startNamed(zones: Record<string, string>, failing: readonl
   }
 }
 
-/** An answer as `dig` reports it: the code, and the records with their data in master-file form. */
+/** A DNS response as `dig` reports it: the response code, and the records with their data in master-file format. */
 export interface DigAnswer {
   status: string;
   records: { owner: string; ttl: number; type: string; data: string }[];
@@ -89,9 +89,10 @@ function parseDig(text: string): DigAnswer {
   return { status: /status: (\w+)/.exec(text)?.[1] ?? '', records };
 }
 
-/** Queries with BIND's own client, as a reference: one answer for each type, in order. */
+/** Queries with `dig`, BIND's client, as a reference. Returns one response for each type, in order. */
 export async function dig(server: DnsServer, name: string, types: readonly string[]): Promise<DigAnswer[]> {
-  // dig converts names by IDNA 2008, which has no leading hyphens.
+  // dig converts international names by IDNA 2008, which forbids leading hyphens, so the conversion is off for ASCII
+  // names.
   const idn = /[^\p{ASCII}]/u.test(name) ? '+idnin' : '+noidnin';
   const options = ['+noall', '+comments', '+answer', idn];
   const { stdout } = await promisify(execFile)(

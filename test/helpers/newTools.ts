@@ -1,13 +1,13 @@
-/** A tool that the project does not have, one of each kind. */
+/** A tool for a test to add to the project; there is one of each kind. */
 export interface NewTool {
   name: string;
   price: number;
   title: string;
-  /** All its files, by path. */
+  /** The contents of all files that the tool consists of, by path. */
   files: Readonly<Record<string, string>>;
 }
 
-/** Text of a definition whose input and output have one field each. */
+/** Returns the source of a tool definition whose input and output have one field each. */
 const definition = (
   { name, title, price }: Omit<NewTool, 'files'>,
   lines: { imports?: string; kind: string; input: string; required: string; output: string; rest: string },
@@ -47,13 +47,13 @@ const TEXT = `text: { type: 'string', maxLength: 1000, description: 'Text.' }`;
 const FILE_IMPORTS = `import { checkSourceUrl, FILE_ERRORS, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 `;
 
-/** Computes only: runs in a thread of the worker. */
+/** A tool that only computes, in a thread of the worker. */
 const plain = { name: 'reverse-text', title: 'Reverse text', price: 4 };
-/** Decodes a file of the caller in a child process. */
+/** A tool that decodes a file of the caller in a child process. */
 const picture = { name: 'image-size', title: 'Image size', price: 2 };
-/** Connects to a machine that the caller names. */
+/** A tool that connects to a host that the caller names. */
 const network = { name: 'site-status', title: 'Site status', price: 3 };
-/** Runs a program in a sandbox that stays prepared between calls. */
+/** A tool that runs a program in a sandbox that stays prepared between calls. */
 const program = { name: 'word-count', title: 'Word count', price: 5 };
 
 export const NEW_TOOLS = {

@@ -9,7 +9,7 @@ import { processesWith, remaining } from './processes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const READY_MS = 120_000;
-/** Long enough for every graceful shutdown, far below the lifetime of a leaked process. */
+/** Longer than any graceful shutdown takes, and much shorter than a leaked process would live. */
 export const STOPPED_MS = 30_000;
 
 export interface Exit {
@@ -18,7 +18,7 @@ export interface Exit {
   stderr: string;
 }
 
-/** Creates a data folder. After the test, kills what still runs on it and removes it. */
+/** Creates a data folder. After the test, kills the processes that still use it and removes it. */
 export async function stackFolder(t: { teardown(fn: () => Promise<void>): void }): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'stack-test-'));
   t.teardown(async () => {
@@ -29,7 +29,7 @@ export async function stackFolder(t: { teardown(fn: () => Promise<void>): void }
   return path;
 }
 
-/** Runs `npm start` as a user does, with only the environment that the test sets. */
+/** Runs `npm start` as a user does, with no environment variables other than those the test sets. */
 export function npmStart(env: Record<string, string>) {
   const cache = process.env.XDG_CACHE_HOME;
   const child = spawn('npm', ['start'], {
@@ -42,7 +42,7 @@ export function npmStart(env: Record<string, string>) {
     exit.stdout += chunk;
   });
   child.stderr.on('data', (chunk) => {
-    // npm's own messages are not part of the output.
+    // Removes the messages of npm itself from the output.
     exit.stderr += String(chunk).replace(/^npm (?:warn|error|notice).*\n?/gm, '');
   });
   const exited = new Promise<Exit>((resolve) => {
@@ -60,7 +60,7 @@ export function npmStart(env: Record<string, string>) {
       resolve();
     });
   });
-  // Prevents an unhandled rejection in tests that do not wait for it.
+  // Prevents an unhandled rejection in tests that do not await `ready`.
   ready.catch(() => undefined);
   return {
     pid: child.pid ?? 0,

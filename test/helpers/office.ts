@@ -6,7 +6,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 
 const run = promisify(execFile);
 
-/** Converts files with the installed LibreOffice in one run. @returns the paths of the results */
+/** Converts files with one run of the installed LibreOffice. @returns the paths of the results */
 export async function convertWithLibreOffice(
   folder: string,
   to: string,
@@ -18,7 +18,8 @@ export async function convertWithLibreOffice(
   const options = ['--headless', profile, '--convert-to', to, '--outdir', outdir];
   await run('soffice', [...options, ...files], {
     timeout: 150_000,
-    // As in the sandbox: no language, and not the paper size of this machine in /etc/papersize.
+    // Same settings as in the sandbox: no language, and a fixed paper size instead of the one in this machine's
+    // /etc/papersize.
     env: { ...process.env, LANG: 'C.UTF-8', PAPERSIZE: 'letter', TMPDIR: folder },
   });
   const made = await readdir(outdir);
@@ -28,14 +29,14 @@ export async function convertWithLibreOffice(
   });
 }
 
-/** Reads pages and text of a PDF with poppler. */
+/** Returns the number of pages and the text of a PDF, read with poppler. */
 export async function readPdf(path: string): Promise<{ pages: number; text: string }> {
   const { stdout } = await run('pdfinfo', [path]);
   const text = await run('pdftotext', ['-layout', path, '-'], { maxBuffer: 64 * 2 ** 20 });
   return { pages: Number(/^Pages:\s+(\d+)$/m.exec(stdout)?.[1]), text: text.stdout };
 }
 
-/** Renders the pages with poppler, each as the bytes of a grey image. */
+/** Renders each page of a PDF with poppler as a greyscale image. @returns the bytes of the image files */
 export async function drawPdf(path: string): Promise<Buffer[]> {
   await run('pdftoppm', ['-r', '72', '-gray', path, path]);
   const folder = dirname(path);
@@ -46,11 +47,11 @@ export async function drawPdf(path: string): Promise<Buffer[]> {
 export interface ZipPart {
   name: string;
   data?: Buffer | string;
-  /** In place of `data`: deflated bytes and their original size. */
+  /** Used instead of `data`: deflated bytes, and the uncompressed size that the headers state. */
   deflated?: { bytes: Buffer; size: number };
 }
 
-/** A ZIP archive whose headers may misstate its content. */
+/** Returns a ZIP archive, whose headers may misstate its content. */
 export function zipOf(parts: readonly ZipPart[]): Buffer {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -88,15 +89,15 @@ const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relatio
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 
 export interface DocxOptions {
-  /** XML within `w:body`. */
+  /** XML content of the `w:body` element. */
   body?: string;
-  /** Type (last part of its URI) and target of external relations; their ids are x0, x1 … */
+  /** External relationships, each with the last part of its type URI and its target; their ids are x0, x1 … */
   external?: readonly (readonly [type: string, target: string])[];
   mainType?: string;
   extra?: readonly ZipPart[];
 }
 
-/** The smallest document that Word accepts. */
+/** Returns the smallest Word document that Word accepts. */
 export function makeDocx({
   body = '',
   external = [],
@@ -134,7 +135,7 @@ export function makeDocx({
 
 const ODF = 'urn:oasis:names:tc:opendocument:xmlns';
 
-/** An OpenDocument text. @param body XML within `office:text` */
+/** Returns an OpenDocument text document. @param body XML content of the `office:text` element */
 export function makeOdt(body: string, scripts = '', extra: readonly ZipPart[] = []): Buffer {
   const names = ['office', 'text', 'table', 'script', 'style'].map(
     (name) => `xmlns:${name}="${ODF}:${name}:1.0"`,

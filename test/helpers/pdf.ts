@@ -1,18 +1,18 @@
-/** The body of an object: text in Latin-1, or bytes. */
+/** The content of a PDF object: text in Latin-1, or bytes. */
 type Body = string | Buffer;
 
 export interface PdfParts {
-  /** By object number. 1 is the catalog, 2 the root of the page tree, 9 the information dictionary. */
+  /** Objects by object number: 1 is the catalog, 2 the root of the page tree, 9 the information dictionary. */
   objects: Readonly<Record<number, Body>>;
-  /** Further entries of the trailer. */
+  /** Additional entries of the trailer dictionary. */
   trailer?: string;
-  /** Offset of the cross-reference table; default its real offset. */
+  /** The offset of the cross-reference table that the file states. Default: the real offset. */
   startxref?: number;
 }
 
 export const CATALOG = '<< /Type /Catalog /Pages 2 0 R >>';
 export const PAGE = '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>';
-/** One page, with a title. */
+/** The objects of a PDF with one page and a title. */
 export const ONE_PAGE: Readonly<Record<number, Body>> = {
   1: CATALOG,
   2: '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
@@ -23,7 +23,7 @@ export const ONE_PAGE: Readonly<Record<number, Body>> = {
 const offsetText = (offset: number | undefined): string =>
   offset === undefined ? '0000000000 00000 f \n' : `${String(offset).padStart(10, '0')} 00000 n \n`;
 
-/** A stream object. */
+/** Returns a PDF stream object. */
 export const streamOf = (dictionary: string, data: Buffer): Buffer =>
   Buffer.concat([
     Buffer.from(`<< ${dictionary} /Length ${data.length} >>\nstream\n`),
@@ -31,7 +31,10 @@ export const streamOf = (dictionary: string, data: Buffer): Buffer =>
     Buffer.from('\nendstream'),
   ]);
 
-/** Assembles a file (ISO 32000-2, 7.5); invalid parts make an invalid file. */
+/**
+ * Assembles a PDF file (ISO 32000-2, 7.5). Invalid objects or entries are copied as they are, so that tests can create
+ * invalid files.
+ */
 export function makePdf({ objects, trailer = '', startxref }: PdfParts): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n')];
   const offsets = new Map<number, number>();
@@ -60,15 +63,17 @@ export function makePdf({ objects, trailer = '', startxref }: PdfParts): Buffer 
 
 interface XrefStreamParts {
   objects: Readonly<Record<number, Body>>;
-  /** Object number -> its index in the object stream, which is object 10. */
+  /** Index of an object within the object stream, by object number. The object stream is object 10. */
   packed?: Readonly<Record<number, number>>;
-  /** Entries of the stream's dictionary: /Size, /Filter … */
+  /** Entries of the stream dictionary: /Size, /Filter … */
   dictionary: string;
-  /** Encodes the entries as the data of the stream. */
+  /** Encodes the cross-reference entries as the data of the stream. Default: unchanged. */
   encode?: (entries: Buffer) => Buffer;
 }
 
-/** The same with a cross-reference stream, which is object 20 (ISO 32000-2, 7.5.8). */
+/**
+ * Assembles a PDF file with a cross-reference stream (ISO 32000-2, 7.5.8) instead of a table; the stream is object 20.
+ */
 export function makeXrefStreamPdf({
   objects,
   packed = {},

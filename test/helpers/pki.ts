@@ -9,27 +9,27 @@ import type { Certificate } from './certificates.ts';
 const run = promisify(execFile);
 
 export interface Issue {
-  /** As in `openssl req -subj`; `/` is empty. */
+  /** Subject in the notation of `openssl req -subj`; `/` is an empty subject. */
   subject: string;
-  /** Values of subjectAltName as in openssl's configuration, `DNS.1=example.com`. */
+  /** Subject alternative names in the notation of openssl's configuration, `DNS.1=example.com`. */
   names?: readonly string[];
-  /** null for a self-signed certificate. */
+  /** The certificate that signs this one; null for a self-signed certificate. */
   issuer: Certificate | null;
-  /** Validity from now; 0 or -1 for an expired certificate. */
+  /** Validity in days from now; 0 or -1 for an expired certificate. */
   days?: number;
   authority?: boolean;
   digest?: 'sha256' | 'sha1';
-  /** Further extensions as in openssl's configuration, `nameConstraints=permitted;DNS:example.com`. */
+  /** Additional extensions in the notation of openssl's configuration, `nameConstraints=permitted;DNS:example.com`. */
   extensions?: readonly string[];
-  /** Size of an RSA key; default an elliptic curve key. */
+  /** Size in bits of a new RSA key. Default: a new elliptic curve key. */
   bits?: number;
-  /** An existing key, PEM. */
+  /** An existing private key to use, in PEM. */
   key?: string;
-  /** Object identifiers in the subject that openssl does not know. */
+  /** Attribute types to define for the subject, because openssl has no name for their object identifiers. */
   newTypes?: readonly string[];
 }
 
-/** Creates a certificate with openssl. `makeCertificate` suffices for plain self-signed certificates. */
+/** Creates a certificate with openssl. Use `makeCertificate` for a plain self-signed certificate. */
 export async function issueCertificate({
   subject,
   names = [],
@@ -72,13 +72,13 @@ export async function issueCertificate({
   }
 }
 
-/** DER as PEM (RFC 7468). */
+/** Encodes DER bytes as a PEM certificate (RFC 7468). */
 const armour = (der: Buffer): string =>
   `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 
 /**
- * Replaces the validity times of a certificate with others of the same length, `261231235959Z`; null keeps a
- * time. The signature becomes invalid.
+ * Overwrites the validity times of a certificate with others of the same length, in the format `261231235959Z`; null
+ * keeps a time. The signature becomes invalid.
  */
 export function retime({ cert, key }: Certificate, from: string | null, to: string | null): Certificate {
   const times = [from, to];

@@ -10,7 +10,7 @@ import { ownLoopback } from './smtp.ts';
 
 export interface Postfix {
   address: string;
-  /** STARTTLS offered; AUTH only after it. */
+  /** Offers STARTTLS, and AUTH only after it. */
   port: 2525;
   close(): Promise<void>;
 }
@@ -24,10 +24,10 @@ const PROGRAMS = '/usr/lib/postfix/sbin';
 const QUEUES = ['active', 'bounce', 'corrupt', 'defer', 'deferred', 'flush', 'hold', 'incoming'];
 const PLACES = [...QUEUES, 'maildrop', 'pid', 'private', 'public', 'saved', 'trace'];
 
-/** Resolves with the output of a program. Rejects when it fails. */
+/** Runs a program and returns its output. Rejects when the program fails. */
 async function output(file: string, args: string[], input = ''): Promise<string> {
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  // It may exit without reading; its exit code decides.
+  // The program may exit without reading its input; only its exit code decides whether it failed.
   child.stdin.on('error', () => undefined).end(input);
   const chunks = child.stdout.toArray();
   const [code] = await once(child, 'exit');
@@ -53,15 +53,15 @@ async function untilOpen(address: string, port: number): Promise<void> {
 }
 
 /**
- * Runs Postfix, with configuration and queue in a temporary folder, on a loopback address of its own: port
- * 2525 with STARTTLS, 465 with implicit TLS, 587 without TLS. AUTH by Cyrus SASL has one user.
+ * Runs Postfix on an unused loopback address, with configuration and queue in a temporary folder. Port 2525 offers
+ * STARTTLS, 465 uses implicit TLS, and 587 has no TLS. AUTH (Cyrus SASL) accepts one user.
  */
 export async function startPostfix({ certificate, user }: PostfixOptions): Promise<Postfix> {
   const address = ownLoopback();
-  // Its daemons run as another user, who has no access to the temporary folder of `npm test`.
+  // Postfix's daemons run as another user, who cannot read the temporary folder of `npm test`.
   const folder = await mkdtemp('/tmp/postfix-');
   const at = (...names: string[]): string => join(folder, ...names);
-  // Its daemons run as a user of its own.
+  // Lets the user of Postfix's daemons read the folder.
   await chmod(folder, 0o755);
   const uid = Number(await output('id', ['-u', 'postfix']));
   for (const place of [...PLACES.map((name) => at('queue', name)), at('data'), at('etc', 'sasl')])
@@ -114,7 +114,7 @@ export async function startPostfix({ certificate, user }: PostfixOptions): Promi
   await chown(at('etc', 'sasl', 'db'), uid, -1);
 
   const { file, args, ipc } = tethered(join(PROGRAMS, 'master'), ['-s', '-c', at('etc')]);
-  // Its daemons end when it does, and so does its process group.
+  // A process group of its own, so that one signal ends Postfix's main process and all its daemons.
   const child = spawn(file, args, {
     stdio: ['ignore', 'ignore', 'inherit', ...(ipc ? (['ipc'] as const) : [])],
     detached: true,

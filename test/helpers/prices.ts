@@ -1,4 +1,4 @@
-/** Credits per call of each tool, from the service's specification. */
+/** Price in credits of one call of each tool, copied from the service's specification. */
 export const PRICES: Readonly<Record<string, number>> = {
   'gold-price': 1,
   'hash-text': 1,

@@ -6,7 +6,7 @@ import { until } from './until.ts';
 
 type LogLine = Record<string, unknown>;
 
-/** Returns the JSON lines that a process of the stack has logged so far. */
+/** Returns the lines of JSON that a process of the stack has logged so far. */
 export async function readLog(stack: Pick<Stack, 'dataDir'>, name: string): Promise<LogLine[]> {
   const text = await readFile(join(stack.dataDir, 'logs', `${name}.log`), 'utf8');
   return stripVTControlCharacters(text)
@@ -16,8 +16,8 @@ export async function readLog(stack: Pick<Stack, 'dataDir'>, name: string): Prom
 }
 
 /**
- * Returns the base URL of a process's internal server. The process logs it at the level `info`, and can be ready before
- * the line is in the file.
+ * Returns the base URL of a process's internal server, which the process logs at level `info`. Waits for that log line,
+ * because the process can be ready before the line is in the file.
  */
 export function internalUrlOf(stack: Pick<Stack, 'dataDir'>, name: string): Promise<string> {
   return until(`${name} has logged its internal URL`, async () => {

@@ -6,7 +6,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // The process ended meanwhile.
+    // The process ended before its file was read.
     return '';
   }
 }
@@ -15,8 +15,8 @@ const pids = (): number[] =>
   readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 
 /**
- * Returns every living process with `text` in its command line or environment, and all descendants, as `<pid>
- * <command line>`.
+ * Returns every live process whose command line or environment contains `text`, and all descendants of these processes,
+ * as `<pid> <command line>`.
  */
 export function processesWith(text: string): string[] {
   const named = pids().filter(
@@ -29,7 +29,7 @@ export function processesWith(text: string): string[] {
     .map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
 }
 
-/** Waits until no such process exists. Returns those that remain after `ms`. */
+/** Waits until no process matches `text`. Returns those that still match after `ms`. */
 export async function remaining(text: string, ms: number): Promise<string[]> {
   const deadline = Date.now() + ms;
   for (;;) {
@@ -46,15 +46,15 @@ export function pidOf(text: string, command: RegExp): number {
   return Number.parseInt(found[0] ?? '', 10);
 }
 
-/** Zombies, dead processes whose exit code has not been collected, are not alive. */
+/** Whether a process is alive. Zombies, whose exit code the parent has not collected, count as dead. */
 export const isAlive = (pid: number): boolean => {
   const status = read(`/proc/${pid}/status`);
   return status !== '' && !/^State:\s+Z/m.test(status);
 };
 
 /**
- * Waits until all of them are dead, because the kernel ends a killed namespace asynchronously. @returns those
- * that remain after `ms`
+ * Waits until all of the processes are dead, because the kernel ends the processes of a killed namespace
+ * asynchronously. @returns the pids that are alive after `ms`
  */
 export async function stillAlive(pids: readonly number[], ms: number): Promise<number[]> {
   const deadline = Date.now() + ms;
@@ -65,7 +65,7 @@ export async function stillAlive(pids: readonly number[], ms: number): Promise<n
   }
 }
 
-/** Returns the descendants of a process whose command line matches. */
+/** Returns the pids of all descendants of a process whose command line matches. */
 export function childrenOf(pid: number, command: RegExp): number[] {
   const parents = new Map(
     pids().map((it) => [it, Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${it}/status`))?.[1])]),
@@ -81,12 +81,15 @@ const linkOf = (path: string): string => {
   try {
     return readlinkSync(path);
   } catch {
-    // It was closed meanwhile.
+    // The file descriptor was closed before it was read.
     return '';
   }
 };
 
-/** Returns the TCP ports on which a process and its descendants listen, from proc_pid_net(5). */
+/**
+ * Returns the TCP ports on which a process and its descendants listen, read from /proc/net/tcp and /proc/net/tcp6
+ * (proc_pid_net(5)).
+ */
 export function portsOf(pid: number): number[] {
   const files = new Set(
     [pid, ...childrenOf(pid, /^/)].flatMap((it) =>

@@ -8,13 +8,13 @@ import {
 import jsQrModule from 'jsqr';
 import { PNG } from 'pngjs';
 
-/** A grey image, 0 black to 255 white. */
+/** A greyscale image; a pixel is 0 for black to 255 for white. */
 export interface GreyImage {
   width: number;
   height: number;
   /** One byte per pixel. */
   pixels: Uint8ClampedArray<ArrayBuffer>;
-  /** The same, four bytes per pixel. */
+  /** The same pixels as RGBA, four bytes per pixel. */
   rgba: Uint8ClampedArray<ArrayBuffer>;
 }
 
@@ -25,11 +25,11 @@ export function readPng(base64: string): GreyImage {
   return { width, height, pixels, rgba: new Uint8ClampedArray(data) };
 }
 
-/** Finds and reads a code with jsQR; null on failure. */
+/** Finds and decodes a QR code with jsQR. Returns null if there is none that it can read. */
 export const readWithJsQr = ({ width, height, rgba }: GreyImage): string | null =>
   jsQrModule.default(rgba, width, height, { inversionAttempts: 'dontInvert' })?.data ?? null;
 
-/** Reads an upright, clean code with ZXing. @throws on failure */
+/** Decodes an upright, undistorted QR code with ZXing. @throws if it cannot be read */
 export function readWithZxing({ width, height, pixels }: GreyImage): string {
   const bitmap = new BinaryBitmap(new HybridBinarizer(new RGBLuminanceSource(pixels, width, height)));
   return new QRCodeReader().decode(bitmap, new Map([[DecodeHintType.PURE_BARCODE, true]])).getText();

@@ -10,14 +10,14 @@ import { startDatabase } from './stack.ts';
 export interface QuotesRig {
   store: Store;
   quotes: Quotes;
-  /** Errors as in the operator's log. */
+  /** The messages of the errors that are written to the operator's log. */
   faults: string[];
-  /** The quotes of another worker with the same feeds and database. */
+  /** Returns the quotes as another worker with the same feeds and database sees them. */
   another(): Quotes;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Moves all stored quotes into the past, because the clock cannot be moved. */
+/** Moves the timestamps of all stored quotes into the past, because the tests cannot move the clock. */
 export async function backdateQuotes({ quotes }: Pick<Store, 'quotes'>, ms: number): Promise<void> {
   const earlier = (date: Date): Date => new Date(date.getTime() - ms);
   for (const feed of await quotes.find().toArray()) {
@@ -43,7 +43,7 @@ export async function backdateQuotes({ quotes }: Pick<Store, 'quotes'>, ms: numb
   }
 }
 
-/** The quotes of a feed in a database of their own. */
+/** Opens the quotes of a feed, stored in a new database. */
 export async function openQuotesRig(feed: Pick<Feed, 'port' | 'env'>): Promise<QuotesRig> {
   await using open = new AsyncDisposableStack();
   const database = open.adopt(await startDatabase(), (it) => it.stop());

@@ -6,11 +6,11 @@ export interface Random {
   integer(min: number, max: number): number;
   pick<T>(items: readonly T[]): T;
   bytes(length: number): Buffer;
-  /** Returns well-formed text of this many code points, of one to four bytes of UTF-8, never U+0000. */
+  /** Returns well-formed text with this many code points of one to four UTF-8 bytes each, never U+0000. */
   text(codePoints: number): string;
 }
 
-/** Marsaglia's xorshift32 (2003). */
+/** Marsaglia's xorshift32 random number generator (2003). */
 function* xorshift(seed: number): Generator<number, never> {
   let state = seed | 0 || 1;
   for (;;) {
@@ -51,11 +51,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/**
- * Random test data. The seed is logged, and `TEST_SEED=<seed>` gives the same data again.
- *
- * @param log `t.log` of the test
- */
+/** Random test data. The seed is logged; `TEST_SEED=<seed>` reproduces the same data. @param log `t.log` of the test */
 export function seededRandom(log: (line: string) => void): Random {
   const seed = Number(process.env.TEST_SEED ?? randomInt(1, 2 ** 31));
   log(`TEST_SEED=${seed}`);

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listen } from './egress.ts';
 
-/** A received delivery. */
+/** A webhook delivery that the receiver got. */
 export interface Delivery {
   at: number;
   path: string;
@@ -13,7 +13,7 @@ export interface Delivery {
   event: string;
 }
 
-/** The response of a receiver to a delivery; null never responds. */
+/** The receiver's response to a delivery; null means that it never responds. */
 export type Answer = {
   status?: number;
   headers?: Record<string, string>;
@@ -24,16 +24,16 @@ export type Answer = {
 /** A webhook receiver on loopback. */
 export interface Receiver {
   port: number;
-  /** URL of the path /hook. */
+  /** URL at which the receiver accepts deliveries; its path is /hook. */
   url: string;
   received: Delivery[];
   /** The largest number of deliveries that were open at the same time. */
   mostAtOnce(): number;
-  /** Sets the response to deliveries from now on. */
+  /** Sets how the receiver responds to deliveries from now on. */
   answer(how: (delivery: Delivery) => Answer): void;
-  /** Calls `tell` for each delivery from now on. */
+  /** Calls `tell` for each delivery that arrives from now on. */
   watch(tell: (delivery: Delivery) => void): void;
-  /** Resolves when this many have arrived. @throws when they do not arrive in time */
+  /** Resolves when this many deliveries have arrived. @throws when they do not arrive in time */
   until(count: number, withinMs?: number): Promise<Delivery[]>;
   close(): void;
 }

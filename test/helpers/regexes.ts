@@ -4,16 +4,18 @@ import { setTimeout as nextTurn } from 'node:timers/promises';
 import { type AnyNode, parse } from 'acorn';
 import type { Diagnostics } from 'recheck';
 
-// Its other backends are a Java program and native ones; this one is part of the package.
+// recheck's other backends are native programs or need Java; the backend in JavaScript is part of the package.
 process.env.RECHECK_BACKEND = 'pure';
 const { checkSync } = await import('recheck');
 
-/** Milliseconds of a loaded machine; most patterns are decided within one hundred. */
+/**
+ * Timeout in milliseconds of the check of one pattern, for a heavily loaded machine. Most checks take less than 100 ms.
+ */
 const CHECK_TIMEOUT_MS = 120_000;
 
-/** Says whether some text makes a regular expression take more than linear time. */
+/** Checks whether some input makes a regular expression take more than linear time. */
 export async function checkRegex(source: string, flags: string): Promise<Diagnostics> {
-  // The check blocks; in between, the test run has to hear of the tests that have ended.
+  // The check blocks the event loop; between two checks the test run must process the messages about finished tests.
   await nextTurn();
   return checkSync(source, flags, { timeout: CHECK_TIMEOUT_MS });
 }
@@ -26,9 +28,11 @@ export interface FoundRegex {
 }
 
 export interface FoundRegexes {
-  /** Literals, `new RegExp` of literals, and literal values of a schema's `pattern`. */
+  /**
+   * Regular expression literals, `new RegExp` with literal arguments, and literal values of a JSON schema's `pattern`.
+   */
   literal: FoundRegex[];
-  /** `<file>` of each `RegExp` or `pattern` that is put together at run time. */
+  /** `<file>` of each `RegExp` or `pattern` whose text is only known at run time. */
   computed: string[];
 }
 
@@ -40,7 +44,7 @@ const isNode = (value: unknown): value is AnyNode =>
 
 function* nodesOf(node: AnyNode): Generator<AnyNode> {
   yield node;
-  // The names that a destructuring binds are no fields of an object.
+  // Skips the keys of a destructuring pattern, because they are not properties of an object.
   const children =
     node.type === 'ObjectPattern'
       ? node.properties.map((it) => (it.type === 'Property' ? it.value : it))
@@ -48,7 +52,7 @@ function* nodesOf(node: AnyNode): Generator<AnyNode> {
   for (const child of children) if (isNode(child)) yield* nodesOf(child);
 }
 
-/** The text of a string literal or of a template without expressions; null for everything else. */
+/** Returns the text of a string literal or of a template literal without expressions, else null. */
 function textOf(node: AnyNode | undefined): string | null {
   if (node?.type === 'Literal' && typeof node.value === 'string') return node.value;
   if (node?.type === 'TemplateLiteral' && node.expressions.length === 0)
@@ -56,7 +60,10 @@ function textOf(node: AnyNode | undefined): string | null {
   return null;
 }
 
-/** The pattern of a node that creates a regular expression; `computed` if it is known only at run time; else null. */
+/**
+ * Returns the pattern of a node that creates a regular expression: `computed` if it is only known at run time, null for
+ * other nodes.
+ */
 function regexOf(node: AnyNode): { source: string; flags: string } | 'computed' | null {
   if (node.type === 'Literal' && node.regex) return { source: node.regex.pattern, flags: node.regex.flags };
   if (node.type === 'NewExpression' || node.type === 'CallExpression') {
@@ -67,7 +74,7 @@ function regexOf(node: AnyNode): { source: string; flags: string } | 'computed' 
     return text === null || given === null ? 'computed' : { source: text, flags: given };
   }
   if (node.type === 'Property' && node.key.type === 'Identifier' && node.key.name === 'pattern') {
-    // A regular expression that stands there is found by itself.
+    // A regular expression literal is found when its own node is visited.
     if (node.value.type === 'Literal' && node.value.regex) return null;
     const source = textOf(node.value);
     return source === null ? 'computed' : { source, flags: 'u' };
@@ -76,9 +83,9 @@ function regexOf(node: AnyNode): { source: string; flags: string } | 'computed' 
 }
 
 /**
- * The regular expressions of the project's source, found with a parser.
+ * Finds the regular expressions in the project's source with a JavaScript parser.
  *
- * @param folders of the project, searched at every depth
+ * @param folders folders of the project, searched recursively
  * @throws SyntaxError for a file that cannot be parsed
  */
 export function findRegexes(folders: readonly string[]): FoundRegexes {
@@ -90,7 +97,7 @@ export function findRegexes(folders: readonly string[]): FoundRegexes {
   );
   for (const file of files) {
     const text = readFileSync(new URL(file, root), 'utf8');
-    // Types become spaces, so lines stay where they are.
+    // Stripping replaces types by spaces, so that line numbers stay the same.
     const code = file.endsWith('ts') ? stripTypeScriptTypes(text) : text;
     const program = parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true });
     for (const node of nodesOf(program)) {

@@ -3,12 +3,12 @@ import { clientEnv } from '../../dev/host.mjs';
 import { findOrFetch, onPath } from '../../dev/programs/find.ts';
 import { run } from '../../dev/programs/run.ts';
 
-/** Later releases of hypothesis lack a method that this schemathesis calls. */
+/** Pinned, because later releases of hypothesis lack a method that this release of schemathesis calls. */
 const PACKAGES = ['schemathesis==4.4.1', 'hypothesis==6.140.3'];
 const LIMITS = { idleMs: 300_000, totalMs: 900_000 };
 
 /**
- * Path of schemathesis, from PATH or packed with its Python packages into one file
+ * Returns the path of schemathesis: from PATH, or packed with its Python packages into one file by shiv
  * (https://github.com/linkedin/shiv).
  */
 export const findSchemathesis = (log: (line: string) => void): Promise<string> =>

@@ -13,13 +13,16 @@ export interface Credentials {
   password: string;
 }
 
-/** A unique email address and a password. */
+/** Returns a unique email address and a password. */
 export const freshCredentials = (): Credentials => ({
   email: `${randomUUID()}@example.com`,
   password: randomUUID(),
 });
 
-/** POSTs to better-auth like a page of `origin`, or like a program when that is left out. */
+/**
+ * Sends a POST request with a JSON body to better-auth. Without headers it has no `Origin`, like a request that no web
+ * page sends.
+ */
 export const postAuth = (
   baseUrl: string,
   path: string,
@@ -32,7 +35,9 @@ export const postAuth = (
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-/** Returns the Cookie header that a browser sends after this response. @throws when it set no session */
+/**
+ * Returns the Cookie header that a browser sends after this response. @throws when the response sets no session cookie
+ */
 export function cookieOf(response: Response): string {
   const cookies = response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '');
   if (!cookies.some((cookie) => cookie.includes('session_token=')))
@@ -40,15 +45,15 @@ export function cookieOf(response: Response): string {
   return cookies.join('; ');
 }
 
-/** Signs up. Returns the Cookie header of the session. */
+/** Signs a new user up. Returns the Cookie header of the session. */
 export const signUp = async (baseUrl: string, credentials: Credentials): Promise<string> =>
   cookieOf(await postAuth(baseUrl, 'sign-up/email', { name: 'Test', ...credentials }));
 
-/** Signs in. Returns the Cookie header of the session. */
+/** Signs a user in. Returns the Cookie header of the session. */
 export const signIn = async (baseUrl: string, credentials: Credentials): Promise<string> =>
   cookieOf(await postAuth(baseUrl, 'sign-in/email', credentials));
 
-/** Creates a user who can sign in, with the operator's command. */
+/** Creates an account and a user of this role who can sign in, as the operator's command does. */
 export async function makeUser(stack: Pick<Stack, 'mongodbUri' | 'env'>, role: Role): Promise<Credentials> {
   const env = readEnv(stack.env);
   const log = createLog(env, 'test', await loadRegistry());

@@ -6,24 +6,24 @@ import { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Certificate } from './certificates.ts';
 
-/** A loopback address that is not otherwise in use, so that the mail ports are free on it. */
+/** Returns a random loopback address that nothing else uses, so that the SMTP ports are free on it. */
 export const ownLoopback = (): string => `127.${[1, 2, 3].map(() => randomInt(1, 255)).join('.')}`;
 
-/** The server's end of a connection. */
+/** The server side of one SMTP connection. */
 export interface Peer {
   say(text: string | Buffer): void;
-  /** The next line from the client. @throws when the client has disconnected */
+  /** Reads the next line that the client sends. @throws when the client has disconnected */
   hear(): Promise<string>;
-  /** Starts TLS. @throws when the client has disconnected */
+  /** Upgrades the connection to TLS. @throws when the client has disconnected */
   secure(certificate: Certificate): Promise<void>;
-  /** Closes the connection with RST where the kernel can. */
+  /** Closes the connection with RST if the kernel supports it. */
   reset(): void;
 }
 
 export interface ScriptedSmtp {
   address: string;
   port: number;
-  /** Lines that clients sent, over all connections. */
+  /** Lines that clients sent, over all connections in order. */
   heard: string[];
   connections: number;
   close(): void;
@@ -65,7 +65,7 @@ function createPeer(tcp: Socket, heard: string[]): Peer {
   };
 }
 
-/** Starts a server that runs the script for each client and then closes the connection. */
+/** Starts an SMTP server that runs the script for each client and then closes the connection. */
 export async function startSmtp(
   script: (peer: Peer) => Promise<void> | void,
   port = 2525,
@@ -78,7 +78,7 @@ export async function startSmtp(
     try {
       await script(createPeer(socket, state.heard));
     } catch {
-      // The client disconnected during the script.
+      // An error in the script means that the client has disconnected.
     }
     socket.end();
   });
@@ -97,9 +97,9 @@ export async function startSmtp(
 }
 
 /**
- * Replies to commands by their first word, as a correct server would, until QUIT.
+ * Replies to the client's commands as a correct server would, until QUIT.
  *
- * @param answers exceptions; after a command with null it returns without a reply
+ * @param answers other replies, by the first word of the command; a null reply ends the function without replying
  */
 export async function serve(peer: Peer, answers: Record<string, string | Buffer | null> = {}): Promise<void> {
   const usual = {
@@ -117,7 +117,7 @@ export async function serve(peer: Peer, answers: Record<string, string | Buffer 
   }
 }
 
-/** The findings of `swaks`, in the tool's terms. */
+/** The findings of `swaks`, an SMTP test client, in the terms of the tool's output. */
 export interface SwaksReport {
   extensions: string[];
   tls: boolean;
@@ -126,8 +126,8 @@ export interface SwaksReport {
 }
 
 /**
- * Has swaks, the mail tester, hold the same conversation. It ends after AUTH and ignores the user's own
- * settings.
+ * Runs swaks, an SMTP test client, as a reference for the tool: it holds the same conversation, which ends after AUTH.
+ * The user's own swaks settings are ignored.
  */
 export async function swaks(server: string, port: number, ...options: string[]): Promise<SwaksReport> {
   const where = ['--server', server, '--port', `${port}`, '--timeout', '10', '--helo', '[127.0.0.1]'];
@@ -138,7 +138,7 @@ export async function swaks(server: string, port: number, ...options: string[]):
     env: { PATH: process.env.PATH, HOME: '/nonexistent' },
   }).then(
     ({ stdout }) => stdout,
-    // swaks exits with a code when AUTH is refused.
+    // swaks exits with a nonzero code when the server refuses AUTH.
     (error: { stdout?: string }) => error.stdout ?? '',
   );
   const hellos = transcript.split(/^ [-~]> EHLO .*\n/m).slice(1);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { HostAddresses } from '../../egress/resolver.ts';
 
-/** A row of test/cases; the README there explains the kinds. */
+/** A row of a file in test/cases; test/cases/README.md explains the kinds. */
 export interface SsrfCase {
   input: string;
   kind: string;
@@ -23,7 +23,7 @@ export const SSRF_CASES: readonly SsrfCase[] = [...readCases('ssrf.tsv'), ...rea
 
 export const casesOf = (kind: string): SsrfCase[] => SSRF_CASES.filter((row) => row.kind === kind);
 
-/** `A:1.2.3.4,CNAME:b.example` -> the answer of a resolver. */
+/** Parses the records of a DNS response: `A:1.2.3.4,CNAME:b.example`. */
 function readRecords(text: string): HostAddresses {
   const records = text.split(',').map((record) => /^(A|AAAA|CNAME):(.*)$/.exec(record) ?? []);
   const of = (...types: string[]) =>
@@ -31,7 +31,7 @@ function readRecords(text: string): HostAddresses {
   return { addresses: of('A', 'AAAA'), chain: of('CNAME') };
 }
 
-/** The input of a row of kind dns: a host, and the resolver's answers in order. */
+/** Parses the input of a row of kind `dns`: a host, and the DNS resolver's responses in order. */
 export function readDnsCase(input: string): { host: string; answers: HostAddresses[] } {
   const [host = '', ...groups] = input.split('|');
   return { host, answers: groups.map(readRecords) };

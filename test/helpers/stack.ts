@@ -17,14 +17,14 @@ import {
 } from '../../dev/stack.ts';
 
 export interface Stack extends Service {
-  /** MongoDB with a database of the stack's own. */
+  /** URI of a database that only this stack uses. */
   mongodbUri: string;
   temporalAddress: string;
-  /** A namespace of the stack's own. */
+  /** A Temporal namespace that only this stack uses. */
   namespace: string;
-  /** A temporary folder of the stack's own. */
+  /** A temporary folder that only this stack uses. */
   dataDir: string;
-  /** The environment of its processes, for `readEnv` or for the operator commands. */
+  /** The environment variables of the stack's processes, for `readEnv` or for the operator commands. */
   env: Record<string, string>;
 }
 
@@ -32,16 +32,16 @@ type Addresses = Pick<Servers, 'mongodbUri' | 'temporalAddress'> & Partial<Pick<
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
-// The test run was killed. Exiting closes the channels to the child processes, which then end too.
+// The test run was killed. Exiting closes the IPC channels to the child processes, which makes them exit too.
 process.once('disconnect', () => process.exit(1));
 
 const makeFolder = (parent = tmpdir()) => mkdtemp(join(parent, 'utility-tools-test-'));
 const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true });
 
 /**
- * Starts a MongoDB and a Temporal server for a single test, which may kill and restart them.
+ * Starts a MongoDB and a Temporal server for one test, which may kill and restart them.
  *
- * @param parent folder for their data. Default: the folder of temporary files
+ * @param parent folder for their data. Default: the folder for temporary files
  */
 export async function startOwnServers(
   parent?: string,
@@ -55,13 +55,13 @@ export async function startOwnServers(
   return { ...servers, mongod, temporal, stop: () => running.disposeAsync() };
 }
 
-/** Servers of this process, for a test file that runs alone; the last user stops them. */
+/** The servers that this process has started, for a test file that runs alone. The last user stops them. */
 const shared: { servers: ReturnType<typeof startOwnServers> | null; users: number } = {
   servers: null,
   users: 0,
 };
 
-/** Returns the servers of `npm test`, or starts servers for this process. */
+/** Returns the servers of `npm test`, or starts servers if this test file runs alone. */
 async function useServers(): Promise<Addresses & { leave(): Promise<void> }> {
   const { TEST_MONGODB_URI: mongodbUri, TEST_TEMPORAL_ADDRESS: temporalAddress } = process.env;
   if (mongodbUri && temporalAddress) return { mongodbUri, temporalAddress, leave: async () => undefined };
@@ -94,7 +94,7 @@ async function dropDatabase(uri: string): Promise<void> {
   }
 }
 
-/** Creates a database on the shared MongoDB. */
+/** Creates a database on the MongoDB server that test files share. */
 export async function startDatabase(): Promise<{ mongodbUri: string; stop(): Promise<void> }> {
   const servers = await useServers();
   const mongodbUri = freshDatabase(servers.mongodbUri);
@@ -107,7 +107,7 @@ export async function startDatabase(): Promise<{ mongodbUri: string; stop(): Pro
   };
 }
 
-/** Creates a namespace on the shared Temporal server. */
+/** Creates a namespace on the Temporal server that test files share. */
 export async function startNamespace() {
   const { temporalAddress, leave } = await useServers();
   const namespace = freshName();
@@ -115,15 +115,18 @@ export async function startNamespace() {
   return { temporalAddress, namespace, stop: leave };
 }
 
-/** What test files that share a stack may use of it: no process is killed or restarted, and accounts isolate the files. */
+/**
+ * The parts of a shared stack that test files may use. They may not kill or restart its processes, and each file
+ * creates its own accounts.
+ */
 export type SharedStack = Pick<
   Stack,
   'baseUrl' | 'internalUrl' | 'mongodbUri' | 'temporalAddress' | 'namespace' | 'dataDir' | 'env' | 'stop'
 >;
 
 /**
- * Address on which the targets of tests listen. The shared stack allows no other loopback address, so that its processes
- * can also be asked for forbidden ones.
+ * The loopback address on which tests start the servers that tools call. The shared stack forbids all other loopback
+ * addresses, so that tests can also request a forbidden one.
  */
 const TARGET_HOST = '127.77.0.1';
 
@@ -132,11 +135,11 @@ const SHARED: StackOptions = {
   env: { EGRESS_ALLOW: `${TARGET_HOST}/32,hooks.example.com:443` },
 };
 
-/** Starts the stack that test files share, for the test run. */
+/** Starts the stack that all test files of a test run share. */
 export const startSharedStack = (servers: Servers): Promise<Stack> => startStack({ ...SHARED, servers });
 
 /**
- * Returns the shared stack of `npm test`, whose `stop` does nothing. A file that runs alone starts a stack of its own:
+ * Returns the shared stack of `npm test`, whose `stop` does nothing. A test file that runs alone starts a stack, so
  * call `stop` in `test.after.always`.
  */
 export function useStack(): Promise<SharedStack> {
@@ -146,8 +149,8 @@ export function useStack(): Promise<SharedStack> {
 }
 
 /**
- * Makes a server listen where the shared stack may reach it. Returns host:port. The port is free on 127.0.0.1 too: the
- * service closes its own ports on all loopback addresses.
+ * Makes a server listen on an address that the shared stack allows. Returns host:port. The port is also free on
+ * 127.0.0.1, because the service forbids its own ports on all loopback addresses.
  */
 export async function listenAsTarget(server: Server): Promise<string> {
   const port = await freePort();
@@ -160,14 +163,14 @@ export interface StackOptions {
   apis?: number;
   /** Default: the orchestrator and every pool that has a tool. */
   pools?: readonly string[];
-  /** Overrides the defaults of the tests: no limits, free ports, warnings only. */
+  /** Overrides the environment defaults of the tests, which are: no limits, free ports, log level `warn`. */
   env?: Record<string, string>;
-  /** Default: the shared servers. Servers given here are not stopped with the stack. */
+  /** Default: the shared servers. The stack does not stop servers that are given in this option. */
   servers?: Addresses;
 }
 
 /**
- * Starts the whole service on a database and a namespace of its own. Start it in `test.before`, stop it in
+ * Starts the whole service with a new database and namespace. Start it in `test.before`, stop it in
  * `test.after.always`.
  */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
@@ -178,7 +181,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const mongodbUri = freshDatabase(servers.mongodbUri);
   const namespace = freshName();
   await prepareNamespace(temporalAddress, namespace);
-  // The test's own servers may be down by then; their data is deleted with them.
+  // Servers that the test started may be stopped already, and their data is deleted with them.
   if (options.servers === undefined) owned.defer(() => dropDatabase(mongodbUri));
   const env = {
     NODE_ENV: 'test',
@@ -190,7 +193,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     MONGODB_URI: mongodbUri,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_NAMESPACE: namespace,
-    // Tests do not reach the Internet: no server listens here.
+    // The feeds are unavailable: no server listens at this address, because tests do not use the Internet.
     GOLD_FEED_URL: 'http://127.0.0.1:9',
     FX_FEED_URL: 'http://127.0.0.1:9',
     ...options.env,

@@ -26,14 +26,14 @@ export interface StripeRequest {
 export interface StripeMock {
   url: string;
   requests: StripeRequest[];
-  /** Fails the next request with this status and a body that is not Stripe's. */
+  /** Makes the mock respond to the next request with this status and a body that is not in Stripe's format. */
   failNext(status: number): void;
   stop(): Promise<void>;
 }
 
 /**
- * Starts Stripe's own mock of its API, which checks requests against Stripe's OpenAPI document and responds
- * with examples, behind a server that records the requests.
+ * Starts stripe-mock, which validates requests against Stripe's OpenAPI document and responds with examples, behind a
+ * proxy that records the requests.
  */
 export async function startStripeMock(log: (line: string) => void): Promise<StripeMock> {
   await using owned = new AsyncDisposableStack();

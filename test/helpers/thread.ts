@@ -10,11 +10,11 @@ import(workerData.module).then(({ run }) => {
 });`;
 
 /**
- * Runs a tool in a thread of its own and terminates the thread while it works, as a pool does with a call
- * that was cancelled or is out of time.
+ * Runs a tool in a new thread and terminates the thread while the tool works, as a pool does with a call that was
+ * cancelled or has exceeded its deadline.
  *
- * @param input validated, and expensive enough to run for more than 300 ms
- * @returns milliseconds from the request to the end of the thread
+ * @param input validated input, expensive enough to run for more than 300 ms
+ * @returns milliseconds from `terminate` until the thread has ended
  */
 export async function killDuringWork(tool: string, input: Record<string, unknown>): Promise<number> {
   const module = new URL(`../../activities/tools/${tool}.ts`, import.meta.url).href;
@@ -46,9 +46,9 @@ import(workerData.module)
   .then((output) => parentPort.postMessage({ output, missed }));`;
 
 /**
- * Runs a job of `activities/jobs/` without an installed package.
+ * Runs a job of `activities/jobs/` as if a package were not installed.
  *
- * @returns its output, and how often it tried to load the package
+ * @returns the job's output, and how often the job tried to load the package
  */
 export async function runJobWithout<O>(
   missing: string,

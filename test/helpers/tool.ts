@@ -8,15 +8,17 @@ import { loadRegistry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { isRecord, type Json } from './json.ts';
 
-/** A tool as the API and a worker run it together, without either of them. */
+/** A tool as the API and a worker run it, in this process and without either of them. */
 export interface LoadedTool {
   definition: ToolDefinition;
-  /** Validates a body like the API: schema, defaults, then `check`. @throws ServiceError invalid_input */
+  /**
+   * Validates an input as the API does: schema, defaults, then the tool's `check`. @throws ServiceError invalid_input
+   */
   validate(body: Json): Json;
   /**
-   * Validates, runs, and checks the output against its schema.
+   * Validates an input, runs the tool, and checks the output against its schema.
    *
-   * @throws ServiceError invalid_input with its faults, or the error of the tool
+   * @throws ServiceError invalid_input with the list of faults, or the error that the tool throws
    */
   call(body: Json, context?: Partial<NetworkContext> & { resource?: unknown }): Promise<Json>;
 }
@@ -26,13 +28,13 @@ const isRun = (value: unknown): value is Run => typeof value === 'function';
 
 let decoders: Decoders | undefined;
 
-/** Runs jobs as a worker does. Its processes end with this one. */
+/** Runs decoder jobs as a worker does, in child processes that end with this process. */
 const offload: Offload = (job, input, options) => {
   decoders ??= createDecoders({ memoryBytes: 3 * 2 ** 30, log: () => undefined });
   return decoders.offload(job, input, options);
 };
 
-/** Loads a tool by name. Its context is never aborted and has 100 s, unless a call says otherwise. */
+/** Loads a tool by name. By default a call is never aborted and has a deadline of 100 s. */
 export async function loadTool(name: string): Promise<LoadedTool> {
   const definition = (await loadRegistry()).get(name);
   if (definition === undefined) throw new Error(`no tool ${name}`);
@@ -62,8 +64,8 @@ export async function loadTool(name: string): Promise<LoadedTool> {
 }
 
 /**
- * Returns the faults for which a call is refused, before it runs or by the tool. @throws when it is not
- * refused with faults
+ * Returns the faults with which an input is rejected, by validation or by the tool. @throws when it is not rejected
+ * with faults
  */
 export async function faultsOf(tool: LoadedTool, body: Json): Promise<Fault[]> {
   try {

@@ -12,24 +12,24 @@ const PROGRAM = {
 };
 const START_MS = 10_000;
 
-/** A disturbance of connections; see the toxics of https://github.com/Shopify/toxiproxy. */
+/** A fault that toxiproxy injects into connections ("toxic"), from the list at https://github.com/Shopify/toxiproxy. */
 export type Toxic =
   | { type: 'latency'; attributes: { latency: number; jitter: number } }
-  /** Drops all data without closing the connection. */
+  /** Drops all data and keeps the connection open. */
   | { type: 'timeout'; attributes: { timeout: 0 } };
 
-/** A connection to a server that can be disturbed. */
+/** A proxied connection to a server, into which a test can inject faults. */
 export interface Link {
-  /** host:port */
+  /** `host:port` at which toxiproxy accepts connections for the server. */
   address: string;
   poison(toxic: Toxic): Promise<void>;
   /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
-  /** Removes all disturbances. */
+  /** Removes all toxics and accepts connections again. */
   heal(): Promise<void>;
 }
 
-/** Starts a toxiproxy with a link for each server. */
+/** Starts toxiproxy with one link to each server. */
 export async function startToxiproxy<N extends string>(
   upstreams: Record<N, string>,
   log: (line: string) => void,

@@ -5,13 +5,13 @@ import type { Client } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { Db, MongoClient } from 'mongodb';
 
-/** A text that cannot occur by accident, and its possible encodings. */
+/** A string that cannot occur by accident, together with its possible encodings. */
 export interface Marker {
   text: string;
   needles: readonly Buffer[];
 }
 
-/** The part of a text's base64 that does not depend on the text before and after it. */
+/** Returns the part of a string's base64 encoding that does not depend on the bytes before and after it. */
 function base64Core(text: string, offset: number): string {
   const encoded = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).toString('base64');
   return encoded.slice(Math.ceil((offset * 4) / 3) + (offset === 0 ? 0 : 1), -4);
@@ -21,8 +21,8 @@ export function createMarker(): Marker {
   const word = randomBytes(12)
     .toString('hex')
     .replace(/[0-9]/g, (digit) => 'ghijkmnpqr'.charAt(Number(digit)));
-  // Contains characters that JSON, URLs and base64 encode differently; they come last, so that they change
-  // nothing after them.
+  // Ends with characters that JSON, URLs and base64 encode differently; at the end they do not change how the part
+  // before them is encoded.
   const text = `${word}é"+/%`;
   const base64 = [0, 1, 2].map((offset) => base64Core(word, offset));
   const spellings = [
@@ -46,7 +46,10 @@ export const holds = (bytes: Uint8Array, { needles }: Marker): boolean => {
 };
 
 const CHUNK = 8 * 1024 * 1024;
-/** Longer than any needle, so that none is missed between two chunks. */
+/**
+ * Bytes by which consecutive chunks overlap: longer than any searched string, so that none is missed at a chunk
+ * boundary.
+ */
 const OVERLAP = 512;
 
 async function fileHolds(path: string, marker: Marker): Promise<boolean> {
@@ -60,7 +63,8 @@ async function fileHolds(path: string, marker: Marker): Promise<boolean> {
 }
 
 /**
- * Searches the files below the folder for the marker. Returns the matches and the number of bytes searched.
+ * Searches all files below the folder for the marker. Returns the files that contain it, and the number of bytes and
+ * files searched.
  */
 export async function searchFiles(
   folder: string,
@@ -79,14 +83,14 @@ export async function searchFiles(
 
 async function collectionHolds(db: Db, name: string, marker: Marker): Promise<number> {
   let found = 0;
-  // Raw BSON, so that strings, keys and binary data are all searched.
+  // Raw BSON, so that the search covers strings, keys and binary data.
   for await (const document of db.collection(name).find({}, { raw: true }))
     if (document instanceof Uint8Array && holds(document, marker)) found++;
   return found;
 }
 
 /**
- * Searches every collection of the server, including the oplog, for the marker. Returns matches by
+ * Searches every collection of the MongoDB server, including the oplog, for the marker. Returns the matches by
  * `<database>.<collection>`.
  */
 export async function searchMongodb(
@@ -110,7 +114,7 @@ export async function searchMongodb(
 const isPayload = (value: object): value is Payload =>
   'metadata' in value && 'data' in value && value.data instanceof Uint8Array;
 
-/** Yields every string and all bytes of a message, and for each payload also its decoded form. */
+/** Yields every string and all bytes of a protobuf message, and the decoded form of each payload in it. */
 async function* contents(
   value: unknown,
   codec: PayloadCodec,
@@ -119,7 +123,7 @@ async function* contents(
   else if (value instanceof Uint8Array) yield { bytes: value, decoded: false };
   else if (typeof value === 'object' && value !== null) {
     if (isPayload(value))
-      // An empty payload is decoded to an array of another kind.
+      // The codec decodes an empty payload to an array of another type.
       for (const { data } of await codec.decode([value]))
         if (data && data.length > 0) yield { bytes: data, decoded: true };
     for (const [key, member] of Object.entries(value)) {
@@ -132,13 +136,13 @@ async function* contents(
 export interface TemporalTraces {
   workflows: number;
   payloads: number;
-  /** Ids of workflows that contain the marker in the server's view. */
+  /** Ids of the workflows in which the Temporal server sees the marker. */
   plain: string[];
-  /** Ids of workflows that contain it after decryption. */
+  /** Ids of the workflows that contain the marker after decryption with the payload codec. */
   decoded: string[];
 }
 
-/** Searches every workflow of the client's namespace: its description and its whole history. */
+/** Searches the description and the whole history of every workflow in the client's namespace. */
 export async function searchTemporal(
   client: Client,
   codec: PayloadCodec,

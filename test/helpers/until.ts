@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The sweeper ends open calls within a minute; the rest is a margin for loaded machines. */
+/**
+ * How long to wait until the sweeper has ended open calls: it does so within one minute, and the rest is a margin for
+ * loaded machines.
+ */
 const SETTLED_WITHIN_MS = 90_000;
 const POLL_INTERVAL_MS = 50;
 
-/** Polls until the result is neither null nor false. @throws when `withinMs` have passed */
+/** Calls the function repeatedly until its result is neither null nor false. @throws after `withinMs` */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | null | false>,

@@ -7,17 +7,17 @@ import { findGo } from '../../dev/programs/go.ts';
 
 const run = promisify(execFile);
 
-/** The data that a receiver checks. */
+/** A webhook delivery whose signature a receiver must check. */
 export interface Claim {
   secret: string;
-  /** Absent when the header was not sent. */
+  /** Value of the timestamp header; absent if the header was not sent. */
   timestamp?: string;
-  /** Absent when the header was not sent. */
+  /** Value of the signature header; absent if the header was not sent. */
   signature?: string;
   body: string;
 }
 
-/** The verification snippet in this language from docs/webhooks.md. */
+/** Returns the signature verification snippet in this language from docs/webhooks.md. */
 async function snippet(language: string): Promise<string> {
   const guide = await readFile(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
   const [, section = ''] = guide.split('\n## Verify the signature\n');
@@ -27,7 +27,7 @@ async function snippet(language: string): Promise<string> {
   return `${block}\n`;
 }
 
-/** Files beside the snippet's that pass it the claims from claims.json and print its verdicts as JSON. */
+/** A program that runs a snippet on the claims in claims.json and prints the results as JSON. */
 interface Harness {
   snippet: string;
   files: Record<string, string>;
@@ -97,7 +97,10 @@ func main() {
 export type Language = keyof typeof HARNESSES;
 export const LANGUAGES: readonly Language[] = ['js', 'python', 'go'];
 
-/** Runs the snippet of docs/webhooks.md on each claim. The first run in Go compiles its standard library. */
+/**
+ * Runs the snippet of docs/webhooks.md on each claim and returns whether it accepts the claim. The first run in Go is
+ * slow, because it compiles Go's standard library.
+ */
 export async function verdicts(language: Language, claims: readonly Claim[]): Promise<boolean[]> {
   const folder = await mkdtemp(join(tmpdir(), 'webhook-'));
   try {

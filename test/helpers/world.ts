@@ -11,9 +11,9 @@ import { serve, startSmtp } from './smtp.ts';
 
 /** The local servers that stand in for the targets of the network tools. */
 export interface World {
-  /** Environment for the stack. */
+  /** Environment variables that make the stack use these servers. */
   env: Record<string, string>;
-  /** Returns the input of an example, with a local server in place of the target that it names. */
+  /** Returns the input of a tool's example, with its target replaced by a local server. */
   localise(pool: Pool, input: Record<string, unknown>): Record<string, unknown>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ const REPORT = makePdf({
   },
 });
 
-/** Files that the examples download, by path; all other paths return the page. */
+/** Files that the examples download, by path; every other path returns the HTML page. */
 const FILES: Readonly<Record<string, { type: string; base64: string }>> = {
   '/letter.docx': {
     type: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
@@ -48,10 +48,10 @@ const FILES: Readonly<Record<string, { type: string; base64: string }>> = {
   },
 };
 
-/** The zone of the examples; other names do not exist. */
+/** Answers DNS queries for the host names in the examples; no other names exist. */
 function answer(query: Received): Buffer {
   const { type } = query.question;
-  // The resolver mixes upper and lower case.
+  // The resolver sends names in randomly mixed case.
   const name = query.question.name.toLowerCase();
   const authorities = [soa('example.com', 300, 300)];
   if (name !== 'example.com') return reply(query, [], { code: 'NXDOMAIN', authorities });
@@ -60,7 +60,7 @@ function answer(query: Received): Buffer {
   return reply(query, [], { authorities });
 }
 
-/** Starts the servers that the tools' examples reach, on loopback only. */
+/** Starts local servers, on loopback only, for every target in the tools' examples. */
 export async function startWorld(): Promise<World> {
   const dns = await startDns(answer);
   const feed = await startFeed();

@@ -4,47 +4,58 @@ import type { Delivery } from '../../helpers/receiver.ts';
 import type { Observation } from './callers.ts';
 import type { Records } from './records.ts';
 
-/** Everything known about one account at the end. */
+/** Everything that the test knows about one account when all calls have ended. */
 export interface Evidence {
-  /** Credits at its creation. */
+  /** Credits that the account had when it was created. */
   credits: number;
-  /** Credits that the test added, by reference. */
+  /** Credits that the test added later, by reference of the ledger entry. */
   topUps: ReadonlyMap<string, number>;
-  /** In the order in which the responses arrived. */
+  /** The requests and responses, in the order in which the responses arrived. */
   observations: readonly Observation[];
   records: Records;
   /** Request id and Idempotency-Key of each call, by call id. */
   origins: ReadonlyMap<string, { requestId: string; key: string | null }>;
-  /** Number of requests that the target received, by call. */
+  /** Number of POST requests that the target received, by observation id. */
   posts: ReadonlyMap<string, number>;
   deliveries: readonly Delivery[];
-  /** Changes of API keys that were confirmed to their owner, such as `api_key.created key_…`. */
+  /** Changes of API keys that the Account API confirmed, such as `api_key.created key_…`. */
   keyChanges: readonly string[];
-  /** Whether the API process was killed so soon after a response that it may not have recorded the delivery. */
+  /**
+   * Whether the API process was killed so soon after a response that it may not have recorded that the response was
+   * delivered.
+   */
   wasKilledAfter(observation: Observation): boolean;
 }
 
 export interface Attribution {
-  /** Promises that were broken; empty if every credit is attributed. */
+  /** Guarantees of the service that were broken, one sentence each; empty if every credit is attributed. */
   violations: string[];
   calls: number;
-  /** Charged calls whose price was returned because the result was not received. */
+  /** Number of charged calls that were refunded because their caller did not receive the result. */
   returned: number;
-  /** Results that were received although their price was returned, because the API process was killed right afterwards. */
+  /**
+   * Number of results that callers received although the call was refunded, because the API process was killed directly
+   * after the response.
+   */
   free: number;
 }
 
-/** Errors that any call can get while something is broken. */
+/** Error codes that any call can get while a fault lasts. */
 const TRANSIENT = ['internal', 'tool_unavailable', 'pool_busy', 'deadline_exceeded', 'insufficient_credits'];
-/** From the service's specification. */
+/** Balance below which a `credits.low` event is sent, from the service's specification. */
 const LOW_CREDITS = 25;
-/** Name of the keys that are older than the account's endpoint, which does not get their events. */
+/**
+ * Name of the API keys that were created before the webhook endpoint, which therefore does not receive their events.
+ */
 const EARLY_KEY = 'test';
 
 type Call = Records['calls'][number];
 type Expect = (isTrue: boolean, violation: string) => void;
 
-/** Checks the statement and the list of calls against each other. @returns the credits that each call cost in the end */
+/**
+ * Checks that the ledger entries and the list of calls agree. @returns the net credits of each call: its charge minus
+ * its refund
+ */
 function checkStatement({ credits, topUps, records }: Evidence, expect: Expect): Map<string, number> {
   const { account, calls, entries } = records;
   const callOf = new Map(calls.map((call) => [call.id, call]));
@@ -90,7 +101,7 @@ function checkStatement({ credits, topUps, records }: Evidence, expect: Expect):
   return net;
 }
 
-/** Checks each response by itself. */
+/** Checks one response, without comparing it to the records. */
 function checkResponse({ id, key, kind, response }: Observation, expect: Expect): void {
   if (response === null) return;
   const { status, code, charged, replayed, isRight } = response;
@@ -106,7 +117,7 @@ function checkResponse({ id, key, kind, response }: Observation, expect: Expect)
   }
 }
 
-/** Checks the requests of one Idempotency-Key, the last of which was sent when nothing was broken. */
+/** Checks all requests with the same Idempotency-Key. The last of them was sent after all faults had ended. */
 function checkKey(
   [first, ...more]: readonly [Observation, ...Observation[]],
   calls: readonly Call[],
@@ -126,7 +137,10 @@ function checkKey(
   for (const { tool } of calls) expect(tool === first.kind.tool, `${about}: there is a call of ${tool}`);
 }
 
-/** Checks a call without a key whose caller got a complete response. @returns whether the result was free */
+/**
+ * Checks a call without an Idempotency-Key whose caller got a complete response. @returns whether the caller got the
+ * result without being charged
+ */
 function checkUnkeyed(
   observation: Observation,
   call: Call | undefined,
@@ -146,7 +160,10 @@ function checkUnkeyed(
   return isFree;
 }
 
-/** Checks that calls without a complete response are no more than such requests, by API key and tool. */
+/**
+ * Checks the calls whose response no caller received: there are at most as many as requests without a complete
+ * response, by API key and tool.
+ */
 function checkUnanswered(
   calls: readonly Call[],
   broken: readonly Observation[],
@@ -158,7 +175,8 @@ function checkUnanswered(
     const sent = requests.get(name) ?? [];
     expect(rows.length <= sent.length, `${name}: ${rows.length} calls, ${sent.length} unanswered requests`);
     const charged = rows.filter((call) => netOf(call) > 0);
-    // A disconnect may come after the charge. Otherwise only a call that acts on its target stays charged.
+    // Two kinds of such calls may stay charged: the caller may have disconnected after the charge, and a call that
+    // changes its target is not refunded.
     const payable = sent.filter(({ key, hungUp, kind }) => key === null && (hungUp || kind.acts));
     expect(
       charged.length <= payable.length,
@@ -167,7 +185,7 @@ function checkUnanswered(
   }
 }
 
-/** Computes the events of the statement, and checks that each event was received. */
+/** Derives the expected credit events from the ledger entries, and checks that each event exists and was received. */
 function checkEvents({ records, deliveries, keyChanges }: Evidence, expect: Expect): void {
   const due: string[] = [];
   for (const { type, amount, balanceAfter, reference } of records.entries) {
@@ -186,7 +204,7 @@ function checkEvents({ records, deliveries, keyChanges }: Evidence, expect: Expe
   );
   const [expected, found] = [due, ofCredits].map((list) => JSON.stringify(list?.sort()));
   expect(found === expected, `events ${found}, expected ${expected}`);
-  // There may be more: changes whose response was lost.
+  // Events of other changes may exist, because the response that confirmed them was lost.
   for (const change of keyChanges) expect(ofKeys?.includes(change) ?? false, `no event ${change}`);
 
   const received = Map.groupBy(deliveries, ({ id }) => id);
@@ -208,7 +226,7 @@ function checkEvents({ records, deliveries, keyChanges }: Evidence, expect: Expe
   expect(unknown.length === 0, `unknown events received: ${unknown.map(({ body }) => body)}`);
 }
 
-/** Attributes each credit of an account to a call, and each call to a request. */
+/** Attributes each credit of an account to a call, and each call to a request. Returns the violations it finds. */
 export function attribute(evidence: Evidence): Attribution {
   const { observations, origins, posts, records } = evidence;
   const violations: string[] = [];

@@ -3,48 +3,50 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { recordAt } from '../../helpers/json.ts';
 import type { Kind, Plan } from './kinds.ts';
 
-/** One request and its response as the caller observed them. */
+/** One request, and its response as the caller received it. */
 export interface Observation {
   accountId: string;
-  /** First characters of the API key. */
+  /** The public prefix of the API key. */
   keyPrefix: string;
   id: string;
   kind: Kind;
   key: string | null;
-  /** Name of the API process. */
+  /** Name of the API process that got the request. */
   api: string;
   hungUp: boolean;
   endedAt: number;
-  /** Null: the connection ended before the response was complete. */
+  /** null if the connection ended before the response was complete. */
   response: Seen | null;
 }
 
 export interface Seen {
   status: number;
-  /** Error code; null for a result. */
+  /** Error code of the response; null for a result. */
   code: string | null;
   requestId: string;
-  /** X-Credits-Charged. */
+  /** Value of the X-Credits-Charged header. */
   charged: string | null;
   replayed: boolean;
-  /** SHA-256 of the body. */
+  /** SHA-256 of the response body. */
   digest: string;
-  /** The result is the correct one. */
+  /** Whether the output is correct for this call. */
   isRight: boolean;
 }
 
-/** Longer than any call takes, a stopped API process included. */
+/** Timeout in milliseconds of one request: longer than any call takes, even while an API process is stopped. */
 const ANSWERED_WITHIN_MS = 150_000;
-/** Milliseconds for which a caller repeats a call with a key. */
+/** Milliseconds for which a caller repeats a call that has an Idempotency-Key. */
 const RETRY_MS = 120_000;
 const RETRY_PAUSE_MS = 250;
-/** Length of the public prefix of an API key. */
+/** Number of characters in the public prefix of an API key. */
 const PREFIX = 9;
 
 export interface Caller {
-  /** Makes the call with all its duplicates and repetitions. Returns the last responses. */
+  /**
+   * Makes a call: sends its concurrent requests and repeats them as planned. Returns the last response to each request.
+   */
   make(plan: Plan): Promise<(Seen | null)[]>;
-  /** Sends one request of the call. */
+  /** Sends one request of a call. */
   send(plan: Plan, hangUpMs: number | null, api?: number): Promise<Seen | null>;
 }
 
@@ -70,7 +72,10 @@ function read({ status, headers }: Response, body: string, { kind, id }: Plan): 
   };
 }
 
-/** Returns the response and its body; null when the connection ended before they were complete. @throws when it is late */
+/**
+ * Returns a response and its body; null when the connection ended before they were complete. @throws when the timeout
+ * passes
+ */
 async function receive(url: string, init: RequestInit, hangUpMs: number | null) {
   try {
     const response = await fetch(url, {
@@ -85,7 +90,7 @@ async function receive(url: string, init: RequestInit, hangUpMs: number | null) 
   }
 }
 
-/** A repetition would not change the response. */
+/** Whether a repeated request would get the same response. */
 const isFinal = (seen: Seen | null): boolean =>
   seen !== null && (seen.replayed || (seen.status < 500 && seen.status !== 429));
 

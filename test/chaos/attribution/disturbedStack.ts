@@ -5,7 +5,7 @@ import { mountDisk } from '../smallDisk.ts';
 import type { Targets } from './faults.ts';
 import { type ObservedStack, startObservedStack } from './observedStack.ts';
 
-/** Only the used part takes memory. */
+/** Size of the in-memory disk. Only its used part takes memory. */
 const DISK = '16g';
 
 export interface DisturbedStack extends Targets, ObservedStack {
@@ -14,7 +14,7 @@ export interface DisturbedStack extends Targets, ObservedStack {
   mongodbUri: string;
 }
 
-/** Starts the whole stack so that everything in it can be disturbed. It ends with `open`. */
+/** Starts the whole stack so that faults can be injected into each of its parts. Disposing `open` stops it. */
 export async function startDisturbedStack(
   open: AsyncDisposableStack,
   log: (line: string) => void,

@@ -15,7 +15,7 @@ import {
 } from '../faults.ts';
 import type { SmallDisk } from '../smallDisk.ts';
 
-/** The processes, links, disk and clock on which faults act. */
+/** The processes, network links, disk and clock into which faults are injected. */
 export interface Targets {
   stack: Stack;
   servers: Servers;
@@ -24,7 +24,7 @@ export interface Targets {
   clock: Clock;
 }
 
-/** A fault that happened. Times in epoch milliseconds. */
+/** A fault that was injected. Times are in epoch milliseconds. */
 export interface Happened {
   name: string;
   from: number;
@@ -33,22 +33,25 @@ export interface Happened {
 
 const LONGEST_MS = 5000;
 const LONGEST_PAUSE_MS = 3000;
-/** Seconds. */
+/** Largest clock jump, in seconds, forward or backward. */
 const LONGEST_JUMP = 3600;
-/** Milliseconds within which a killed process runs again. A start fails while another fault lasts, and is repeated. */
+/**
+ * Milliseconds within which a killed process must run again. Starting it is retried, because it fails while another
+ * fault lasts.
+ */
 const RESTARTED_WITHIN_MS = 180_000;
 
 export const killName = (processName: ProcessName): string => `${processName} is killed (SIGKILL)`;
 
-/** Faults that happen one after the other, while those of other lanes happen too. */
+/** Faults that are injected one after the other, while other lanes inject theirs at the same time. */
 interface Lane {
   faults: Fault[];
   random: Random;
-  /** Part of all faults that happens in this lane. */
+  /** Fraction of all faults that this lane injects. */
   share: number;
 }
 
-/** @param fork returns a new source of random numbers */
+/** Returns the lanes. @param fork returns a new random source */
 function makeLanes({ stack, servers, links, disk, clock }: Targets, fork: () => Random): Lane[] {
   const amount = fork();
   const startAgain = (processName: ProcessName) =>
@@ -75,7 +78,7 @@ function makeLanes({ stack, servers, links, disk, clock }: Targets, fork: () => 
     begin: disk.fill,
     async end() {
       disk.free();
-      // A database that cannot write ends or must be ended.
+      // A database process that cannot write to its disk exits or hangs, so both are killed and started again.
       for (const name of ['mongod', 'temporal']) {
         await sendSignal(name, 'SIGKILL', stack, servers);
         await startAgain(name);
@@ -103,7 +106,7 @@ function makeLanes({ stack, servers, links, disk, clock }: Targets, fork: () => 
   return lanes.map((faults) => ({ faults, random: fork(), share: faults.length / kinds }));
 }
 
-/** Causes faults in several lanes at the same time. The seed determines the faults of each lane. */
+/** Injects faults in all lanes at the same time. The seed determines the faults of each lane. */
 export async function causeFaults(
   count: number,
   targets: Targets,

@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto';
 import type { Json } from '../../helpers/json.ts';
 import type { Random } from '../../helpers/random.ts';
 
-/** A kind of call, and how it ends while nothing is broken. */
+/** A kind of call, and how it ends when no fault happens. */
 export interface Kind {
   tool: string;
-  /** The result, or the code of the error that every attempt gets. */
+  /** Either a result, or the code of the error that every attempt gets. */
   ending: 'result' | 'invalid_input' | 'target_refused' | 'target_failed';
-  /** It may change its target, so it is sent at most once and continues after a disconnect. */
+  /** Whether the call may change its target. Such a call is sent at most once and continues after a disconnect. */
   acts: boolean;
-  /** Its input has secret fields, so it cannot be replayed. */
+  /** Whether the input has secret fields, which are not stored, so that the call cannot be replayed. */
   secret: boolean;
-  /** @param id unique text of the call */
+  /** Returns the input. @param id unique string that identifies the call */
   input(id: string, target: string): Json;
   /** Whether the output is correct for this id. */
   isRight(output: Json, id: string): boolean;
 }
 
-/** Path below which the target closes the connection without a response. */
+/** For paths that start with this, the target closes the connection without a response. */
 export const BROKEN_PATH = '/broken/';
-/** Path below which the response is too large for a workflow payload. */
+/** For paths that start with this, the target's response is too large for a workflow payload. */
 export const LARGE_PATH = '/large/';
 const LARGE_BYTES = 100_000;
 
-/** The body with which the target answers a request for this path. */
+/** Returns the body of the target's response to a request for this path. */
 export const bodyOf = (path: string): string =>
   path.startsWith(LARGE_PATH) ? path.padEnd(LARGE_BYTES, '.') : path;
 
@@ -74,7 +74,10 @@ const INVALID: Kind = {
   isRight: none,
 };
 
-/** Which calls a caller makes. Each caller of an account has its own API key, which the rows of its calls name. */
+/**
+ * Roles of callers; a role determines the kinds of calls. Each caller of an account has its own API key, which the call
+ * list names.
+ */
 export const ROLES = ['keyed', 'unkeyed', 'impatient', 'acting'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -85,7 +88,7 @@ const KINDS: Record<Role, readonly Kind[]> = {
   acting: [POST],
 };
 
-/** Kinds of the simultaneous calls of an account with too few credits for all of them. */
+/** The kinds of calls that an account makes simultaneously, with too few credits for all of them. */
 export const RACE_KINDS: readonly Kind[] = [HASH, GET, LARGE];
 
 /** All random decisions of one call. */
@@ -93,16 +96,22 @@ export interface Plan {
   id: string;
   kind: Kind;
   key: string | null;
-  /** One entry per concurrent request: milliseconds after which its caller disconnects, or null. */
+  /**
+   * One entry per concurrent request: after how many milliseconds its caller disconnects, or null to wait for the
+   * response.
+   */
   requests: (number | null)[];
-  /** Does not repeat the call after an error. */
+  /** Whether the caller gives up after an error instead of repeating the call. */
   givesUp: boolean;
-  /** Index of the API process that gets the first request. */
+  /** Number of the first request's API process, modulo the number of API processes. */
   api: number;
   pauseMs: number;
 }
 
-/** Draws the next call of a caller; always the same number of random numbers. */
+/**
+ * Chooses the next call of a caller. Always consumes the same number of random numbers, so that a seed reproduces the
+ * same calls.
+ */
 export function planCall(random: Random, role: Role, id: string): Plan {
   const kind = random.pick(KINDS[role]);
   const duplicates = random.pick([1, 1, 2, 4]);

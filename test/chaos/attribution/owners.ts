@@ -8,15 +8,15 @@ import { type Caller, createCaller, type Observation } from './callers.ts';
 import { type Plan, planCall, RACE_KINDS, ROLES } from './kinds.ts';
 import type { ObservedStack } from './observedStack.ts';
 
-/** An account whose callers are being observed. */
+/** An account, and the observations of all its requests. */
 export interface Owner {
   account: TestAccount;
   credits: number;
   topUps: Map<string, number>;
   observations: Observation[];
-  /** Confirmed changes of API keys. */
+  /** Changes of API keys that the Account API confirmed. */
   keyChanges: string[];
-  /** Calls with a key, with the caller that made them. */
+  /** Calls with an Idempotency-Key, and the caller that made each of them. */
   keyed: { caller: Caller; plan: Plan }[];
 }
 
@@ -27,7 +27,7 @@ const TOP_UP_EVERY_MS = 1000;
 const CHANGE_KEYS_EVERY_MS = 500;
 const RETRY_PAUSE_MS = 250;
 const KEY_NAME = 'chaos';
-/** Milliseconds within which an exact-balance race must end. */
+/** Milliseconds within which all affordable calls of a race must have their results. */
 const RACE_MS = 300_000;
 
 async function newOwner({ makeAccount }: ObservedStack, credits: number): Promise<Owner> {
@@ -44,7 +44,7 @@ const callerOf = ({ stack, target }: ObservedStack, owner: Owner, apiKey: string
     observe: (observation) => owner.observations.push(observation),
   });
 
-/** Adds credits with a reference of their own; repeated until it succeeds. */
+/** Adds credits to an account with a unique reference, and retries until it succeeds. */
 export async function topUp(accounts: Accounts, { account, topUps }: Owner, amount: number): Promise<void> {
   const { accountId } = account;
   const reference = `top-up-${topUps.size}`;
@@ -54,12 +54,15 @@ export async function topUp(accounts: Accounts, { account, topUps }: Owner, amou
       await accounts.grant({ accountId, type: 'adjustment', amount, reference, reason: 'test' });
       return;
     } catch {
-      // MongoDB was killed or has not restarted yet.
+      // MongoDB has been killed and has not restarted yet.
       await sleep(TOP_UP_EVERY_MS);
     }
 }
 
-/** Creates a key and revokes all keys that it created before, as far as the API process answers. */
+/**
+ * Creates an API key and revokes all keys that this function created before. Stops at the first request that the API
+ * process does not answer.
+ */
 async function changeKeys({ account, keyChanges }: Owner, baseUrl: string): Promise<void> {
   const { manage } = account.at(baseUrl);
   const path = '/api/v1/account/keys';
@@ -74,7 +77,7 @@ async function changeKeys({ account, keyChanges }: Owner, baseUrl: string): Prom
       if (revoked.status === 204) keyChanges.push(`api_key.revoked ${key.id}`);
     }
   } catch {
-    // The API process was killed or has not restarted yet.
+    // The API process has been killed and has not restarted yet.
   }
 }
 
@@ -107,7 +110,7 @@ export async function makeBusyOwner(observed: ObservedStack, number: number, for
             if (plan.key !== null) owner.keyed.push({ caller, plan });
             await sleep(plan.pauseMs);
             const seen = await caller.make(plan);
-            // The API process may be down.
+            // The API process may be down, so wait before the next call.
             if (seen.includes(null)) await sleep(RETRY_PAUSE_MS);
           }
         } finally {
@@ -140,7 +143,10 @@ export async function makeRace(observed: ObservedStack, number: number, random: 
   return {
     owner,
     enough,
-    /** Repeats calls that were refused, because others may have been refunded since. @returns the number of results */
+    /**
+     * Makes all calls, and repeats those without a result, because a refund of another call may have freed credits.
+     * @returns the number of results
+     */
     async run(): Promise<number> {
       let waiting = plans;
       for (const end = Date.now() + RACE_MS; calls - waiting.length < enough && Date.now() < end; ) {

@@ -1,7 +1,7 @@
 import type { AccountRow, CallRow, EntryRow, EventRow } from '../../../schemas/accountRows.ts';
 import type { TestAccount } from '../../helpers/account.ts';
 
-/** The records of an account that the Account API returns. The lists start with the oldest item. */
+/** The records of an account as the Account API returns them. Lists start with the oldest item. */
 export interface Records {
   account: AccountRow;
   calls: CallRow[];

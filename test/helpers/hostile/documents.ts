@@ -11,7 +11,7 @@ const times = <T>(count: number, make: (at: number) => T): T[] =>
 const nested = (open: string, inner: string, close: string, depth: number): string =>
   open.repeat(depth) + inner + close.repeat(depth);
 
-/** A PDF stream of `size` zero bytes, compressed `layers` times. */
+/** Returns a PDF stream of `size` zero bytes, compressed `layers` times. */
 function packed(size: number, layers: number, dictionary = ''): Buffer {
   let data: Buffer = Buffer.alloc(size);
   for (let layer = 0; layer < layers; layer++) data = deflateSync(data, { level: 9 });
@@ -182,7 +182,7 @@ function zipBombs(): Bomb[] {
 
 const SFNT = Buffer.from('0001000000040080000300104f532f32', 'hex');
 
-/** Returns a page that uses the given font. */
+/** Returns an HTML page that embeds and uses the given font. */
 const fontPage = (font: Buffer): Buffer =>
   Buffer.from(
     `<!doctype html><style>@font-face{font-family:x;src:url(data:font/ttf;base64,${font.toString('base64')})}p{font:40px x}</style><p>Text`,
@@ -229,7 +229,7 @@ function pageBombs(): Bomb[] {
   ];
 }
 
-/** Returns every document and page bomb. */
+/** Returns every PDF, document and HTML page that expands far beyond its size ("bomb"). */
 export function documentBombs(): HostileFile[] {
   const as = (kind: HostileFile['kind'], format: string, bombs: readonly Bomb[]): HostileFile[] =>
     bombs.map(([name, bytes]) => ({ name: `${format}, ${name}`, kind, bytes }));

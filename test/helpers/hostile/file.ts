@@ -1,11 +1,11 @@
 import type { Random } from '../random.ts';
 
-/** A malformed or expensive file for the tools that read files of its kind. */
+/** A malformed or expensive file, for the tools that read this kind of file. */
 export interface HostileFile {
   name: string;
   kind: 'image' | 'pdf' | 'document' | 'page';
   bytes: Buffer;
-  /** Content-Type with which a page is served. */
+  /** Content-Type of the response when the file is served as a page. */
   contentType?: string;
 }
 

@@ -5,7 +5,7 @@ import type { HostileFile } from './file.ts';
 
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** A PNG chunk: PNG (Third Edition), 5.3. */
+/** Returns a PNG chunk (PNG, Third Edition, section 5.3). */
 function chunk(type: string, data: Buffer): Buffer {
   const bytes = Buffer.alloc(12 + data.length);
   bytes.writeUInt32BE(data.length, 0);
@@ -15,7 +15,9 @@ function chunk(type: string, data: Buffer): Buffer {
   return bytes;
 }
 
-/** A black PNG with the given bit depth and colour type, and with more chunks before and after its image data. */
+/**
+ * Returns a black PNG with the given bit depth and colour type, and with extra chunks before and after its image data.
+ */
 function png({
   width = 10,
   height = 10,
@@ -59,7 +61,7 @@ const words = (...values: number[]): Buffer => {
 const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-/** A PNG of 1 MB with 20 compressed texts of 50 MB each. */
+/** Returns a PNG of 1 MB with 20 compressed text chunks of 50 MB each. */
 export function pngWithTexts(): Buffer {
   const text = deflateSync(Buffer.alloc(50_000_000, 97), { level: 9 });
   return png({
@@ -102,7 +104,7 @@ function pngBombs(): [name: string, bytes: Buffer][] {
   ];
 }
 
-/** Inserts marker segments (ITU-T T.81, B.2.4.6) after the start of a JPEG. */
+/** Inserts marker segments (ITU-T T.81, B.2.4.6) directly after the SOI marker of a JPEG. */
 function withSegments(jpeg: Buffer, segments: readonly { marker: number; data: Buffer }[]): Buffer {
   const parts = segments.map(({ marker, data }) => {
     const head = Buffer.from([0xff, marker, 0, 0]);
@@ -174,7 +176,7 @@ async function jpegBombs(): Promise<[name: string, bytes: Buffer][]> {
   ];
 }
 
-/** A RIFF chunk: RFC 9649. */
+/** Returns a RIFF chunk as in WebP files (RFC 9649). */
 function riff(type: string, data: Buffer): Buffer {
   const head = Buffer.alloc(8);
   head.write(type, 'latin1');
@@ -258,7 +260,7 @@ function gifBombs(): [name: string, bytes: Buffer][] {
   ];
 }
 
-/** Returns every image bomb. */
+/** Returns every image that is expensive to decode for its file size. */
 export async function imageBombs(): Promise<HostileFile[]> {
   const groups = {
     PNG: pngBombs(),

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The ways in which a hostile file can harm a decoder. */
+/** What a decoder process does when a hostile file controls it; a signal name makes it kill itself with that signal. */
 export type Deed = 'answer' | 'pid' | 'env' | 'heap' | 'buffers' | 'spin' | 'wait' | 'exit' | NodeJS.Signals;
 
 const BLOCK_BYTES = 16 * 2 ** 20;
 
-/** A job for tests of the processes that jobs run in. */
+/** A decoder job that simulates a hostile file, for tests of the decoder processes. */
 export default async function hostile(deed: Deed): Promise<unknown> {
   const kept: unknown[] = [];
   switch (deed) {
