@@ -22,7 +22,7 @@ interface Sample {
   rest: string;
 }
 
-/** A hash made by the reference implementation (which node-argon2 compiles), split into its parts. */
+/** Makes an Argon2 hash with the reference implementation, which node-argon2 compiles, and splits it into its parts. */
 async function sample(random: Random, version: number): Promise<Sample> {
   const variant = random.pick(['argon2d', 'argon2i', 'argon2id'] as const);
   const lanes = random.integer(1, 4);
@@ -139,12 +139,12 @@ for (const [hash, message] of [
     const [fault, ...more] = await faultsOf(tool, { password: 'x', hash });
     t.is(fault?.pointer, '/hash');
     t.regex(fault?.message ?? '', message);
-    // A hash whose parameter is above its limit may also exceed the limit of the product.
+    // A hash with one parameter above its limit may also exceed the limit of m x t, which is a second fault.
     t.true(more.every((other) => other.message.startsWith('has m x t')));
   });
 
 for (const costs of ['m=262144,t=4,p=1', 'm=65536,t=16,p=16'])
-  test(`accepts ${costs}, the most expensive hash that is allowed`, async (t) => {
+  test(`accepts a hash with ${costs}, the most expensive parameters that are allowed`, async (t) => {
     t.notThrows(() => tool.validate({ password: 'x', hash: withCosts(costs) }));
     t.false(await matches('x', withCosts(costs)));
   });
@@ -207,8 +207,8 @@ test('marks only the password as a secret', (t) => {
 });
 
 for (const version of [16, 19])
-  test(`is aborted by ending its thread, and leaves the process alone, version ${version}`, async (t) => {
+  test(`ending its thread aborts a verification and leaves the process running, version ${version}`, async (t) => {
     const hash = withCosts('m=262144,t=4,p=1').replace('v=19', `v=${version}`);
-    // OpenSSL finishes its hash first.
+    // OpenSSL cannot be interrupted: the thread ends after the hash is computed.
     t.true((await killDuringWork('argon2-verify', { password: 'x', hash })) < 30_000);
   });

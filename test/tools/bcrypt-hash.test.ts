@@ -87,6 +87,6 @@ test('marks the password as a secret', (t) => {
   t.deepEqual(secretFields(tool.definition), ['password']);
 });
 
-test('is aborted by ending its thread', async (t) => {
+test('ending its thread aborts a hash', async (t) => {
   t.true((await killDuringWork('bcrypt-hash', { password: 'secret', workFactor: 14 })) < 2_000);
 });

@@ -24,7 +24,8 @@ for (const { password, hash } of openwall.vectors)
 
 test('distinguishes the sign-extension bug of $2x$, and its mitigation in $2a$, from the correct algorithm', async (t) => {
   const accepted = new Set(openwall.vectors.map(({ password, hash }) => `${password} ${hash}`));
-  // The bug confuses 0xA3 with 0xFF 0xA3 …, so only the table says which passwords match.
+  // The bug makes some different passwords match, such as 0xA3 and 0xFF 0xA3 …, so the expected results are those of
+  // the test vectors.
   for (const { password } of openwall.vectors)
     for (const { hash } of openwall.vectors.filter((other) => other.hash.includes('OK.fbVrR')))
       if (!accepted.has(`${password} ${hash}`) && !hash.startsWith('$2x$'))
@@ -56,7 +57,7 @@ test('uses the first 72 bytes of the password and ignores the rest', async (t) =
   t.true(await matches('x'.repeat(900_000), await referenceHash('x'.repeat(72), { cost: 4 })));
 });
 
-test('uses the first bytes of a character that the 72-byte limit splits', async (t) => {
+test('a character that the 72-byte limit splits counts with its first bytes', async (t) => {
   const password = `${'x'.repeat(71)}é`;
   t.true(await matches(password, await referenceHash(Buffer.from(password).subarray(0, 72), { cost: 4 })));
 });
@@ -71,7 +72,7 @@ test('accepts the empty password', async (t) => {
   t.false(await matches('', U_U));
 });
 
-test('treats unused bits of salt and digest as crypt does: no password produces them', async (t) => {
+test('hashes whose unused salt or digest bits are set are treated as by crypt: no password matches them', async (t) => {
   t.false(await matches('U*U', U_U.replace('.E5', '/E5')));
   t.false(await matches('U*U', U_U.replace(/W$/, 'X')));
 });
@@ -102,7 +103,7 @@ for (const hash of [
     t.deepEqual(more, []);
   });
 
-test('accepts hashes up to work factor 16, and says so when it refuses one', async (t) => {
+test('accepts hashes up to work factor 16, and names the limit when it refuses one', async (t) => {
   t.notThrows(() => tool.validate({ password: 'x', hash: U_U.replace('$05', '$16') }));
   for (const workFactor of ['17', '31']) {
     const [fault] = await faultsOf(tool, { password: 'x', hash: U_U.replace('$05', `$${workFactor}`) });
@@ -126,7 +127,7 @@ test('marks only the password as a secret', (t) => {
   t.deepEqual(secretFields(tool.definition), ['password']);
 });
 
-test('is aborted by ending its thread', async (t) => {
+test('ending its thread aborts a verification', async (t) => {
   const hash = U_U.replace('$05', '$16');
   t.true((await killDuringWork('bcrypt-verify', { password: 'U*U', hash })) < 2_000);
 });

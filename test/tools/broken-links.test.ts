@@ -16,7 +16,7 @@ import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('broken-links');
 
-/** Resolves example.com to this machine, and no other name. */
+/** A DNS resolver that resolves only example.com, to this machine. */
 const resolver = {
   async addresses(name: string) {
     if (name === 'slow.example.com') throw new ServiceError('target_failed', { detail: 'SERVFAIL' });
@@ -34,11 +34,11 @@ type Route = (request: IncomingMessage, response: ServerResponse) => void;
 interface Site {
   port: number;
   origin: string;
-  /** Method and path of each request. */
+  /** Method and path of each request that the server received. */
   requests: string[];
-  /** The largest number of requests that were open at the same time. */
+  /** Returns the largest number of requests that were open at the same time. */
   most(): number;
-  /** Bytes sent to clients. */
+  /** Returns the number of bytes sent to clients. */
   sent(): number;
 }
 
@@ -82,7 +82,7 @@ const redirect = (location: string, code = 302): Route => status(code, { Locatio
 const pageOf = (hrefs: readonly string[]): string =>
   `<!doctype html><title>Links</title>${hrefs.map((href, index) => `<p><a href="${href}">Link ${index}</a>`).join('')}`;
 
-/** Returns the reports by the path, or the whole URL, of their link. */
+/** Returns the reports of the links by path, or by whole URL for links to another origin. */
 const byPath = (origin: string, { links }: Json): Map<string, Json> =>
   new Map(recordsAt(links).map((link) => [String(link.url).replace(origin, ''), link]));
 
@@ -116,7 +116,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   },
   '/inside': redirect('http://10.0.0.1/'),
 };
-/** Status and reason of each link. A link is broken when it has a reason other than `blocked`. */
+/** Expected status and reason of each link, by path. A link is broken when it has a reason other than `blocked`. */
 const EXPECTED: Readonly<
   Record<string, [statusCode: number | null, reason: string | null, leadsTo?: string]>
 > = {
@@ -169,7 +169,7 @@ test('each kind of response gets its verdict, and each link is requested once wi
   t.true(site.most() <= 5);
 });
 
-/** Links that linkinator judges differently, and why. */
+/** Links that linkinator judges differently from the tool, with the explanation. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   '/not-modified': 'it counts 304 as broken',
   '/unauthorised': 'it counts 401 as broken',
@@ -178,8 +178,8 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   '/6': 'it follows 20 redirects',
 };
 
-test('the same links are broken as linkinator reports', async (t) => {
-  // Linkinator would request these from other machines, or wait too long for them.
+test('apart from the listed differences, linkinator reports the same links as broken', async (t) => {
+  // Leaves out two links: linkinator would request one from another machine, and wait too long for the other.
   const paths = Object.keys(EXPECTED).filter((path) => path !== '/inside' && path !== '/head-hangs');
   const site = await startSite(t, { '/': pageOf(paths), ...ROUTES });
   const ours = byPath(site.origin, await check(`${site.origin}/`));
@@ -189,7 +189,7 @@ test('the same links are broken as linkinator reports', async (t) => {
   t.deepEqual(different, Object.keys(DIFFERENCES));
 });
 
-test('links are collected from the elements and attributes that count', async (t) => {
+test('links are collected from the elements and attributes that can link to a resource', async (t) => {
   const site = await startSite(t, {
     '/dir/page': `<!doctype html><html><head><base href="/base/">
       <meta http-equiv="refresh" content="5; url=/refresh"><link rel="stylesheet" href="/style.css">
@@ -227,7 +227,7 @@ test.serial('the first 30 links are checked, five at a time', async (t) => {
   const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
   const slow: Route = async (_, response) => {
     while (site.most() < 5) await sleep(10);
-    // Leaves time for one request too many.
+    // A pause in which the tool would send a further request if its concurrency limit did not work.
     await sleep(30);
     response.end();
   };
@@ -271,7 +271,7 @@ test('only the headers of a 100 GB download are read', async (t) => {
   });
   const { links } = await check(`${site.origin}/`);
   for (const link of recordsAt(links)) t.like(link, { statusCode: 200, broken: false, reason: null });
-  // At most what the sockets of both sides buffer.
+  // The amount that was sent is limited by what the socket buffers of both sides hold.
   await sleep(200);
   t.true(site.sent() < 20_000_000, String(site.sent()));
 });
@@ -320,7 +320,7 @@ test('links without a response report the reason', async (t) => {
     );
 });
 
-test('a link with user information is requested without it', async (t) => {
+test('a link whose URL contains user information is requested without it', async (t) => {
   const seen: (string | undefined)[] = [];
   const site = await startSite(t, {
     '/': (_, response) =>
@@ -342,7 +342,7 @@ test('a link with user information is requested without it', async (t) => {
   t.deepEqual(seen, [undefined]);
 });
 
-test('a server that does not respond is given up after 10 s', async (t) => {
+test('a request to a server that does not respond is given up after 10 s', async (t) => {
   const site = await startSite(t, {
     '/': pageOf(['/hangs', '/ok']),
     '/hangs': () => undefined,
@@ -388,7 +388,7 @@ test('cancelling the call closes its connections', async (t) => {
   t.is(site.requests.length, 6);
 });
 
-test('targets that are not pages are refused', async (t) => {
+test('pages that are not HTML or not public are refused', async (t) => {
   const site = await startSite(t, {
     '/picture': (_, response) =>
       response
@@ -401,7 +401,7 @@ test('targets that are not pages are refused', async (t) => {
   t.is(await codeOf(() => check('http://10.0.0.1/')), 'target_refused');
 });
 
-/** Fragment by whether a browser finds its target in TARGET. */
+/** For each fragment, whether a browser finds its target in the page TARGET. */
 const FRAGMENTS: Readonly<Record<string, boolean>> = {
   id: true,
   'no-such': false,
@@ -445,7 +445,7 @@ const TARGET = `<!doctype html><meta charset=utf-8><p id=id>hello<a name=named><
   <noscript><p id=in-noscript></noscript><p id="colon%3Akept"><p id=twice><p id=twice><p id="Upper-ÄÖ">
   <script>document.body.id = 'by-script'</script><P ID='in-quirk'>`;
 
-test('fragments are looked for in their page, each page once', async (t) => {
+test('fragments are looked up in the page they link to, and each page is read once', async (t) => {
   const hrefs = Object.keys(FRAGMENTS).map((fragment) => `/target#${fragment}`);
   const site = await startSite(t, {
     '/': pageOf([
@@ -517,7 +517,7 @@ test('without the option fragments are ignored, and pages are not read', async (
   t.like(recordsAt(links)[0], { url: `${site.origin}/target`, broken: false, explanation: null });
 });
 
-test('a page that is too long to be read breaks no link', async (t) => {
+test('a fragment is not reported as missing if its page is too long to be read', async (t) => {
   const long = `<p id=first>${'<p>filler'.repeat(700_000)}<p id=last>`;
   const site = await startSite(t, {
     '/': pageOf(['/long#first', '/long#last', '/long#none']),

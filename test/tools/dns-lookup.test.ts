@@ -80,7 +80,7 @@ test.before(async () => {
 });
 test.after.always(() => named?.close());
 
-/** Calls the tool with an empty cache. */
+/** Calls the tool with a new DNS resolver, whose cache is empty. */
 async function call(body: Record<string, unknown>, resolver = createResolver({ servers: [named] })) {
   const { hostname, recordType, records, found } = await tool.call(body, { resolver });
   return { hostname, recordType, records: recordsAt(records), found };
@@ -95,7 +95,7 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
     },
   );
 
-/** Decodes `"a\"b" "\255"` to bytes, one buffer per string. */
+/** Decodes TXT data in master-file format, `"a\"b" "\255"`, to one buffer per string. */
 const chunksOf = (data: string): Buffer[] =>
   Array.from(data.matchAll(/"((?:\\.|[^"\\])*)"/g), ([, text = '']) =>
     Buffer.from(
@@ -106,7 +106,7 @@ const chunksOf = (data: string): Buffer[] =>
     ),
   );
 
-/** Formats one of our records as dig does; TXT is handled apart. */
+/** Formats a record of the tool's output as dig prints it. TXT records are compared separately. */
 function masterForm(record: Record<string, unknown>): string {
   const { ttl: _, ...data } = record;
   const dotted = (name: unknown): string => (name === '.' ? '.' : `${name}.`);
@@ -122,7 +122,7 @@ function masterForm(record: Record<string, unknown>): string {
 const expectedCode = ({ status }: DigAnswer): string =>
   status === 'NOERROR' ? 'answered' : status === 'NXDOMAIN' ? 'host_not_found' : 'target_failed';
 
-// Serial, because a busy machine makes the name server look slow.
+// The tests run serially, because on a busy machine the DNS server would respond too late.
 for (const hostname of NAMES)
   test.serial(`${hostname} resolves as with dig`, async (t) => {
     const answers = await dig(named, hostname, TYPES);
@@ -159,7 +159,7 @@ for (const hostname of NAMES)
     }
   });
 
-test.serial('hostname is returned as it was queried: A-labels, lower case, no trailing dot', async (t) => {
+test.serial('hostname is returned as queried: A-labels, lower case, no trailing dot', async (t) => {
   t.is((await call({ hostname: 'BÜCHER.Example.Test.' })).hostname, 'xn--bcher-kva.example.test');
 });
 
@@ -213,7 +213,7 @@ test.serial('a failing name server is distinguished from a name that does not ex
   t.is(await codeOf(call({ hostname: 'nowhere.example.test' })), 'host_not_found');
 });
 
-test('a silent name server is target_timeout', async (t) => {
+test('a DNS server that does not respond is reported as target_timeout', async (t) => {
   const silent = await startDns(() => null);
   t.teardown(() => silent.close());
   t.is(
@@ -244,11 +244,11 @@ test.serial('internal names are refused without a query, also as the target of a
     t.is(await codeOf(call({ hostname }, watched)), 'target_refused', hostname);
   t.is(server.received.length, 0);
 
-  // The name server itself would answer both with addresses of its private zones.
+  // Shows that the DNS server itself would answer both queries with addresses of its private zones.
   t.is((await dig(named, 'inside.example.test', ['A']))[0]?.records.at(-1)?.data, '10.9.8.7');
   t.is(await codeOf(call({ hostname: 'inside.example.test' })), 'target_refused');
   t.is(await codeOf(call({ hostname: 'single.example.test' })), 'target_refused');
-  // The alias itself is public.
+  // Asking for the alias itself is allowed, because its name is public.
   const { records } = await call({ hostname: 'inside.example.test', recordType: 'CNAME' });
   t.deepEqual(records, [{ value: 'db.internal', ttl: 3600 }]);
 });
@@ -289,7 +289,7 @@ const rows = readFileSync(new URL('../cases/ssrf.tsv', import.meta.url), 'utf8')
   .map((line) => line.split('\t'))
   .filter(([, kind]) => kind === 'host');
 
-test.serial('the hosts of the SSRF case file are judged as listed there, except for literals', async (t) => {
+test.serial('the hosts of the SSRF case file get the listed verdict, except literals', async (t) => {
   const public_ = await startDns((query) =>
     reply(query, [{ type: 'A', name: query.question.name, data: '93.184.215.14' }]),
   );
@@ -299,7 +299,7 @@ test.serial('the hosts of the SSRF case file are judged as listed there, except 
   for (const [input = '', , verdict, why] of rows) {
     const hostname: unknown = JSON.parse(`"${input}"`);
     const code = await codeOf(call({ hostname }, fixed));
-    // This tool accepts names only.
+    // The SSRF cases also contain address literals, but this tool accepts only names.
     if (verdict === 'allow' && why === 'public literals') t.is(code, 'invalid_input', input);
     else if (verdict === 'allow') t.is(code, 'answered', input);
     else t.true(['invalid_input', 'target_refused'].includes(code), `${input}: ${code}`);

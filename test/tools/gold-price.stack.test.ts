@@ -13,7 +13,7 @@ import { until } from '../helpers/until.ts';
 
 const MINUTE = 60_000;
 
-test('two workers return the last good quote through a feed outage and restarts of the database and workers', async (t) => {
+test('two workers return the last good quote during a feed outage and after restarts of the database and the workers', async (t) => {
   await using open = new AsyncDisposableStack();
   const feed = open.adopt(await startFeed(), (it) => it.close());
   const servers = open.adopt(await startOwnServers(), (it) => it.stop());
@@ -51,9 +51,9 @@ test('two workers return the last good quote through a feed outage and restarts 
   }
   t.is(feed.mostAtOnce(), 1);
   await second.kill('network');
-  await untilFresh(); // one of the two is enough
+  await untilFresh(); // the remaining worker is enough to refresh the quote
 
-  // The exceptions of the feeds' own guard do not apply to callers' targets.
+  // Only the feeds' guard may connect to this address; the guard of the callers' requests refuses it.
   const refused = await account.call('http-request', { url: `${feed.env.GOLD_FEED_URL}${GOLD}` });
   t.is(recordAt(await refused.json()).code, 'target_refused');
 

@@ -28,7 +28,7 @@ async function openRig() {
   };
 }
 
-/** Returns the price once no request to a feed is pending. */
+/** Returns the price after all requests to the feeds have finished, so that it comes from their responses. */
 async function settled({ quotes, store }: QuotesRig, input: Record<string, unknown> = {}) {
   await price(quotes, input);
   await until(
@@ -38,7 +38,7 @@ async function settled({ quotes, store }: QuotesRig, input: Record<string, unkno
   return price(quotes, input);
 }
 
-/** The exact fraction of a decimal number. */
+/** A decimal number as an exact fraction. */
 interface Fraction {
   over: bigint;
   under: bigint;
@@ -51,14 +51,14 @@ const product = (...all: Fraction[]): Fraction =>
   all.reduce((a, b) => ({ over: a.over * b.over, under: a.under * b.under }), { over: 1n, under: 1n });
 const inverse = ({ over, under }: Fraction): Fraction => ({ over: under, under: over });
 
-/** Rounds half up to six decimals, in integer arithmetic. */
+/** Converts a fraction to a number with six decimals, rounding half up in integer arithmetic. */
 function sixDecimals({ over, under }: Fraction): number {
   const millionths = (2n * over * 1_000_000n + under) / (2n * under);
   const digits = `${millionths}`.padStart(7, '0');
   return Number(`${digits.slice(0, -6)}.${digits.slice(-6)}`);
 }
 
-/** The weight of each unit in ounces. */
+/** The weight of each unit in troy ounces. */
 const OUNCE = fraction('1');
 const GRAM = inverse(fraction('31.1034768'));
 const TOLA = product(fraction('11.6638'), GRAM);
@@ -105,7 +105,7 @@ test('prices are exact in every currency, for both metals and all karats', async
   }
 });
 
-test('the defaults are gold in dollars, which needs no rate; other values are rejected', async (t) => {
+test('the default is gold in US dollars, which needs no exchange rate; invalid values are rejected', async (t) => {
   await using rig = await openRig();
   t.like(await price(rig.quotes), { metal: 'gold', currency: 'USD', pricePerOunce: 2700.5, stale: false });
   t.deepEqual(rig.feed.requested, [GOLD]);
@@ -114,7 +114,7 @@ test('the defaults are gold in dollars, which needs no rate; other values are re
   t.is(CURRENCIES.length, 32);
 });
 
-/** The same rates in the response format of each service, and their time. */
+/** The same exchange rates in the response format of each feed, and the time that the feed states. */
 const SHAPES: readonly (readonly [name: string, currency: string, answer: object, asOf: string])[] = [
   ['Frankfurter v2', 'EUR', ratesAnswer((code) => (code === 'EUR' ? 0.8 : 2)), '2025-01-15T00:00:00.000Z'],
   [
@@ -167,7 +167,7 @@ const SHAPES: readonly (readonly [name: string, currency: string, answer: object
 ];
 
 for (const [name, currency, answer, asOf] of SHAPES)
-  test(`rates are read in the format of ${name}; asOf is the older of the two quotes`, async (t) => {
+  test(`exchange rates are read in the format of ${name}; asOf is the older of the two quotes`, async (t) => {
     await using rig = await openRig();
     rig.feed.answer(GOLD, metalAnswer('XAU', 2000, '2025-01-15T09:00:00Z'));
     rig.feed.answer(FX, answer);
@@ -183,7 +183,7 @@ const HTML: Answer = (_, response) =>
   response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html><h1>502 Bad Gateway</h1>');
 const tomorrow = () => new Date(Date.now() + 1_440 * MINUTE).toISOString();
 
-/** Faulty responses that both kinds of feed can return. */
+/** Faulty responses, for both the price feed and the exchange rate feed. */
 const BROKEN: Readonly<Record<string, Answer>> = {
   'HTML with 200': HTML,
   'an empty body with 200': raw(''),
@@ -270,18 +270,18 @@ for (const [name, answer] of [
     },
   ],
 ] satisfies [string, Answer][])
-  test(`a ${name} feed delays calls only briefly when they can be answered without it`, async (t) => {
+  test(`a ${name} feed delays a call only briefly if a stored quote can answer it`, async (t) => {
     await using rig = await openRig();
     await price(rig.quotes);
     await backdateQuotes(rig.store, MINUTE);
     rig.feed.answer(GOLD, answer);
     t.like(await price(rig.quotes), { pricePerOunce: 2700.5, stale: true });
-    // The request to the feed times out in the end and reports why.
+    // The request to the feed continues in the background until it times out, and its error is logged.
     const fault = await until('the request to the feed is given up', async () => rig.faults[0] ?? null);
     t.regex(fault, /XAU: .*target_timeout|XAU: .*did not respond in time/);
   });
 
-test('a metal or currency without a quote yet is feed_unavailable; the others are not affected', async (t) => {
+test('a metal or currency without a quote is feed_unavailable; other metals and currencies are not affected', async (t) => {
   await using rig = await openRig();
   rig.feed.answer(GOLD, HTML);
   rig.feed.answer(
@@ -337,10 +337,10 @@ test('a change of more than 20 % is accepted when three refreshes over ten minut
   t.deepEqual(await say(1200), [1200, false]);
   t.deepEqual(await say(2000), [1200, true]);
   t.deepEqual(await say(2050), [1200, true]);
-  t.deepEqual(await say(1210), [1210, false]); // it was a spike
+  t.deepEqual(await say(1210), [1210, false]); // the price is back near 1200, so 2000 was a spike
   t.deepEqual(await say(2000), [1210, true]);
   t.deepEqual(await say(2050), [1210, true]);
-  t.deepEqual(await say(3000), [1210, true]); // the values disagree
+  t.deepEqual(await say(3000), [1210, true]); // this value does not agree with the two before it
   t.deepEqual(await say(2000), [1210, true]);
   t.deepEqual(await say(2050), [1210, true]);
   t.deepEqual(await say(2100), [2100, false]);
@@ -356,7 +356,7 @@ test('two refreshes that agree are not enough, however far apart', async (t) => 
   }
 });
 
-test('fifty calls on two workers share one request to the feed, and all get its answer', async (t) => {
+test('fifty concurrent calls on two workers share one request to the feed and all get its price', async (t) => {
   await using rig = await openRig();
   const workers = [rig.quotes, rig.another()];
   rig.feed.answer(GOLD, (_, response) => {
@@ -371,7 +371,7 @@ test('fifty calls on two workers share one request to the feed, and all get its 
   }
 });
 
-test('a worker that dies during a refresh does not block the others', async (t) => {
+test('a worker that dies during a refresh does not block the refresh by other workers', async (t) => {
   await using rig = await openRig();
   await price(rig.quotes);
   await backdateQuotes(rig.store, MINUTE);
@@ -384,7 +384,7 @@ test('a worker that dies during a refresh does not block the others', async (t) 
   t.is(rig.feed.requested.length, 2);
 });
 
-test('no call fails while the feed is down or after it is back', async (t) => {
+test('no call fails while the feed is unavailable or after it is available again', async (t) => {
   await using rig = await openRig();
   const { feed, store } = rig;
   await price(rig.quotes, { currency: 'PKR' });
@@ -412,7 +412,7 @@ test('no call fails while the feed is down or after it is back', async (t) => {
   await until('it is fresh again', async () => !(await price(rig.quotes, { currency: 'PKR' })).stale);
 });
 
-test('an aborted call stops waiting for the feed at once', async (t) => {
+test('an aborted call stops waiting for the feed immediately', async (t) => {
   await using rig = await openRig();
   rig.feed.answer(GOLD, () => undefined);
   const caller = new AbortController();

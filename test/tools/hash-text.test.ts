@@ -26,12 +26,12 @@ for (const algorithm of ['md5', 'sha1', 'sha256', 'sha512'])
     }
   });
 
-test('hashes the bytes as sent: no normalisation; NUL and a byte order mark are ordinary characters', async (t) => {
+test('hashes the bytes as they are sent: without normalisation, and including NUL and a byte order mark', async (t) => {
   for (const text of ['é', 'e\u0301', 'a\0b', '\ufeffa', ' a\r\n'])
     t.is((await tool.call({ text })).hash, createHash('sha256').update(text).digest('hex'));
 });
 
-test('accepts 1,000,000 characters and no more', async (t) => {
+test('accepts 1,000,000 characters and refuses more', async (t) => {
   t.notThrows(() => tool.validate({ text: 'é'.repeat(1_000_000) }));
   const faults = await faultsOf(tool, { text: 'a'.repeat(1_000_001) });
   t.deepEqual(

@@ -63,7 +63,7 @@ test.serial('a fragment is wrapped in standards mode, a document is used as it i
     t.deepEqual(pixel((await draw(html)).file, 5, 50), [255, 0, 0], html);
 });
 
-test.serial('only https and data URLs are loaded, other references are left out', async (t) => {
+test.serial('only https and data URLs are loaded; other references are ignored', async (t) => {
   const certificate = await makeCertificate(['IP:127.0.0.1']);
   const asked: string[] = [];
   const secure = createServer(certificate, (request, response) => response.end(request.url));
@@ -79,7 +79,7 @@ test.serial('only https and data URLs are loaded, other references are left out'
     .call({ html, width: 200, height: 100 }, { egress: site.guard(`127.0.0.1:${port}`), resource })
     .then((result) => ({ file: Buffer.from(String(result.fileBase64), 'base64') }));
   t.deepEqual(pixel(file, 25, 25), [0, 0, 255]);
-  // A dot that loaded would be black.
+  // The first black pixel: if the referenced image had been loaded, its dot would be black.
   const black = PNG.sync.read(file).data.findIndex((_, at, all) => at % 4 === 0 && all[at + 2] === 0);
   t.is(black, -1);
   t.deepEqual(asked.slice(0, 1), ['connection']);
@@ -112,14 +112,14 @@ test.serial('the page cannot navigate away', async (t) => {
   }
 });
 
-test.serial('a page that still navigates away is not captured', async (t) => {
+test.serial('a page that navigates away in spite of the block is not captured', async (t) => {
   const leave =
     '<iframe id="f"></iframe><script>onload=()=>f.contentWindow.History.prototype.go.call(history,-1)</script>';
   const { members } = await t.throwsAsync<ServiceError>(draw(leave), { code: 'invalid_input' });
   t.deepEqual(members.errors, [{ pointer: '/html', message: 'navigates away from its own page' }]);
 });
 
-test.serial('relative and http references are not even resolved', async (t) => {
+test.serial('host names in relative and http references are not even resolved', async (t) => {
   const asked: string[] = [];
   const guard = createGuard({
     resolver: {
@@ -138,7 +138,7 @@ test.serial('relative and http references are not even resolved', async (t) => {
   t.deepEqual([...new Set(asked)], ['asked.example']);
 });
 
-test.serial('five megabytes of text in any language are rendered', async (t) => {
+test.serial('five megabytes of text in many languages are rendered', async (t) => {
   const text = 'ψ∑日本 '.repeat(400_000).slice(0, 1_900_000);
   const html = `<p id="p" hidden>${text}</p><div id="d" style="${FILL}"></div><script>d.style.background=p.textContent.length===${text.length}&&document.characterSet==='UTF-8'&&!/[^ψ∑日本 ]/.test(p.textContent)?'#0f0':'#f00'</script>`;
   t.deepEqual(pixel((await draw(html)).file, 5, 50), [0, 255, 0]);
@@ -185,7 +185,7 @@ test.serial('a capture above the output limit is refused', async (t) => {
   await t.throwsAsync(draw(noise, { width: 3800, height: 4000 }), { code: 'output_too_large' });
 });
 
-test.serial('an endless script is stopped and the page captured as it is', async (t) => {
+test.serial('an endless script is stopped and the page is captured as it is', async (t) => {
   const html = `<div style="${FILL};background:#0f0"></div><script>for(;;);</script>`;
   const drawBy = async (deadline: number) => {
     const { fileBase64 } = await tool.call(
@@ -195,7 +195,7 @@ test.serial('an endless script is stopped and the page captured as it is', async
     return pixel(Buffer.from(String(fileBase64), 'base64'), 5, 50);
   };
   t.deepEqual(await drawBy(Date.now() + 24_000), [0, 255, 0]);
-  // Too short to detect that the script is endless.
+  // The deadline is too short to detect that the script is endless.
   const deadline = Date.now() + 5_000;
   await t.throwsAsync(drawBy(deadline), { code: 'deadline_exceeded' });
   t.true(Date.now() < deadline + 1_000);

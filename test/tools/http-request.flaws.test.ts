@@ -8,7 +8,7 @@ const tool = await loadTool('http-request');
 
 type Fields = Record<string, unknown>;
 
-/** A server that sends these bytes on every connection and closes it. */
+/** Starts a server that sends these bytes on every connection and then closes the connection. */
 async function serving(t: ExecutionContext, ...parts: (string | Buffer)[]) {
   const { port, close } = await startRaw(() => parts);
   t.teardown(close);
@@ -29,13 +29,13 @@ const FLAWED: [warning: string, lines: string[], body: string, headers: Fields][
   ['repeated_content_length', ['Content-Length: 5,5'], 'hello!', { 'content-length': '5,5' }],
 ];
 for (const [warning, lines, body, headers] of FLAWED)
-  test(`a response that can be read is returned with a warning: ${warning}`, async (t) => {
+  test(`a faulty but readable response is returned with a warning: ${warning}`, async (t) => {
     const answer = await (await serving(t, head(...lines), body)).ask();
     t.deepEqual(answer.headers, headers);
     t.deepEqual([answer.statusCode, answer.body, answer.warnings], [200, 'hello', [warning]]);
   });
 
-test('several warnings are each reported once, also those of chunks; a valid response has none', async (t) => {
+test('several warnings, including those about chunks, are each reported once; a valid response has none', async (t) => {
   const chunks = '2\nhe\r\n3\nllo\r\n0\r\nX-T : a\r\n\r\n';
   const flawed = await serving(
     t,

@@ -9,7 +9,7 @@ const url = 'http://example.com/';
 
 const pointersOf = (faults: Fault[]): string[] => faults.map(({ pointer }) => pointer);
 
-test('headers that callers may not set are reported at their names, all at once', async (t) => {
+test('all headers that callers may not set are reported, each with its name', async (t) => {
   const bad: Record<string, string> = {
     'X-Half': '\ud800',
     Connection: 'close',
@@ -35,7 +35,7 @@ test('headers that callers may not set are reported at their names, all at once'
     ':authority': 'example.org',
     '': 'b',
   };
-  // An error names at most 20 faults.
+  // Checked in groups, because an error names at most 20 faults.
   const entries = Object.entries(bad);
   for (const some of [entries.slice(0, 12), entries.slice(12)]) {
     const headers = { ...Object.fromEntries(some), 'X-Good': 'tab\tand ümlaut', Accept: '*/*' };
@@ -48,7 +48,7 @@ test('headers that callers may not set are reported at their names, all at once'
   }
 });
 
-test('a lone surrogate is one fault, wherever it occurs', async (t) => {
+test('a lone surrogate is reported as one fault, wherever it occurs', async (t) => {
   const message = 'contains a lone surrogate, which UTF-8 cannot encode';
   const faults = (input: Record<string, unknown>) => faultsOf(tool, { url, ...input });
   t.deepEqual(await faults({ url: 'http://example.com/\ud800' }), [{ pointer: '/url', message }]);
@@ -79,7 +79,7 @@ test('a lone surrogate is one fault, wherever it occurs', async (t) => {
   t.is((await faults({ headers: nested })).at(-1)?.pointer, `/headers${'/0'.repeat(30)}`);
 });
 
-test('a header without values is a fault at its name', async (t) => {
+test('a header without values is reported with its name', async (t) => {
   for (const headers of [{ X: [] }, { Y: 'a', X: [] }]) {
     t.true(pointersOf(await faultsOf(tool, { url, headers })).includes('/headers/X'));
     t.deepEqual(await faultsOf(tool, { url, headers: JSON.stringify(headers) }), [
@@ -126,7 +126,7 @@ test('malformed and oversized headers are rejected; headers within the limits ar
   }
 });
 
-test('URLs and bodies are limited in size', async (t) => {
+test('the sizes of URLs and bodies are limited', async (t) => {
   const bad: [Record<string, unknown>, string[]][] = [
     ...[
       ...['', '/path', 'example.com', 'ftp://example.com/', 'http://', 'http://user@example.com/'],
@@ -151,7 +151,7 @@ test('URLs and bodies are limited in size', async (t) => {
     t.notThrows(() => tool.validate({ url, method, body: 'a'.repeat(1_000_000) }));
 });
 
-test('targets that are not public are refused without a connection', async (t) => {
+test('targets that are not public are refused before a connection is opened', async (t) => {
   const network = await stubNetwork({});
   t.teardown(network.close);
   for (const { input, why } of casesOf('url').filter(({ verdict }) => verdict === 'refuse')) {

@@ -7,7 +7,7 @@ import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** The requests that the target received, by path, each waiting for its response. */
+/** Responses of the target that the test has not sent yet, by request path. */
 const asked = new Map<string, ServerResponse[]>();
 const timesAsked = (path: string): number => asked.get(path)?.length ?? 0;
 const answerAll = (path: string): void => {
@@ -36,7 +36,7 @@ test.after.always(async () => {
   target.closeAllConnections();
 });
 
-/** Starts a call that can be hung up. */
+/** Starts a call that the test can disconnect. */
 async function begin(method: string, path: string) {
   const account = await makeAccount(stack, 10);
   const phone = new AbortController();
@@ -54,7 +54,7 @@ async function begin(method: string, path: string) {
   return { response, hangUp: () => phone.abort(), end };
 }
 
-test.serial('hanging up cancels requests with safe methods and leaves the others running', async (t) => {
+test.serial('a disconnect of the caller cancels requests with safe methods only', async (t) => {
   const [read, write] = [await begin('GET', '/hang-up'), await begin('POST', '/hang-up')];
   for (const { response, hangUp } of [read, write]) {
     hangUp();

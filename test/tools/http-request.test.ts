@@ -22,7 +22,7 @@ const ask = (port: number, path: string, input: Fields = {}, ms = 20_000): Promi
     { egress: guardFor(port), deadline: Date.now() + ms },
   );
 
-/** A server that sends these bytes on every connection and closes it. */
+/** Starts a server that sends these bytes on every connection and then closes the connection. */
 async function serving(t: ExecutionContext, ...parts: (string | Buffer)[]) {
   const server = await startRaw(() => parts);
   t.teardown(server.close);
@@ -37,7 +37,7 @@ interface Seen {
   body: Buffer;
 }
 
-/** A server that records the requests it receives. */
+/** Starts a server that records the requests it receives. */
 async function startMirror(t: ExecutionContext): Promise<{ port: number; seen: Seen[] }> {
   const seen: Seen[] = [];
   const server = createServer(async (request, response) => {
@@ -62,7 +62,7 @@ const head = (...lines: string[]): string => `${['HTTP/1.1 200 OK', ...lines].jo
 const bytesOf = ({ body, bodyEncoding }: Fields): Buffer =>
   Buffer.from(String(body), bodyEncoding === 'base64' ? 'base64' : 'utf8');
 
-/** Runs curl. Returns the status, the fields by lower-case name, and the bytes of the body. */
+/** Runs curl. Returns the status, the header fields by lower-case name, and the bytes of the body. */
 async function curl(port: number, options: readonly string[] = [], input = '') {
   const baseOptions = ['-sS', '--compressed', '-w', '%{stderr}%{http_code} %{header_json}'];
   const program = run('curl', [...baseOptions, ...options, `http://127.0.0.1:${port}/`], {
@@ -130,7 +130,7 @@ const RESPONSES: Record<string, (string | Buffer)[]> = {
   'all bytes': [head(), Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))],
 };
 for (const [name, parts] of Object.entries(RESPONSES))
-  test(`a response is read as by curl: ${name}`, async (t) => {
+  test(`a response is read as curl reads it: ${name}`, async (t) => {
     const server = await serving(t, ...parts);
     const ours = await server.ask();
     const theirs = await curl(server.port);
@@ -146,14 +146,14 @@ test('header values are decoded as UTF-8, or as Latin-1 where they are not valid
   t.deepEqual(headers, { 'x-utf8': 'café', 'x-latin': 'café' });
 });
 
-test('a response to HEAD has no body, whatever its headers say', async (t) => {
+test('a response to HEAD has no body, whatever its headers state', async (t) => {
   const server = await serving(t, head('Content-Length: 1000000000', 'Content-Encoding: gzip'));
   const ours = await server.ask({ method: 'HEAD' });
   const theirs = await curl(server.port, ['--head']);
   t.like(ours, { statusCode: 200, headers: theirs.headers, body: '', bodyEncoding: 'text' });
 });
 
-test('a request is the one that curl sends', async (t) => {
+test('the tool sends the same request as curl', async (t) => {
   const { port, seen } = await startMirror(t);
   const requests: [string, Record<string, string | string[]>, string | undefined][] = [
     ['GET', {}, undefined],
@@ -183,7 +183,7 @@ test('a request is the one that curl sends', async (t) => {
   }
 });
 
-test('headers are an object or its JSON text, are sent in order, and the Host is that of the URL', async (t) => {
+test("headers may be an object or its JSON text; they are sent in order, with the URL's host as Host", async (t) => {
   const { port, seen } = await startMirror(t);
   const headers = {
     'X-B': 'b',
@@ -223,7 +223,7 @@ test('a response that arrives before the request body was read is accepted', asy
 
 const type = (value: string): string => head(`Content-Type: ${value}`);
 const BODIES: [what: string, header: string, bytes: Buffer, text: string | null][] = [
-  // The encoding indexes of the Encoding Standard.
+  // The bytes of these texts come from the indexes of the WHATWG Encoding Standard.
   ['Shift_JIS', type('text/html; charset=Shift_JIS'), Buffer.from('93fa967b8cea', 'hex'), '日本語'],
   ['EUC-JP', type('text/html;charset="euc-jp"'), Buffer.from('c6fccbdcb8ec', 'hex'), '日本語'],
   ['ISO-2022-JP', type('text/plain; charset=iso-2022-jp'), Buffer.from('1b2442467c1b2842', 'hex'), '日'],
@@ -330,7 +330,7 @@ const BODIES: [what: string, header: string, bytes: Buffer, text: string | null]
   ['an unknown coding', head('Content-Encoding: compress'), Buffer.from('as it is'), null],
 ];
 for (const [what, header, bytes, text] of BODIES)
-  test(`a body is returned as text where it is text, else as base64: ${what}`, async (t) => {
+  test(`a body is returned as text if it is text, else as base64: ${what}`, async (t) => {
     const { body, bodyEncoding } = await (await serving(t, header, bytes)).ask();
     t.deepEqual(
       { body, bodyEncoding },
@@ -340,9 +340,9 @@ for (const [what, header, bytes, text] of BODIES)
     );
   });
 
-test('a body may have 5 MB after decoding, and not a byte more', async (t) => {
+test('a body may have 5 MB after decoding, and one byte more is refused', async (t) => {
   const limit = 5 * 1024 * 1024;
-  // Blocks of noise, so that no coding compresses it to a hundredth.
+  // Random blocks, so that no content coding compresses the body by a factor of a hundred.
   const text = seededRandom(t.log)
     .bytes(limit / 32)
     .toString('hex')
@@ -377,9 +377,9 @@ const ENDS: Record<string, string> = {
   '/drip-headers': 'target_timeout',
   '/silent': 'target_timeout',
 };
-// Serial, because a busy process would use up the short deadlines itself.
+// The tests run serially, because on a busy machine the tool itself would use up the short deadlines.
 for (const [path, code] of Object.entries(ENDS))
-  test.serial(`a hostile server ends with its expected code: ${path}`, async (t) => {
+  test.serial(`a hostile server leads to the expected error code: ${path}`, async (t) => {
     const server = await startHostile();
     t.teardown(server.close);
     const ms = code === 'target_timeout' ? 1_500 : 20_000;
@@ -394,7 +394,7 @@ test('a refused connection is target_failed', async (t) => {
   t.is(await codeOf(() => server.ask()), 'target_failed');
 });
 
-test('requests with unsafe methods are sent once, whatever happens', async (t) => {
+test('requests with unsafe methods are sent once, also when they fail', async (t) => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     t.true(tool.definition.actsOnWorld?.({ url: 'http://example.com/', method }), method);
     const server = await serving(t);

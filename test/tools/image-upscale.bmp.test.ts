@@ -25,7 +25,10 @@ function decode(bytes: Buffer) {
 const upscaled = (bytes: Buffer) => makeImage(tool, files, bytes);
 const refusal = (bytes: Buffer) => codeOf(() => upscaled(bytes));
 
-/** Files by the image that shows their content. Pixels that no run covers have the first colour. */
+/**
+ * BMP files by the reference image that shows their content. Pixels that the run-length encoding leaves out have the
+ * palette's first colour.
+ */
 const SHOWN: Record<string, readonly string[]> = {
   pal1: ['good/pal1', 'good/pal1wb'],
   pal1bg: ['good/pal1bg'],
@@ -63,12 +66,12 @@ const SHOWN: Record<string, readonly string[]> = {
   rgba32: ['questionable/rgba32-1', 'questionable/rgba32abf', 'questionable/rgba32h56'],
   'rgba32-61754': ['questionable/rgba32-61754'],
 };
-/** Masks of more than 8 bits, which the references do not round to the nearest value. */
+/** Files with colour masks of more than 8 bits, whose values are not rounded to the nearest in the reference images. */
 const WIDE = ['questionable/rgb32-111110', 'questionable/rgba32-61754'];
 
 for (const [reference, names] of Object.entries(SHOWN))
   for (const name of names)
-    test(`BMP Suite ${name} is decoded as its reference`, async (t) => {
+    test(`BMP Suite ${name} is decoded like its reference image`, async (t) => {
       const made = decode(vector(`${name}.bmp`));
       const wanted = await sharp(vector(`reference/${reference}.png`))
         .ensureAlpha()
@@ -80,7 +83,7 @@ for (const [reference, names] of Object.entries(SHOWN))
       for (let pixel = 0; pixel < made.width * made.height; pixel++) {
         const alpha = wanted.data[4 * pixel + 3] ?? 0;
         if (made.channels === 4) worst = Math.max(worst, Math.abs((made.data[4 * pixel + 3] ?? 0) - alpha));
-        // The colours of invisible pixels are not compared.
+        // Colours are compared only where alpha is above 0, because the colour of a transparent pixel is not visible.
         if (alpha > 0)
           for (let channel = 0; channel < 3; channel++) {
             const value = made.data[pixel * made.channels + channel] ?? 0;
@@ -108,7 +111,7 @@ for (const name of [
     t.is(await refusal(vector(`bad/${name}.bmp`)), 'corrupt_source');
   });
 
-test('a colour index outside the palette is black, the others are unaffected', (t) => {
+test('a colour index outside the palette is black, and the other pixels are unaffected', (t) => {
   const [made, whole] = [decode(vector('bad/pal8badindex.bmp')), decode(vector('good/pal8.bmp'))];
   const pixel = (data: ArrayLike<number>, at: number) =>
     [data[3 * at], data[3 * at + 1], data[3 * at + 2]].join();
@@ -123,7 +126,7 @@ for (const [what, offset] of [
   ['an offset within the headers', 20],
   ['an offset beyond the end', 0xfffffff0],
 ] as const)
-  test(`with ${what} as the pixel offset, the pixels follow the palette`, (t) => {
+  test(`if the pixel offset is ${what}, the pixels are read from directly after the palette`, (t) => {
     const bytes = vector('good/pal8.bmp');
     bytes.writeUInt32LE(offset, 10);
     t.deepEqual(decode(bytes), decode(vector('good/pal8.bmp')));
@@ -136,7 +139,7 @@ test('an image whose alpha channel was never written is opaque', (t) => {
   t.true(data.every((value, at) => at % 4 !== 3 || value === 255));
 });
 
-test('the padding of the last row may be missing, but none of its pixels', (t) => {
+test('the padding of the last row may be missing; if a pixel is missing, the file is refused', (t) => {
   const bytes = vector('good/rgb24.bmp');
   const { width } = decode(bytes);
   const padding = -(3 * width) & 3;
@@ -167,7 +170,7 @@ test('an embedded colour profile is kept', async (t) => {
   t.deepEqual((await sharp(made).metadata()).icc, icc);
 });
 
-test('damaged files are reported as damaged, whatever the damage', (t) => {
+test('damaged files of any kind are reported as damaged', (t) => {
   const random = seededRandom(t.log);
   for (const folder of ['good', 'questionable', 'bad'])
     for (const file of readdirSync(new URL(folder, suite)))

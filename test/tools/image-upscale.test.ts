@@ -27,7 +27,10 @@ const refusal = (bytes: Buffer, factor: 2 | 4 = 2) => codeOf(() => upscaled(byte
 const flat = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: { r: 30, g: 111, b: 200, alpha: 0.5 } } });
 
-/** Stripes and discs with soft and hard edges, which the network treats differently from an interpolation. */
+/**
+ * Draws stripes and discs with soft and hard edges, which the neural network enlarges differently from an
+ * interpolation.
+ */
 const drawing = (width: number, height: number) =>
   sharp(
     Buffer.from(
@@ -46,10 +49,10 @@ const pictureOf = async (image: Sharp): Promise<DecodedImage> => {
 type Samples = ArrayLike<number>;
 const worstOf = (a: Samples, b: Samples): number =>
   Array.from(a).reduce((most, value, at) => Math.max(most, Math.abs(value - (b[at] ?? 0))), 0);
-/** One channel of an image with three channels. */
+/** Returns one channel of an image with three channels. */
 const samplesOf = (data: Samples, channel: number): Float32Array =>
   Float32Array.from(data).filter((_, at) => at % 3 === channel);
-/** The alpha channel of an image with four channels. */
+/** Returns the alpha channel of an image with four channels. */
 const samplesOfAlpha = ({ data }: DecodedImage): Uint8Array =>
   Uint8Array.from(data.filter((_, at) => at % 4 === 3));
 const planeOf = ({ data, width, height }: DecodedImage, channel: number): Plane => ({
@@ -59,7 +62,7 @@ const planeOf = ({ data, width, height }: DecodedImage, channel: number): Plane 
 });
 
 for (const factor of [2, 4] as const) {
-  test.serial(`the fast network at ${factor}x matches UpscalerJS to 1/255`, async (t) => {
+  test.serial(`the fast network at ${factor}x differs from UpscalerJS by at most 1 of 255`, async (t) => {
     const random = seededRandom(t.log);
     const [width, height] = [37, 23];
     const plane = () => ({ data: Float32Array.from(random.bytes(width * height)), width, height });
@@ -76,7 +79,7 @@ for (const factor of [2, 4] as const) {
   test.serial(
     `UpscalerJS is the fallback without ONNX Runtime at ${factor}x, with the same image`,
     async (t) => {
-      // Smaller images are too small to measure the weight.
+      // In smaller images the weight of the network cannot be measured.
       const side = factor === 2 ? 32 : 80;
       const bytes = await drawing(side, side).png().toBuffer();
       const body = { fileUrl: files.put({ bytes }), factor };
@@ -100,7 +103,7 @@ for (const factor of [2, 4] as const) {
       t.is(asked, 1);
       t.is(slow.length, 3 * (side * factor) ** 2);
       t.true(worstOf(slow, fast) <= 1);
-      // Shows that the network was applied.
+      // Shows that the network was applied: plain interpolation gives a different result.
       const plain = enlarge(planeOf(await pictureOf(sharp(bytes)), 0), factor).data;
       t.true(worstOf(new Uint8ClampedArray(plain), samplesOf(fast, 0)) > 3);
     },
@@ -112,7 +115,7 @@ for (const factor of [2, 4] as const) {
     const whole = await upscale(picture, factor, network, 1000);
     const tiled = await upscale(picture, factor, network, 47);
     const worst = worstOf(whole.data, tiled.data);
-    // Sums of floats in another order may round differently.
+    // Tiles add floating-point numbers in another order, which may round differently.
     t.true(worst <= 1, `${worst}`);
     t.like(tiled, { width: 120 * factor, height: 80 * factor });
   });
@@ -129,7 +132,7 @@ for (const factor of [2, 4] as const) {
         const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });
         t.like(info, { width: width * factor, height: height * factor, channels: 3 });
         t.is((await sharp(made).metadata()).format, format);
-        // Flat areas stay flat, apart from the losses of JPEG and WebP.
+        // A flat colour stays flat, except for the compression losses of JPEG and WebP.
         const off = [30, 111, 200].map((value, channel) => Math.abs(value - (data[channel] ?? 0)));
         t.true(Math.max(...off) <= (format === 'png' ? 0 : 6), `${format} ${width} ${height} ${off}`);
       }
@@ -187,7 +190,7 @@ for (const [format, most] of [
     },
   );
 
-test.serial('the result is closer to the original than Lanczos alone', async (t) => {
+test.serial('the result is closer to the original than that of Lanczos interpolation alone', async (t) => {
   const drawn = await drawing(240, 160).png().toBuffer();
   const original = await pictureOf(sharp(drawn));
   const small = await pictureOf(sharp(drawn).resize(120, 80, { kernel: 'lanczos3' }));
@@ -200,7 +203,7 @@ test.serial('the result is closer to the original than Lanczos alone', async (t)
   t.true(ratio < 0.97, `${ratio}`);
 });
 
-test.serial('opaque images stay opaque, and transparency is enlarged separately', async (t) => {
+test.serial('opaque images stay opaque, and the alpha channel is enlarged separately', async (t) => {
   const opaque = await upscaled(await drawing(50, 40).ensureAlpha(1).png().toBuffer());
   const { data } = await sharp(opaque).raw().toBuffer({ resolveWithObject: true });
   t.true(data.every((value, at) => at % 4 !== 3 || value === 255));
@@ -210,7 +213,7 @@ test.serial('opaque images stay opaque, and transparency is enlarged separately'
   t.true(half.every((value, at) => at % 4 !== 3 || value === 128));
 });
 
-/** A disc on a transparent ground whose colour is black. */
+/** Draws a disc on a transparent background, whose invisible pixels are black. */
 const disc = (side: number, fill: string) =>
   sharp(
     Buffer.from(
@@ -219,7 +222,7 @@ const disc = (side: number, fill: string) =>
   );
 
 for (const factor of [2, 4] as const)
-  test.serial(`the black of invisible pixels does not bleed into the edges at ${factor}x`, async (t) => {
+  test.serial(`black in invisible pixels does not bleed into visible edges at ${factor}x`, async (t) => {
     const yellow = [255, 221, 0] as const;
     const small = await disc(90, `rgb(${yellow})`).png().toBuffer();
     const made = await pictureOf(sharp(await upscaled(small, factor)));
@@ -227,7 +230,8 @@ for (const factor of [2, 4] as const)
       .resize(90 * factor, 90 * factor, { kernel: 'lanczos3' })
       .raw()
       .toBuffer();
-    // A disc on a ground of its own colour is invisible.
+    // Returns the squared difference from the disc's colour, weighted by alpha: 0 if no other colour bleeds into the
+    // edge.
     const error = (data: Samples) =>
       Array.from(data).reduce((sum, value, at) => {
         const alpha = (data[at - (at % 4) + 3] ?? 0) / 255;
@@ -237,7 +241,7 @@ for (const factor of [2, 4] as const)
   });
 
 test.serial(
-  'invisible colours neither darken nor change visible pixels, also in grey and in 16 bits',
+  'colours of invisible pixels do not change visible pixels, also in greyscale and 16-bit images',
   async (t) => {
     const network = await openNetwork(2);
     const white = await pictureOf(disc(60, 'white'));
@@ -285,7 +289,10 @@ test.serial('greyscale and 16 bits are preserved', async (t) => {
   t.true(values.every((value) => Math.abs(value - 30_001) <= 1));
 });
 
-/** A BMP of 24 bits (Windows bitmap, BITMAPINFOHEADER): rows bottom up, blue first, padded to four bytes. */
+/**
+ * Encodes a BMP of 24 bits per pixel (BITMAPINFOHEADER): rows bottom up, blue first, rows padded to a multiple of four
+ * bytes.
+ */
 function bmp(width: number, height: number, [red, green, blue]: readonly [number, number, number]): Buffer {
   const row = Buffer.alloc(Math.ceil((3 * width) / 4) * 4);
   for (let x = 0; x < width; x++) row.set([blue, green, red], 3 * x);
@@ -319,7 +326,7 @@ test.serial('files that are not images, damaged files and animations are refused
   t.is(await refusal(Buffer.alloc(10 * 1024 * 1024 + 1, 0x89)), 'source_too_large');
 });
 
-test.serial('an animated PNG is refused, unless it only ever shows one image', async (t) => {
+test.serial('an animated PNG is refused unless it shows only one image', async (t) => {
   const png = await flat(20, 20).png().toBuffer();
   const endOfHeader = 33;
   const animated = (frames: number) => {

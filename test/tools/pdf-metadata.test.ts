@@ -15,7 +15,7 @@ import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const run = promisify(execFile);
 const tool = await loadTool('pdf-metadata');
-/** TEST_PDFS names another folder of PDFs to compare. */
+/** Folder of PDF files; set TEST_PDFS to compare the files of another folder. */
 const samples = process.env.TEST_PDFS ?? fileURLToPath(new URL('../vectors/pdf', import.meta.url));
 
 const files = new Map<string, Buffer>();
@@ -31,7 +31,7 @@ test.after.always(() => {
 
 const egress = guardFor(port);
 
-/** Calls the tool for a file on the server. */
+/** Serves a file and calls the tool with its URL. */
 async function ask(bytes: Buffer, ms = 60_000): Promise<Record<string, unknown>> {
   const path = `/${crypto.randomUUID()}`;
   files.set(path, bytes);
@@ -45,7 +45,7 @@ async function ask(bytes: Buffer, ms = 60_000): Promise<Record<string, unknown>>
   }
 }
 
-/** Runs work in a temporary folder. */
+/** Calls `work` with a temporary folder and removes the folder afterwards. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'pdf-test-'));
   try {
@@ -55,7 +55,7 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the report of pdfinfo, or null where it does not open the file. */
+/** Returns the report of pdfinfo, or null if pdfinfo cannot open the file. */
 async function pdfinfo(path: string) {
   const answer = await run('pdfinfo', ['-enc', 'UTF-8', path], { timeout: 30_000 }).catch(() => null);
   if (answer === null) return null;
@@ -73,7 +73,7 @@ async function pdfinfo(path: string) {
   };
 }
 
-/** Returns the page count of qpdf, or null where it does not open the file. */
+/** Returns the page count of qpdf, or null if qpdf cannot open the file. */
 async function qpdfPages(path: string): Promise<number | null> {
   try {
     const { stdout } = await run('qpdf', ['--warning-exit-0', '--show-npages', path], { timeout: 30_000 });
@@ -91,7 +91,7 @@ const pdfinfoOf = (bytes: Buffer) =>
     return pdfinfo(path);
   });
 
-/** Returns the output of a call for these bytes, or the code of the refusal. */
+/** Returns the output of a call for these bytes, or the error code if the call fails. */
 async function outcomeOf(bytes: Buffer, ms?: number): Promise<Record<string, unknown>> {
   let output = {};
   const code = await codeOf(async () => {
@@ -132,7 +132,7 @@ const withTrailer = (trailer: string): Buffer => {
 };
 const INFO = `${ONE_PAGE[9]}`.replace('<<', '<< /Producer (Me)');
 
-/** Files whose catalog can be found without their trailer, and the same file with an information dictionary. */
+/** PDF files with a faulty trailer whose catalog can still be found, each also with an information dictionary. */
 const TRAILERS = {
   'an illegal character': 'trailer\n<< /Size 10 /Root 1 0 R /Other ) >>',
   'a number before its dictionary': 'trailer 3 << /Size 10 /Root 1 0 R >>',
@@ -179,7 +179,7 @@ test.serial('texts are read from a file that encrypts only its attachments', asy
 });
 
 for (const revision of [5, 6])
-  test.serial(`texts are read with the empty owner password, revision ${revision}`, async (t) => {
+  test.serial(`texts are read if the owner password is empty, revision ${revision}`, async (t) => {
     const weak = revision === 5 ? ['--force-R5'] : [];
     const locked = (owner: string) =>
       inFolder(async (folder) => {
@@ -197,7 +197,7 @@ for (const revision of [5, 6])
 
 const titled = (title: string): Buffer => makePdf({ objects: { ...ONE_PAGE, 9: `<< /Title ${title} >>` } });
 
-/** Strings of ISO 32000-2, 7.9.2.2, and their text. */
+/** Text strings in the notations of ISO 32000-2, 7.9.2.2, and the text they stand for. */
 const TITLES: Readonly<Record<string, [source: string, title: string | null]>> = {
   ASCII: ['(Hello)', 'Hello'],
   escapes: ['(a\\(b\\)\\101\\\nc (d))', 'a(b)Ac (d)'],
@@ -210,13 +210,13 @@ const TITLES: Readonly<Record<string, [source: string, title: string | null]>> =
   'not a string': ['/Hello', null],
 };
 for (const [what, [source, title]] of Object.entries(TITLES))
-  test.serial(`a title is read as by pdfinfo: ${what}`, async (t) => {
+  test.serial(`a title is read as pdfinfo reads it: ${what}`, async (t) => {
     const bytes = titled(source);
     t.is((await ask(bytes)).title, title);
     t.is((await pdfinfoOf(bytes))?.title ?? null, title);
   });
 
-test.serial('titles that pdfinfo does not decode or clean up are decoded, trimmed and limited', async (t) => {
+test.serial('titles that pdfinfo does not decode are decoded, trimmed and shortened', async (t) => {
   t.is((await ask(titled('(\\000Hello\\000)'))).title, 'Hello');
   t.is((await ask(titled('( \\t Hello\\n )'))).title, 'Hello');
   t.is((await ask(titled('(\\000\\000 )'))).title, null);
@@ -331,7 +331,7 @@ const xrefStream = (dictionary: string, more = Buffer.alloc(0)): Buffer =>
   });
 
 const GOOD = { code: 'ok', title: 'Hello', pageCount: 1, encrypted: false };
-/** Hostile files and their outcomes. */
+/** Hostile files, and the expected output or error code of each. */
 const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<string, unknown>]>> = {
   'a cyclic page tree': [
     () =>
@@ -413,18 +413,18 @@ const HOSTILE: Readonly<Record<string, [make: () => Buffer, outcome: Record<stri
   ],
 };
 for (const [what, [make, outcome]] of Object.entries(HOSTILE))
-  test.serial(`a hostile file ends with its expected outcome: ${what}`, async (t) => {
+  test.serial(`a hostile file leads to its expected outcome: ${what}`, async (t) => {
     t.like(await outcomeOf(make()), outcome);
   });
 
-test.serial('valid files in the same forms as the hostile ones are read', async (t) => {
+test.serial('valid files of the same forms as the hostile files are read', async (t) => {
   t.like(await ask(objectStream(Buffer.alloc(0), 3)), { title: 'Hello', pageCount: 1 });
   t.like(await ask(xrefStream('/Size 21')), { title: 'Hello', pageCount: 1 });
 });
 
-test.serial('a file that keeps the parser busy is given up in time', async (t) => {
+test.serial('a file that keeps the parser busy is given up before the deadline', async (t) => {
   const bytes = xrefStream('/Size 1000000000 /Index [0 1000000000]', Buffer.alloc(20 * 1024 * 1024));
-  // Depending on the machine, the time or the memory of the thread is exhausted first.
+  // Depending on the machine, either the time limit or the memory limit of the thread is reached first.
   const { code } = await outcomeOf(bytes, 3000);
   t.true(code === 'deadline_exceeded' || code === 'source_too_large', String(code));
 });
@@ -458,9 +458,9 @@ test.serial('the type of a file is determined by its bytes', async (t) => {
   t.like(await ask(Buffer.concat([Buffer.from('% no header\n'), pdf.subarray(9)])), { pageCount: 1 });
 });
 
-test.serial('a file may have 50 MB, and not a byte more', async (t) => {
+test.serial('a file may have 50 MB, and one byte more is refused', async (t) => {
   const rest = makePdf({ objects: { ...ONE_PAGE, 5: streamOf('', Buffer.alloc(0)) } }).length;
-  // The stream length and the table offset take seven and five more digits.
+  // In the larger file, the stream length and the offset of the cross-reference table have seven and five more digits.
   const fill = 50 * 1024 * 1024 - rest - 12;
   const make = (more: number) =>
     makePdf({ objects: { ...ONE_PAGE, 5: streamOf('', Buffer.alloc(fill + more, 0x61)) } });
@@ -470,7 +470,7 @@ test.serial('a file may have 50 MB, and not a byte more', async (t) => {
   t.is((await outcomeOf(make(1))).code, 'source_too_large');
 });
 
-test.serial('failures of the server are reported with their codes', async (t) => {
+test.serial('failed downloads are reported with the expected error codes', async (t) => {
   const missing = () => tool.call({ fileUrl: `http://127.0.0.1:${port}/missing` }, { egress });
   t.is(await codeOf(missing), 'target_failed');
   const hostile = await startHostile();

@@ -84,7 +84,7 @@ const draw = async (html: string, body: object = {}): Promise<Picture> => {
   );
   return { ...result, file: Buffer.from(String(result.fileBase64), 'base64') };
 };
-/** Red, green, blue and opacity. */
+/** Returns red, green, blue and alpha of a pixel. */
 async function pixel(file: Buffer, x: number, y: number): Promise<number[]> {
   const { data } = await sharp(file)
     .ensureAlpha()
@@ -118,12 +118,12 @@ test.serial('a selector that is invalid or matches nothing is refused', async (t
     await t.throwsAsync(shoot('/card', { selector }), { code: 'invalid_input' });
 });
 
-test.serial('waits for an element or a time', async (t) => {
+test.serial('a capture waits for an element or for a time', async (t) => {
   t.deepEqual(await pixel((await shoot('/late', { waitFor: '#late' })).file, 200, 200), GREEN);
   t.deepEqual(await pixel((await draw(page(LATE), { waitFor: 2000 })).file, 200, 200), GREEN);
 });
 
-test.serial('preferences of the user are applied', async (t) => {
+test.serial('media preferences such as dark mode are applied', async (t) => {
   const { file } = await shoot('/preferences');
   t.deepEqual([await pixel(file, 9, 9), await pixel(file, 9, 99)], [RED, RED]);
   const dark = await draw(page(PREFERENCES), { colorScheme: 'dark', reducedMotion: true });
@@ -139,7 +139,7 @@ test.serial('the background can be left transparent', async (t) => {
   t.is((await pixel((await shoot('/none')).file, 200, 200))[3], 255);
 });
 
-test.serial('WebP in one tile, in many tiles, and beyond its height', async (t) => {
+test.serial('WebP is captured in one tile, in many tiles and up to its maximum height', async (t) => {
   const one = await shoot('/tall', { format: 'webp' });
   t.like(one, { mimeType: 'image/webp', width: 400, height: 300, truncated: false });
   t.is((await sharp(one.file).metadata()).format, 'webp');
@@ -152,16 +152,16 @@ function pdfInfo(file: Buffer): Record<string, string> {
   const text = execFileSync('pdfinfo', ['-'], { input: file, encoding: 'utf8' });
   return Object.fromEntries(text.split('\n').map((line) => line.split(/:\s+/, 2)));
 }
-test.serial('PDF of the whole page or of windows', async (t) => {
+test.serial('a PDF has one page for the whole document, or pages as large as the viewport', async (t) => {
   const whole = await shoot('/tall', { format: 'pdf', fullPage: true });
   t.like(whole, { mimeType: 'application/pdf', width: 400, height: 2000, truncated: false });
   t.like(pdfInfo(whole.file), { Pages: '1', 'Page size': '300 x 1500 pts' });
   const windows = await draw(page('<div style="height:2000px">x</div>'), { format: 'pdf' });
-  // Chromium rounds to whole units of a printer.
+  // Chromium rounds the page size to whole printer units.
   t.like(pdfInfo(windows.file), { Pages: '7', 'Page size': '300 x 224.88 pts' });
 });
 
-test.serial('devices have their own window and user agent', async (t) => {
+test.serial('devices have their own viewport and user agent', async (t) => {
   t.deepEqual([...DEVICES].sort(), Object.keys(KnownDevices).sort());
   const device = 'iPhone 13';
   const { width, height, deviceScaleFactor = 1 } = KnownDevices[device].viewport;
@@ -180,7 +180,7 @@ test.serial('the user agent can be replaced', async (t) => {
 
 const SECRETS = { headers: { 'X-Token': 't0ken' }, cookies: [{ name: 'sid', value: 's3cret' }] };
 const sent = (key: string) => [seen.get(key)?.['x-token'], seen.get(key)?.cookie];
-test.serial('headers and cookies are sent to the origin of the page, and to no other', async (t) => {
+test.serial('headers and cookies are sent only to the origin of the page', async (t) => {
   seen.clear();
   await shoot('/own', SECRETS);
   for (const key of ['own /own', 'own /a.png', 'own /b'])
@@ -198,7 +198,7 @@ test.serial('headers and cookies do not follow a redirect of the page', async (t
   t.deepEqual(sent('other /page'), [undefined, undefined]);
 });
 
-test('headers and cookies that cannot be sent are refused', async (t) => {
+test('headers and cookies that are not valid in HTTP are refused', async (t) => {
   const url = 'http://example.com/';
   for (const body of [
     { headers: { Cookie: 'a=b' } },

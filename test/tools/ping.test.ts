@@ -20,7 +20,7 @@ import { faultsOf, loadTool } from '../helpers/tool.ts';
 const tool = await loadTool('ping');
 const execute = promisify(execFile);
 
-/** A server that prints its port. */
+/** Source of a program that listens on a port and prints it. */
 const SERVER =
   "const s = require('net').createServer(); s.listen(0, '127.0.0.1', () => console.log(s.address().port))";
 
@@ -29,7 +29,10 @@ function portOf(server: Server): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Behave as on a machine without the programs, so that TCP is used, and timed by this process. */
+/**
+ * Programs that do not exist, as on a machine without ping and perl: the tool then uses TCP and this process measures
+ * the times.
+ */
 const noEcho = createEcho('no-such-program');
 const noHandshake = createHandshake('no-such-program');
 const handshake = createHandshake('perl');
@@ -66,7 +69,7 @@ async function withServer<T>(server: Server, work: (port: number) => Promise<T>)
   }
 }
 
-/** Runs the work with a shell script in place of ping, in a temporary folder. */
+/** Calls `work` with a shell script that replaces ping, in a temporary folder. */
 async function withProgram<T>(script: string, work: (program: string, folder: string) => Promise<T>) {
   const folder = await mkdtemp(join(tmpdir(), 'ping-'));
   try {
@@ -80,7 +83,7 @@ async function withProgram<T>(script: string, work: (program: string, folder: st
 }
 
 for (const address of ['127.0.0.1', '::1'])
-  test(`ICMP to ${address} is answered, as fping reports`, async (t) => {
+  test(`${address} answers ICMP with the same result as in fping`, async (t) => {
     const guard = guardFor([address]);
     const output = await tool.call({ host: 'example.com', count: 3 }, { egress: guard });
     t.like(output, { resolvedIp: address, method: 'icmp', sent: 3 });
@@ -94,7 +97,7 @@ for (const address of ['127.0.0.1', '::1'])
   });
 
 test('the statistics are computed from the replies that ping prints', async (t) => {
-  // The output of iputils 20221126, apart from the times.
+  // The output of iputils 20221126 with other times.
   const script = `
 n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; echo "$LC_ALL $*" >> args
 echo 'PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.'
@@ -132,7 +135,7 @@ esac`;
   });
 });
 
-test('TCP replaces a ping program that lacks the permission to send', async (t) => {
+test('the tool uses TCP if the ping program is not permitted to send ICMP', async (t) => {
   const script = "echo 'ping: socktype: SOCK_RAW' >&2; echo 'Operation not permitted' >&2; exit 2";
   const port = await closedPort();
   await withProgram(script, async (program) => {
@@ -142,14 +145,15 @@ test('TCP replaces a ping program that lacks the permission to send', async (t) 
   });
 });
 
-test('a ping program that hangs is ended, at its timeout or by a cancel', async (t) => {
+test('a ping program that hangs is ended at its timeout or when the call is cancelled', async (t) => {
   await withProgram('echo $$ > pid; exec sleep 600', async (program, folder) => {
     const gone = async () => {
       const pid = Number(await readFile(join(folder, 'pid'), 'utf8'));
       return t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
     };
     const input = { host: 'example.com', count: 1, port: 443, timeoutMs: 100 };
-    // A program that does not exit after its own wait says nothing about the target.
+    // A program that does not exit in time says nothing about the target, so the call fails instead of reporting packet
+    // loss.
     await t.throwsAsync(run(input, { egress, ...soon() }, { echo: createEcho(program), handshake }), {
       code: 'deadline_exceeded',
     });
@@ -166,8 +170,8 @@ test('a ping program that hangs is ended, at its timeout or by a cancel', async 
   });
 });
 
-test('a handshake is timed as by a client that does nothing else, however busy this process is', async (t) => {
-  // The server runs elsewhere too, or its own accept would wait for this process.
+test('the time of a handshake does not include delays of a busy worker process', async (t) => {
+  // The server runs in another process, because a busy event loop in this process would also delay its accept.
   const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => server.kill('SIGKILL'));
   const [line]: Buffer[] = await once(server.stdout, 'data');
@@ -185,7 +189,7 @@ test('a handshake is timed as by a client that does nothing else, however busy t
 });
 
 for (const address of ['127.0.0.1', '::1'])
-  test(`a handshake with ${address} is ok, refused or unanswered`, async (t) => {
+  test(`a handshake with ${address} is reported as ok for an open port and as refused for a closed port`, async (t) => {
     const guard = guardFor([address]);
     const ask = async (port: number, timeoutMs = 2000) => {
       const input = { host: 'example.com', count: 1, port, timeoutMs };
@@ -201,7 +205,7 @@ for (const address of ['127.0.0.1', '::1'])
     t.is(await ask(await closedPort()), 'refused');
   });
 
-test('a handshake without an answer ends at its timeout, and a missing program is no outcome', async (t) => {
+test('a handshake without an answer ends at its timeout; a missing handshake program is an error, not an outcome', async (t) => {
   await withProgram('echo timeout', async (program) => {
     const input = { host: 'example.com', count: 2, port: 443, timeoutMs: 100 };
     const output = await run(
@@ -223,7 +227,7 @@ test('a handshake without an answer ends at its timeout, and a missing program i
     });
 });
 
-test('whether ICMP is permitted is found out by sending it', async (t) => {
+test('the permission to use ICMP is detected by sending a ping', async (t) => {
   const { signal } = new AbortController();
   t.true(await permitsIcmp('ping', signal));
   t.false(await permitsIcmp('no-such-program', signal));
@@ -251,7 +255,7 @@ test('TCP: open and closed ports both count as replies', async (t) => {
   );
 });
 
-test('without replies the loss is 100 % and there are no statistics; probes run concurrently', async (t) => {
+test('without replies, packet loss is 100 % and there are no statistics; probes run concurrently', async (t) => {
   const events: string[] = [];
   const guard = guardFor(['127.0.0.1'], () => {
     events.push('start');
@@ -281,7 +285,7 @@ test('a single reply has no jitter', async (t) => {
   );
   const output = await withServer(createServer(), (port) => probe({ port, count: 3, timeoutMs: 500 }, guard));
   t.like(output, { sent: 3, received: 1, packetLossPercent: 66.667, jitter: null });
-  // The probes may dial in any order.
+  // The probes run concurrently, so they may connect in any order.
   const replied = output.attempts.filter(({ latency }) => latency !== null);
   t.deepEqual(
     replied.map(({ latency }) => latency),
@@ -299,7 +303,7 @@ test('an unreachable network is reported as unreachable', async (t) => {
   t.like(output, { received: 0, attempts: [{ status: 'unreachable', latency: null }] });
 });
 
-test('a cancel ends the probes', async (t) => {
+test('cancelling the call ends the probes', async (t) => {
   const cancel = new AbortController();
   const guard = guardFor(['127.0.0.1'], () => new Socket());
   const input = { host: 'example.com', count: 10, port: 443, timeoutMs: 5000 };
@@ -312,7 +316,7 @@ test('a cancel ends the probes', async (t) => {
   await t.throwsAsync(work, { message: 'cancelled' });
 });
 
-test('any spelling of a host is accepted, and only the host of a URL is used', async (t) => {
+test('a host is accepted in any spelling; of a URL only the host is used', async (t) => {
   const port = await closedPort();
   for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '①②⑦.0.0.1', 'https://127.1:8443/a?b#c'])
     t.like(await probe({ host, port, count: 1 }), { resolvedIp: '127.0.0.1', received: 1 }, host);
@@ -323,7 +327,7 @@ test('any spelling of a host is accepted, and only the host of a URL is used', a
 });
 
 test('hosts that are not public are refused, and nothing is sent', async (t) => {
-  // This tool accepts a URL in place of a host, and judges its host.
+  // Uses only the cases about hosts, because this tool also accepts a URL and judges only its host.
   const rows = casesOf('host').filter(
     ({ input, verdict }) => verdict === 'refuse' && input !== 'http://example.com',
   );

@@ -13,13 +13,13 @@ const leastOf = (version: number): number => modulesOf(version) + 8;
 const bytesOf = (level: (typeof LEVELS)[number], version: number): number =>
   capacity.bytes[level][version - 1] ?? 0;
 
-/** Text of this many bytes that only byte mode can hold and that contains no immediate repetition. */
+/** Returns text of this many bytes that requires byte mode and does not repeat a character directly. */
 const bytesText = (length: number): string =>
   Array.from({ length }, (_, i) =>
     'abcdefghijklmnopqrstuvwxyz_'.charAt((i * i + 7 * i + (i >> 3)) % 27),
   ).join('');
 
-/** Draws a code and checks its text, its size and, where known, its version. */
+/** Draws a QR code and checks its text, its size and, if given, its version. */
 async function drawAndVerify(
   t: ExecutionContext,
   body: { text: string; size?: number; errorCorrection?: string },
@@ -45,12 +45,12 @@ async function drawAndVerify(
 }
 
 for (const errorCorrection of LEVELS) {
-  test(`fills every version at ${errorCorrection} to the last byte, at its minimum size and at others`, async (t) => {
+  test(`at ${errorCorrection}, text that fills a version to the last byte is readable, at the minimum and at other sizes`, async (t) => {
     for (let version = 1; version <= 40; version++) {
       const text = bytesText(bytesOf(errorCorrection, version));
       const least = leastOf(version);
       await drawAndVerify(t, { text, size: Math.max(64, least), errorCorrection }, version);
-      // Two and three pixels per module, with a remainder for the margin.
+      // Sizes of two and three pixels per module plus a remainder, which widens the margin.
       if (version % 4 === LEVELS.indexOf(errorCorrection))
         await drawAndVerify(t, { text, size: 2 * least + 65 + version, errorCorrection }, version);
       if (least <= 64) continue;
@@ -60,8 +60,8 @@ for (const errorCorrection of LEVELS) {
     }
   });
 
-  test(`uses the next version at ${errorCorrection} for one byte more`, async (t) => {
-    // From version 10 on the minimum size of a code exceeds the smallest size that callers may request.
+  test(`at ${errorCorrection}, one byte more than a version holds selects the next version`, async (t) => {
+    // Below version 10, the minimum size of the code is smaller than the smallest size that callers may request.
     for (let version = 10; version < 40; version++) {
       const text = bytesText(bytesOf(errorCorrection, version) + 1);
       const [fault] = await faultsOf(tool, { text, size: leastOf(version), errorCorrection });
@@ -70,7 +70,7 @@ for (const errorCorrection of LEVELS) {
   });
 
   for (const size of [64, 65, 299, 300, 1000, 2000])
-    test(`draws at ${size} pixels and ${errorCorrection}`, async (t) => {
+    test(`a code of ${size} pixels at ${errorCorrection} is readable`, async (t) => {
       const text = 'https://example.com/a?b=c#d';
       const version = capacity.bytes[errorCorrection].findIndex((bytes) => bytes >= text.length) + 1;
       await drawAndVerify(t, { text, size, errorCorrection }, version);
@@ -82,7 +82,7 @@ for (const errorCorrection of LEVELS) {
     ['digits', '7'.repeat(capacity.digits[errorCorrection])],
     ['capitals', 'A'.repeat(capacity.alphanumeric[errorCorrection])],
   ] as const)
-    test(`accepts ${text.length} ${kind} like ${text[0]} at ${errorCorrection}, and refuses more with the limit`, async (t) => {
+    test(`at ${errorCorrection}, ${text.length} ${kind} like ${text[0]} are accepted, and more are refused with the limit`, async (t) => {
       await drawAndVerify(t, { text, size: 400, errorCorrection });
       const limit = capacity.bytes[errorCorrection].at(-1);
       t.deepEqual(await faultsOf(tool, { text: text + text[0], size: 400, errorCorrection }), [
@@ -93,7 +93,7 @@ for (const errorCorrection of LEVELS) {
       ]);
     });
 
-  test(`accepts any mixture of modes up to the byte limit, ${errorCorrection}`, async (t) => {
+  test(`any mixture of modes up to the byte limit is accepted, ${errorCorrection}`, async (t) => {
     const random = seededRandom(t.log);
     const limit = capacity.bytes[errorCorrection].at(-1) ?? 0;
     const kinds = ['0123456789', 'ABCXYZ $%*+-./:', 'abcxyz_?&=#', 'éßñ', '漢字かな', '😀🔑'];
@@ -143,7 +143,7 @@ test('is black on white and starts with a dark corner', async (t) => {
   const { imageBase64 } = await tool.call({ text: 'x', size: 290 });
   const { pixels, width } = readPng(String(imageBase64));
   t.is(pixels[0], 255);
-  // 29 modules of 10 pixels: the finder pattern starts after four of them.
+  // 29 modules of 10 pixels: the finder pattern starts after a margin of four modules.
   t.is(pixels[40 * width + 40], 0);
   t.is(pixels[39 * width + 40], 255);
 });
@@ -166,7 +166,7 @@ for (const [body, pointer] of [
     );
   });
 
-test('refuses a megabyte of text at once, before it runs', (t) => {
+test('a megabyte of text is refused by validation, before the tool runs', (t) => {
   const start = performance.now();
   const error = t.throws(() => tool.validate({ text: '1a'.repeat(450_000), errorCorrection: 'Q' }), {
     instanceOf: ServiceError,

@@ -11,7 +11,7 @@ type Output = Record<string, unknown>;
 
 const credentials = { username: 'tester@example.com', password: 'correct horse' };
 
-/** Probes a server that follows the script. */
+/** Runs the tool against a server that follows the script. */
 async function against(script: Script, body: Output = {}, ms?: number) {
   const server = await startSmtp(script);
   try {
@@ -21,12 +21,12 @@ async function against(script: Script, body: Output = {}, ms?: number) {
   }
 }
 
-/** The AUTH lines that a server received. */
+/** Returns the lines with AUTH commands that a server received. */
 const authLines = ({ heard }: Pick<ScriptedSmtp, 'heard'>) => heard.filter((line) => /^AUTH/i.test(line));
 const replyOf = (output: Output, step: string) =>
   recordsAt(output.steps).findLast((row) => row.step === step)?.reply;
 
-/** Greets, offers STARTTLS and upgrades; sends `go` in plaintext before that. */
+/** Sends a banner, offers STARTTLS and starts TLS; before the handshake it sends `go` in plaintext. */
 async function upgrade(peer: Peer, go: string | Buffer = '220 go\r\n', certificate: Certificate = good) {
   peer.say('220 mail\r\n');
   await peer.hear();
@@ -52,7 +52,7 @@ test('plaintext after the reply to STARTTLS is reported and discarded, and no cr
   }
 });
 
-test('plaintext in a packet of its own is detected as well', async (t) => {
+test('plaintext after the reply to STARTTLS is also detected in a separate packet', async (t) => {
   const { output } = await against(async (peer) => {
     peer.say('220 mail\r\n');
     await peer.hear();
@@ -78,7 +78,7 @@ test('capabilities announced before STARTTLS are ignored after it', async (t) =>
 });
 
 for (const code of [421, 454, 501, 554])
-  test(`STARTTLS refused by ${code}: no credentials are sent in plaintext`, async (t) => {
+  test(`if STARTTLS is refused with ${code}, no credentials are sent in plaintext`, async (t) => {
     const { output, heard } = await against(async (peer) => {
       peer.say('220 mail\r\n');
       await serve(peer, {
@@ -92,7 +92,7 @@ for (const code of [421, 454, 501, 554])
     t.deepEqual(authLines({ heard }), []);
   });
 
-test('a handshake that fails after STARTTLS is a result, and nothing more is sent in plaintext', async (t) => {
+test('a failed handshake after STARTTLS is reported in the output, and nothing more is sent in plaintext', async (t) => {
   for (const answer of ['no TLS here\r\n', Buffer.from([21, 3, 3, 0, 2, 2, 40])]) {
     const { output, heard } = await against(async (peer) => {
       peer.say('220 mail\r\n');
@@ -134,7 +134,7 @@ test('TLS without encryption is refused, because it would expose the credentials
   t.deepEqual(authLines({ heard }), []);
 });
 
-test('a certificate without valid dates cannot be read', async (t) => {
+test('a certificate with invalid dates is reported as unreadable', async (t) => {
   for (const certificate of [retime(good, '259924000000Z', null), retime(good, null, '271322000000Z')]) {
     const { output } = await against(async (peer) => {
       await upgrade(peer, '220 go\r\n', certificate);
@@ -145,7 +145,7 @@ test('a certificate without valid dates cannot be read', async (t) => {
   }
 });
 
-test('replies that arrive before their command are kept apart, and the conversation stays in step', async (t) => {
+test('replies that arrive before their command are discarded, and later replies are matched to the right command', async (t) => {
   const early = ['250 hello\r\n', '250-a\r\n250 STARTTLS\r\n250 b\r\n', '500 what?\r\n'];
   for (const text of early) {
     const { output } = await against(async (peer) => {
@@ -160,7 +160,7 @@ test('replies that arrive before their command are kept apart, and the conversat
     t.is(replyOf(output, 'unsolicited'), text.trimEnd().replaceAll('\r\n', '\n'));
     t.like(output, { flags: ['early_reply'], extensions: ['AUTH PLAIN LOGIN'] });
   }
-  // Within the conversation, also over TLS.
+  // Early replies in the middle of the conversation, also over TLS.
   const { output } = await against(async (peer) => {
     await upgrade(peer);
     await serve(peer, { EHLO: '250-mail\r\n250 AUTH PLAIN\r\n235 welcome\r\n', AUTH: '535 no\r\n' });
@@ -200,7 +200,7 @@ test('multi-line banners are read, and refusing banners are reported', async (t)
   }
 });
 
-test('a banner that is not SMTP gives no result', async (t) => {
+test('a banner that is not SMTP makes the call fail', async (t) => {
   for (const [banner, code] of [
     ['SSH-2.0-OpenSSH_9.2\r\n', 'target_failed'],
     ['* OK IMAP4rev1\r\n', 'target_failed'],
@@ -228,7 +228,7 @@ test('a banner that is not SMTP gives no result', async (t) => {
   }
 });
 
-test('after the greeting, a malformed reply is a result', async (t) => {
+test('a malformed reply after the greeting is reported in the output', async (t) => {
   for (const [answer, why] of [
     ['no code\r\n', 'The target does not speak SMTP.'],
     ['250-a\r\n251 b\r\n', 'The lines of a reply have different codes.'],
@@ -245,7 +245,7 @@ test('after the greeting, a malformed reply is a result', async (t) => {
   }
 });
 
-test('a server that floods ends the call without exhausting memory', async (t) => {
+test('a server that sends data without end ends the call without exhausting memory', async (t) => {
   const before = process.memoryUsage().rss;
   const { output } = await against(async (peer) => {
     const block = Buffer.alloc(1_000_000, '250-x\r\n');
@@ -263,7 +263,7 @@ test('a server that floods ends the call without exhausting memory', async (t) =
   t.true(process.memoryUsage().rss - before < 400_000_000);
 });
 
-test('a server that does not support EHLO, or refuses it, is a result', async (t) => {
+test('a server that does not support EHLO or refuses it is reported in the output', async (t) => {
   const old = await against(async (peer) => {
     peer.say('220 mail\r\n');
     await serve(peer, { EHLO: '502 5.5.1 no\r\n', HELO: '250 mail\r\n' });
@@ -298,7 +298,10 @@ test('8-bit bytes and control characters in replies are returned safely', async 
   t.is(replyOf(output, 'ehlo'), '250-Grüße\n250 SIZE');
 });
 
-/** The replies of a server before it falls silent, disconnects or drips, and the stages that are reached. */
+/**
+ * For each server behaviour: the replies that the server sends before it falls silent, disconnects or sends single
+ * bytes slowly ("drips"), and the stages that the call reaches.
+ */
 const STOPS: readonly [string, Script, string[] | null][] = [
   ['at the banner', () => undefined, null],
   ['within the banner', (peer) => peer.say('220-mail\r\n'), null],
@@ -383,15 +386,15 @@ const ENDINGS: readonly [string, Script, 'target_timeout' | 'target_failed'][] =
 
 for (const [how, ending, code] of ENDINGS)
   for (const [where, script, steps] of STOPS) {
-    // Bytes that drip into a handshake are not TLS and fail it at once; another test covers this.
+    // Single bytes sent during a TLS handshake make it fail immediately; another test covers this.
     if (how === 'drips' && where === 'at the handshake') continue;
-    test(`a server that ${how} ${where} ends with its expected outcome`, async (t) => {
+    test(`a server that ${how} ${where} leads to the expected outcome`, async (t) => {
       const server = await startSmtp(async (peer) => {
         await script(peer);
         await ending(peer);
       });
       try {
-        // Long enough for all preceding steps.
+        // The call has enough time for all preceding steps.
         const ms = code === 'target_timeout' ? 4000 : 60_000;
         if (steps === null) t.is(await codeOf(() => probe(server, credentials, ms)), code);
         else {
@@ -407,7 +410,7 @@ for (const [how, ending, code] of ENDINGS)
     });
   }
 
-test('each step is limited to ten seconds, however much time the call has', async (t) => {
+test('each step is limited to ten seconds, even if the call has more time', async (t) => {
   const began = performance.now();
   const { output } = await against(async (peer) => {
     peer.say('220 mail\r\n');
@@ -418,7 +421,7 @@ test('each step is limited to ten seconds, however much time the call has', asyn
   t.true(took >= 9_900 && took <= performance.now() - began);
 });
 
-test('an aborted call ends with its reason in the middle of a step', async (t) => {
+test('an aborted call ends with the abort reason in the middle of a step', async (t) => {
   const reason = new Error('hung up');
   const controller = new AbortController();
   const server = await startSmtp(async (peer) => {
@@ -434,7 +437,7 @@ test('an aborted call ends with its reason in the middle of a step', async (t) =
   }
 });
 
-test('an endless AUTH exchange is given up', async (t) => {
+test('an AUTH exchange without end is given up', async (t) => {
   const { output, heard } = await against(async (peer) => {
     await upgrade(peer);
     await serve(peer, { AUTH: null });
@@ -450,7 +453,7 @@ test('an endless AUTH exchange is given up', async (t) => {
   t.is(authLines({ heard }).length, 1);
 });
 
-test('a server that disconnects after refusing AUTH is a result', async (t) => {
+test('a server that disconnects after refusing AUTH is reported in the output', async (t) => {
   const { output } = await against(async (peer) => {
     await upgrade(peer);
     await serve(peer, { AUTH: null });

@@ -8,11 +8,11 @@ import { type Peer, startSmtp } from '../helpers/smtp.ts';
 import { createMarker, holds } from '../helpers/traces.ts';
 
 const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64');
-/** Escapes the UTF-8 bytes in hexadecimal, with a prefix before each. */
+/** Writes each UTF-8 byte of the text in hexadecimal, after the prefix `mark`. */
 const escapeBytes = (text: string, mark: string): string =>
   Array.from(Buffer.from(text), (byte) => mark + byte.toString(16).padStart(2, '0').toUpperCase()).join('');
 
-/** Encodings in which a server may repeat a text. */
+/** Ways in which a server may encode a text that it repeats. */
 const SPELLINGS: Record<string, (text: string) => string | Buffer> = {
   unchanged: (text) => text,
   'in capitals': (text) => text.toUpperCase(),
@@ -58,7 +58,7 @@ const SPELLINGS: Record<string, (text: string) => string | Buffer> = {
 const says = (...parts: (string | Buffer)[]): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part)));
 const half = (text: string) => [text.slice(0, text.length / 2), text.slice(text.length / 2)] as const;
 
-/** Follows a client through a session and puts `echo` into every reply. */
+/** Follows a client through a session and includes `echo` in every reply. */
 async function repeat(peer: Peer, echo: string | Buffer): Promise<void> {
   for (;;) {
     const line = await peer.hear();
@@ -74,7 +74,7 @@ async function repeat(peer: Peer, echo: string | Buffer): Promise<void> {
 
 for (const [how, spell] of Object.entries(SPELLINGS))
   test(`credentials that a server repeats ${how} are redacted`, async (t) => {
-    // One as the user name, one as the password.
+    // One marker is the user name, the other the password.
     const [name, word] = [createMarker(), createMarker()];
     const server = await startSmtp(async (peer) => {
       const echo = says(spell(name.text), ' and ', spell(word.text));
@@ -94,7 +94,7 @@ for (const [how, spell] of Object.entries(SPELLINGS))
           ['quit', 221],
         ],
       );
-      // The separators between the characters may be gone; the secret must not appear without them either.
+      // Also searches without the separators between characters, because a decoder may remove them.
       const text = JSON.stringify(output);
       for (const visible of [text, text.toLowerCase(), text.replaceAll(/\\ufffd|\ufffd|\s/g, '')])
         for (const marker of [name, word]) t.false(holds(Buffer.from(visible), marker), visible);
@@ -104,7 +104,7 @@ for (const [how, spell] of Object.entries(SPELLINGS))
     }
   });
 
-test('credentials that are split over lines and replies, with reply codes between, are redacted', async (t) => {
+test('credentials that a server splits over lines and replies, with reply codes between the parts, are redacted', async (t) => {
   const secret = createMarker();
   const forms = [secret.text, base64(secret.text), base64(`\0tester@example.com\0${secret.text}`)];
   for (const form of forms) {
@@ -151,7 +151,7 @@ test('credentials in a certificate are redacted', async (t) => {
   }
 });
 
-test('short credentials are redacted as whole words, and other words are kept', async (t) => {
+test('short credentials are redacted only as whole words, and other words are kept', async (t) => {
   const server = await startSmtp(async (peer) => {
     await peer.secure(good);
     peer.say('220 me.example.com\r\n');
@@ -174,7 +174,7 @@ test('short credentials are redacted as whole words, and other words are kept', 
   }
 });
 
-test('a secret is redacted in any context, and the rest is kept', (t) => {
+test('a secret is redacted next to any other text, and the other text is kept', (t) => {
   const random = seededRandom(t.log);
   const letters = 'abcXYZ019äß邮 .:-+/=%@';
   const word = (least: number, most: number): string =>
@@ -183,7 +183,7 @@ test('a secret is redacted in any context, and the rest is kept', (t) => {
     ).join('');
   for (let round = 0; round < 2000; round++) {
     const secret = `Q${word(4, 30)}Q`;
-    // Letters that occur in no secret in any encoding.
+    // The text around the secret consists of characters that occur in no encoding of a secret.
     const [before, after] = ['♠'.repeat(random.integer(0, 9)), '♥'.repeat(random.integer(0, 9))];
     const form = [secret, base64(secret), Buffer.from(secret).toString('hex')][random.integer(0, 2)] ?? '';
     const [clean] = createRedactor([secret], [])([before + form + after]);
@@ -201,7 +201,7 @@ for (const [how, spell] of Object.entries(SPELLINGS))
     t.regex(clean, /\*{3}/);
   });
 
-test('replies of the maximum length that resemble the credentials are redacted', async (t) => {
+test('in replies of the maximum length, text that resembles the credentials is redacted', async (t) => {
   const secret = createMarker();
   const long = 'x'.repeat(8_000);
   for (const filler of [base64(secret.text).slice(0, -4), secret.text.slice(0, -1), '\u0130\u03a3 ', '-']) {
@@ -231,14 +231,14 @@ test('replies of the maximum length that resemble the credentials are redacted',
   }
 });
 
-test('hostile texts do not make the redaction slow', (t) => {
+test('hostile texts do not make redaction slow', (t) => {
   const texts = ['a', '%61+61=61\\x61&#97;'].map((say) =>
     `250-${say.repeat(2000 / say.length)}\n`.repeat(128),
   );
   for (const text of texts)
     for (const password of ['a'.repeat(8192), `b${'a'.repeat(8191)}`, `${'a'.repeat(8191)}b`]) {
       const [clean = ''] = createRedactor(['tester@example.com', password], [])([text]);
-      // A search that restarts at each character would take minutes.
+      // A search that starts again at each character would take minutes.
       t.true(clean.length <= text.length);
     }
 });

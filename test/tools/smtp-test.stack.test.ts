@@ -8,7 +8,7 @@ import { type ScriptedSmtp, serve, startSmtp } from '../helpers/smtp.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** Releases the responses that the servers hold back. */
+/** Releases the replies that the servers hold back. */
 let release: () => void = () => undefined;
 const gate = () => {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -16,7 +16,7 @@ const gate = () => {
   return promise;
 };
 
-/** A server that delays the reply to that command until it is released. */
+/** Starts a server that holds back its reply to this command until `release` is called. */
 const waitsAt = (word: 'EHLO' | 'AUTH') => {
   const usual = { EHLO: '250-mail\r\n250 AUTH PLAIN\r\n', AUTH: '235 2.7.0 OK\r\n' };
   let opened: Promise<void> | undefined;
@@ -43,7 +43,7 @@ test.after.always(async () => {
 
 const credentials = { username: 'tester@example.com', password: 'correct horse' };
 
-/** Starts a call that waits for the server and can be hung up. */
+/** Starts a call that waits for the server's reply, and that the test can disconnect. */
 async function begin(server: ScriptedSmtp, word: string, body: Record<string, unknown>) {
   const account = await makeAccount(stack, 10);
   const phone = new AbortController();
@@ -63,7 +63,7 @@ async function begin(server: ScriptedSmtp, word: string, body: Record<string, un
 }
 
 test.serial(
-  'after a worker dies, a call that has sent credentials is not retried, and one that has not is',
+  'after a worker dies, a call that has sent credentials is not retried, and a call that has not is retried',
   async (t) => {
     const servers = [await waitsAt('AUTH'), await waitsAt('EHLO')] as const;
     for (const server of servers) t.teardown(() => server.close());
@@ -82,7 +82,7 @@ test.serial(
   },
 );
 
-test.serial('hanging up cancels only conversations without credentials', async (t) => {
+test.serial('a disconnect of the caller cancels only conversations without credentials', async (t) => {
   const servers = [await waitsAt('EHLO'), await waitsAt('AUTH')] as const;
   for (const server of servers) t.teardown(() => server.close());
   const look = await begin(servers[0], 'EHLO', {});

@@ -64,7 +64,7 @@ async function compareWithSwaks(
   return output;
 }
 
-test('Postfix: STARTTLS is reported as by swaks', async (t) => {
+test('Postfix: STARTTLS is reported as swaks reports it', async (t) => {
   const output = await compareWithSwaks(t, postfix, {}, ['-tls', '--quit-after', 'EHLO']);
   t.deepEqual(stepsOf(output), [...UPGRADED, 'quit 221']);
   t.like(output, {
@@ -85,7 +85,7 @@ test('Postfix: STARTTLS is reported as by swaks', async (t) => {
   t.regex(String(hello?.reply), /^250-mail\.example\.com\n(?:250-.+\n)*250 .+$/);
 });
 
-test('Postfix: port 465 uses implicit TLS, whatever is requested', async (t) => {
+test('Postfix: port 465 uses implicit TLS, whatever mode is requested', async (t) => {
   const where = { ...postfix, port: 465 };
   for (const encryption of ['starttls', 'ssl', 'none']) {
     const options = ['-tlsc', '--quit-after', 'EHLO'];
@@ -95,7 +95,7 @@ test('Postfix: port 465 uses implicit TLS, whatever is requested', async (t) => 
   }
 });
 
-test('Postfix: each AUTH mechanism works with a correct and a wrong password', async (t) => {
+test('Postfix: with each AUTH mechanism a correct password succeeds and a wrong one fails', async (t) => {
   for (const mechanism of ['PLAIN', 'LOGIN', 'CRAM-MD5'])
     for (const given of [password, wrong]) {
       const options = ['-tls', '-a', mechanism, '--auth-user', username, '--auth-password', given];
@@ -122,7 +122,7 @@ test('Postfix: without STARTTLS no credentials are sent, unless the caller reque
   t.is(recordsAt(clear.steps)[3]?.command, 'AUTH CRAM-MD5', 'a mechanism that does not expose the password');
 });
 
-test('a closed port and a port of another protocol give no result', async (t) => {
+test('a closed port and a port of another protocol make the call fail', async (t) => {
   const closed = { address: ownLoopback(), port: 2525 };
   t.is(await codeOf(() => probe(closed)), 'target_failed');
   t.is(
@@ -134,7 +134,7 @@ test('a closed port and a port of another protocol give no result', async (t) =>
 
 type Answer = (auth: SMTPServerAuthentication) => boolean;
 
-/** Runs the work against the package smtp-server. */
+/** Calls `work` with a server of the npm package smtp-server. */
 async function withServer<T>(
   {
     certificate = good,
@@ -172,7 +172,7 @@ async function withServer<T>(
   }
 }
 
-/** The credentials as the server received them. */
+/** Accepts the credentials that the tests use. */
 const known: Answer = (auth) =>
   auth.method === 'CRAM-MD5'
     ? auth.username === username && auth.validatePassword(password)
@@ -202,13 +202,13 @@ test('smtp-server: credentials may be long and in any script', async (t) => {
   await withServer({ accepts }, async (where) => {
     for (const authMechanism of ['PLAIN', 'LOGIN', 'XOAUTH2'])
       t.true((await probe(where, { ...own, authMechanism })).authSucceeded === true, authMechanism);
-    // A command is limited to 512 octets; longer credentials are sent after the server's challenge.
+    // An SMTP command is limited to 512 octets, so longer credentials are sent after the server's challenge.
     const output = await probe(where, { ...own, authMechanism: 'PLAIN' });
     t.deepEqual(stepsOf(output).slice(6), ['auth 334', 'auth 235', 'quit 221']);
   });
 });
 
-test('the mechanism is the first that both sides support, or the requested one', async (t) => {
+test('the mechanism is the first that client and server both support, or the requested one', async (t) => {
   const used = async (authMethods: string[], body: Record<string, unknown> = {}) =>
     withServer({ authMethods, accepts: known }, async (where) => {
       const { steps } = await probe(where, { username, password, ...body });
@@ -224,7 +224,7 @@ test('the mechanism is the first that both sides support, or the requested one',
   t.is(await used(['GSSAPI']), 'The server does not offer any of PLAIN, LOGIN, CRAM-MD5, XOAUTH2.');
 });
 
-/** OpenSSL's codes and their names (x509_vfy.h), and our name for its number 62. */
+/** OpenSSL's verification error codes by name (x509_vfy.h); error 62 has another name in the tool's output. */
 const CODES: Readonly<Record<string, string | null>> = {
   0: null,
   10: 'CERT_HAS_EXPIRED',
@@ -234,7 +234,7 @@ const CODES: Readonly<Record<string, string | null>> = {
   66: 'EE_KEY_TOO_SMALL',
 };
 
-/** Returns the verdict of `openssl s_client` on the server after STARTTLS. */
+/** Returns the verification result of `openssl s_client` for the server's certificate after STARTTLS. */
 async function opensslVerdict({ address, port }: { address: string; port: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'roots-'));
   try {
@@ -244,7 +244,7 @@ async function opensslVerdict({ address, port }: { address: string; port: number
     const trust = ['-CAfile', roots, '-no-CApath', '-no-CAstore', '-verify_hostname', MAIL_HOST];
     const names = ['-nameopt', 'RFC2253', '-cipher', 'DEFAULT@SECLEVEL=2'];
     const client = promisify(execFile)('openssl', [...connection, ...trust, ...names], { timeout: 20_000 });
-    // The process may have exited already.
+    // The openssl process may have exited before its input is written.
     client.child.stdin?.on('error', () => undefined).end('QUIT\r\n');
     const { stdout } = await client;
     const [, code = ''] = /Verify return code: (\d+)/.exec(stdout) ?? [];
@@ -257,8 +257,8 @@ async function opensslVerdict({ address, port }: { address: string; port: number
 }
 
 for (const [name, [certificate, error]] of Object.entries(CERTIFICATES))
-  test(`a certificate ${name} is judged as by openssl, and the session continues`, async (t) => {
-    // OpenSSL itself would otherwise refuse to serve a short key.
+  test(`a certificate ${name} gets the same verdict as by openssl, and the session continues`, async (t) => {
+    // The lowest security level, because otherwise OpenSSL refuses to use a short key in the test server.
     const options = { certificate, accepts: known, ciphers: 'DEFAULT@SECLEVEL=0' };
     await withServer(options, async (where) => {
       const output = await probe(where, { username, password });

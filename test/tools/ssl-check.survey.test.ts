@@ -51,16 +51,16 @@ async function serve(
   server.stdout.on('data', (text: Buffer) => {
     printed += text.toString('latin1');
   });
-  // It prints this when it listens, and it ends with its input.
+  // `openssl s_server` prints ACCEPT when it listens. It exits when its standard input closes.
   while (!printed.includes('ACCEPT')) await once(server.stdout, 'data');
   return port;
 }
 
-/** Options of `openssl ciphers` for the versions. */
+/** Options of `openssl ciphers` that select the cipher suites of a TLS version. */
 const VERSIONS = { TLSv1: '-tls1', 'TLSv1.1': '-tls1_1', 'TLSv1.2': '-tls1_2', 'TLSv1.3': '-tls1_3' };
 type Version = keyof typeof VERSIONS;
 
-/** The suites that openssl has for a version, without those that need other keys. */
+/** Returns the cipher suites that openssl supports for a TLS version and this type of key. */
 async function suitesOf(version: Version, ciphers: string, keyType: 'RSA' | 'ECDSA'): Promise<string[]> {
   const { stdout } = await run('openssl', ['ciphers', '-s', VERSIONS[version], '-stdname', ciphers]);
   const names = stdout
@@ -153,7 +153,7 @@ const between = (versions: readonly Version[]): string[] =>
     .map(([, option]) => option.replace('-', '-no_'));
 
 for (const [what, { key, versions, ciphers, groups, grade: expected }] of Object.entries(SERVERS))
-  test.serial(`a survey finds what openssl was told to accept: ${what}`, async (t) => {
+  test.serial(`a survey finds what openssl is configured to accept: ${what}`, async (t) => {
     const options = [
       ...between(versions),
       ...(ciphers === '' ? [] : ['-cipher', ciphers]),
@@ -175,10 +175,10 @@ for (const [what, { key, versions, ciphers, groups, grade: expected }] of Object
     t.is(found.grade, expected);
   });
 
-/** What openssl accepts unless told otherwise. */
+/** The cipher suites of TLS 1.3 that openssl accepts by default. */
 const TLS_13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** Starts Node's server. @returns its port */
+/** Starts a TLS server of Node.js on loopback. @returns its port */
 async function serveNode(t: ExecutionContext, options: TlsOptions, staple: boolean): Promise<number> {
   const server = createServer({ cert: ecdsa.cert, key: ecdsa.key, ...options });
   server.on('tlsClientError', () => undefined);
@@ -189,7 +189,7 @@ async function serveNode(t: ExecutionContext, options: TlsOptions, staple: boole
   return listen(server);
 }
 
-test.serial('a survey finds ALPN, stapling and post-quantum key exchange', async (t) => {
+test.serial('a survey finds ALPN, OCSP stapling and post-quantum key exchange', async (t) => {
   const full = {
     ALPNProtocols: ['h2', 'http/1.1'],
     minVersion: 'TLSv1.3',
@@ -212,14 +212,14 @@ test.serial('a survey finds ALPN, stapling and post-quantum key exchange', async
   });
 });
 
-test('without the option there is no survey; without a server there is no result', async (t) => {
+test('without the option the output has no survey; without a server the call fails', async (t) => {
   const port = await serveNode(t, {}, false);
   t.is((await tool.call({ host: `example.com:${port}` }, { egress })).survey, null);
   const closed = `example.com:${await freePort()}`;
   t.is(await codeOf(() => tool.call({ host: closed, survey: true }, { egress })), 'target_failed');
 });
 
-test('the worst rule decides the grade', (t) => {
+test('the grade is that of the worst rule that applies', (t) => {
   const of = (version: Offered['protocols'][number]['version'], ...cipherSuites: string[]): Offered => ({
     protocols: [
       { version, cipherSuites },

@@ -33,7 +33,7 @@ const egress = createGuard({
   ca: [root.cert],
 });
 
-/** Runs the work against a server on loopback, and closes it afterwards. */
+/** Calls `work` with the port of a server on loopback, and closes the server afterwards. */
 async function withServer<T>(server: Server, work: (port: number) => Promise<T>): Promise<T> {
   const sockets = new Set<{ destroy(): unknown }>();
   server.on('connection', (socket) => {
@@ -48,7 +48,7 @@ async function withServer<T>(server: Server, work: (port: number) => Promise<T>)
   }
 }
 
-/** A server that accepts everything that OpenSSL can. */
+/** Creates a TLS server that accepts all versions and cipher suites that OpenSSL supports. */
 const tlsServer = ({ cert, key }: Certificate, options: TlsOptions = {}): Server =>
   createServer({ cert, key, minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0', ...options });
 
@@ -56,7 +56,7 @@ const check = (host: string, ms = 60_000) => tool.call({ host }, { egress, deadl
 const checkServer = (server: Server, name = 'example.com') =>
   withServer(server, (port) => check(`${name}:${port}`));
 
-/** OpenSSL's codes and their names (x509_vfy.h). */
+/** OpenSSL's verification error codes by name (x509_vfy.h). */
 const CODES: Readonly<Record<string, string | null>> = {
   0: null,
   10: 'CERT_HAS_EXPIRED',
@@ -76,7 +76,7 @@ const CODES: Readonly<Record<string, string | null>> = {
   68: 'CA_MD_TOO_WEAK',
 };
 
-/** Returns the verdict of `openssl s_client` on the server at its default security level. */
+/** Returns the verification result of `openssl s_client` for the server, at openssl's default security level. */
 async function opensslVerdict(port: number, name: string) {
   const folder = await mkdtemp(join(tmpdir(), 'roots-'));
   try {
@@ -113,7 +113,7 @@ const shortIssuer = await issueCertificate({
   authority: true,
   bits: 1024,
 });
-/** An intermediate certificate with name constraints, and a site certificate issued by it. */
+/** Creates an intermediate certificate with name constraints, and a site certificate issued by it. */
 async function constrain(constraints: string): Promise<Certificate> {
   const extensions = [`nameConstraints=critical,${constraints}`];
   const issuer = await issueCertificate({
@@ -134,7 +134,7 @@ const underShort = await issueCertificate({
   authority: true,
 });
 const underWeak = await issueCertificate({ subject: '/CN=Under weak', issuer: weakIssuer, authority: true });
-/** A root that old clients trust, and the new root cross-signed by it. */
+/** A root certificate that old clients trust. It cross-signs the new root certificate. */
 const oldRoot = await issueCertificate({ subject: '/CN=Old', issuer: null, authority: true, bits: 1024 });
 const cross = await issueCertificate({
   subject: '/C=US/O=Test/CN=Root',
@@ -229,7 +229,7 @@ const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null;
 };
 
 for (const [name, { own, error, issuers }] of Object.entries(SERVERS))
-  test(`${name}: the chain is judged as by openssl`, async (t) => {
+  test(`${name}: the chain gets the same verdict as by openssl`, async (t) => {
     await withServer(tlsServer(own), async (port) => {
       const output = await check(`example.com:${port}`);
       t.like(output, { chainError: error, chainValid: error === null, hostnameMatches: true });
@@ -240,7 +240,7 @@ for (const [name, { own, error, issuers }] of Object.entries(SERVERS))
     });
   });
 
-/** Intermediate certificates from the root down. */
+/** Creates a chain of intermediate certificates, from the root down. */
 async function descend(count: number): Promise<Certificate[]> {
   const issuers: Certificate[] = [];
   for (let index = 0; index < count; index++)
@@ -254,7 +254,7 @@ async function descend(count: number): Promise<Certificate[]> {
   return issuers;
 }
 
-test('a long chain is returned whole', async (t) => {
+test('a long chain is returned completely', async (t) => {
   const issuers = await descend(25);
   const own = await issueCertificate({ ...site, issuer: issuers.at(-1) ?? null });
   const output = await checkServer(tlsServer(withChain(own, ...issuers.toReversed())));
@@ -265,8 +265,8 @@ test('a long chain is returned whole', async (t) => {
   );
 });
 
-test('a chain that is too long to be listed is said to be truncated', async (t) => {
-  // Two names that issue each other; their validity times tell the certificates apart.
+test('a chain that is too long to be listed is reported as truncated', async (t) => {
+  // Certificates with two subjects that issue each other in turn; their validity times distinguish them.
   const odd = await issueCertificate({ subject: '/CN=Odd', issuer: null, authority: true });
   const even = await issueCertificate({ subject: '/CN=Even', issuer: odd, authority: true });
   const back = await issueCertificate({ subject: '/CN=Odd', issuer: even, authority: true, key: odd.key });
@@ -293,7 +293,7 @@ for (const [what, issuer, above] of [
   ['that is no authority', endEntity, []],
   ['without the right to sign, above another', powerless, [between]],
 ] as const)
-  test(`an issuer ${what} is listed, with its fault`, async (t) => {
+  test(`an issuer ${what} is listed with its fault`, async (t) => {
     const leaf = await issueCertificate({ ...site, issuer });
     await withServer(tlsServer(withChain(leaf, issuer, ...above)), async (port) => {
       const output = await check(`example.com:${port}`);
@@ -306,7 +306,7 @@ for (const [what, issuer, above] of [
     });
   });
 
-test('the returned fields are those of the certificate', async (t) => {
+test('the returned fields have the values of the certificate', async (t) => {
   const own = await issueCertificate({
     ...site,
     subject: '/C=DE/O=Müller\\, "Söhne"+OU=Ä\\+B/CN=example.com',
@@ -332,7 +332,7 @@ test('the returned fields are those of the certificate', async (t) => {
   t.like(issuer, { subject: 'CN=Root,O=Test,C=US', issuer: 'CN=Root,O=Test,C=US' });
 });
 
-test('values of unknown types are hexadecimal in names, as openssl prints them', async (t) => {
+test('attribute values of unknown types are shown in hexadecimal, as openssl prints them', async (t) => {
   const names = ['/type0=Aé+CN=a\\+b/O=x', '/CN=a/type0=b=c', '/type1=a+type2=b+CN=c \\+ d'];
   for (const subject of names) {
     const own = await issueCertificate({ ...site, subject, newTypes: ['1.2.3.4', '1.2.3', '1.2.4'] });
@@ -344,7 +344,7 @@ test('values of unknown types are hexadecimal in names, as openssl prints them',
   }
 });
 
-/** Whether openssl finds that a certificate names a host. */
+/** Returns whether openssl finds that a certificate is valid for a host. */
 async function opensslMatches({ cert }: Certificate, host: string): Promise<boolean> {
   const option = /^[\d.]+$|:/.test(host) ? '-checkip' : '-checkhost';
   const reading = run('openssl', ['x509', '-noout', option, host]);
@@ -380,7 +380,7 @@ const HOSTS: [subject: string, names: string[], host: string, matchedBy: string 
   ['/CN=a', ['IP.1=127.0.0.1'], '127.0.0.1', 'ip-san'],
 ];
 for (const [subject, names, host, matchedBy] of HOSTS)
-  test(`${host} in ${subject} ${names.join()}: ${matchedBy}, as openssl finds`, async (t) => {
+  test(`${host} in ${subject} ${names.join()}: matched by ${matchedBy}, as openssl finds`, async (t) => {
     const own = await issueCertificate({ ...site, subject, names });
     const output = await checkServer(tlsServer(own), host);
     t.is(output.matchedBy, matchedBy);
@@ -436,7 +436,7 @@ test('a comma within a name is not a separator', async (t) => {
 
 test('DNS names and addresses are returned; alternative names of other kinds are left out', async (t) => {
   const names: [tag: number, content: Buffer][] = [
-    // x400Address and ediPartyName (RFC 5280 section 4.2.1.6), and a kind that does not exist.
+    // The GeneralName types x400Address and ediPartyName (RFC 5280 section 4.2.1.6), and a type that does not exist.
     [0xa3, Buffer.from('3000', 'hex')],
     [0xa5, Buffer.from('a1040c026162', 'hex')],
     [0x89, Buffer.from('ab')],
@@ -467,7 +467,7 @@ test('certificates without a subject or without alternative names are read', asy
   t.like(await checkServer(tlsServer(old)), { subject: 'CN=example.com', subjectAlternativeNames: [] });
 });
 
-test('a name is sent as SNI, an address is not', async (t) => {
+test('a host name is sent as SNI, an IP address is not', async (t) => {
   const asked: (string | false | null)[] = [];
   const server = () =>
     tlsServer(good, { maxVersion: 'TLSv1.2' }).on(
@@ -485,7 +485,7 @@ for (const version of ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)
     t.like(output, { protocol: version, chainValid: true });
   });
 
-test('weak ciphers are reported too', async (t) => {
+test('weak cipher suites are reported', async (t) => {
   const own = await issueCertificate({ ...site, bits: 2048 });
   for (const ciphers of ['AES128-SHA', 'DHE-RSA-AES128-SHA', 'NULL-SHA256', 'NULL-MD5']) {
     const weak = { maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0`, dhparam: 'auto' } as const;
@@ -508,21 +508,21 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
       }
     });
 
-test('a server without TLS is target_failed', async (t) => {
+test('a server without TLS is reported as target_failed', async (t) => {
   const server = createTcpServer((socket) => socket.end('220 mail.example.com ESMTP\r\n'));
   t.is(await codeOf(() => checkServer(server)), 'target_failed');
   const mute = createTcpServer((socket) => socket.destroy());
   t.is(await codeOf(() => checkServer(mute)), 'target_failed');
 });
 
-test('a refused connection is target_failed, a silent server target_timeout', async (t) => {
+test('a refused connection is reported as target_failed, a server that does not respond as target_timeout', async (t) => {
   const port = await withServer(createTcpServer(), async (closed) => closed);
   t.is(await codeOf(() => check(`example.com:${port}`)), 'target_failed');
   const silent = createTcpServer();
   t.is(await codeOf(() => withServer(silent, (open) => check(`example.com:${open}`, 700))), 'target_timeout');
 });
 
-test('a server that drips does not extend the timeout', async (t) => {
+test('a server that sends single bytes slowly does not extend the timeout', async (t) => {
   let timer: NodeJS.Timeout | undefined;
   // Sends the header of a 16 kB handshake record and then one byte at a time.
   const drip = createTcpServer((socket) => {

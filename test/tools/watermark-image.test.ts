@@ -25,7 +25,10 @@ type Rgb = readonly [number, number, number];
 const flat = (width: number, height: number, [r, g, b]: Rgb) =>
   sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
 
-/** Where and how an image differs from a flat one. */
+/**
+ * Compares an image with a flat background. Returns the bounds of the pixels that differ, and how often each of their
+ * values occurs.
+ */
 function changes(pixels: Uint8Array | Uint16Array, width: number, ground: readonly number[]) {
   const bounds = { left: width, right: -1, top: Infinity, bottom: -1 };
   const values = new Map<string, number>();
@@ -47,7 +50,7 @@ function changes(pixels: Uint8Array | Uint16Array, width: number, ground: readon
 const over = (ground: number, ink: number, opacity: number) => Math.round(ground + (ink - ground) * opacity);
 
 for (const opacity of [0.05, 0.35, 0.5, 0.777, 1])
-  test(`opacity ${opacity} is exact to the pixel`, async (t) => {
+  test(`a pixel of the watermark has exactly the blended value for opacity ${opacity}`, async (t) => {
     const ground: Rgb = [30, 111, 200];
     const [width, height] = [800, 600];
     const source = await flat(width, height, ground).png().toBuffer();
@@ -66,7 +69,7 @@ for (const opacity of [0.05, 0.35, 0.5, 0.777, 1])
     }
   });
 
-test('16-bit images stay 16-bit and exact', async (t) => {
+test('16-bit images stay 16-bit, with exactly blended values', async (t) => {
   const [width, height, ground] = [800, 600, [1000, 30_001, 64_999]];
   const pixels = Uint16Array.from({ length: width * height * 3 }, (_, i) => ground[i % 3] ?? 0);
   const source = await sharp(pixels, { raw: { width, height, channels: 3 } })
@@ -92,7 +95,7 @@ test('greyscale is preserved', async (t) => {
   t.is((await sharp(jpeg).metadata()).channels, 1);
 });
 
-test('on a transparent ground only the text is visible', async (t) => {
+test('on a transparent background only the text is visible', async (t) => {
   const clear = { r: 10, g: 20, b: 30, alpha: 0 };
   const source = await sharp({ create: { width: 300, height: 200, channels: 4, background: clear } })
     .png()
@@ -118,7 +121,7 @@ for (const [position, [left, right, top, bottom]] of Object.entries(AREAS))
     t.true(found.top >= top * height && found.bottom < bottom * height);
     const middle = (found.left + found.right + 1) / 2;
     if (position === 'center') t.true(Math.abs(middle - width / 2) <= 2);
-    // A twentieth of the shorter side, so a capital is about 17 pixels high.
+    // The font size is a twentieth of the shorter side, so a capital letter is about 17 pixels high.
     t.true(found.bottom - found.top + 1 >= 17 && found.bottom - found.top + 1 <= 32);
   });
 
@@ -171,7 +174,7 @@ for (const [language, text] of SCRIPTS)
     }
   });
 
-test('emoji are drawn in colour, and a family emoji as one glyph', async (t) => {
+test('emoji are drawn in colour, and an emoji of several code points as one glyph', async (t) => {
   const ground = [128, 128, 128] as const;
   const source = await flat(400, 400, ground).png().toBuffer();
   const drawn = async (text: string) => {
@@ -230,7 +233,7 @@ test('an image wider than the longest possible line is marked', async (t) => {
   t.true(left > width / 2 - 100 && right < width / 2 + 100 && right > left);
 });
 
-/** Corners of an upright image, in the order top left, top right, bottom left, bottom right. */
+/** Expected colours of the corners of the upright image: top left, top right, bottom left, bottom right. */
 const CORNERS: readonly Rgb[] = [
   [200, 0, 0],
   [0, 160, 0],
@@ -238,8 +241,8 @@ const CORNERS: readonly Rgb[] = [
   [180, 180, 0],
 ];
 /**
- * EXIF 2.32, 4.6.4: the corners of the stored image, in the same order. 6: row 0 is the right side, column 0
- * the top.
+ * Corners of the image as it is stored, in the same order, by EXIF orientation (EXIF 2.32, 4.6.4). Orientation 6 means
+ * that row 0 is the right side and column 0 the top.
  */
 const STORED = {
   1: [0, 1, 2, 3],
@@ -302,7 +305,7 @@ test('CMYK is converted to RGB without a visible change', async (t) => {
 
 for (const format of ['png', 'jpeg', 'webp'] as const)
   for (const alpha of format === 'jpeg' ? [false] : [false, true])
-    test(`${format}${alpha ? ' with alpha' : ''}: the colour profile is kept, other metadata is removed`, async (t) => {
+    test(`${format}${alpha ? ' with alpha' : ''}: the colour profile is kept and other metadata is removed`, async (t) => {
       const exif = {
         IFD0: { Copyright: 'Jane Doe' },
         IFD3: { GPSLatitude: '51/1 30/1 0/1', GPSLatitudeRef: 'N' },
@@ -329,12 +332,12 @@ for (const format of ['png', 'jpeg', 'webp'] as const)
         await rm(folder, { recursive: true, force: true });
       }
       if (format === 'jpeg') return;
-      // Compares the far corner without colour conversion.
+      // Reads the raw pixels without colour conversion.
       const raw = (bytes: Buffer) => sharp(bytes, { ignoreIcc: true }).raw().toBuffer();
       t.deepEqual((await raw(made)).subarray(-400), (await raw(source)).subarray(-400));
     });
 
-test('every frame of an animated WebP is marked', async (t) => {
+test('the watermark is drawn on every frame of an animated WebP', async (t) => {
   const [width, height, frames] = [120, 80, 3];
   const colours: readonly Rgb[] = [
     [200, 0, 0],
@@ -364,11 +367,11 @@ test('every frame of an animated WebP is marked', async (t) => {
 });
 
 const suite = new URL('../vectors/pngsuite/', import.meta.url);
-/** PngSuite files in which only the signature is broken. */
+/** PngSuite files whose only fault is a broken signature. */
 const NO_PNG = /^x(s[1247]|cr|lf)/;
 
 for (const file of readdirSync(suite).filter((name) => name.endsWith('.png')))
-  test(`PngSuite ${file} is marked or refused as expected`, async (t) => {
+  test(`PngSuite ${file} gets a watermark or is refused as expected`, async (t) => {
     const source = readFileSync(new URL(file, suite));
     if (file.startsWith('x')) {
       t.is(await refusal(source), NO_PNG.test(file) ? 'unsupported_source' : 'corrupt_source');
@@ -388,14 +391,14 @@ for (const file of readdirSync(suite).filter((name) => name.endsWith('.png')))
     if (before.width > 8) t.true(untouched > before.data.length / 4);
   });
 
-test('30,000 x 30,000 pixels use no memory, because they are never decoded', async (t) => {
+test('an image of 30,000 x 30,000 pixels uses no memory, because it is never decoded', async (t) => {
   const bomb = makeBomb();
   const large = await flat(8000, 5000, [9, 9, 9]).jpeg().toBuffer();
   const [refused, taken] = await costsOf(tool.definition.name, [bomb, large], { text: 'x' });
   t.is(refused?.outcome, 'source_too_large');
   t.true((refused?.growth ?? Infinity) < 100_000_000, `${refused?.growth}`);
-  // Decoding would show: this image has a twentieth of the pixels, and the other would use ten times the
-  // limit.
+  // Shows that decoding would be noticed: this accepted image has a twentieth of the pixels, and decoding it uses more
+  // than half of the memory allowed above.
   t.is(taken?.outcome, 'ok');
   t.true((taken?.growth ?? 0) > 50_000_000, `${taken?.growth}`);
   const [upscaled] = await costsOf('image-upscale', [bomb]);
@@ -403,7 +406,7 @@ test('30,000 x 30,000 pixels use no memory, because they are never decoded', asy
   t.true((upscaled?.growth ?? Infinity) < 100_000_000, `${upscaled?.growth}`);
 });
 
-test('an image of 900 megapixels is refused by its header, before it reaches a thread', async (t) => {
+test('an image of 900 megapixels is refused because of its header, before a decoder reads it', async (t) => {
   const offload = () => {
     throw new Error('it was decoded');
   };
@@ -421,7 +424,7 @@ test('an image of 900 megapixels is refused by its header, before it reaches a t
   t.is(await refused(webp), 'source_too_large');
 });
 
-test('the limit is 40 megapixels, and an animation counts with all frames', async (t) => {
+test('the limit is 40 megapixels, which for an animation includes all frames', async (t) => {
   t.is(await refusal(await flat(8001, 5000, [0, 0, 0]).png().toBuffer()), 'source_too_large');
   const { width, height } = PNG.sync.read(await mark(await flat(8000, 5000, [9, 9, 9]).png().toBuffer()));
   t.deepEqual([width, height], [8000, 5000]);
@@ -457,7 +460,7 @@ test('a header that misstates the image size is detected', async (t) => {
   t.is(await refusal(twice), 'corrupt_source');
 });
 
-test('files other than PNG, JPEG and WebP are refused, whatever their name', async (t) => {
+test('files other than PNG, JPEG and WebP are refused, whatever their name is', async (t) => {
   for (const bytes of [
     Buffer.alloc(0),
     Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
@@ -543,7 +546,7 @@ for (const [body, pointer] of [
     );
   });
 
-test('a URL that returns something other than a file is refused', async (t) => {
+test('a URL that does not return a file is refused', async (t) => {
   const fileUrl = files.put({ bytes: await flat(9, 9, [1, 2, 3]).png().toBuffer(), status: 404 });
   t.is(await codeOf(() => tool.call({ fileUrl, text: 'x' }, { egress: files.guard })), 'target_failed');
   const large = files.put({ bytes: Buffer.alloc(20 * 1024 * 1024 + 1, 0x89) });
@@ -557,7 +560,7 @@ test('a URL that returns something other than a file is refused', async (t) => {
   );
 });
 
-test('the file name is that of the source, with the extension of its type', async (t) => {
+test('the file name is that of the source with the extension of its type', async (t) => {
   const bytes = await flat(9, 9, [1, 2, 3]).jpeg().toBuffer();
   const fileUrl = files.put({ bytes }, 'holiday.photo.png');
   const output = await tool.call({ fileUrl, text: 'x' }, { egress: files.guard });

@@ -11,7 +11,7 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** Starts a website on loopback and scrapes a page of it. */
+/** Starts a website on loopback. Returns it with a function that scrapes one of its pages. */
 async function open(t: ExecutionContext, pages: Record<string, Answer>) {
   const { origin, egress } = await serve(t, (request, response) => {
     const page = pages[request.url ?? ''];
@@ -87,12 +87,12 @@ test.serial('returns all fields of a page', async (t) => {
   });
 });
 
-test.serial('text is optional, and so is the selector', async (t) => {
+test.serial('the fields `text` and `selector` are optional', async (t) => {
   const page = await scrape(t, '<p>one two', { includeText: false });
   t.like(page, { text: null, wordCount: 2, selectorMatches: null, title: null, canonical: null });
 });
 
-/** Every metadata field of a page. */
+/** Returns a page that contains every metadata field. */
 const described = (name: string): string =>
   `<base href="/${name}/"><title>${name}</title><meta name=description content=${name}><meta property=og:title content=${name}>` +
   `<link rel=canonical href="/${name}"><style>.x { display: none }</style><h1>${name}</h1><a href=/${name}>${name}</a>` +
@@ -133,7 +133,7 @@ const MARKDOWN = [
   /^\| Name \| Size \|\n\| -+ \| -+ \|\n\| A +\| 1 +\|$/m,
   /!\[A cat\]\(http:\/\/127\.0\.0\.1:\d+\/cat\.png\)/,
 ];
-test.serial('the main content is returned as text or Markdown, without what is beside it', async (t) => {
+test.serial('the main content is returned as text or Markdown, without the rest of the page', async (t) => {
   const text = await scrape(t, ARTICLE, { content: 'main' });
   t.regex(String(text.text), /First part[\s\S]*apple\npear[\s\S]*the other page/);
   const markdown = await scrape(t, ARTICLE, { content: 'main', format: 'markdown' });
@@ -150,7 +150,7 @@ test.serial('a page without main content gives an empty text', async (t) => {
   });
 });
 
-test.serial('a whole page as Markdown has its navigation', async (t) => {
+test.serial('a whole page as Markdown includes its navigation', async (t) => {
   const { text } = await scrape(t, ARTICLE, { format: 'markdown' });
   t.regex(String(text), /Menu one/);
   t.regex(String(text), /^## First part$/m);
@@ -255,14 +255,14 @@ const TYPES: [name: string, type: string | null, body: string | number[], code: 
   ['ZIP declared as HTML', 'text/html', [0x50, 0x4b, 3, 4, 20, 0, 0, 0], 'unsupported_source'],
 ];
 for (const [name, type, body, code] of TYPES)
-  test.serial(`HTML is detected by its bytes: ${name}`, async (t) => {
+  test.serial(`HTML is detected from its bytes: ${name}`, async (t) => {
     const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
     const bytes = typeof body === 'string' ? body : new Uint8Array(body);
     const { ask } = await open(t, { '/': { body: bytes, headers } });
     t.is(await codeOf(() => ask('/')), code);
   });
 
-test.serial('Shift_JIS is detected by http-equiv, UTF-16 by its byte order mark', async (t) => {
+test.serial('Shift_JIS is detected from http-equiv, UTF-16 from its byte order mark', async (t) => {
   const meta = '<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><title>';
   const { ask } = await open(t, {
     '/sjis': {
@@ -275,7 +275,7 @@ test.serial('Shift_JIS is detected by http-equiv, UTF-16 by its byte order mark'
   t.is((await ask('/utf16')).title, 'テスト');
 });
 
-test.serial('long text is cut between words, and counted in full', async (t) => {
+test.serial('long text is cut between words, and its full length is reported', async (t) => {
   const page = await scrape(t, `<p>${'wörter 😀 '.repeat(8000)}`);
   const text = String(page.text);
   t.is(page.wordCount, 8000);
@@ -284,19 +284,19 @@ test.serial('long text is cut between words, and counted in full', async (t) => 
   t.is([...String((await scrape(t, 'x'.repeat(60_000))).text)].length, 50_000);
 });
 
-test.serial('nested elements do not multiply their text without limit', async (t) => {
+test.serial('nested elements do not repeat their text without limit', async (t) => {
   const page = await scrape(t, `${'<div>'.repeat(500)}${'word '.repeat(100_000)}`, { selector: 'div' });
   t.true(JSON.stringify(page.selectorMatches).length < 2_000_000);
 });
 
-test.serial('a long base URL does not multiply in the links', async (t) => {
+test.serial('a long base URL is not repeated in the links without limit', async (t) => {
   const anchors = Array.from({ length: 12_000 }, (_, index) => `<a href="${index}">`).join('');
   const page = await scrape(t, `<base href="http://x.test/${'y'.repeat(100_000)}/">${anchors}`);
   t.is(JSON.parse(JSON.stringify(page.links)).length, 10_000);
   t.true(JSON.stringify(page).length < 2_000_000);
 });
 
-test.serial('5 MB are read, and one byte more is too large', async (t) => {
+test.serial('a page of 5 MB is read, and one byte more is too large', async (t) => {
   const { ask } = await open(t, {
     '/5': { body: `<!doctype html><p>${'a'.repeat(5 * 1024 * 1024 - 18)}` },
     '/6': { body: `<!doctype html><p>${'a'.repeat(5 * 1024 * 1024 - 17)}` },
@@ -332,7 +332,7 @@ const HOSTILE: Record<string, string> = {
   'braces and quotes': `<style>${'{'.repeat(200_000)}${`"'/*@media{`.repeat(50_000)}</style><p>x`,
 };
 for (const [name, body] of Object.entries(HOSTILE))
-  test.serial(`a hostile page ends before its deadline: ${name}`, async (t) => {
+  test.serial(`a hostile page is handled before the deadline: ${name}`, async (t) => {
     const code = await codeOf(() => scrape(t, `<!doctype html>${body}`, { selector: 'p' }));
     t.true(code === 'ok' || code === 'source_too_large', code);
   });

@@ -15,7 +15,10 @@ const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 const page = (body: string) => `<!doctype html><title>T</title>${body}`;
 
 const SLOTS = 2;
-/** Limits concurrency, so that the time of a call begins when a browser is free. */
+/**
+ * Limits the number of concurrent calls to the number of browsers, so that no call spends its time waiting for a
+ * browser.
+ */
 const gate = createGate(SLOTS);
 let site: Site;
 let resource: Awaited<ReturnType<typeof openBrowsers>>;
@@ -122,7 +125,7 @@ const shoot = (path: string, body: object = {}, browsers: Browsers = resource) =
     { url: path.startsWith('/') ? site.origin + path : path, width: 200, height: 200, ...body },
     { egress: site.guard(), resource: browsers },
   );
-/** The error code, or the title of the captured page. */
+/** Returns the title of the captured page, or the error code. */
 const outcome = (path: string, body: object = {}, browsers: Browsers = resource) =>
   shoot(path, body, browsers).then(
     ({ pageTitle }) => String(pageTitle),
@@ -184,21 +187,21 @@ for (const [path, expected] of Object.entries(OUTCOMES))
     t.is(await gate(() => outcome(path)), expected);
   });
 
-test.serial('a page that exhausts its memory ends only its own browser', async (t) => {
+test.serial('a page that exhausts its memory ends only the browser that shows it', async (t) => {
   await t.throwsAsync(shoot('/memory'), {
     code: 'source_too_large',
     message: 'The page needs more memory than this service allows.',
   });
   t.is(await outcome('/ok'), 'T');
-  // Counted when the slot has noticed the end of its browser, which can be after the call was answered.
+  // The browser is counted when its pool notices that it ended, which can be after the response.
   await until('the browser is counted', async () => resource.metrics.browsers.overMemory === 1);
   t.is(resource.metrics.browsers.overMemory, 1);
 });
 
-test.serial('a page that replaces itself endlessly ends in time', async (t) => {
+test.serial('a page that reloads itself endlessly ends in time', async (t) => {
   t.is(await outcome('/js-loop-slow'), 'T');
   const deadline = Date.now() + 20_000;
-  // The page may be captured between two loads.
+  // The call may succeed, because the page may be captured between two loads.
   const ended = await tool
     .call({ url: `${site.origin}/js-loop` }, { egress: site.guard(), resource, deadline })
     .then(
@@ -210,13 +213,13 @@ test.serial('a page that replaces itself endlessly ends in time', async (t) => {
   t.is(await outcome('/ok'), 'T');
 });
 
-test.serial('all 500 files of a page are loaded', async (t) => {
+test.serial('all 500 resources of a page are loaded', async (t) => {
   t.is(await outcome('/many'), 'T');
   const asked = site.requests.filter((request) => request.startsWith('GET /pixel?'));
   t.is(new Set(asked).size, 500);
 });
 
-/** Full Chromium shows its own page or viewer for these. */
+/** Paths for which full Chromium shows a page or viewer of its own. */
 const OWN_PAGES = [
   '/download',
   '/pdf',
@@ -231,12 +234,12 @@ const OWN_PAGES = [
   '/to-metadata',
   '/hangs-up',
 ];
-test.serial('full Chromium gives the same outcomes as the headless shell', async (t) => {
+test.serial('full Chromium leads to the same outcomes as the headless shell', async (t) => {
   await using windows = await openBrowsers({ program: CHROMIUM });
   for (const path of OWN_PAGES) t.is(await outcome(path, {}, windows), OUTCOMES[path] ?? '', path);
 });
 
-test.serial('a download and a page that requires a password have their own messages', async (t) => {
+test.serial('a download and a page that requires a password have specific messages', async (t) => {
   await t.throwsAsync(shoot('/pdf'), { message: /no page: .* a file to download/ });
   await t.throwsAsync(shoot('/basic-auth'), { message: 'The target requires a user name and a password.' });
 });
@@ -252,8 +255,8 @@ test.serial('a certificate from an unknown authority is refused', async (t) => {
   await t.throwsAsync(call, { message: /TLS .*ERR_CERT_AUTHORITY_INVALID/ });
 });
 
-test.serial('no state passes from one call to the next', async (t) => {
-  // One browser, so that the second job follows the first in it.
+test.serial('no browser state passes from one call to the next', async (t) => {
+  // One browser only, so that both calls run in the same browser.
   await using single = await openBrowsers();
   const titles: unknown[] = [];
   for (let job = 0; job < 2; job++) {

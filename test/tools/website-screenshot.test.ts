@@ -13,46 +13,50 @@ const dot = (colour: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><rect width="20" height="20" fill="${colour}"/></svg>`;
 
 /**
- * Each row of the page has a colour of its own: its number in base 128, so that rounding hides no difference.
+ * A page whose rows each have a unique colour: the row number in base 128, in even values, so that rounding cannot make
+ * two rows equal.
  */
 const ROWS = `<canvas id="c" width="100" height="16500" style="display:block;image-rendering:pixelated"></canvas><script>
   const x=c.getContext('2d');for(let y=0;y<16500;y++){x.fillStyle='rgb('+[(y>>14)*2,((y>>7)&127)*2,(y&127)*2]+')';x.fillRect(0,y,100,1)}</script>`;
 
-/** Loads images that scroll into view by script, as before native lazy loading. */
+/** A page whose script loads each image when it scrolls into view, as was usual before native lazy loading. */
 const LAZY = `${Array.from({ length: 200 }, (_, i) => `<img data-src="/dot?${i}" width="20" height="40" style="display:block">`).join('')}
   <script>const o=new IntersectionObserver(es=>es.forEach(e=>{if(e.isIntersecting&&!e.target.src)e.target.src=e.target.dataset.src}));document.querySelectorAll('img').forEach(i=>o.observe(i))</script>`;
 const NATIVE = Array.from(
   { length: 200 },
   (_, i) => `<img loading="lazy" src="/dot?${i}" width="20" height="40" style="display:block">`,
 ).join('');
-/** An element that scrolls in place of the page. */
+/** A page whose content scrolls in an element instead of the document. */
 const INNER =
   '<style>html,body{height:100%;overflow:hidden}</style><main style="height:100vh;overflow-y:auto"><div style="height:3000px;background:#0f0"></div><div style="height:100px;background:#00f"></div></main>';
-/** Scripts that replaced built-in functions with broken ones. */
+/** A page that has replaced built-in functions with broken ones. */
 const REPLACED = `${INNER}<script>document.querySelector=document.querySelectorAll=()=>[];Element.prototype.scrollTo=()=>{};requestAnimationFrame=()=>0</script>`;
 const FEED = `<div id="f"></div><script>const add=()=>{for(let i=0;i<10;i++)f.append(Object.assign(document.createElement('p'),{textContent:'item '+f.childElementCount,style:'height:60px'}))};add();
   new IntersectionObserver(()=>add(),{rootMargin:'300px'}).observe(Object.assign(document.body.appendChild(document.createElement('i')),{textContent:'.'}));addEventListener('scroll',()=>add())</script>`;
 /**
- * Sections that are drawn only near the viewport, under a policy that forbids other styles; the last is in a
- * shadow tree.
+ * Sections that are rendered only near the viewport (content-visibility), on a page whose Content-Security-Policy
+ * forbids other styles. The last section is in a shadow tree.
  */
 const SECTIONS = `<meta http-equiv="Content-Security-Policy" content="style-src 'nonce-s'"><style nonce="s">
   section{content-visibility:auto;contain-intrinsic-size:200px}div{height:200px;background:#0f0}.never{content-visibility:hidden;background:#00f}.never div{background:#f00}</style>
   ${'<section><div></div></section>'.repeat(40)}<div class="never"><div></div></div><p id="host"></p><script>
   const sheet=new CSSStyleSheet();sheet.replaceSync(':host{display:block;margin:0}section{content-visibility:auto}div{height:200px;background:#0f0}');
   const root=host.attachShadow({mode:'open'});root.adoptedStyleSheets=[sheet];root.innerHTML='<section><div></div></section>'</script>`;
-/** Reveals each part when it scrolls into view: slowly, and its second half after the first. */
+/** Sections that fade in slowly when they scroll into view; an animation follows the transition. */
 const REVEALS = `<style>div{height:200px;opacity:0;transition:opacity 2s .5s}.in{opacity:1;background:#00f}@keyframes late{to{background:#0f0}}.on{animation:late 1s .5s forwards}
   i{position:absolute;top:0;left:50px;width:50px;height:50px;background:#f00;animation:turn 1s infinite}@keyframes turn{to{opacity:.99}}</style>${'<div></div>'.repeat(30)}<i></i><script>
   const o=new IntersectionObserver(es=>es.forEach(e=>{if(e.isIntersecting)e.target.classList.add('in')}));document.querySelectorAll('div').forEach(e=>{o.observe(e);e.ontransitionend=()=>e.classList.add('on')})</script>`;
-/** Frames of other origins, inside the viewport and far below; the last is higher than the viewport. */
+/** Cross-origin frames, one inside the viewport and the others far below; the last is higher than the viewport. */
 const FRAMES = [300, 300, 300, 1500]
   .map(
     (height, i) =>
       `<iframe src="http://other.example.com:PORT/frame?${i}" style="display:block;width:100%;height:${height}px;border:10px solid #f00;box-sizing:border-box;padding:5px;background:#00f"></iframe><div style="height:1500px"></div>`,
   )
   .join('');
-/** Starts at the right edge: a fifth of it is blue, the rest up to the scroll limit red. */
+/**
+ * Content for a page that starts at its right edge: the rightmost fifth is blue and the rest, up to the scroll limit,
+ * red.
+ */
 const fromRight = (height: number, style: string) =>
   `<script>document.documentElement.style='${style}'</script><div style="width:2000px;height:${height}px;background:linear-gradient(to left,#00f 400px,#f00 400px)"></div>`;
 
@@ -67,7 +71,7 @@ test.before(async () => {
     '/lazy': page(LAZY),
     '/native': page(NATIVE),
     '/dot': async (request, response) => {
-      // Staggered: each response takes a little longer than the one before.
+      // The responses take different times, so that the images do not all arrive at once.
       await sleep((Number(request.url?.split('?')[1]) % 50) * 10);
       response.writeHead(200, { 'Content-Type': 'image/svg+xml' }).end(dot('#00ff00'));
     },
@@ -140,7 +144,7 @@ async function pixels(
   };
 }
 
-test.serial('the viewport is captured, with title and final URL', async (t) => {
+test.serial('the viewport is captured, and title and final URL are returned', async (t) => {
   const result = await shoot('/redirect', { width: 640, height: 480 });
   t.like(result, {
     width: 640,
@@ -165,7 +169,7 @@ test.serial('the screen has the size of the viewport', async (t) => {
 
 for (const renderer of ['software', 'swiftshader'] as const)
   test.serial(
-    `every row of a page up to the ceiling is captured at both scale factors: ${renderer}`,
+    `every row of a page up to the maximum height is captured at both scale factors: ${renderer}`,
     async (t) => {
       await using own = await openBrowsers({ renderer });
       for (const deviceScaleFactor of [1, 2]) {
@@ -206,7 +210,7 @@ for (const path of ['/lazy', '/native'])
     t.deepEqual(missing, []);
   });
 
-test.serial('an endless feed is captured up to the ceiling', async (t) => {
+test.serial('a page that grows endlessly is captured up to the maximum height', async (t) => {
   const startedAt = Date.now();
   const { height } = await shoot('/feed', { width: 300, fullPage: true, format: 'jpeg' });
   t.true(Number(height) > 5_000 && Number(height) <= 16_384, `${height}`);
@@ -241,7 +245,7 @@ for (const path of ['/inner', '/replaced'])
     );
   });
 
-test.serial('sections with content-visibility are all painted', async (t) => {
+test.serial('sections with content-visibility are all rendered', async (t) => {
   const { file, height } = await shoot('/sections', { width: 100, fullPage: true });
   t.is(height, 42 * 200);
   const { at } = await pixels(file);
@@ -250,7 +254,7 @@ test.serial('sections with content-visibility are all painted', async (t) => {
 });
 
 for (const fullPage of [true, false])
-  test.serial(`content that fades in is complete${fullPage ? ' on the full page' : ''}`, async (t) => {
+  test.serial(`content that fades in is fully visible${fullPage ? ' on the full page' : ''}`, async (t) => {
     const { file } = await shoot('/reveals', { width: 100, height: 3000, fullPage });
     const { at, height } = await pixels(file);
     t.is(height, fullPage ? 6000 : 3000);
@@ -259,7 +263,7 @@ for (const fullPage of [true, false])
   });
 
 for (const deviceScaleFactor of [1, 2])
-  test.serial(`cross-origin frames are all painted: ${deviceScaleFactor}`, async (t) => {
+  test.serial(`cross-origin frames are all rendered: ${deviceScaleFactor}`, async (t) => {
     const { fileBase64 } = await tool.call(
       { url: `${site.origin}/frames`, width: 200, fullPage: true, deviceScaleFactor },
       { egress: site.guard(`other.example.com:${site.port}`), resource },
@@ -292,7 +296,7 @@ for (const [path, height] of [
       },
     );
 
-test.serial('a viewport of several tiles keeps its scroll position', async (t) => {
+test.serial('a page captured in several tiles keeps its scroll position', async (t) => {
   const { file } = await shoot('/rtl-scrolled', { width: 400, height: 4100 });
   const { at } = await pixels(file);
   for (const y of [5, 4095])
@@ -305,8 +309,8 @@ test.serial('a viewport of several tiles keeps its scroll position', async (t) =
     );
 });
 
-test.serial('a late font is waited for', async (t) => {
-  // Eight narrow letters are about four times as wide in a font whose letters all have one width.
+test.serial('the capture waits for a web font that loads late', async (t) => {
+  // The text consists of narrow letters, which are about four times as wide in the monospaced web font.
   const inkWidth = async (path: string) => {
     const { file } = await shoot(path, { width: 600, height: 200 });
     const { info } = await sharp(file).trim().toBuffer({ resolveWithObject: true });

@@ -15,7 +15,7 @@ const PARAGRAPHS = `<style>body{display:grid;grid-template-columns:repeat(40,aut
 
 let site: Site;
 let resource: Awaited<ReturnType<typeof openBrowsers>>;
-/** Runs when the page at `/blocks` or `/silent-blocks` is requested. */
+/** Called when a page at `/blocks` or `/silent-blocks` is requested. */
 let onRequest: () => void = () => undefined;
 
 test.before(async () => {
@@ -57,7 +57,10 @@ test.after.always(async () => {
   site?.close();
 });
 
-/** The title of the page, or the code of the refusal. @param ms the call's whole time; the page may load for half of it */
+/**
+ * Returns the title of the page, or the error code. @param ms time limit of the whole call; half of it is the limit for
+ * loading the page
+ */
 const outcome = async (path: string, ms: number, body: object = {}): Promise<unknown> => {
   const call = tool.call(
     { url: site.origin + path, width: 200, height: 200, ...body },
@@ -72,7 +75,7 @@ const outcome = async (path: string, ms: number, body: object = {}): Promise<unk
   );
 };
 
-test.serial('a quick target whose page takes too long to draw gives deadline_exceeded', async (t) => {
+test.serial('a fast target whose page takes too long to render gives deadline_exceeded', async (t) => {
   t.is(await outcome('/ok', 30_000), 'T');
   t.is(await outcome('/paragraphs', 4_000, { fullPage: true }), 'deadline_exceeded');
   t.is(await outcome('/ok', 30_000), 'T');
@@ -89,20 +92,20 @@ test.serial('a slow target gives target_timeout although the event loop was bloc
 });
 
 test.serial(
-  'a quick target gives its page although the event loop was blocked for the load time',
+  'the page of a fast target is captured although the event loop was blocked for the whole load time',
   async (t) => {
-    // The answer is read after the block, when the load time of 12 s is over.
+    // The event loop is blocked until the load time of 12 s is over, so the target's response is read only after it.
     onRequest = () => setTimeout(blockEventLoop, 50, 12_500);
     t.is(await outcome('/blocked', 24_000), 'T');
   },
 );
 
-test.serial('a browser that cannot load the page in time gives deadline_exceeded', async (t) => {
+test.serial('a slow browser gives deadline_exceeded although the target is fast', async (t) => {
   onRequest = () => setTimeout(blockEventLoop, 50, 9_000);
   t.is(await outcome('/blocked', 8_000), 'deadline_exceeded');
 });
 
-test.serial('a font that never comes costs about as long as the description says', async (t) => {
+test.serial('a web font that never arrives delays the capture as long as documented', async (t) => {
   const startedAt = performance.now();
   t.is(await outcome('/hung-font', 60_000), 'T');
   const screenshotMs = performance.now() - startedAt;
@@ -111,7 +114,7 @@ test.serial('a font that never comes costs about as long as the description says
 });
 
 test.serial(
-  'a font that never comes is not waited for because of requests that `load` ignores',
+  'the capture does not wait for a web font that never arrives because of requests that `load` ignores',
   async (t) => {
     const startedAt = performance.now();
     t.is(await outcome('/hung-font-and-request', 60_000), 'T');
@@ -120,7 +123,7 @@ test.serial(
   },
 );
 
-test.serial('markup with a font that never comes is drawn without it', async (t) => {
+test.serial('markup with a web font that never arrives is rendered without the font', async (t) => {
   const silent = createServer();
   const port = await listen(silent);
   t.teardown(() => silent.close());

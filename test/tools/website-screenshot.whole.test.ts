@@ -12,7 +12,7 @@ const TALL = '<div style="height:3000px"></div>';
 const dot = (colour: string) =>
   `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" width="50" height="50"><rect width="50" height="50" fill="${colour}"/></svg>`)}`;
 const BLOCKS = Array.from({ length: 15 }, () => '<section></section>').join('');
-/** Blocks that are green while they intersect the window, and white outside it. */
+/** A page of blocks that are green while they intersect the viewport and white outside it. */
 const toggling = (script: string) =>
   page(
     `<style>section{height:400px}section.in{background:#0f0}</style>${BLOCKS}<script>const o=new IntersectionObserver(${script});for(const s of document.querySelectorAll('section'))o.observe(s)</script>`,
@@ -83,7 +83,7 @@ test.serial('the fragment of the URL selects the route and the scroll position',
 });
 
 for (const path of ['/gradient', '/picture', '/cover', '/layer'])
-  test.serial(`a background fixed to the window covers the whole page: ${path}`, async (t) => {
+  test.serial(`a background fixed to the viewport covers the whole page: ${path}`, async (t) => {
     const { at, height } = await shoot(path, { fullPage: true });
     t.is(height, 3000);
     t.deepEqual(
@@ -92,7 +92,7 @@ for (const path of ['/gradient', '/picture', '/cover', '/layer'])
     );
   });
 
-test.serial('a bar fixed to the bottom of the window is at the bottom of the page', async (t) => {
+test.serial('a bar fixed to the bottom of the viewport is shown at the bottom of the page', async (t) => {
   const { at } = await shoot('/bar', { fullPage: true });
   t.deepEqual(
     [30, 500, 870, 2000, 2930, 2970].map((y) => at(y)),
@@ -100,7 +100,7 @@ test.serial('a bar fixed to the bottom of the window is at the bottom of the pag
   );
 });
 
-test.serial('a sticky bar at the bottom of the window is at its own place', async (t) => {
+test.serial('a sticky bar at the bottom of the viewport is shown at its position in the page', async (t) => {
   const { at, height } = await shoot('/sticky', { fullPage: true });
   t.is(height, 3060);
   t.deepEqual(
@@ -110,7 +110,7 @@ test.serial('a sticky bar at the bottom of the window is at its own place', asyn
 });
 
 for (const path of ['/toggling', '/ratio', '/view-timeline'])
-  test.serial(`blocks that are shown only in the window are all visible: ${path}`, async (t) => {
+  test.serial(`blocks that are shown only inside the viewport are all visible: ${path}`, async (t) => {
     const { at, height } = await shoot(path, { fullPage: true });
     t.is(height, 6000);
     t.deepEqual(

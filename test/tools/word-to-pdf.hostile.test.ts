@@ -43,7 +43,7 @@ const convert = (bytes: Buffer, name = 'a.docx', headers: Record<string, string>
 const vector = (name: string) => readFileSync(new URL(`../vectors/office/${name}`, import.meta.url));
 const OPENXML = 'application/vnd.openxmlformats-officedocument';
 
-/** 40 MB of zeros, deflated. */
+/** Compressed data of a ZIP entry: 40 MB of zeros. */
 const zeros = { bytes: deflateRawSync(Buffer.alloc(40_000_000)), size: 40_000_000 };
 const bomb: ZipPart[] = Array.from({ length: 8 }, (_, at) => ({
   name: `word/media/${at}.bmp`,
@@ -63,7 +63,7 @@ const REFUSED: Record<string, [code: string, bytes: Buffer | (() => Buffer), nam
   'flat XML': ['unsupported_source', Buffer.from('<?xml version="1.0"?><office:document/>'), 'a.odt'],
   'a plain archive': ['unsupported_source', zipOf([{ name: 'a.txt', data: 'Hello' }])],
   'a workbook': ['unsupported_source', makeDocx({ mainType: `${OPENXML}.spreadsheetml.sheet.main+xml` })],
-  // Refused before it is unpacked; a document of this size is too large.
+  // The archive is refused before it is unpacked; a Word document of this size would be refused as too large.
   'a plain archive of 320 MB unpacked': ['unsupported_source', zipOf(bomb)],
   'a spreadsheet': [
     'unsupported_source',
@@ -85,7 +85,7 @@ const REFUSED: Record<string, [code: string, bytes: Buffer | (() => Buffer), nam
     'corrupt_source',
     (() => {
       const bytes = vector('locked.doc');
-      // Each sector of the file allocation table points to itself.
+      // A cyclic file allocation table: the entry of each sector points to the sector itself.
       const fat = (bytes.readUInt32LE(76) + 1) * 512;
       for (let sector = 0; sector < 128; sector++) bytes.writeUInt32LE(sector, fat + sector * 4);
       return bytes;
@@ -135,7 +135,7 @@ const NAMES: [path: string, disposition: string | undefined, name: string][] = [
   ['.docx', undefined, 'document.pdf'],
 ];
 for (const [path, disposition, name] of NAMES)
-  test.serial(`the file name is derived from ${name}`, async (t) => {
+  test.serial(`the file name of the PDF is derived from ${name}`, async (t) => {
     const headers: Record<string, string> =
       disposition === undefined ? {} : { 'Content-Disposition': disposition };
     const output = await convert(docx, path, headers);
@@ -144,7 +144,7 @@ for (const [path, disposition, name] of NAMES)
     t.regex((await readPdf(join(folder, 'named.pdf'))).text, /Hello/);
   });
 
-/** Documents that link to other resources, in as many ways as their format supports. */
+/** Returns documents that refer to external resources in as many ways as their format allows, by file name. */
 function linking(url: (path: string) => string, secret: string, picture: string): Record<string, Buffer> {
   const image = (id: string) =>
     `<w:p><w:r><w:pict><v:shape style="width:50pt;height:50pt"><v:imagedata r:id="${id}"/></v:shape></w:pict></w:r></w:p>`;
@@ -203,7 +203,7 @@ function linking(url: (path: string) => string, secret: string, picture: string)
   };
 }
 
-test.serial('a document reaches neither the network nor a file of the host, and runs no macro', async (t) => {
+test.serial('a document cannot access the network or host files, nor run macros', async (t) => {
   const { canaries, close } = await startCanaries(1);
   const secret = join(folder, 'secret.txt');
   const picture = join(folder, 'picture.png');
@@ -228,7 +228,7 @@ test.serial('a document reaches neither the network nor a file of the host, and 
     }
     t.is(canary?.hits, 0);
 
-    // Outside the sandbox the links work: a plain LibreOffice follows them.
+    // Control: LibreOffice outside the sandbox follows the references, so they work.
     const paths = await Promise.all(
       Object.entries(documents).map(async ([name, bytes]) => {
         const path = join(folder, `plain-${name.replace('.', '-')}.${name.split('.')[1]}`);
@@ -244,14 +244,14 @@ test.serial('a document reaches neither the network nor a file of the host, and 
   }
 });
 
-/** A few thousand pages, more than LibreOffice can lay out in the given time. */
+/** Returns a document of a few thousand pages, more than LibreOffice can lay out before the deadline. */
 const endless = (): Buffer => {
   const row = `\\trowd\\cellx3000\\cellx6000\\pard\\intbl ${'word '.repeat(60)}\\cell{\\b more}\\cell\\row\n`;
   return Buffer.from(`{\\rtf1\\ansi ${row.repeat(40_000)}\\pard end\\par}`);
 };
 const ours = () => childrenOf(process.pid, /soffice|bwrap/);
 const gone = (pids: number[]) => stillAlive(pids, 60_000);
-/** The processes that have a document of this name in their own folder. */
+/** Returns the pids of the processes that have a document of this name in their private folder. */
 const converting = (name: string) =>
   ours().filter((pid) => existsSync(`/proc/${pid}/root/tmp/job/in/${name}`));
 const untilConverting = (name: string) =>
@@ -261,7 +261,7 @@ const untilConverting = (name: string) =>
   });
 
 test.serial(
-  'a document that takes too long, or whose call is cancelled, is ended with all its processes',
+  'when a document takes too long or its call is cancelled, all processes of the conversion are ended',
   async (t) => {
     const bytes = endless();
     await convert(docx);
@@ -285,7 +285,7 @@ test.serial(
 
 const NAMESPACES = ['ipc', 'mnt', 'net', 'pid', 'user', 'uts'];
 const namespacesOf = (pid: number) => NAMESPACES.map((name) => readlinkSync(`/proc/${pid}/ns/${name}`));
-/** Returns null for what a running process has closed or unmapped in the meantime. */
+/** Returns the result of `read`, or null if the process has closed or unmapped what it reads. */
 function unlessGone<T>(read: () => T): T | null {
   try {
     return read();
@@ -293,7 +293,7 @@ function unlessGone<T>(read: () => T): T | null {
     return null;
   }
 }
-/** What a process could use to exchange data: sockets, pipes and files that are open for writing. */
+/** Returns what a process could use to exchange data: sockets, pipes and files that are open for writing. */
 const channelsOf = (pid: number) =>
   readdirSync(`/proc/${pid}/fd`)
     .filter((fd) => {
@@ -301,11 +301,11 @@ const channelsOf = (pid: number) =>
       return (Number.parseInt(/^flags:\s+(\d+)$/m.exec(info)?.[1] ?? '0', 8) & 3) !== 0;
     })
     .flatMap((fd) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? [])
-    // Each process has its own /tmp/job.
+    // Each process has a private /tmp/job, so files in it are not shared.
     .filter((it) => it !== '/dev/null' && !it.startsWith('/tmp/job/'));
-/** A line of /proc/<pid>/maps for writable memory that is not part of a file. */
+/** Matches a line of /proc/<pid>/maps for writable memory that is not mapped from a file. */
 const ANONYMOUS = /^([0-9a-f]+)-([0-9a-f]+) rw\S+ \S+ \S+ 0 *(?:\[(?:heap|stack)\])?$/;
-/** Whether the memory that the process can write to contains the text. */
+/** Returns whether the writable memory of a process contains the text. */
 function remembers(pid: number, text: string): boolean {
   const memory = openSync(`/proc/${pid}/mem`, 'r');
   try {
@@ -323,7 +323,7 @@ function remembers(pid: number, text: string): boolean {
   }
 }
 
-test.serial('the process of a document shares nothing with those of other documents', async (t) => {
+test.serial('the processes of different documents share nothing', async (t) => {
   const marker = `marker-${randomUUID()}`;
   const bytes = Buffer.from(endless().toString().replace('\\ansi', `\\ansi ${marker}\\par`));
   await convert(docx);
@@ -389,7 +389,7 @@ test.serial('killing a worker ends all its processes', async (t) => {
   });
   await once(worker.stdout, 'data');
   const pid = worker.pid ?? 0;
-  // Waits for the spare processes. test/sandbox.test.ts covers those that are still starting.
+  // Waits until both spare LibreOffice processes run. test/sandbox.test.ts covers processes that are still starting.
   while (childrenOf(pid, /^[^\0]*soffice\.bin\0/).length < 2) await sleep(100);
   const tree = childrenOf(pid, /soffice|bwrap/);
   t.true(tree.length >= 6);
@@ -398,7 +398,7 @@ test.serial('killing a worker ends all its processes', async (t) => {
   t.deepEqual(await gone(tree), []);
 });
 
-test('a missing program is reported', async (t) => {
+test('a missing LibreOffice program is reported', async (t) => {
   const error = await t.throwsAsync(
     office.open({ env: readEnv({ SOFFICE_PATH: '/nonexistent/soffice' }), log: () => undefined }),
   );

@@ -6,7 +6,7 @@ import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { processesWith } from '../helpers/processes.ts';
 import { startStack } from '../helpers/stack.ts';
 
-test('without LibreOffice the call is refunded with the reason, and the worker keeps running', async (t) => {
+test('without LibreOffice the call is refunded and the error states the reason; the worker keeps running', async (t) => {
   const stack = await startStack({
     pools: ['orchestrator', 'heavy'],
     env: { SOFFICE_PATH: '/nonexistent/soffice' },

@@ -14,11 +14,11 @@ import { convertWithLibreOffice, drawPdf, makeDocx, makeOdt, readPdf } from '../
 import { childrenOf, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
 
-/** Killed processes must be gone within this time. */
+/** Milliseconds within which killed processes must be gone. */
 const GONE_MS = 5000;
 
 const folder = await mkdtemp(join(tmpdir(), 'word-to-pdf-'));
-/** Makes the temporary files of the tool visible to the test. */
+/** The tool's folder for temporary files, inside a folder that the test can inspect. */
 const scratch = join(folder, 'scratch');
 await mkdir(scratch);
 process.env.TMPDIR = scratch;
@@ -32,7 +32,7 @@ test.after.always(async () => {
 });
 
 const REAL = fileURLToPath(new URL('../../node_modules/mammoth/test/test-data/', import.meta.url));
-/** Written by Word, for the tests of the package mammoth. */
+/** Documents written by Word, from the tests of the npm package mammoth. */
 const WORD = ['comments', 'endnotes', 'strict-format', 'tables', 'text-box', 'tiny-picture'];
 const WORD_97 = fileURLToPath(new URL('../vectors/office/word-97.doc', import.meta.url));
 
@@ -71,7 +71,7 @@ const SOURCES = {
   ),
 };
 
-/** Programs other than Word and LibreOffice: Python's odfpy, Perl's RTF::Writer. */
+/** Programs that write documents with other libraries: Python's odfpy and Perl's RTF::Writer. */
 const WRITERS = [
   ['/usr/bin/python3', 'odt.py'],
   ['/usr/bin/perl', 'rtf.pl'],
@@ -89,7 +89,7 @@ const written = () =>
     }),
   );
 
-/** Documents of all four kinds. */
+/** Creates documents of all four kinds. */
 async function makeDocuments(): Promise<string[]> {
   const sources = await Promise.all(
     Object.entries(SOURCES).map(async ([name, text]) => {
@@ -104,7 +104,7 @@ async function makeDocuments(): Promise<string[]> {
   return [...byWord, ...(await written()), ...sources, ...made];
 }
 
-test.serial('a spare LibreOffice has already laid out a Word page', async (t) => {
+test.serial('a spare LibreOffice process has already laid out a Word page', async (t) => {
   const warm = fileURLToPath(new URL('../../activities/office/warm.docx', import.meta.url));
   const [plain = ''] = await convertWithLibreOffice(folder, 'pdf', [warm]);
   const { text } = await readPdf(plain);
@@ -118,7 +118,7 @@ test.serial('a spare LibreOffice has already laid out a Word page', async (t) =>
   t.is((await readPdf(pdfOf(warmed()[0] ?? 0))).text, text);
 });
 
-/** Content types of the main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
+/** Content types of the main part by file extension (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
 const KINDS = {
   docm: 'application/vnd.ms-word.document.macroEnabled.main+xml',
   dotx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml',
@@ -157,7 +157,7 @@ const NAMED: [name: string, bytes: Buffer, lines: string[]][] = [
   ],
 ];
 for (const [name, bytes, lines] of NAMED)
-  test.serial(`fields for the file name and path show ${name}`, async (t) => {
+  test.serial(`document fields for the file name and path show ${name}`, async (t) => {
     const source = files.put(
       {
         bytes,
@@ -177,9 +177,9 @@ for (const [name, bytes, lines] of NAMED)
     );
   });
 
-test.serial('emoji, and rare letters beside CJK, are neither blank nor boxes', async (t) => {
+test.serial('emoji and rare letters beside CJK text are rendered as neither blanks nor boxes', async (t) => {
   const mixed = '日本語 𝔘';
-  // The first two are a blank and a box: U+0378 is unassigned.
+  // The first two entries are for comparison: a blank, and the box for the unassigned code point U+0378.
   const alone = ['', '\u0378', '🚀', '👨‍👩‍👧', '❤️', '✅', '⚠️', '☺', '☃', '☎'];
   const beside = ['', '\u0378', '𐍈', 'ᚠ', '🚀', '☃'].map((it) => `${mixed} ${it}`);
   const lines = [...alone, ...beside];
@@ -198,7 +198,7 @@ test.serial('emoji, and rare letters beside CJK, are neither blank nor boxes', a
   }
 });
 
-test.serial('documents are converted as by a plain LibreOffice, and no files remain', async (t) => {
+test.serial('documents are converted as by an unsandboxed LibreOffice; no files remain', async (t) => {
   t.timeout(24 * 3_600_000);
   const documents = await makeDocuments();
   t.is(documents.length, 21);
