@@ -2,5 +2,5 @@ import { proxyActivities } from '@temporalio/workflow';
 
 const { noop } = proxyActivities<{ noop(): Promise<string> }>({ startToCloseTimeout: '10s' });
 
-/** The minimal workflow: one activity. The lower bound for the cost of a call. */
+/** A minimal workflow with one activity. Its duration is the lower bound for the cost of a call. */
 export const bare = (): Promise<string> => noop();

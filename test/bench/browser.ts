@@ -10,31 +10,34 @@ import { type Measured, measure } from './measure.ts';
 export interface BrowserRow {
   page: keyof typeof PAGES;
   concurrency: number;
-  /** A bare Puppeteer script on the same headless shell, with the same concurrency. */
+  /** Figures of a bare Puppeteer script with the same headless shell and the same concurrency. */
   bare: Measured;
-  /** The bare script without concurrency; null in rows without concurrency, where it equals `bare`. */
+  /** Figures of the bare script without concurrency; null in rows without concurrency, where it equals `bare`. */
   script: Measured | null;
-  /** The bare script on the regular Chromium, which creates invisible windows. */
+  /** Figures of the bare script with the regular Chromium, which creates invisible windows. */
   windows: Measured;
-  /** Only for the page without a script and without concurrency, with which capture-website may hang. */
+  /**
+   * Figures of other screenshot libraries. Only in the row of the page without a script and without concurrency,
+   * because capture-website may hang with the others.
+   */
   competitors: Record<Competitor, Measured> | null;
-  /** A call of hash-text, which measures the overhead of a call. */
+  /** Figures of hash-text calls, which measure the overhead of a call. */
   empty: Measured;
-  /** A call of website-screenshot. */
+  /** Figures of website-screenshot calls. */
   ours: Measured;
-  /** (ours - empty) / bare, of the p50. */
+  /** (ours - empty) / bare, computed from the p50. */
   latency: number;
-  /** ours / bare, of the calls per second. */
+  /** ours / bare, computed from the calls per second. */
   throughput: number;
-  /** ours / script */
+  /** ours / script, computed from the calls per second; null where `script` is null. */
   throughputByScript: number | null;
-  /** ours / windows */
+  /** ours / windows, computed from the calls per second. */
   throughputByWindows: number;
 }
 
 export interface BrowserFigures {
   rows: BrowserRow[];
-  /** Full-page screenshots of a page that grows while it is scrolled. */
+  /** Figures of full-page screenshots of a page that grows while it is scrolled. */
   feed: Measured;
   /** Version and command line of the browsers. */
   configurations: Record<'bare' | 'windows' | 'ours', string>;
@@ -44,7 +47,10 @@ const RUNS_PER_ROUND = 20;
 const FEEDS = 3;
 const SIMPLE = `<!doctype html><title>Simple</title><style>body{font:16px sans-serif}</style><h1>A simple page</h1>${'<p>Some text on it.</p>'.repeat(30)}<img src="/dot.svg" width="200" height="200">`;
 const SCRIPTED = `${SIMPLE}<script>document.body.append('And a script that says so.')</script>`;
-/** Path of each page, and how long its network must be idle. A page with a script may send requests at any time. */
+/**
+ * Path of each page, and for how many milliseconds its network must be idle before the capture. A page with a script
+ * may send requests at any time.
+ */
 const PAGES = {
   still: { path: '/', quietMs: 40 },
   scripted: { path: '/scripted', quietMs: 500 },
@@ -53,7 +59,9 @@ const FEED = `<!doctype html><title>Feed</title><body><script>
   const add=()=>{for(let i=0;i<10;i++)document.body.append(Object.assign(document.createElement('p'),{textContent:'item'}))};
   add();addEventListener('scroll',add);setInterval(add,50)</script>`;
 
-/** Starts the site with the pages. Must precede the start of the stack, whose `EGRESS_ALLOW` contains its port. */
+/**
+ * Starts the website with the pages. Call it before the stack is started, whose `EGRESS_ALLOW` must contain its port.
+ */
 export const startPages = (): Promise<Site> =>
   startSite({
     [PAGES.still.path]: SIMPLE,
@@ -67,7 +75,7 @@ export const startPages = (): Promise<Site> =>
 
 const FLAGS = ['--disable-gpu', '--hide-scrollbars'];
 
-/** Starts a warm browser for the bare script, which waits for the same conditions as website-screenshot. */
+/** Starts a warm browser for the bare script. The script waits for the same conditions as website-screenshot. */
 async function startBare(program: string) {
   const browser = await launchChromium(FLAGS, program);
   return {
@@ -95,7 +103,7 @@ const medianBy = <T>(items: readonly T[], of: (item: T) => number): T => {
  * Compares website-screenshot of simple pages at 1440 x 900, from request to response, with a bare Puppeteer script on
  * the same Chromium, the same script on a Chromium with windows, and other libraries. The runs alternate.
  *
- * @param pages of `startPages`
+ * @param pages the website from `startPages`
  */
 export async function benchBrowser(stack: Stack, pages: Site, rounds: number): Promise<BrowserFigures> {
   await using bare = await startBare(SHELL);

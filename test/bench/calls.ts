@@ -11,15 +11,15 @@ export interface CallsRow {
   concurrency: number;
   bare: Measured;
   call: Measured;
-  /** call / bare, of the p50. */
+  /** call / bare, computed from the p50. */
   latency: number;
-  /** call / bare, of the calls per second. */
+  /** call / bare, computed from the calls per second. */
   throughput: number;
 }
 
 /**
- * Compares HTTP calls of hash-text with a bare one-activity workflow on the same Temporal server. The runs alternate and
- * take a minute or less, so that other load on the machine affects both.
+ * Compares HTTP calls of hash-text with a minimal workflow of one activity on the same Temporal server. The runs are
+ * short and alternate, so that other load on the machine affects both alike.
  */
 export async function benchCalls(stack: Stack, rounds: number): Promise<CallsRow[]> {
   await using open = new AsyncDisposableStack();

@@ -8,7 +8,10 @@ import { promisify } from 'node:util';
 import { SHELL } from '../helpers/browser.ts';
 import { isRecord } from '../helpers/json.ts';
 
-/** Other screenshot libraries. Not dependencies of the project, because they are large and used only here. */
+/**
+ * Other screenshot libraries. They are not dependencies of the project, because they are large and only used by this
+ * benchmark.
+ */
 const PACKAGES = ['capture-website@5.1.0', 'browserless@10.12.13', 'puppeteer@24.43.1'];
 export type Competitor = 'capture-website' | 'browserless';
 
@@ -16,7 +19,7 @@ const INSTALL_MS = 300_000;
 const START_MS = 60_000;
 const SHOT_MS = 60_000;
 
-/** A process with the other libraries, which use the same Chromium as the service. */
+/** A process that runs the other libraries with the same Chromium as the service. */
 export interface Competitors extends AsyncDisposable {
   /** Takes a screenshot of a page at 1440 x 900. @throws when it fails */
   shoot(competitor: Competitor, url: string): Promise<void>;

@@ -7,13 +7,13 @@ import type { Stack } from '../helpers/stack.ts';
 import { type Measured, measure } from './measure.ts';
 
 export interface ConnectionsRow {
-  /** The attack during the calls. */
+  /** Name of the attack that runs during the calls. */
   attackName: string;
-  /** Sequential hash-text calls of one caller. */
+  /** Figures of sequential hash-text calls of one caller. */
   call: Measured;
-  /** p95 of the calls divided by the mean p95 of the calls before and after the attack. */
+  /** p95 of the calls during the attack, divided by the mean p95 of the calls before and after it. */
   ratio: number;
-  /** Peak memory of the API, MB. */
+  /** Peak memory of the API process in MB. */
   memory: number;
 }
 
@@ -106,7 +106,7 @@ async function repeatAttack(stack: Stack, account: TestAccount, attack: Attack, 
     else await attack(socket, account, signal);
     await closed;
     signal.removeEventListener('abort', end);
-    // Limits the rate of new connections when the server refuses them at once.
+    // Limits the rate of new connections if the server closes them immediately.
     await sleep(200, undefined, { ref: false });
   }
 }

@@ -10,11 +10,15 @@ export interface LoopDelay {
   max: number;
 }
 
-/** The histogram records whole timer intervals, so this is subtracted. */
+/**
+ * Timer interval of the histogram in milliseconds. The histogram records the interval plus the delay, so the interval
+ * is subtracted.
+ */
 const RESOLUTION_MS = 2;
 const folder = process.env.BENCH_LOOP_DIR;
 
-// Loaded into the processes of the service by --import. On SIGUSR2, writes the histogram to <folder>/<pid> and resets it.
+// The benchmark loads this module into the processes of the service with --import. On SIGUSR2 a process writes its
+// histogram to <folder>/<pid> and resets it.
 if (isMainThread && folder !== undefined) {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();

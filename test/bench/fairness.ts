@@ -9,23 +9,23 @@ import { listen } from '../helpers/egress.ts';
 import { isRecord } from '../helpers/json.ts';
 import { type Stack, type StackOptions, startStack } from '../helpers/stack.ts';
 
-/** Calls that a flooding account keeps open; the limit of running calls of an account in one pool. */
+/** Calls that a flooding account keeps open at the same time: the limit of running calls of an account in one pool. */
 const CONCURRENCY = 64;
-/** Numbers of flooding accounts; each gets a row. */
+/** Numbers of flooding accounts to measure; each number gets a row. */
 const FLOODERS = (process.env.BENCH_FLOODERS ?? '1,4,10').split(',').map(Number);
 /** Pools or flooding tools to measure. Default: all. */
 const ONLY = process.env.BENCH_FAIRNESS?.split(',') ?? [];
-/** Factor by which the allowed delay is larger with several flooding accounts than with one. */
+/** Factor by which the allowed delay increases when several accounts flood the pool instead of one. */
 const SEVERAL = 4;
-/** Sequential calls of the other account. */
+/** Number of sequential calls that the other account makes. */
 const CALLS = Number(process.env.BENCH_FAIRNESS_CALLS ?? 60);
 /** A row ends after this many seconds even if fewer calls were made. */
 const LONGEST_ROW_S = 120;
-/** Delay between the start of the flood and the first measured call, in which the queue fills. */
+/** Milliseconds between the start of the flood and the first measured call, in which the queue fills. */
 const FILL_MS = 3000;
-/** Pause after a refusal without `Retry-After`. */
+/** Milliseconds that a flooding account waits after a refused call without a `Retry-After` header. */
 const REFUSED_MS = 1000;
-/** Response time of the slow target of http-request. */
+/** Milliseconds after which the slow target of http-request responds. */
 const TARGET_MS = 2000;
 
 interface Call {
@@ -36,7 +36,7 @@ interface Call {
 interface Scenario {
   pool: string;
   flood: Call;
-  /** The pool's cheapest call. */
+  /** The cheapest call of the pool, which the other account makes. */
   other: Call;
 }
 
@@ -44,17 +44,17 @@ export interface FairnessRow {
   pool: string;
   flood: string;
   flooders: number;
-  /** p95 of the other account's calls without a flood, ms. */
+  /** p95 of the other account's calls without a flood, in milliseconds. */
   idle: number;
-  /** Longest attempt of a flooding call on the worker, ms. */
+  /** Duration of the longest attempt of a flooding call on the worker, in milliseconds. */
   longestJob: number;
-  /** Percentiles of the other account's calls during the flood, ms. */
+  /** Percentiles of the other account's calls during the flood, in milliseconds. */
   p50: number;
   p95: number;
   max: number;
-  /** The allowed p95, ms. */
+  /** Highest allowed p95 of the other account's calls during the flood, in milliseconds. */
   limit: number;
-  /** Calls of the other account, and how many of them did not return 200. */
+  /** Number of calls that the other account made, and how many of them did not return 200. */
   calls: number;
   refused: number;
   /** Successful calls of the flooding accounts per second. */
@@ -99,7 +99,7 @@ async function callSequentially(account: TestAccount, { tool, body }: Call) {
   return { p50: at(0.5), p95: at(0.95), max: at(1), calls: durations.length, refused };
 }
 
-/** Reads the longest attempt of the flooding tool since a time from the worker's log. @returns milliseconds */
+/** Returns the duration in milliseconds of the flooding tool's longest attempt since a time, from the worker's log. */
 async function longestAttempt(stack: Stack, { pool, flood: { tool } }: Scenario, since: number) {
   let longest = 0;
   const lines = createInterface({ input: createReadStream(join(stack.dataDir, 'logs', `${pool}.log`)) });
@@ -126,7 +126,7 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
   const during = await callSequentially(account, other);
   const seconds = (Date.now() - since) / 1000;
   over.abort();
-  // Waits for the queued calls, so that the next row starts with an idle pool.
+  // Waits for the queued calls to end, so that the next row starts with an idle pool.
   const done = (await floods).reduce((sum, each) => sum + each, 0);
   const longestJob = await longestAttempt(stack, scenario, since);
   return {
@@ -142,8 +142,8 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
 }
 
 /**
- * Measures an account's cheapest calls while other accounts flood the pool, with the default limits, on a new stack per
- * row.
+ * Measures how long the cheapest calls of an account take while other accounts flood the pool, with the default limits.
+ * Each row uses a new stack.
  */
 export async function benchFairness(servers: StackOptions['servers']): Promise<FairnessRow[]> {
   await using open = new AsyncDisposableStack();
@@ -194,7 +194,7 @@ export async function benchFairness(servers: StackOptions['servers']): Promise<F
   const rows: FairnessRow[] = [];
   for (const scenario of scenarios)
     for (const flooders of FLOODERS) {
-      // LOG_LEVEL info, because the attempts are read from the log.
+      // Log level `info`, because the durations of attempts are read from the log.
       const env = { RATE_LIMIT: '20:40', LOG_LEVEL: 'info', EGRESS_ALLOW: `127.0.0.1:${port}` };
       const pools = ['orchestrator', 'delivery', scenario.pool];
       const stack = await startStack({ ...(servers ? { servers } : {}), env, pools });

@@ -1,4 +1,4 @@
-/** A figure of a section and its goal. */
+/** A measured figure and the goal it must reach. */
 export interface Goal {
   figure: string;
   value: number;
@@ -6,14 +6,14 @@ export interface Goal {
   atLeast?: number;
 }
 
-/** A row of the table at the end. */
+/** A row of the table of goals that the benchmark prints at its end. */
 export interface GoalRow {
   value: number;
   goal: string;
   met: boolean;
 }
 
-/** Compares the figures with their goals; rows are keyed by the figure. */
+/** Compares the figures with their goals. Returns the rows of the table by the name of the figure. */
 export const compareGoals = (goals: readonly Goal[]): Record<string, GoalRow> =>
   Object.fromEntries(
     goals.map(({ figure, value, atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY }) => [

@@ -13,11 +13,11 @@ export interface HashRow {
   work: string;
   library: string;
   p50: number;
-  /** p50 of the tool divided by that of the library. */
+  /** p50 of the tool divided by p50 of the library. */
   ours: number;
 }
 
-/** Compares the hash tools, without the stack, with libraries. One run at a time, alternating. */
+/** Compares the hash tools, called without the stack, with libraries. The runs alternate, one at a time. */
 export async function benchHashes(rounds: number): Promise<HashRow[]> {
   const [hashText, bcryptHash, verify] = await Promise.all(
     ['hash-text', 'bcrypt-hash', 'argon2-verify'].map(loadTool),

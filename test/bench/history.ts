@@ -6,24 +6,26 @@ import { measure } from './measure.ts';
 
 const BATCH = 10_000;
 const CREDITS = 10_000;
-/** Options for fast inserts; the documents need not survive a crash of the database. */
+/** Options for fast inserts of test data, which does not have to survive a crash of the database. */
 export const FAST_INSERT = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
 
 export interface HistoryRow {
-  /** Numbers of earlier calls of the two accounts. */
+  /** Numbers of earlier calls of the two accounts that are compared. */
   few: number;
   many: number;
-  /** p50 of a call in either account, ms. */
+  /** p50 of a call in each of the accounts, in milliseconds. */
   fewP50: number;
   manyP50: number;
-  /** manyP50 / fewP50 */
+  /** manyP50 / fewP50. */
   call: number;
-  /** The same ratio for the newest page of the calls and of the ledger. */
+  /** The same ratio for the request of the newest page of the call list and of the ledger. */
   callsPage: number;
   ledgerPage: number;
 }
 
-/** Inserts charged calls, one per second until now, and their ledger entries with sequence numbers from `firstSeq`. */
+/**
+ * Inserts charged calls and their ledger entries: one call per second until now, with sequence numbers from `firstSeq`.
+ */
 export async function seed(store: Store, accountId: string, count: number, firstSeq: number): Promise<void> {
   const start = Date.now() - count * 1000;
   for (let from = 0; from < count; from += BATCH) {
@@ -68,12 +70,15 @@ export async function seed(store: Store, accountId: string, count: number, first
   }
 }
 
-/** Compares a call and the newest pages in an account with many earlier calls and one with few. The runs alternate. */
+/**
+ * Compares an account that has many earlier calls with one that has few: the duration of a call and of the newest
+ * pages. The runs alternate.
+ */
 export async function benchHistory(stack: Stack, many: number, rounds: number): Promise<HistoryRow> {
   const few = 1000;
   const [young, old] = await Promise.all([makeAccount(stack, CREDITS), makeAccount(stack, CREDITS)]);
   await withStore(stack, async (store) => {
-    // Negative sequence numbers, below those of the accounts' own entries.
+    // The inserted entries have negative sequence numbers, so that they precede the account's own entries.
     await seed(store, young.accountId, few, -few);
     await seed(store, old.accountId, many, -many);
   });
@@ -94,7 +99,7 @@ export async function benchHistory(stack: Stack, many: number, rounds: number): 
     const [ofYoung, ofOld]: [number[], number[]] = [[], []];
     for (let round = 0; round <= rounds; round++) {
       const [a, b] = [await measure(20, 1, works[work](young)), await measure(20, 1, works[work](old))];
-      if (round === 0) continue; // warm-up
+      if (round === 0) continue; // the first round is a warm-up
       ofYoung.push(a.p50);
       ofOld.push(b.p50);
     }

@@ -7,9 +7,9 @@ import { measure } from './measure.ts';
 
 export interface ImageRow {
   work: string;
-  /** The library with which the tool is compared. */
+  /** Name of the library with which the tool is compared. */
   library: string;
-  /** p50 of the library and of the tool. */
+  /** p50 of the library and of the tool, in milliseconds. */
   libraryMs: number;
   ours: number;
   ratio: number;
@@ -17,11 +17,11 @@ export interface ImageRow {
 
 export interface ImageFigures {
   rows: ImageRow[];
-  /** Cost of refusing a valid PNG of 900 megapixels, including its download. */
+  /** Cost of a call that refuses a valid PNG of 900 megapixels, including its download. */
   bomb: { tool: string; outcome: string; ms: number; 'MB more': number }[];
 }
 
-/** Blurred noise, which takes as long to process as a photograph. */
+/** Creates an image of blurred noise, which takes as long to process as a photograph. */
 const photograph = (width: number, height: number) =>
   sharp({
     create: {
@@ -36,7 +36,7 @@ const photograph = (width: number, height: number) =>
     .jpeg({ quality: 92 })
     .toBuffer();
 
-/** Draws the watermark with plain sharp. */
+/** Draws the watermark with sharp alone, as a reference. */
 const watermarkWithSharp = (bytes: Buffer) =>
   sharp(bytes)
     .autoOrient()
@@ -60,7 +60,7 @@ async function planesOf(bytes: Buffer): Promise<Planes> {
   return [plane(0), plane(1), plane(2)];
 }
 
-/** Compares the image tools, including the download, with their libraries. One run at a time, alternating. */
+/** Compares the image tools, including the download, with their libraries. The runs alternate, one at a time. */
 export async function benchImages(rounds: number): Promise<ImageFigures> {
   const [watermark, upscale] = [await loadTool('watermark-image'), await loadTool('image-upscale')];
   const files = await startFiles();

@@ -9,11 +9,14 @@ const CONCURRENCY = 32;
 
 export interface LedgerRow {
   accounts: number;
-  /** Pairs of reserve and settle. */
+  /** Pairs of a reservation and a settlement per second. */
   pairsPerSecond: number;
 }
 
-/** Measures concurrent pairs of reserve and settle without HTTP and Temporal. The documents of the calls exist before. */
+/**
+ * Measures concurrent pairs of reserve and settle on the database, without HTTP and Temporal. The documents of the
+ * calls are inserted beforehand.
+ */
 export async function benchLedger(mongodbUri: string, accounts: number, pairs: number): Promise<LedgerRow> {
   await using open = new AsyncDisposableStack();
   const store = open.adopt(await openStore(mongodbUri), (it) => it.close());

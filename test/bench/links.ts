@@ -11,13 +11,13 @@ const ANSWER_MS = 200;
 export interface LinksRow {
   linkinator: Measured;
   ours: Measured;
-  /** p50 of the tool divided by that of linkinator. */
+  /** p50 of the tool divided by p50 of linkinator. */
   latency: number;
 }
 
 /**
- * Compares broken-links, without the stack, with linkinator at the same concurrency, on a page with 30 links that each
- * take 200 ms. The runs alternate.
+ * Compares broken-links, called without the stack, with linkinator at the same concurrency, on a page with 30 links
+ * whose targets take 200 ms each to respond. The runs alternate.
  */
 export async function benchLinks(rounds: number): Promise<LinksRow> {
   const page = Array.from({ length: LINKS }, (_, index) => `<a href="/${index + 1}">${index}</a>`).join('');
@@ -36,7 +36,7 @@ export async function benchLinks(rounds: number): Promise<LinksRow> {
     };
     const linkinator = async () => {
       const { links } = await new LinkChecker().check({ path: url, concurrency: 5 });
-      // linkinator also counts the page itself.
+      // linkinator counts the page itself as a link.
       if (links.length !== LINKS + 1) throw new Error(`${links.length} links`);
     };
     await ours();

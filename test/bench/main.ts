@@ -19,11 +19,11 @@ import { benchPages } from './pages.ts';
 import { benchStart } from './start.ts';
 import { benchWebhooks } from './webhooks.ts';
 
-/** Rounds, of which the median is reported. */
+/** Number of rounds; the median of the rounds is reported. */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
-/** Earlier calls of the account with a long history. */
+/** Number of earlier calls in the account with a long history. */
 const HISTORY = Number(process.env.BENCH_HISTORY ?? 1_000_000);
-/** Calls of the account whose dashboard pages are measured. */
+/** Number of calls in the account whose dashboard pages are measured. */
 const PAGES = Number(process.env.BENCH_PAGES ?? 100_000);
 
 const round = (value: number) => Math.round(value * 100) / 100;
@@ -46,7 +46,7 @@ const stack = open.adopt(await startStack({ servers, env }), (it) => it.stop());
 
 const goals: Goal[] = [];
 
-/** The sections by name; each returns its table and adds its goals. */
+/** The sections of the benchmark by name. Each returns the table it prints, and adds its goals to the list of goals. */
 const sections: Record<string, () => Promise<object>> = {
   memory: async () => {
     const { idle, loaded } = await benchMemory(stack);
@@ -232,7 +232,7 @@ const sections: Record<string, () => Promise<object>> = {
       'p95 ms': p95,
       'p50 ratio to an empty account': byEmpty,
     })),
-  // Last, because it makes the database large.
+  // The last section, because it makes the database large.
   history: async () => benchHistory(stack, HISTORY, ROUNDS),
 };
 

@@ -1,11 +1,11 @@
-/** Percentiles of the duration of a run in milliseconds, and runs per second. */
+/** Percentiles of the duration of one run of the work in milliseconds, and runs per second. */
 export interface Measured {
   p50: number;
   p95: number;
   perSecond: number;
 }
 
-/** Runs `work` the given number of times with the given concurrency. */
+/** Runs `work` the given number of times with the given concurrency and measures it. */
 export async function measure(
   times: number,
   concurrency: number,

@@ -4,12 +4,15 @@ import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';
 import { ownedProcesses, readProc, shareOf } from './processes.ts';
 
-/** Time for the processes to release memory that only their start needed. */
+/** Milliseconds after the start in which processes release the memory that only their start needed. */
 const REST_MS = 60_000;
 const CALLS = 320;
 const CONCURRENCY = 32;
 
-/** MB per process, including its child processes except Chromium. `chromium` is listed separately and not part of `sum`. */
+/**
+ * MB per process, including its child processes except Chromium, which is listed separately as `chromium` and not
+ * included in `sum`.
+ */
 export type Memory = Record<string, number>;
 
 function memoryOf(stack: Stack): Memory {
@@ -28,7 +31,7 @@ function memoryOf(stack: Stack): Memory {
   );
 }
 
-/** Measures the memory of the local stack after a minute without calls, and right after many concurrent calls. */
+/** Measures the memory of the local stack after one minute without calls, and directly after many concurrent calls. */
 export async function benchMemory(stack: Stack): Promise<{ idle: Memory; loaded: Memory }> {
   await sleep(REST_MS);
   const idle = memoryOf(stack);

@@ -15,21 +15,21 @@ import type { LoopDelay } from './eventLoop.ts';
 import { measure } from './measure.ts';
 
 export interface HttpRow {
-  /** Response time of the target. */
+  /** Milliseconds that the target takes to respond. */
   targetMs: number;
-  /** p50 of a plain undici request. */
+  /** p50 of a plain request with undici, in milliseconds. */
   bare: number;
-  /** p50 of a hash-text call, which measures the overhead of a call. */
+  /** p50 of a hash-text call in milliseconds, which measures the overhead of a call. */
   empty: number;
-  /** p50 of an http-request call. */
+  /** p50 of an http-request call, in milliseconds. */
   call: number;
-  /** (call - empty) / bare */
+  /** (call - empty) / bare. */
   ratio: number;
 }
 
 export interface NetworkFigures {
   http: HttpRow[];
-  /** Event loop delay of the network worker during 20 concurrent web-scrapes of 1 MB. */
+  /** Event loop delay of the network worker during 20 concurrent web-scrape calls of a page of 1 MB. */
   scrapes: LoopDelay & { answered: number; seconds: number };
   vetMicroseconds: number;
 }
@@ -41,7 +41,7 @@ const WARM_UP = 20;
 /** Requests of each kind per round. */
 const REQUESTS = 50;
 
-/** Creates a page of paragraphs, links and images. */
+/** Creates an HTML page of paragraphs, links and images. */
 function makePage(): string {
   const parts: string[] = [];
   for (let bytes = 0, i = 0; bytes < PAGE_BYTES; i++) {
@@ -53,9 +53,9 @@ dull boy, &amp; more of <em>the same</em>.</p><img src="/i/${i}.png" alt="Pictur
   return `<!doctype html><html lang="en"><title>A page</title><body>${parts.join('')}</body></html>`;
 }
 
-/** The target server. Must be started before the stack, which needs `env`. */
+/** The target server. Start it before the stack, which needs its `env`. */
 export interface NetworkTarget extends AsyncDisposable {
-  /** Environment variables for the stack. */
+  /** Environment variables with which the stack may connect to the target. */
   env: Record<string, string>;
   url: string;
   folder: string;
@@ -100,7 +100,7 @@ async function benchHttp(stack: Stack, url: string, targetMs: number, times: num
     empty: () => call('hash-text', { text: '' }),
     call: () => call('http-request', { url: `${url}/${targetMs}` }),
   };
-  // The kinds alternate, so that other load on the machine affects all of them.
+  // The three kinds of requests alternate, so that other load on the machine affects all of them alike.
   const durations: Record<keyof typeof runs, number[]> = { bare: [], empty: [], call: [] };
   const names = ['bare', 'empty', 'call'] as const;
   for (const name of names) await measure(WARM_UP, 1, runs[name]);
@@ -119,7 +119,7 @@ async function readLoop(pid: number, folder: string): Promise<LoopDelay> {
     try {
       return readFileSync(path, 'utf8');
     } catch {
-      return null; // not yet
+      return null; // the process has not written its histogram yet
     }
   });
   return JSON.parse(text);
@@ -133,7 +133,7 @@ async function benchScrapes(stack: Stack, { url, folder }: NetworkTarget) {
   const scrape = async () => {
     const response = await account.call('web-scrape', { url: `${url}/page` });
     await response.arrayBuffer();
-    // On a slow machine, some may exceed the tool's timeout.
+    // On a slow machine, some calls may exceed the tool's timeout.
     if (response.status === 200) answered += 1;
   };
   await scrape();
@@ -153,7 +153,10 @@ async function benchVet(): Promise<number> {
   return 1e6 / perSecond;
 }
 
-/** Compares calls of the network pool with plain requests, and measures its event loop and the guard. */
+/**
+ * Compares calls of the network pool with plain requests, and measures the delay of the worker's event loop and the
+ * cost of the guard.
+ */
 export async function benchNetwork(
   stack: Stack,
   target: NetworkTarget,

@@ -23,7 +23,9 @@ export interface OfficeRow {
   ours: Measured;
 }
 
-/** How many documents are converted in a measured run, and how many at a time. Before each run there is a pause. */
+/**
+ * Number of documents per measured run, and how many of them are converted concurrently. Each run starts after a pause.
+ */
 const RUNS = {
   apart: { times: 1, concurrency: 1 },
   'in succession': { times: 8, concurrency: 1 },
@@ -32,22 +34,22 @@ const RUNS = {
 type Calls = keyof typeof RUNS;
 const CALLS = ['apart', 'in succession', 'four at once'] as const satisfies Calls[];
 const PAUSE_MS = 4000;
-/** A cold soffice takes seconds. */
+/** Maximum number of conversions per run with a cold soffice, because each takes seconds. */
 const COLD_TIMES = 2;
-/** Runs with one document vary more. */
+/** Factor by which runs with one document are repeated more often, because their durations vary more. */
 const ROUNDS_APART = 3;
 
-/** The latest release when the goals were set. */
+/** The unoserver release to compare with: the latest when the goals were set. */
 const UNOSERVER = 'unoserver==3.7';
 
 const paragraph = `<w:p><w:r><w:t>${'The quick brown fox jumps over the lazy dog. '.repeat(6)}</w:t></w:r></w:p>`;
 
 interface Unoserver extends AsyncDisposable {
-  /** Converts the file at `path` to a PDF at `pdf`. */
+  /** Converts the document at `path` and writes the PDF to `pdf`. */
   convert(path: string, pdf: string): Promise<void>;
 }
 
-/** Calls a method by XML-RPC. @param params XML values @throws when the response is an error */
+/** Calls an XML-RPC method of unoserver. @param params XML values @throws when the response is an error */
 async function callRpc(url: string, method: string, params: readonly string[] = []): Promise<void> {
   const values = params.map((value) => `<param><value>${value}</value></param>`).join('');
   const body = `<?xml version="1.0"?><methodCall><methodName>${method}</methodName><params>${values}</params></methodCall>`;
@@ -58,8 +60,9 @@ async function callRpc(url: string, method: string, params: readonly string[] = 
 }
 
 /**
- * Starts unoserver, in which one LibreOffice converts all documents. It is called like its own client does
- * (unoserver/client.py), but without the 100 ms that a Python process for each document would take.
+ * Starts unoserver, which converts all documents with one LibreOffice process. The benchmark sends the same XML-RPC
+ * calls as unoserver's client (unoserver/client.py), but without the 100 ms that starting Python for each document
+ * would take.
  */
 async function startUnoserver(folder: string): Promise<Unoserver> {
   const packages = join(folder, 'packages');
@@ -69,7 +72,7 @@ async function startUnoserver(folder: string): Promise<Unoserver> {
   const url = `http://127.0.0.1:${port}/`;
   const profile = `--user-installation=${join(folder, 'uno')}`;
   const options = ['-m', 'unoserver.server', '--port', port, '--uno-port', unoPort, profile];
-  // Debian's Python, for which python3-uno is installed.
+  // Debian's Python, because the package python3-uno is installed for it.
   const server = spawn('/usr/bin/python3', options, {
     stdio: 'ignore',
     detached: true,
@@ -112,7 +115,7 @@ const medians = (runs: readonly Measured[]): Measured => {
   };
 };
 
-/** Compares the conversion of a one-page document by a cold soffice, unoserver and the tool, alternating. */
+/** Compares how long a cold soffice, unoserver and the tool take to convert a one-page document. The runs alternate. */
 export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
   await using open = new AsyncDisposableStack();
   const folder = open.adopt(await mkdtemp(join(tmpdir(), 'bench-office-')), (it) =>
@@ -132,7 +135,7 @@ export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
   const warm = () =>
     ours.convert({ bytes, type: DOCX, name: 'letter.docx' }, { signal, deadline: Date.now() + 60_000 });
 
-  // Creates profiles, caches and spare processes.
+  // The first, unmeasured conversions create profiles, caches and spare processes.
   await cold();
   await uno(0);
   await warm();
@@ -146,7 +149,7 @@ export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
       results.push({
         ours: await measure(times, concurrency, warm),
         unoserver: await measure(times, concurrency, uno),
-        // Its profile admits one process.
+        // Concurrency 1, because LibreOffice allows only one process per profile.
         cold: await measure(Math.min(times, COLD_TIMES), 1, cold),
       });
     }

@@ -7,9 +7,12 @@ import type { Stack } from '../helpers/stack.ts';
 import { FAST_INSERT, seed } from './history.ts';
 import { measure } from './measure.ts';
 
-/** Number of documents of each rare kind. They are older than the others, so that filters must search far back. */
+/**
+ * Number of documents of each rare kind. They are older than all others, so that a filter for them must search far
+ * back.
+ */
 const RARE = 30;
-/** Requests per page; enough for a reliable p95. */
+/** Number of requests per page: enough for a reliable p95. */
 const ROUNDS = 200;
 const HOUR_MS = 3_600_000;
 
@@ -17,7 +20,7 @@ export interface PageRow {
   page: string;
   p50: number;
   p95: number;
-  /** p50 divided by that of an account without calls. */
+  /** p50 divided by the p50 of the same page in an account without calls. */
   byEmpty: number;
 }
 
@@ -82,7 +85,7 @@ interface Owner {
   endpointId: string;
 }
 
-/** Signs up an owner with one webhook endpoint that receives no events. */
+/** Signs up a user whose account has one webhook endpoint, which receives no events. */
 async function makeOwner(stack: Stack, store: Store): Promise<Owner> {
   const { email, get, post } = await newOwner(stack);
   const made = await post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
@@ -113,7 +116,7 @@ const PATHS = [
   '/settings',
 ];
 
-/** Measures each dashboard page, one at a time, in an account with many calls and in one without. */
+/** Measures each dashboard page, one at a time, in an account with many calls and in an account without calls. */
 export async function benchPages(stack: Stack, calls: number): Promise<PageRow[]> {
   const { many, none } = await withStore(stack, async (store) => {
     const owners = { many: await makeOwner(stack, store), none: await makeOwner(stack, store) };

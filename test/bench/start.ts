@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { npmStart } from '../helpers/npm-start.ts';
 
-/** Measures the seconds from `npm start` to its ready line: `first` with an empty data folder, `second` at restarts. */
+/**
+ * Measures the seconds from `npm start` until it prints that the service is ready: `first` with an empty data folder,
+ * `second` when the folder has data.
+ */
 export async function benchStart(rounds: number): Promise<{ first: number; second: number }> {
   await using open = new AsyncDisposableStack();
   const dataDir = open.adopt(await mkdtemp(join(tmpdir(), 'bench-start-')), (it) =>

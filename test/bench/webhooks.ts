@@ -10,37 +10,42 @@ import type { Stack } from '../helpers/stack.ts';
 
 const ENDPOINTS = 10;
 const SECONDS = 20;
-/** Consecutive runs in which a rate must be sustained, because single runs near the machine's limit vary. */
+/** Number of consecutive runs in which a rate must be sustained, because single runs near the machine's limit vary. */
 const RUNS = 2;
-/** Factor between a rate and the next one. */
+/** Factor between one tested rate and the next. */
 const STEP = 1.25;
-/** Pairs of runs, with an extra endpoint that responds and then hangs. Each pair uses a new endpoint, so none is disabled. */
+/**
+ * Number of pairs of runs that measure the isolation. In each pair an additional endpoint first responds and then
+ * hangs. Each pair uses a new endpoint, so that none is disabled.
+ */
 const PAIRS = 5;
-/** Highest p99 at which a rate counts as sustained. */
+/** Highest p99 of the delivery delay, in milliseconds, at which a rate counts as sustained. */
 const P99_MS = 2000;
 const FIRST_RATE = 10;
-/** Limit for delivering the backlog between runs. */
+/** Milliseconds within which the backlog must be delivered between two runs. */
 const DRAIN_MS = 120_000;
 
-/** Milliseconds from an event's commit to the arrival of its first attempt. */
+/** Percentiles of the milliseconds from the commit of an event to the arrival of its first delivery attempt. */
 interface Delays {
   p50: number;
   p99: number;
 }
 
 export interface WebhooksRow {
-  /** Highest sustained rate of events with a p99 of at most two seconds. */
+  /** Highest sustained rate, in events per second. */
   perSecond: number;
-  /** Delays at half that rate. */
+  /** Delays at half of the highest sustained rate. */
   half: Delays;
   /**
-   * p99 of the other endpoints at the highest rate while one more endpoint hangs, divided by the p99 while it responds.
-   * Median of several pairs of runs.
+   * p99 delay of the other endpoints at the highest sustained rate while an additional endpoint hangs, divided by their
+   * p99 while it responds. Median of several pairs of runs.
    */
   isolation: number;
 }
 
-/** Measures the sustained rate of events and the delay of deliveries, with and without a hanging receiver. */
+/**
+ * Measures the highest sustained rate of events and the delay of deliveries, with and without an endpoint that hangs.
+ */
 export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   await using open = new AsyncDisposableStack();
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
@@ -49,7 +54,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   );
   const client = new Client({ connection, namespace: stack.namespace });
   const accounts = createAccounts(store);
-  // As in the API, a failed dispatch is left to the sweeper. Its deliveries then count as late.
+  // As in the API, an event whose dispatch fails is left to the sweeper. Its deliveries then count as late.
   const dispatchEvents = createDispatchEvents(client, () => undefined);
 
   async function makeOwner() {
@@ -73,7 +78,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
     dispatchEvents(accountId);
   }
 
-  /** Waits until the backlog of the previous run is delivered. */
+  /** Waits until the backlog of the previous run has been delivered. */
   async function drain(): Promise<void> {
     const end = Date.now() + DRAIN_MS;
     const left = async () =>
@@ -85,7 +90,10 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
     }
   }
 
-  /** Fires events at this rate. @returns the delays of the first attempts; Infinity for late ones */
+  /**
+   * Creates events at this rate. @returns the delays of their first delivery attempts; Infinity for deliveries that are
+   * late
+   */
   async function run(rate: number, also: readonly string[] = []): Promise<Delays> {
     await drain();
     const since = new Date();
@@ -126,7 +134,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   const ratios: number[] = [];
   for (let i = 0; i < PAIRS; i++) {
     const one = await makeOwner();
-    // Warm-up, because endpoints are slower after an idle time and the drain before was long.
+    // A warm-up run, because endpoints are slower after an idle time, and waiting for the backlog took long.
     await run(perSecond);
     const answering = await run(perSecond, [one.accountId]);
     one.receiver.answer(() => null);

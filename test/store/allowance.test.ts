@@ -30,14 +30,14 @@ async function newAccount(monthlyAllowance: number): Promise<string> {
 
 const balanceOf = async (accountId: string) => (await accounts.find(accountId))?.balance;
 
-/** Grants a month to all accounts, or to `atMost` of them. Returns the number of grants. */
+/** Grants the allowance of a month to all accounts, or to at most `atMost` of them. Returns the number of grants. */
 async function run(month: string, atMost = Number.POSITIVE_INFINITY): Promise<number> {
   let granted = 0;
   for await (const _accountId of grantAllowances(store, accounts, month)) if (++granted >= atMost) break;
   return granted;
 }
 
-test('a month is a month in UTC', (t) => {
+test('the months of allowances begin and end in UTC', (t) => {
   t.is(monthOf(new Date('2026-10-31T23:59:59.999Z')), '2026-10');
   t.is(monthOf(new Date('2026-11-01T08:59:59+09:00')), '2026-10');
   t.is(monthOf(new Date('2026-11-01T09:00:00+09:00')), '2026-11');
@@ -51,12 +51,12 @@ test.serial(
     t.is(await run('2026-10'), 2);
     t.is(await run('2026-10'), 0);
     t.deepEqual(await balances(), [100, 7, 0]);
-    // November and December are missed.
+    // No run takes place in November and December, so these months are missed.
     t.is(await run('2027-01'), 2);
     t.deepEqual(await balances(), [200, 14, 0]);
-    // The clock of this process is behind.
+    // Simulates a process whose clock is behind: nothing is granted for an earlier month.
     t.is(await run('2026-12'), 0);
-    // A new amount applies from the next month on.
+    // A changed allowance applies from the next month on.
     await accounts.setMonthlyAllowance(hundred, 500);
     await accounts.setMonthlyAllowance(none, 1);
     t.is(await run('2027-01'), 1);
@@ -82,7 +82,7 @@ test.serial(
 test.serial('runs that are interrupted or concurrent grant each account once', async (t) => {
   const owners = await Promise.all(Array.from({ length: 30 }, () => newAccount(10)));
   await run('2026-10', 4);
-  // Interrupted after the grant and before it was recorded.
+  // Simulates a run that was interrupted after a grant and before it recorded the grant.
   await store.accounts.updateOne({ allowanceMonth: '2026-10' }, { $unset: { allowanceMonth: '' } });
   await Promise.all([run('2026-10'), run('2026-10', 3), run('2026-10')]);
   await run('2026-10');

@@ -8,11 +8,11 @@ import vectors from '../vectors/api-keys.json' with { type: 'json' };
 
 const ALPHABET = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
 
-test('keys whose checksum another implementation computed are well formed', (t) => {
+test('API keys whose checksum another implementation computed are well formed', (t) => {
   for (const key of vectors.keys) t.true(isWellFormedKey(key), key);
 });
 
-test('new keys are well formed and unique', (t) => {
+test('new API keys are well formed and unique', (t) => {
   const keys = Array.from({ length: 1000 }, generateKey);
   for (const key of keys) {
     t.regex(key, /^ut_[0-9A-Za-z]{36}$/);
@@ -58,7 +58,7 @@ test('text that only resembles a key is rejected', (t) => {
   for (const fake of fakes) t.false(isWellFormedKey(fake), JSON.stringify(fake));
 });
 
-test('random text of the right shape is practically never a valid key', (t) => {
+test('random text in the format of an API key practically never has a valid checksum', (t) => {
   const random = seededRandom((line) => t.log(line));
   const accepted = Array.from({ length: 20_000 }, () =>
     Array.from({ length: 36 }, () => random.pick(ALPHABET)).join(''),
@@ -66,7 +66,7 @@ test('random text of the right shape is practically never a valid key', (t) => {
   t.deepEqual(accepted, []);
 });
 
-test('a key is valid until it expires or is revoked, and only its hash is stored', async (t) => {
+test('an API key is valid until it expires or is revoked, and only its hash is stored', async (t) => {
   await using open = new AsyncDisposableStack();
   const database = open.adopt(await startDatabase(), (it) => it.stop());
   const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
@@ -93,7 +93,7 @@ test('a key is valid until it expires or is revoked, and only its hash is stored
   await t.throwsAsync(apiKeys.revoke('acc_other', live.row._id), { message: /resource does not exist/ });
 });
 
-test('the 51st valid key is refused, also under concurrency; revoking one makes room', async (t) => {
+test('the 51st valid API key is refused, also under concurrency; revoking a key makes room for a new one', async (t) => {
   await using open = new AsyncDisposableStack();
   const database = open.adopt(await startDatabase(), (it) => it.stop());
   const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());

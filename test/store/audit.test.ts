@@ -21,7 +21,7 @@ test.after.always(async () => {
   await database?.stop();
 });
 
-/** Charges a call of 5 credits as its workflow would. */
+/** Reserves and charges a call of 5 credits, as its workflow would. */
 async function charge(accountId: string): Promise<string> {
   const callId = randomUUID();
   const tool = { tool: 'hash-text', pool: 'cpu', price: 5 } as const;
@@ -44,8 +44,8 @@ async function charge(accountId: string): Promise<string> {
 }
 
 /**
- * Writes one ledger entry of each kind: 30 credits, two charges beyond 25, a grant, a deduction, a settled
- * shortfall.
+ * Creates an account with one ledger entry of each kind: 30 credits at sign-up, two charges, a deduction that takes
+ * more than is left, a grant, and a settled shortfall.
  */
 async function writeLedger(): Promise<{ accountId: string; callId: string }> {
   const accounts = createAccounts(store);
@@ -161,7 +161,7 @@ const MANIPULATIONS: Record<
 };
 
 for (const [name, { manipulate, finds }] of Object.entries(MANIPULATIONS))
-  test.serial(`manipulation is found: ${name}`, async (t) => {
+  test.serial(`the audit finds a manipulated ledger: ${name}`, async (t) => {
     const [manipulated, honest] = [await writeLedger(), await writeLedger()];
     await manipulate(manipulated);
     const result = await audit(store);
@@ -173,7 +173,7 @@ for (const [name, { manipulate, finds }] of Object.entries(MANIPULATIONS))
     t.deepEqual(found(result, honest.accountId), []);
   });
 
-/** An account that started with 30 credits and paid 10 for one call. */
+/** Returns the ledger of an account that started with 30 credits and paid 10 for one call. */
 function makeLedger(): { account: AccountDoc; of: AccountRecords; line: EntryDoc } {
   const common = { accountId: 'acc_1', at: new Date(), source: null, reference: null };
   const line: EntryDoc = {
@@ -219,7 +219,7 @@ function makeLedger(): { account: AccountDoc; of: AccountRecords; line: EntryDoc
   return { account, of, line };
 }
 
-test('a charge that is still in the journal counts once before, during and after it is copied', (t) => {
+test('a charge in the journal counts once before, during and after it is copied to the ledger', (t) => {
   const { account, of, line } = makeLedger();
   const [first] = of.entries;
   if (first === undefined) throw new Error('no entry');
@@ -244,21 +244,21 @@ test('a charge that is still in the journal counts once before, during and after
   t.deepEqual(check({ ...account, journal }, pending), []);
 });
 
-test('a drift names the account, the difference, and both numbers', (t) => {
+test('a drift names the account, the difference and both numbers', (t) => {
   const { account, of } = makeLedger();
   t.deepEqual(check({ ...account, balance: 21 }, of), [
     { accountId: 'acc_1', what: 'balance', expected: 20, found: 21 },
   ]);
 });
 
-test('a call that was charged twice is found', (t) => {
+test('the audit finds a call that was charged twice', (t) => {
   const { account, of, line } = makeLedger();
   const twice = { ...line, _id: 'ent_3', seq: 3, balanceAfter: 10 };
   const drift = check({ ...account, balance: 10, seq: 3 }, { ...of, entries: [...of.entries, twice] });
   t.deepEqual(drift, [{ accountId: 'acc_1', what: 'credits of call call', expected: 20, found: 10 }]);
 });
 
-test('holds must add up to the reserved credits, per pool', (t) => {
+test('the audit finds holds that do not add up to the reserved credits of each pool', (t) => {
   const { account, of } = makeLedger();
   const holds = {
     running: { nonce: 'n', tool: 'hash-text', pool: 'cpu' as const, cost: 5, at: new Date() },

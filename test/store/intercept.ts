@@ -1,11 +1,12 @@
 import type { Collection, Document } from 'mongodb';
 import type { Store } from '../../store/mongo.ts';
 
-/** Runs one database operation: at once, later, never, or with an injected error. */
+/** Decides when a database operation runs: immediately, later, never, or replaced by an error. */
 export type Intercept = <T>(name: string, run: () => Promise<T>) => Promise<T>;
 
 /**
- * Wraps a cursor so that its first step goes through the intercept; it reads its documents at that moment.
+ * Wraps a cursor so that its first read goes through the intercept. A cursor queries the database only when it is first
+ * read.
  */
 function interceptCursor(cursor: object, name: string, intercept: Intercept): object {
   const toArray = (): Promise<unknown[]> =>
@@ -48,7 +49,7 @@ function interceptCollection<T extends Document>(
   });
 }
 
-/** Wraps a store so that each operation on the ledger's collections goes through `intercept`. */
+/** Wraps a store so that each operation on the collections of the ledger goes through `intercept`. */
 export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   ...store,
   accounts: interceptCollection(store.accounts, intercept),

@@ -10,7 +10,7 @@ import { createKeyring, loadKeyring, type Purpose } from '../../store/keyring.ts
 const key = (id: string) => ({ id, bytes: randomBytes(32) });
 const PLAIN = Buffer.from('a result that nobody else should read');
 
-test('a sealed value opens with the same purpose and context, and reveals nothing of its content', (t) => {
+test('a sealed value opens with the same purpose and context, and its bytes reveal nothing of its content', (t) => {
   const keyring = createKeyring([key('a')]);
   for (const plain of [PLAIN, Buffer.alloc(0), randomBytes(100_000)]) {
     const sealed = keyring.seal('result', 'call-1', plain);
@@ -74,8 +74,8 @@ test('a fingerprint is stable under its key, and differs under every other key',
 });
 
 /**
- * Derives the key by HKDF (RFC 5869) with OpenSSL's command line, and decrypts AES-GCM, from the layout in
- * the docstring.
+ * An independent check of the documented format: derives the key with HKDF (RFC 5869) on OpenSSL's command line, and
+ * decrypts AES-GCM with the layout from the docstring.
  */
 test('a sealed value opens with the derived key that openssl computes', async (t) => {
   const master = key('k');
@@ -108,7 +108,7 @@ const keyring = loadKeyring({ MASTER_KEYS: null, DATA_DIR: process.argv[1] });
 console.log(keyring.derive('session').toString('hex'));
 `;
 
-test('twenty processes that start concurrently create one key file, readable by its user only', async (t) => {
+test('twenty processes that start concurrently create one key file, which only its user can read', async (t) => {
   t.timeout(120_000);
   const folder = await mkdtemp(join(tmpdir(), 'keyring-'));
   try {

@@ -1,10 +1,10 @@
 import type { Pool } from '../../schemas/tool.ts';
 
-/** Reference model of one account's ledger according to the contract: in memory, one step at a time. */
+/** Reference model of one account's ledger as the contract specifies it: in memory, one operation at a time. */
 export class ModelAccount {
   balance: number;
   shortfall = 0;
-  /** Amounts in statement order, with the balance after each. */
+  /** The entries in the order of the statement: type, amount, and the balance after each. */
   readonly lines: { type: string; amount: number; balanceAfter: number }[] = [];
   readonly events: string[] = [];
   readonly holds = new Map<string, { price: number; pool: Pool }>();
@@ -33,7 +33,7 @@ export class ModelAccount {
     this.calls.set(callId, 'running');
   }
 
-  /** The result of a new reservation. */
+  /** Returns the result that a new reservation must have. */
   verdict(price: number, pool: Pool, maxRunning: number): 'held' | 'insufficient' | 'busy' | 'suspended' {
     if (this.shortfall > 0) return 'suspended';
     if (this.balance - this.reserved < price) return 'insufficient';
@@ -52,7 +52,7 @@ export class ModelAccount {
     this.holds.set(callId, { price, pool });
   }
 
-  /** @returns the recorded state */
+  /** Applies a settlement. @returns the state in which the call has ended */
   settle(callId: string, wanted: 'charged' | 'refunded'): 'charged' | 'refunded' {
     const hold = this.holds.get(callId);
     if (this.calls.get(callId) === 'running') {
@@ -72,7 +72,9 @@ export class ModelAccount {
   }
 
   /**
-   * @param taken how much a negative amount could take, where concurrent steps leave that open
+   * Adds an amount; a negative amount is taken from the balance.
+   *
+   * @param taken how much of a negative amount was taken from the balance, if concurrent operations leave that open
    * @returns the remaining shortfall
    */
   grant(type: string, amount: number, reference: string, taken?: number): number {

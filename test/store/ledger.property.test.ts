@@ -13,15 +13,16 @@ import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
 const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 8_000);
 const WRITERS = 24;
-/** Limits the length of a statement, because it is read repeatedly. */
+/** Limits the number of entries of a statement, because the test reads the statement after each operation. */
 const OPERATIONS_BY_ACCOUNT = 100;
-/** Calls that one write accepts. */
+/** Number of calls that the test accepts with one insert. */
 const ACCEPTED_AT_ONCE = 10;
 const ACCOUNTS_BY_WRITER = Math.ceil(OPERATIONS / OPERATIONS_BY_ACCOUNT / WRITERS);
 const POOLS: readonly Pool[] = ['cpu', 'network'];
 const MAX_RUNNING = 3;
 /**
- * Percentage of database operations at which the process crashes; half of the crashes follow the operation.
+ * Percentage of database operations at which the process crashes, half of the time before the operation and half after
+ * it.
  */
 const CRASHES = 3;
 const ENOUGH_ATTEMPTS = 50;
@@ -38,7 +39,7 @@ const crashing =
     return result;
   };
 
-/** Repeats the step until it succeeds, like a retry policy. */
+/** Repeats a step until it succeeds, like Temporal's retry policy. */
 async function retryUntilDone<T>(step: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -57,13 +58,13 @@ interface Subject {
   id: string;
   model: ModelAccount;
   calls: Call[];
-  /** Calls without any operation so far. */
+  /** Accepted calls on which no operation has run yet. */
   fresh: Call[];
 }
 
 type Mismatch = (what: string, expected: unknown, found: unknown) => void;
 
-/** Runs one operation. The returned function applies the result to the model and checks it. */
+/** Runs one operation. The function that it returns applies the result to the model and checks it. */
 type Operation = () => Promise<() => void>;
 
 class Writer {
@@ -78,7 +79,7 @@ class Writer {
     this.#random = random;
     this.#store = store;
     this.#mismatch = mismatch;
-    // A lost batch stays in the journal, which is not an error.
+    // Errors are ignored: entries of a failed batch stay in the journal and are copied later.
     this.#ledger = createLedger(crashes, () => undefined);
     this.#accounts = createAccounts(crashes);
   }
@@ -109,7 +110,7 @@ class Writer {
       return () => {
         if (alone) {
           const expected = model.reserve(callId, price, pool, MAX_RUNNING);
-          // For a call that has ended, insufficient credits may be reported first.
+          // For a call that has already ended, the ledger may report insufficient credits instead.
           if (expected === 'closed') this.#mismatch('late reserve', true, answer.status !== 'held');
           else this.#mismatch('reserve', expected, answer.status);
           this.#mismatch('available', model.balance - model.reserved, answer.available);
@@ -130,7 +131,7 @@ class Writer {
         ),
       );
       return () => {
-        // Of concurrent steps the first decides for all; all return the same state.
+        // If settlements run concurrently, the first decides the final state, and all return that state.
         this.#mismatch('settle', model.settle(callId, alone ? wanted : state), state);
         if (alone) this.#mismatch('available', model.balance - model.reserved, available);
       };
@@ -144,7 +145,7 @@ class Writer {
   ): Operation {
     const { id: accountId, model } = subject;
     const amount = type === 'adjustment' ? -this.#random.integer(1, 40) : this.#random.integer(5, 60);
-    // Few references, so that one in several is repeated later.
+    // The number of references is small, so that some references are used twice.
     const reference = `r${this.#random.integer(1, 500)}`;
     return async () => {
       const known = await this.#store.grants.findOne({ _id: `${accountId}:${type}:${reference}` });
@@ -162,8 +163,8 @@ class Writer {
   }
 
   /**
-   * Starts a random operation on the account. `alone` means that no other operation runs there, so that the
-   * model knows its result.
+   * Chooses a random operation on the account. `alone` means that no other operation runs at the same time, so that the
+   * model can predict its result.
    */
   async #any(subject: Subject, alone: boolean): Promise<Operation> {
     const known = subject.calls.length === 0 ? undefined : this.#random.pick(subject.calls);
@@ -176,7 +177,7 @@ class Writer {
     return this.#grant(subject, kind <= 96 ? 'purchase' : 'allowance', alone);
   }
 
-  /** @returns the number of operations */
+  /** Runs one operation and compares the ledger with the model. @returns the number of operations */
   async alone(subject: Subject): Promise<number> {
     const operation = await this.#any(subject, true);
     const check = await operation();
@@ -186,7 +187,8 @@ class Writer {
   }
 
   /**
-   * Runs several operations on one account concurrently, including repeated and conflicting ones on one call.
+   * Runs several operations on one account concurrently, including repeated and conflicting operations on the same
+   * call.
    *
    * @returns the number of operations
    */
@@ -201,7 +203,7 @@ class Writer {
       if (known === undefined || kind <= 40) {
         const call = await this.#accept(subject);
         busy.add(call);
-        // Two concurrent attempts of one reservation: one hold.
+        // Two concurrent attempts of the same reservation must lead to one hold.
         batch.push(this.#reserve(subject, call, false), this.#reserve(subject, call, false));
       } else if (kind <= 90) {
         busy.add(known);
@@ -218,7 +220,10 @@ class Writer {
     return batch.length;
   }
 
-  /** Applies the results to the model, statement entries in their recorded order. */
+  /**
+   * Applies the results to the model, and then sorts the model's entries into the order in which the database recorded
+   * them.
+   */
   async #applyInOrder(subject: Subject, checks: (() => void)[]): Promise<void> {
     for (const check of checks) check();
     await this.flush();
@@ -227,7 +232,8 @@ class Writer {
     const sorted = (list: { type: string; amount: number }[]) =>
       list.map(({ type, amount }) => `${type} ${amount}`).sort();
     this.#mismatch('lines, in any order', sorted(lines), sorted(entries));
-    // The database chose the order within the batch; the resulting events are computed again.
+    // The database chose the order of the concurrent operations, so the model's entries and the events that depend on
+    // the balance are derived again from the recorded order.
     const granted = events.filter((event) => event === 'credits.granted');
     lines.splice(0);
     events.splice(0, events.length, ...granted);
@@ -271,7 +277,7 @@ class Writer {
   }
 }
 
-test('random sequential and concurrent operations with crashes leave the ledger as in the model', async (t) => {
+test('after random sequential and concurrent operations with crashes, the ledger equals the model', async (t) => {
   t.timeout(OPERATIONS * 20 + 300_000);
   const seeds = seededRandom((line) => t.log(line));
   await using databases = await openDatabases(1);
@@ -296,7 +302,7 @@ test('random sequential and concurrent operations with crashes leave the ledger 
     while (done < OPERATIONS && wrong === 0) {
       const subject = random.pick(subjects);
       const count = random.integer(1, 10) <= 7 ? 1 : random.integer(2, 6);
-      // Not `done += await …`, which would read the sum before the other accounts have added to it.
+      // `done += await …` would read the sum before the await, and lose what other accounts add in the meantime.
       const counted = await (count === 1 ? writer.alone(subject) : writer.together(subject, count));
       done += counted;
     }

@@ -12,14 +12,14 @@ import { Scheduler } from './scheduler.ts';
 const SCHEDULES = Number(process.env.TEST_SCHEDULES ?? 150);
 const DATABASES = 8;
 const PRICE = 10;
-/** Disables the flush timer: each process flushes when the schedule says so. */
+/** Interval that disables the flush timer, so that a process flushes only when the schedule makes it. */
 const NEVER_MS = 2 ** 31 - 1;
 
 const fail = (error: unknown): never => {
   throw error;
 };
 
-/** Retries like Temporal retries a ledger step, but with a limit that reveals a livelock. */
+/** Retries a step like Temporal retries a ledger activity, but with a limit, so that a livelock fails the test. */
 async function retryUntilDone<T>(step: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -30,7 +30,7 @@ async function retryUntilDone<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A final state that an actor received from the ledger. */
+/** A final state of the call that the ledger returned to one of the actors. */
 interface FinalState {
   actor: string;
   state: 'charged' | 'refunded';
@@ -38,16 +38,16 @@ interface FinalState {
 
 interface Played {
   finalStates: FinalState[];
-  /** The workflow had its credits and charged, and no other actor tried to end the call. */
+  /** Whether the workflow reserved the credits and charged the call, and no other actor tried to end the call. */
   undisturbed: boolean;
   received: ReserveResult | null;
   scheduler: Scheduler;
 }
 
 /**
- * Plays one call: several reservation attempts, of which the workflow receives one result; a charge or
- * refund, possibly executed twice; the API, which may give up; the sweeper; a grant; crashing processes. Each
- * of their database operations is one step of the schedule.
+ * Runs one call with several actors, in the order that the scheduler chooses for their database operations: reservation
+ * attempts, of which the workflow receives one result; a charge or refund, possibly executed twice; the API, which may
+ * give up; the sweeper; a grant; and crashes of any of these.
  */
 async function playCall(store: Store, call: Reservation, random: Random): Promise<Played> {
   const scheduler = new Scheduler(random, random.pick([5, 20, 100]));
@@ -136,12 +136,12 @@ async function playCall(store: Store, call: Reservation, random: Random): Promis
       }),
     );
   await scheduler.play();
-  // The death of an attempt matters only when the workflow was to receive its result.
+  // A crashed attempt disturbs the call only if the workflow was to receive the result of this attempt.
   const crashed = victim === `reserve ${receivedReserve}` || victim === `settle ${receivedSettle}`;
   return { finalStates, received, scheduler, undisturbed: charges && !givesUp && !sweptEarly && !crashed };
 }
 
-/** Checks all invariants, which hold in any order. @returns the violations */
+/** Checks the invariants that hold for every order of operations. @returns the violations */
 async function faults(store: Store, call: Reservation, played: Played, credits: number): Promise<string[]> {
   const ledger = createLedger(store, fail, NEVER_MS);
   await sweep(store, ledger, async () => true);
@@ -199,7 +199,7 @@ async function runSchedule(t: ExecutionContext, store: Store, seed: number): Pro
   return found.length === 0;
 }
 
-test('all invariants hold for one call with zombies, retries, an API that gives up and the sweeper, in any order', async (t) => {
+test('for any order of the operations of late attempts, retries, an API that gives up and the sweeper, all invariants of a call hold', async (t) => {
   t.timeout(SCHEDULES * 200 + 60_000);
   const random = seededRandom((line) => t.log(line));
   const replay = process.env.TEST_SCHEDULE;

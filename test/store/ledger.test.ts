@@ -9,7 +9,9 @@ import { sweep } from '../../store/sweeper.ts';
 import { interceptStore } from './intercept.ts';
 import { insertCalls, openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 
-/** Maximum length of the sequences; each operation may occur any number of times. */
+/**
+ * Maximum length of the sequences of operations. The test runs every sequence up to this length; operations may repeat.
+ */
 const LENGTH = Number(process.env.TEST_SEQUENCE_LENGTH ?? 2);
 const DATABASES = 8;
 const CREDITS = 30;
@@ -20,8 +22,8 @@ const fail = (error: unknown): never => {
 };
 
 /**
- * Operations on a call. `zombie`: a reservation whose process dies between placing the hold and reading the
- * call.
+ * Operations on a call. `zombie` is a reservation whose process dies after it has placed the hold and before it has
+ * read the call.
  */
 const STEPS = ['reserve', 'zombie', 'charge', 'refund', 'sweepClosed', 'sweepOpen'] as const;
 type Step = (typeof STEPS)[number];
@@ -31,16 +33,16 @@ const sequences = (length: number): Step[][] =>
 
 const ALL = Array.from({ length: LENGTH }, (_, i) => sequences(i + 1)).flat();
 
-/** Reference model: the first terminal step decides. */
+/** Reference model of a call: the first operation that ends the call decides its final state. */
 class Model {
   ending: 'charged' | 'refunded' | null = null;
   held = false;
-  /** A reservation succeeded and its hold still stands. */
+  /** Whether a reservation succeeded and its hold still exists. */
   mayCharge = false;
 
   reserve(): 'held' | 'closed' {
     if (this.ending !== null) {
-      this.held = false; // a stray hold is dropped along the way
+      this.held = false; // a late reservation releases a leftover hold of the ended call
       return 'closed';
     }
     this.held = true;
@@ -63,11 +65,11 @@ async function dieAfterHold(store: Store, call: Reservation): Promise<void> {
   try {
     await createLedger(dying, fail).reserve(call);
   } catch {
-    // Already in the wanted state, or there was no hold.
+    // The call has already ended, or there was no hold, so the process was not killed.
   }
 }
 
-/** @returns the differences between ledger and model */
+/** Runs the operations on the ledger and on the model. @returns the differences */
 async function playSequence(store: Store, steps: readonly Step[], pulled: boolean): Promise<string[]> {
   const call = await openCall(store, { credits: CREDITS, price: PRICE });
   const { callId, accountId } = call;
@@ -85,11 +87,11 @@ async function playSequence(store: Store, steps: readonly Step[], pulled: boolea
       expect('reserve', model.reserve(), answer.status);
       if (answer.status === 'held') nonce = answer.nonce;
     } else if (step === 'zombie') {
-      // The hold stays once the account itself no longer records that the call has ended.
+      // The late hold is kept if the account document no longer records that the call has ended.
       if (model.ending === null || pulled) model.held = true;
       await dieAfterHold(store, call);
     } else if (step === 'charge') {
-      if (nonce === null) continue; // only a workflow with a reservation can charge
+      if (nonce === null) continue; // only a workflow that reserved the credits can charge the call
       const { state } = await ledger.settle({ callId, accountId, wanted: 'charged', nonce });
       expect('charge', model.settle('charged'), state);
       if (model.ending !== null) model.mayCharge = false;
@@ -134,7 +136,7 @@ async function playSequence(store: Store, steps: readonly Step[], pulled: boolea
 }
 
 for (const pulled of [true, false])
-  test(`${ALL.length} sequences of steps on one call, journal ${pulled ? 'pulled' : 'kept'} in between: the first terminal step decides`, async (t) => {
+  test(`${ALL.length} sequences of operations on one call, journal ${pulled ? 'pulled' : 'kept'} after each: the first operation that ends the call decides`, async (t) => {
     t.timeout(ALL.length * 1000 + 60_000);
     await using databases = await openDatabases(DATABASES);
     const open = [...ALL];
@@ -149,7 +151,7 @@ for (const pulled of [true, false])
     t.deepEqual(wrong.slice(0, 20), []);
   });
 
-/** Charges calls of one account as fast as possible until `stop` fires. @returns the number of charges */
+/** Charges calls of one account as fast as possible until `stop` is aborted. @returns the number of charges */
 async function keepHot(store: Store, ledger: Ledger, first: Reservation, stop: AbortSignal): Promise<number> {
   let paid = 0;
   while (!stop.aborted) {
@@ -191,7 +193,7 @@ test('a grant succeeds on an account that is busy with calls', async (t) => {
   t.deepEqual((await audit(store)).drift, []);
 });
 
-test('concurrent steps on one account share an update, and each is decided separately', async (t) => {
+test('concurrent operations on one account share a database update, and each gets its own result', async (t) => {
   await using databases = await openDatabases(1);
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
@@ -238,7 +240,7 @@ test('concurrent steps on one account share an update, and each is decided separ
   t.deepEqual((await audit(store)).drift, []);
 });
 
-test('a sweep skips a call whose state is unknown, and has no step pending when it fails', async (t) => {
+test('a sweep skips a call whose state is unknown, and leaves no operation pending when it fails', async (t) => {
   await using databases = await openDatabases(1);
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
@@ -269,7 +271,7 @@ test('a sweep skips a call whose state is unknown, and has no step pending when 
   t.deepEqual((await audit(store)).drift, []);
 });
 
-/** Reserves the price of a call. Returns a function that charges it and may be repeated. */
+/** Reserves the price of a call. Returns a function that charges the call and may be called several times. */
 async function reserveFor(ledger: Ledger, call: Reservation): Promise<() => Promise<Settled>> {
   const { callId, accountId } = call;
   const held = await ledger.reserve(call);
@@ -277,7 +279,7 @@ async function reserveFor(ledger: Ledger, call: Reservation): Promise<() => Prom
   return () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
 }
 
-test('an entry stays in the journal until it is in the ledger, also while all entries are being written', async (t) => {
+test('an entry stays in the journal until it is in the ledger, also while other processes copy the journal', async (t) => {
   await using databases = await openDatabases(1);
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
@@ -322,7 +324,7 @@ test('a repeated charge does not consume the hold of a late reservation', async 
   const ledger = createLedger(store, fail, 2 ** 31 - 1);
   const charge = await reserveFor(ledger, call);
   t.is((await charge()).state, 'charged');
-  // From here on the account itself no longer records that the call has ended.
+  // The journal is copied, so the account document no longer records that the call has ended.
   await ledger.flush();
   await dieAfterHold(store, call);
   const late = {

@@ -6,12 +6,12 @@ import type { Reservation } from '../../store/ledger.ts';
 import { type CallDoc, openStore, type Store } from '../../store/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
-/** Older than the minimum age at which the sweeper looks at a call. */
+/** Age in milliseconds of inserted calls: above the minimum age at which the sweeper checks a call. */
 const LONG_AGO_MS = 60_000;
 
 const POOL: Pool = 'cpu';
 
-/** Opens separate databases, because the sweeper works on a whole database. */
+/** Opens several new databases; tests that sweep need one each, because the sweeper works on a whole database. */
 export async function openDatabases(count: number): Promise<{ stores: Store[] } & AsyncDisposable> {
   await using open = new AsyncDisposableStack();
   const stores: Store[] = [];
@@ -25,7 +25,7 @@ export async function openDatabases(count: number): Promise<{ stores: Store[] } 
   return { stores, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** The document of a call that was accepted a while ago. */
+/** Returns the document of a running call that was accepted one minute ago. */
 function callRow(call: Reservation): CallDoc {
   const at = new Date(Date.now() - LONG_AGO_MS);
   return {
@@ -46,12 +46,12 @@ function callRow(call: Reservation): CallDoc {
   };
 }
 
-/** Inserts calls that were accepted a while ago. */
+/** Inserts running calls that were accepted one minute ago. */
 export async function insertCalls(store: Store, calls: readonly Reservation[]): Promise<void> {
   await store.calls.insertMany(calls.map(callRow));
 }
 
-/** Creates an account with credits and one call with an Idempotency-Key. */
+/** Creates an account with credits and accepts one call with an Idempotency-Key. */
 export async function openCall(
   store: Store,
   { credits, price }: { credits: number; price: number },
@@ -65,10 +65,11 @@ export async function openCall(
   return call;
 }
 
-/** Reads what the ledger records about the only call of an account. */
+/** Returns the account, call and ledger entries of an account's only call. */
 export async function readLedger(store: Store, { callId, accountId }: Reservation) {
   const [account, call, entries, events] = await Promise.all([
-    // Pulls from the journal do not wait for a majority.
+    // Copying the journal does not wait for a majority of the replica set, so its writes are visible only with read
+    // concern `local`.
     store.accounts.findOne({ _id: accountId }, { readConcern: { level: 'local' } }),
     store.calls.findOne({ _id: callId }),
     store.entries.find({ accountId }).sort({ seq: 1 }).toArray(),

@@ -39,7 +39,7 @@ test.before(async (t) => {
 });
 test.after.always(() => close?.());
 
-/** The work of the server for one read; its profiler records the figures that `explain` reports. */
+/** The work of the MongoDB server for one read: the figures that `explain` reports, recorded by the profiler. */
 interface Read {
   ns: string;
   planSummary: string;
@@ -63,7 +63,7 @@ async function readsOf(work: () => Promise<unknown>): Promise<Read[]> {
 const at = (number: number) => new Date(Date.UTC(2026, 0, 1) + number * 1000);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-/** Creates an account with thousands of documents of each kind. */
+/** Creates an account that has thousands of documents of each kind. */
 async function seed(endpoints: readonly string[]): Promise<string> {
   const { _id: accountId } = await createAccounts(store).create({
     email: `${randomUUID()}@example.com`,
@@ -159,7 +159,7 @@ async function seed(endpoints: readonly string[]): Promise<string> {
   return accountId;
 }
 
-test.serial('every list reads its rows from an index, in index order', async (t) => {
+test.serial('every list reads its rows from an index, in the order of the index', async (t) => {
   const endpoints = [`whe_${randomUUID()}`, `whe_${randomUUID()}`];
   const accountId = await seed(endpoints);
   for (let i = 0; i < 3; i++) await seed([`whe_${randomUUID()}`]);
@@ -214,7 +214,7 @@ test.serial('every list reads its rows from an index, in index order', async (t)
     const second = nextCursor === null ? [] : [{ cursor: nextCursor }];
     for (const cursor of [{}, ...second]) check(name, await readsOf(() => list(cursor)), LIMIT + 10);
   }
-  // An event has up to ten deliveries, so up to ten times as many are examined.
+  // An event has up to ten deliveries, so the server may examine up to ten times as many documents.
   for (const filter of [{ state: 'held' }, { state: 'held', event: 'credits.granted' }] as const) {
     const first = await events(filter)({});
     t.is(first.items.length, LIMIT);

@@ -11,7 +11,7 @@ import { findWaiting } from '../../store/maintenance.ts';
 import { startNamespace } from '../helpers/stack.ts';
 import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 
-test('a hold is released when Temporal knows no workflow of its call, and kept when Temporal returns an error', async (t) => {
+test('a hold is released if Temporal knows no workflow of its call, and kept if Temporal returns an error', async (t) => {
   await using open = new AsyncDisposableStack();
   const { stores } = open.use(await openDatabases(1));
   const [store] = stores;
@@ -33,7 +33,7 @@ test('a hold is released when Temporal knows no workflow of its call, and kept w
       () => undefined,
       false,
     );
-    // The failure is expected, so its warning is not logged.
+    // Log level ERROR, because the sweep fails as expected and its warning is not of interest.
     return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(sweepLedger);
   };
   const call = await openCall(store, { credits: 30, price: 10 });
@@ -43,7 +43,7 @@ test('a hold is released when Temporal knows no workflow of its call, and kept w
   await t.throwsAsync(sweepWith(new Client({ connection, namespace: `${namespace}-no-more` })), {
     instanceOf: NamespaceNotFoundError,
   });
-  // No server listens there.
+  // No Temporal server listens at this address.
   await t.throwsAsync(sweepWith(new Client({ connection: connect('127.0.0.1:9'), namespace })));
   t.like(await readLedger(store, call), { holds: 1, reserved: 10, state: 'running' });
 
@@ -51,7 +51,7 @@ test('a hold is released when Temporal knows no workflow of its call, and kept w
   t.like(await readLedger(store, call), { holds: 0, reserved: 0, state: 'refunded', balance: 30 });
 });
 
-test('a failed audit is recorded, and so is one that completes', async (t) => {
+test('the audit records both a run that fails and a run that completes', async (t) => {
   await using databases = await openDatabases(1);
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
@@ -74,7 +74,7 @@ test('a failed audit is recorded, and so is one that completes', async (t) => {
   t.true((found?.succeededAt ?? 0) >= (failed?.failedAt ?? 0));
 });
 
-test('the figures of what waits', async (t) => {
+test('the waiting figures show the age of the oldest hold, refund and delivery', async (t) => {
   await using databases = await openDatabases(1);
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');

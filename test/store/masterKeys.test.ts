@@ -11,7 +11,7 @@ import { startDatabase } from '../helpers/stack.ts';
 
 const masterKey = (id: string) => ({ id, bytes: randomBytes(32) });
 
-/** A process of the service: what it wrote to stderr, and its exit status. */
+/** Starts a process of the service. Returns what it wrote to stderr, and its exit status. */
 const start = (args: string[], env: Record<string, string>): Promise<{ status: unknown; stderr: string }> =>
   new Promise((resolve) => {
     const [script = '', ...rest] = args;
@@ -21,7 +21,7 @@ const start = (args: string[], env: Record<string, string>): Promise<{ status: u
     );
   });
 
-test('no process starts without the master keys that its database needs', async (t) => {
+test('no process starts if it lacks the master keys that its database requires', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
   const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());

@@ -43,7 +43,7 @@ const disputed = (stage: 'inquiry' | 'open' | 'lost' | 'won', amount = PRICE, id
   dispute: { id, amount, stage },
 });
 
-/** Reports facts about one payment, each in an event of its own. */
+/** Records facts about one payment, each as a separate Stripe event. */
 const report = (paymentId: string, fact: Fact, source = `evt_${randomUUID()}`, currency = 'USD') =>
   payments.record({ paymentId, source, currency, fact });
 
@@ -55,7 +55,7 @@ async function stateOf(accountId: string) {
 const granted = (accountId: string) => store.events.countDocuments({ accountId, event: 'credits.granted' });
 
 test.serial(
-  'a payment that is reported twenty times concurrently is one purchase and one event',
+  'a payment that is reported twenty times concurrently causes one purchase and one event',
   async (t) => {
     const accountId = await newAccount();
     const paymentId = `pi_${randomUUID()}`;
@@ -68,7 +68,9 @@ test.serial(
   },
 );
 
-/** Reports about a payment, and the credits that remain of it in any order of the reports. */
+/**
+ * Facts that Stripe reports about a payment, and the credits of the payment that must remain in any order of the facts.
+ */
 const SEQUENCES: Record<string, { facts: Fact[]; left: number }> = {
   'two partial refunds': { facts: [refunded(300), refunded(450)], left: 500 },
   'a full refund': { facts: [refunded(1), refunded(PRICE)], left: 0 },
@@ -94,7 +96,7 @@ const orders = <T>(items: readonly T[]): T[][] =>
     : items.flatMap((item, i) => orders(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 
 for (const [name, { facts, left }] of Object.entries(SEQUENCES)) {
-  test.serial(`${name}: any order of the reports leaves the same credits`, async (t) => {
+  test.serial(`${name}: the same credits remain in any order of the reports`, async (t) => {
     for (const order of orders([null, ...facts])) {
       const accountId = await newAccount();
       const paymentId = `pi_${randomUUID()}`;
@@ -102,14 +104,14 @@ for (const [name, { facts, left }] of Object.entries(SEQUENCES)) {
         fact: fact ?? paid(accountId),
         source: `evt_${randomUUID()}`,
       }));
-      // The first report is repeated late.
+      // The first report is repeated at the end, as Stripe may do.
       for (const { fact, source } of [...events, ...events.slice(0, 1)])
         await report(paymentId, fact, source);
       t.deepEqual(await stateOf(accountId), { balance: left, shortfall: 0 }, JSON.stringify(order));
     }
   });
 
-  test.serial(`${name}: concurrent reports leave the same credits`, async (t) => {
+  test.serial(`${name}: the same credits remain if the reports arrive concurrently`, async (t) => {
     const accountId = await newAccount();
     const paymentId = `pi_${randomUUID()}`;
     const events = [paid(accountId), ...facts].map((fact) => ({ fact, source: `evt_${randomUUID()}` }));
@@ -119,7 +121,7 @@ for (const [name, { facts, left }] of Object.entries(SEQUENCES)) {
 }
 
 test.serial(
-  'a refund takes the available credits, and the rest is a shortfall until it is settled',
+  'a refund takes the available credits; the rest is a shortfall until new credits settle it',
   async (t) => {
     const accountId = await newAccount();
     const paymentId = `pi_${randomUUID()}`;
@@ -173,17 +175,17 @@ test.serial('refunds of payments that are not purchases expire, and purchases do
   );
 });
 
-test.serial('partial refunds of large purchases are counted exactly', async (t) => {
+test.serial('partial refunds of large purchases are computed exactly', async (t) => {
   const accountId = await newAccount();
   const paymentId = `pi_${randomUUID()}`;
   const [credits, amount] = [999_999_999, 99_999_999];
   await report(paymentId, { kind: 'paid', accountId, credits, amount, test: true });
   await report(paymentId, refunded(amount - 1));
-  // 999999999 * 99999998 / 99999999 is 999999988.99999990… (bc), rounded down.
+  // 999999999 * 99999998 / 99999999 = 999999988.99999990… (computed with bc), rounded down.
   t.deepEqual(await stateOf(accountId), { balance: 11, shortfall: 0 });
 });
 
-test.serial('the audit finds no drift after all these tests', async (t) => {
+test.serial('the audit finds no drift after the other tests of this file', async (t) => {
   const { accounts: count, drift } = await audit(store);
   t.true(count > 50);
   t.deepEqual(drift, []);

@@ -39,7 +39,7 @@ test('a result is read back unchanged, whatever its size', async (t) => {
   }
 });
 
-test('results are unreadable in the database, which deletes them when they expire', async (t) => {
+test('results are encrypted in the database, which deletes them when they expire', async (t) => {
   await using opened = await openResults();
   const { results, store } = opened;
   const expiresAt = soon();
@@ -54,7 +54,7 @@ test('results are unreadable in the database, which deletes them when they expir
   );
 });
 
-test('a piece that is missing, modified, swapped or of another call is refused', async (t) => {
+test('a piece of a result that is missing, modified, swapped or from another call is refused', async (t) => {
   await using opened = await openResults();
   const { results, store } = opened;
   const reference = await results.write('call-1', randomBytes(8 * MB + 10), soon());
@@ -80,7 +80,7 @@ test('a piece that is missing, modified, swapped or of another call is refused',
   await t.throwsAsync(results.read('call-1', reference), { message: /is gone/ });
 });
 
-test('two attempts of one call are never mixed', async (t) => {
+test('the results of two attempts of one call are never mixed', async (t) => {
   await using opened = await openResults();
   const { results } = opened;
   const [a, b] = [randomBytes(100), randomBytes(100)];

@@ -9,9 +9,9 @@ interface Waiting {
 }
 
 /**
- * Schedules the database operations of several actors one at a time, in an order derived from a seed. Each
- * actor has a priority, which is redrawn now and then: an operation may be executed long after the other
- * actors have given up on it (probabilistic concurrency testing: Burckhardt et al., ASPLOS 2010).
+ * Runs the database operations of several actors one at a time, in an order derived from a seed. Each actor has a
+ * priority, which changes at random steps, so that an operation may run long after the other actors have given up on it
+ * (probabilistic concurrency testing: Burckhardt et al., ASPLOS 2010).
  */
 export class Scheduler {
   readonly #random: Random;
@@ -21,19 +21,16 @@ export class Scheduler {
   readonly #lifetimes = new Map<string, number>();
   readonly #running = new Set<string>();
   readonly #errors: unknown[] = [];
-  /** The steps executed so far, for failure messages. */
+  /** The operations that have run, for messages about failures. */
   readonly history: string[] = [];
 
-  /** @param redrawPercent percentage of steps after which an actor's priority changes */
+  /** @param redrawPercent percentage of steps after which the priority of an actor changes */
   constructor(random: Random, redrawPercent: number) {
     this.#random = random;
     this.#redrawPercent = redrawPercent;
   }
 
-  /**
-   * Returns an intercept for `interceptStore` that makes this actor's operations wait until they are
-   * scheduled.
-   */
+  /** Returns an intercept for `interceptStore` that delays the operations of this actor until they are scheduled. */
   intercept(actor: string): Intercept {
     return (name, run) =>
       new Promise((resolve, reject) => {
@@ -41,7 +38,7 @@ export class Scheduler {
       });
   }
 
-  /** Adds an actor, which starts when it is first scheduled. */
+  /** Adds an actor, whose `steps` start when the actor is first scheduled. */
   start(actor: string, steps: () => Promise<void>): void {
     const first = this.intercept(actor)('begin', async () => undefined);
     this.#running.add(actor);
@@ -51,7 +48,7 @@ export class Scheduler {
       .finally(() => this.#running.delete(actor));
   }
 
-  /** Kills the actor's process after this many steps: its remaining operations never run. */
+  /** Simulates that the actor's process dies after this many of its operations: later operations never run. */
   killAfter(actor: string, steps: number): void {
     this.#lifetimes.set(actor, steps);
   }
@@ -89,10 +86,10 @@ export class Scheduler {
     return chosen;
   }
 
-  /** Runs until every living actor has finished. @throws the first error of an actor */
+  /** Runs operations until every living actor has finished. @throws the first error of an actor */
   async play(): Promise<void> {
     for (;;) {
-      await tick(); // lets the operations that follow from the last step register
+      await tick(); // lets the actor register the operation that follows the last one
       const next = this.#next();
       if (next !== undefined) {
         this.history.push(next.label);

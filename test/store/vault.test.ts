@@ -6,7 +6,7 @@ import { askVault, createVault } from '../../store/vault.ts';
 const SECRETS = { password: 'hunter2, and a bit more' };
 const newKeyring = () => createKeyring([{ id: 'a', bytes: randomBytes(32) }]);
 
-test('the token of a call opens its secrets any number of times until the call ends', (t) => {
+test('the token of a call decrypts its secrets any number of times until the call ends', (t) => {
   const keyring = newKeyring();
   const vault = createVault(keyring);
   const token = vault.put('call-1', SECRETS);
@@ -42,7 +42,7 @@ test('a token is valid for its own call only', (t) => {
     t.is(vault.answer(askVault(keyring, callId, token).request), null, callId);
 });
 
-test('requests without the master key are refused, whatever they contain', (t) => {
+test('requests without the master key are refused', (t) => {
   const keyring = newKeyring();
   const vault = createVault(keyring);
   const token = vault.put('call-1', SECRETS);
