@@ -33,7 +33,7 @@ async function list(account: TestAccount, path: string): Promise<List> {
   return JSON.parse(await response.text());
 }
 
-/** Reads all pages of a list. Returns the rows and the number of pages. */
+/** Reads all pages of a list. Returns all rows and the number of pages. */
 async function walk(account: TestAccount, path: string, limit: number) {
   const items: Row[] = [];
   let pages = 0;
@@ -74,7 +74,7 @@ function callRow(accountId: string, row: Partial<CallDoc>): CallDoc {
   };
 }
 
-test('the account has all documented fields', async (t) => {
+test('the account object has all documented fields', async (t) => {
   const account = await makeAccount(stack, 40);
   const response = await account.manage('/api/v1/account');
   t.is(response.status, 200);
@@ -91,7 +91,7 @@ test('the account has all documented fields', async (t) => {
   });
 });
 
-test('a charged call has its row, its ledger entry and its event', async (t) => {
+test('a charged call appears in the call list, the ledger and the event list', async (t) => {
   const account = await makeAccount(stack, 25);
   t.is((await account.call('hash-text', { text: 'a' })).status, 200);
 
@@ -143,7 +143,7 @@ test('a charged call has its row, its ledger entry and its event', async (t) => 
   t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
 });
 
-test('a failed call, a refused call and a running call have their rows', async (t) => {
+test('a failed call, a refused call and a running call appear in the call list', async (t) => {
   const account = await makeAccount(stack, 0);
   const { accountId } = account;
   const startedAt = new Date('2026-01-02T03:04:05.678Z');
@@ -168,7 +168,7 @@ test('a failed call, a refused call and a running call have their rows', async (
   await store.calls.deleteOne({ _id: id });
 });
 
-test('pages contain every call exactly once, newest first, also with equal times and while rows are added', async (t) => {
+test('pages contain every call exactly once, newest first, also with equal times and while calls are added', async (t) => {
   const account = await makeAccount(stack, 0);
   const at = (i: number) => new Date(Date.UTC(2026, 0, 1) + Math.floor(i / 7) * 1000);
   const rows = Array.from({ length: 45 }, (_, i) => callRow(account.accountId, { startedAt: at(i) }));
@@ -196,7 +196,7 @@ test('pages contain every call exactly once, newest first, also with equal times
   t.is((await list(account, 'calls')).items.length, 20);
 });
 
-test('ledger, keys and events are paged too', async (t) => {
+test('the lists of ledger entries, keys and events have pages too', async (t) => {
   const account = await makeAccount(stack, 0);
   const accounts = createAccounts(store);
   for (let i = 1; i <= 5; i++)
@@ -237,7 +237,7 @@ test('ledger, keys and events are paged too', async (t) => {
   t.is(keys.pages, 2);
 });
 
-test('the usage list is filtered', async (t) => {
+test('the call list can be filtered', async (t) => {
   const account = await makeAccount(stack, 0);
   const rows = [
     { tool: 'ping', startedAt: new Date('2026-03-01T00:00:00Z') },
@@ -260,7 +260,7 @@ test('the usage list is filtered', async (t) => {
   t.deepEqual(await shown(`tool=hash-text&limit=1&cursor=${nextCursor}`), [1]);
 });
 
-test('an invalid query is refused with every fault by name', async (t) => {
+test('an invalid query is refused, and the error names every fault', async (t) => {
   const account = await makeAccount(stack, 0);
   await account.addKey({});
   const { nextCursor } = await list(account, 'keys?limit=1');
@@ -301,7 +301,7 @@ test('another account sees none of the rows', async (t) => {
   }
 });
 
-/** Reads a text with Python's csv module: rows of cells. */
+/** Parses CSV with Python's csv module. Returns the cells of each row. */
 const parseCsv = (text: string): string[][] =>
   JSON.parse(
     execFileSync(
@@ -395,7 +395,7 @@ test('the statement as CSV is complete, has the same columns, and no cell that a
   await store.entries.deleteMany({ accountId: account.accountId, seq: { $gte: 100 } });
 });
 
-test('JSON is returned unless Accept ranks CSV above it', async (t) => {
+test('lists are returned as JSON unless Accept ranks CSV above it', async (t) => {
   const account = await makeAccount(stack, 1);
   for (const Accept of [
     '*/*',
@@ -410,7 +410,7 @@ test('JSON is returned unless Accept ranks CSV above it', async (t) => {
   }
 });
 
-test('a shortfall suspends the account from the next call on until it is settled', async (t) => {
+test('an account with a shortfall is suspended from the next call on until the shortfall is settled', async (t) => {
   const account = await makeAccount(stack, 10);
   const { grant } = createAccounts(store);
   const adjust = (amount: number) =>

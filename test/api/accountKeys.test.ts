@@ -36,7 +36,7 @@ const hash = (key: string) =>
     body: '{"text":"a"}',
   });
 
-test('a new key is shown once, is valid at once, and has its row and event', async (t) => {
+test('a new key is shown once and valid immediately, and appears in the key list and the event list', async (t) => {
   const account = await makeAccount(stack, 10);
   const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
   const body = { name: 'site "é" 😀', scopes: ['tools'], tools: ['hash-text', 'qr-generate'], expiresAt };
@@ -62,7 +62,7 @@ test('a new key is shown once, is valid at once, and has its row and event', asy
   }
 });
 
-test('tools and expiresAt default to null: all tools, no expiry', async (t) => {
+test('tools and expiresAt default to null, which means all tools and no expiry', async (t) => {
   const account = await makeAccount(stack, 10);
   const response = await create(account, { name: 'n', scopes: ['account'] });
   t.is(response.status, 201);
@@ -91,14 +91,14 @@ test('a revoked key is refused on the next call', async (t) => {
   );
 });
 
-test('a key may revoke itself', async (t) => {
+test('a key can revoke itself', async (t) => {
   const account = await makeAccount(stack, 0);
   const own = (await rows(account)).find(({ scopes }) => String(scopes) === 'account');
   t.is((await revoke(account, String(own?.id))).status, 204);
   t.like(await problem(await account.manage(KEYS)), { status: 401, code: 'invalid_api_key' });
 });
 
-test("another account's key is not found, and stays valid", async (t) => {
+test("another account's key is reported as not found and stays valid", async (t) => {
   const [owner, other] = [await makeAccount(stack, 10), await makeAccount(stack, 10)];
   const { id, key } = await json(await create(owner, { name: 'mine', scopes: ['tools'] }));
   const refusal = await problem(await revoke(other, id));
@@ -108,7 +108,7 @@ test("another account's key is not found, and stays valid", async (t) => {
   t.is((await hash(key)).status, 200);
 });
 
-test('each scope permits only its own half of the API', async (t) => {
+test('each scope permits only its own part of the API', async (t) => {
   const account = await makeAccount(stack, 10);
   const refused = { status: 403, code: 'insufficient_scope' };
   for (const path of ['', '/calls', '/ledger', '/keys', '/events'])
@@ -130,7 +130,7 @@ test('missing, unknown and expired keys are refused', async (t) => {
   t.like(await problem(await get('/api/v1/account', expired.key)), { status: 401, code: 'invalid_api_key' });
 });
 
-test('a key for some tools cannot call the others', async (t) => {
+test('a key that is limited to some tools cannot call other tools', async (t) => {
   const account = await makeAccount(stack, 10);
   const { key } = await json(
     await create(account, { name: 'qr', scopes: ['tools'], tools: ['qr-generate'] }),
@@ -138,7 +138,7 @@ test('a key for some tools cannot call the others', async (t) => {
   t.like(await problem(await hash(key)), { status: 403, code: 'tool_not_allowed' });
 });
 
-test('invalid bodies are refused, with every fault by its pointer', async (t) => {
+test('an invalid body is refused, and the error lists every fault with its JSON pointer', async (t) => {
   const account = await makeAccount(stack, 0);
   const good = { name: 'x', scopes: ['tools'] };
   const cases: [Row, ...string[]][] = [

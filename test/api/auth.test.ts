@@ -18,7 +18,7 @@ const PUBLIC_URL = 'https://api.example.com';
 
 let stack: Stack;
 let store: Store;
-/** With rate limits, and with another public URL. */
+/** A second stack that has rate limits and another public URL. */
 let limited: Stack;
 
 test.before(async () => {
@@ -37,7 +37,7 @@ async function fields(response: Response): Promise<Json> {
   return isRecord(body) ? body : {};
 }
 
-/** Returns the account of a session, or null when the session is invalid. */
+/** Returns the user of a session as better-auth reports it, or null if the session is invalid. */
 async function userOf(cookie: string): Promise<Json | null> {
   const response = await fetch(`${stack.baseUrl}/api/auth/get-session`, { headers: { Cookie: cookie } });
   const { user } = await fields(response);
@@ -87,7 +87,7 @@ test('ten concurrent sign-ups with one email create one user and one account', a
   await signIn(stack.baseUrl, upper);
 });
 
-test('an account that was not created because the process died is created at the next sign-in, once', async (t) => {
+test('an account that is missing because the process died during the sign-up is created once, at the next sign-in', async (t) => {
   const credentials = freshCredentials();
   const accountId = await accountIdOf(await signUp(stack.baseUrl, credentials));
   await store.entries.deleteMany({ accountId });
@@ -141,7 +141,7 @@ for (const [field, value] of [
   ['accountId', 'acc_of_another'],
   ['role', 'operator'],
 ] as const) {
-  test(`${field} is refused in a sign-up`, async (t) => {
+  test(`a sign-up with the field ${field} is refused`, async (t) => {
     const credentials = freshCredentials();
     const body = { name: 'Test', ...credentials, [field]: value };
     const response = await postAuth(stack.baseUrl, 'sign-up/email', body);
@@ -173,7 +173,7 @@ test('requests from pages of other origins are refused', async (t) => {
     body: unknown = { name: 'Changed' },
   ) => t.is((await postAuth(stack.baseUrl, path, body, headers)).status, 403);
   await refused('update-user', { Cookie: cookie, Origin: 'https://evil.example' });
-  // Another port is the same site, so SameSite=Lax sends the cookie there.
+  // Another port of the same host is the same site, so a browser sends the SameSite=Lax cookie in this request.
   await refused('update-user', { Cookie: cookie, Origin: 'http://127.0.0.1:1' });
   await refused('update-user', { Cookie: cookie, Origin: 'null' });
   await refused('sign-out', { Cookie: cookie, Origin: 'https://evil.example' }, {});
@@ -203,7 +203,7 @@ test('the session gives its owner access to the Account API, but refuses changes
   t.is((await ask({ Cookie: cookie, Authorization: 'Bearer ut_no' }, newKey)).status, 401);
 });
 
-test('localhost is accepted in place of 127.0.0.1', async (t) => {
+test('the origin localhost is accepted in place of 127.0.0.1', async (t) => {
   const credentials = freshCredentials();
   await signUp(stack.baseUrl, credentials);
   const local = stack.baseUrl.replace('127.0.0.1', 'localhost');
@@ -241,14 +241,14 @@ test('password guessing is limited without affecting other users', async (t) => 
 const signInFrom = (address: string, credentials: Credentials, headers: Record<string, string> = {}) =>
   postAuth(limited.baseUrl, 'sign-in/email', credentials, { 'X-Forwarded-For': address, ...headers });
 
-/** The cookie by which a browser is known later; without the session. */
+/** Returns the cookie by which the service recognises this browser at later sign-ins, without the session cookie. */
 const deviceCookie = (response: Response): string =>
   response.headers
     .getSetCookie()
     .map((cookie) => cookie.split(';')[0] ?? '')
     .find((cookie) => cookie.includes('device')) ?? '';
 
-test('a stranger who guesses an owner’s password does not lock the owner out', async (t) => {
+test('a stranger who guesses a user’s password does not lock the user out', async (t) => {
   const owner = freshCredentials();
   await signUp(limited.baseUrl, owner);
   const wrong = { ...owner, password: 'wrong' };
@@ -274,7 +274,7 @@ test('a device that has signed in before is not affected by others at its addres
   t.is((await signInFrom('192.0.2.20', owner, { Cookie: forged })).status, 429);
   const cookieOfOther = deviceCookie(await signInFrom('198.51.100.20', other));
   t.is((await signInFrom('192.0.2.20', owner, { Cookie: cookieOfOther })).status, 429);
-  // It guesses no faster than others.
+  // A recognised device may guess no faster than other devices.
   const statuses: number[] = [];
   for (let i = 0; i < 11; i++)
     statuses.push(
@@ -283,7 +283,7 @@ test('a device that has signed in before is not affected by others at its addres
   t.deepEqual(statuses, [...Array(10).fill(401), 429]);
 });
 
-test('guesses at one account from many addresses slow its sign-in down, but do not stop it', async (t) => {
+test('guesses at one account from many addresses slow its sign-in down but do not block it', async (t) => {
   t.timeout(180_000);
   const owner = freshCredentials();
   await signUp(limited.baseUrl, owner);
@@ -300,7 +300,7 @@ test('guesses at one account from many addresses slow its sign-in down, but do n
   t.true((await timed({ Cookie: cookie })) < 5000);
 });
 
-test('trying many emails from one network is limited without affecting other users', async (t) => {
+test('trying many email addresses from one network is limited without affecting other users', async (t) => {
   const guess = (address: string) =>
     postAuth(limited.baseUrl, 'sign-in/email', freshCredentials(), { 'X-Forwarded-For': address });
   const statuses: number[] = [];

@@ -4,7 +4,7 @@ import { makeAccount, withStore } from '../helpers/account.ts';
 import { auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 
-/** Sizes of the request. The limit is 5 MB, and Temporal accepts payloads of 2 MB. */
+/** Sizes of the request body in bytes. The API accepts up to 5 MB, and Temporal accepts payloads of up to 2 MB. */
 const SIZES = [100_000, 1_900_000, 3_000_000, 5_200_000];
 const MARKER = 'a very readable sentence';
 const SIZE = { width: 200, height: 100 };

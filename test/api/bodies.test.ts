@@ -9,7 +9,7 @@ import { type Stack, startStack } from '../helpers/stack.ts';
 
 const ANSWER_BYTES = 65_536;
 const FAULTS = 20;
-/** Of the API's memory, MB. */
+/** Maximum memory of the API process, in MB. */
 const MEMORY = 600;
 const UNREAD = 160;
 
@@ -58,23 +58,23 @@ const HEAVY: [name: string, tool: string, body: () => string, message: RegExp][]
   ],
 ];
 for (const [name, tool, body, message] of HEAVY)
-  test(`refused before it is parsed: ${name}`, async (t) => {
+  test(`a body that exceeds a limit is refused before it is parsed: ${name}`, async (t) => {
     const { code, errors } = await refusal(t, tool, body());
     t.is(code, 'invalid_input');
     t.regex(String(recordsAt(errors)[0]?.message), message);
   });
 
-test('a refusal names 20 faults and counts the others', async (t) => {
+test('an error response lists 20 faults and counts the others', async (t) => {
   const { errors, moreErrors } = await refusal(t, 'hash-text', unknownFields(7000));
   t.is(recordsAt(errors).length, FAULTS);
-  // And the field that is required.
+  // One more fault than the unknown fields: the required field is missing.
   t.is(moreErrors, 7001 - FAULTS);
   const few = await refusal(t, 'hash-text', unknownFields(5));
   t.is(recordsAt(few.errors).length, 6);
   t.false('moreErrors' in few);
 });
 
-test('long names are cut in a refusal', async (t) => {
+test('long field names are shortened in an error response', async (t) => {
   const names = Array.from({ length: 150 }, (_, index) => `${index}${'\\u0001'.repeat(40)}`);
   const body = `{${names.map((name) => `"${name}":1`).join()}}`;
   const { errors, moreErrors } = await refusal(t, 'hash-text', body);
@@ -98,7 +98,7 @@ const head = (tool: string, extra: string[]): string =>
     '\r\n',
   ].join('\r\n');
 
-/** Sends bytes as they are. @returns what came back until the connection ended */
+/** Sends these bytes on a new connection. @returns everything received until the connection ended */
 async function raw(bytes: string): Promise<string> {
   const socket = await open();
   socket.write(bytes);
@@ -109,7 +109,7 @@ async function raw(bytes: string): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-test('two Authorization headers are refused, whatever they hold', async (t) => {
+test('a request with two Authorization headers is refused, whatever their values', async (t) => {
   const body = '{"text":"abc"}';
   const send = (value: string) =>
     raw(
@@ -123,15 +123,16 @@ test('two Authorization headers are refused, whatever they hold', async (t) => {
   }
 });
 
-test('a body in very many small pieces is refused', async (t) => {
+test('a request body in a great many small chunks is refused', async (t) => {
   const piece = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   const body = `${piece('{"text":"')}${piece('x').repeat(400_000)}${piece('"}')}0\r\n\r\n`;
   const answer = await raw(
     head('hash-text', ['Transfer-Encoding: chunked', 'Connection: close']) + body,
   ).catch((error: NodeJS.ErrnoException) => String(error.code));
-  // The server closes the connection on the rest of the body, so the kernel may discard the answer before it is read.
+  // The server closes the connection before it has read the whole body, so the kernel may reset it before the test
+  // reads the response.
   t.regex(answer, /^(?:HTTP\/1\.1 400 [\s\S]*small pieces|ECONNRESET$|EPIPE$)/);
-  // Larger pieces are as good as any.
+  // A body of the same size in larger chunks is accepted.
   const fine = `${piece('{"text":"')}${piece('x'.repeat(1000)).repeat(500)}${piece('"}')}0\r\n\r\n`;
   t.regex(
     await raw(head('hash-text', ['Transfer-Encoding: chunked', 'Connection: close']) + fine),
@@ -139,7 +140,7 @@ test('a body in very many small pieces is refused', async (t) => {
   );
 });
 
-test('a form of very many fields is refused', async (t) => {
+test('a form with too many fields is refused', async (t) => {
   const response = await fetch(`${stack.baseUrl}/dashboard/sign-in`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -152,7 +153,7 @@ test('a form of very many fields is refused', async (t) => {
 const memory = (): number =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${stack.pid('api')}/status`, 'utf8'))?.[1]) / 1024;
 
-test.serial(`${UNREAD} refusals that are never read take little memory and hold no one up`, async (t) => {
+test.serial(`${UNREAD} unread error responses use little memory and do not delay requests`, async (t) => {
   t.timeout(180_000);
   const body = unknownFields(90_000);
   const request = head('http-request', [`Content-Length: ${body.length}`]) + body;

@@ -28,7 +28,7 @@ test.after.always(async () => {
   await proxy?.stop();
 });
 
-/** A payload as the Temporal UI receives it from its server and sends it to the codec. */
+/** A payload as the Temporal UI receives it from the Temporal server and sends it to the codec endpoint. */
 interface JsonPayload {
   metadata: Record<string, string>;
   data: string;
@@ -36,7 +36,7 @@ interface JsonPayload {
 
 const base64 = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('base64');
 
-/** Reads the input of the account's newest call from Temporal, through a client without codec. */
+/** Returns the encrypted input of the account's newest call, read from Temporal with a client that has no codec. */
 async function storedInput(): Promise<JsonPayload[]> {
   const callId = await withStore(stack, async ({ calls }) => {
     const row = await calls.findOne({ accountId: account.accountId }, { sort: { startedAt: -1 } });
@@ -96,7 +96,7 @@ test('an operator can decrypt the payloads of a history', async (t) => {
   t.is(JSON.parse(plain(decoded[0])).input.text, SECRET_TEXT);
 });
 
-test('the page of the local Temporal UI decrypts them with the cookie alone', async (t) => {
+test('a page of the local Temporal UI can decrypt payloads with the session cookie alone', async (t) => {
   const payloads = await callOnce();
   const response = await decode({ payloads }, { Cookie: operator, Origin: proxy.url }, proxy.url);
   t.is(response.status, 200);
@@ -129,7 +129,7 @@ test('payloads that are not encrypted are returned unchanged', async (t) => {
   );
 });
 
-test('malformed payloads are refused, and not as an internal error', async (t) => {
+test('malformed payloads are refused without an internal error', async (t) => {
   const [payload] = await callOnce();
   const bytes = Buffer.from(payload?.data ?? '', 'base64');
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
@@ -156,7 +156,7 @@ test('malformed payloads are refused, and not as an internal error', async (t) =
   }
 });
 
-test('among other origins only that of the Temporal UI is allowed', async (t) => {
+test('the codec endpoint allows only the Temporal UI as another origin', async (t) => {
   const ask = async (origin: string, method: string) => {
     const { status, headers } = await fetch(`${stack.baseUrl}/codec/decode`, {
       method,
@@ -178,7 +178,7 @@ test('among other origins only that of the Temporal UI is allowed', async (t) =>
     'access-control-allow-headers': 'Content-Type, X-Namespace',
     'access-control-max-age': '600',
   });
-  // The page must be able to read the refusal.
+  // The refusal also has CORS headers, so that the page can read it.
   t.deepEqual(await ask(proxy.url, 'POST'), { ...allowed, status: 401, vary: 'Origin' });
   for (const origin of ['https://evil.example', 'null', `${proxy.url}0`, 'http://127.0.0.1']) {
     t.deepEqual(await ask(origin, 'OPTIONS'), { status: 204, vary: 'Origin' });
@@ -197,7 +197,7 @@ test('a payload is decrypted only for the workflow that it was encrypted for', a
   t.is(await opened('call-a', 'call-a'), SECRET_TEXT);
   await t.throwsAsync(opened('call-a', 'call-b'), { message: 'payload belongs to another workflow' });
   await t.throwsAsync(opened('call-a', ''), { message: 'payload belongs to another workflow' });
-  // The runs of a schedule pass values on to each other.
+  // Payloads of a schedule's runs open in all its runs, because a run passes values to the next run.
   t.is(await opened('sweep', 'sweep-2026-01-01T00:00:00Z'), SECRET_TEXT);
   await t.throwsAsync(opened('sweep', 'allowance-2026-01-01T00:00:00Z'));
 });

@@ -36,7 +36,7 @@ type Headers = Record<string, string>;
 const get = (path: string, headers: Headers = {}) =>
   fetch(`${stack.baseUrl}${path}`, { headers, redirect: 'manual' });
 
-/** The headers that a browser sends with a form of the dashboard. */
+/** Returns the headers that a browser sends with a form of the dashboard. */
 const fromOurPage = (): Headers => ({
   Origin: stack.baseUrl,
   'Sec-Fetch-Site': 'same-origin',
@@ -108,7 +108,7 @@ test('an owner signs in, sees the account, and signs out', async (t) => {
   t.is((await post('sign-out', {})).status, 303);
 });
 
-test('an operator sees the Temporal UI, and decrypts payloads with the cookie from the form', async (t) => {
+test('an operator can open the Temporal UI and decrypt payloads with the cookie from the sign-in form', async (t) => {
   const Cookie = cookieOf(await submit(operator));
   t.true(linksOf(await pageOf(t, await get('/dashboard/operator', { Cookie }))).includes(UI_URL));
   const payload = { metadata: { encoding: btoa('json/plain') }, data: btoa('"a"') };
@@ -157,7 +157,7 @@ test('a wrong email and a wrong password give the same response, and no session'
   t.deepEqual([...alerts], ['The email address or password is wrong.']);
 });
 
-test('guessing is limited on the page as on /api/auth', async (t) => {
+test('password guessing is limited on the sign-in page as on /api/auth', async (t) => {
   const credentials = await makeUser(stack, 'owner');
   const headers = { ...fromOurPage(), 'X-Forwarded-For': '192.0.2.2' };
   let response = await submit({ ...credentials, password: 'wrong' }, headers);
@@ -170,7 +170,7 @@ test('guessing is limited on the page as on /api/auth', async (t) => {
   const { 'X-Forwarded-For': address } = headers;
   const limited = await postAuth(stack.baseUrl, 'sign-in/email', credentials, { 'X-Forwarded-For': address });
   t.is(limited.status, 429);
-  // The owner is not locked out by guesses from another address.
+  // Guesses from another address do not lock the owner out.
   t.is((await postAuth(stack.baseUrl, 'sign-in/email', credentials)).status, 200);
 });
 
@@ -193,7 +193,7 @@ test('requests from pages of other origins are refused', async (t) => {
   t.is((await get('/dashboard', { Cookie })).status, 200);
 });
 
-test("forms of the dashboard's own pages are accepted with any of the browsers' origin headers, and without them", async (t) => {
+test('forms of the dashboard are accepted with any origin header that browsers send, and without one', async (t) => {
   const own: Headers[] = [
     {},
     { Origin: stack.baseUrl },
@@ -210,7 +210,7 @@ test("forms of the dashboard's own pages are accepted with any of the browsers' 
   }
 });
 
-test('the referrer policy is same-origin: forms carry their origin, and other sites get no referrer', async (t) => {
+test('the referrer policy is same-origin, so forms send their origin and other sites get no referrer', async (t) => {
   t.is((await get('/dashboard/sign-in')).headers.get('referrer-policy'), 'same-origin');
 });
 
@@ -253,7 +253,8 @@ test('markup in the email is escaped in the overview', async (t) => {
 });
 
 /**
- * Sends the head of a form with this content-length, and returns the response. A refusal ends the connection.
+ * Sends only the headers of a form request with this Content-Length, and returns the response. A refusal closes the
+ * connection.
  */
 async function announce(bytes: number): Promise<Response> {
   const outgoing = request(`${stack.baseUrl}/dashboard/sign-in`, {
@@ -279,7 +280,7 @@ async function announce(bytes: number): Promise<Response> {
   }
 }
 
-test('malformed and oversized forms are refused with a page', async (t) => {
+test('malformed and oversized forms are refused with an HTML page', async (t) => {
   const long = await announce(17_000);
   t.is(long.status, 413);
   await pageOf(t, long);

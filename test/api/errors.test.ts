@@ -16,7 +16,7 @@ import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** Codes in the table that no code raises yet, and their purpose. */
+/** Error codes in schemas/errors.ts that no source file raises yet, and what they are reserved for. */
 const RESERVED: Record<string, string> = {
   source_too_large: 'tools that download files',
   unsupported_source: 'tools that download files',
@@ -24,12 +24,12 @@ const RESERVED: Record<string, string> = {
   tool_unavailable: 'tools that run programs',
   feed_unavailable: 'gold-price',
 };
-/** Only logged with calls: after a hang-up no response can be read. */
+/** Codes that are only logged with calls, because the caller has disconnected and cannot receive a response. */
 const NEVER_SENT = ['cancelled'];
 const NOT_OF_AN_OPERATION = ['unknown_tool', 'not_found', 'method_not_allowed'];
 
 const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'store', 'egress', 'schemas'];
-/** The table itself and the lists derived from it. */
+/** The table of error codes, and the lists that are derived from it. */
 const LISTS = [
   'schemas/errors.ts',
   'api/openapi/codes.ts',
@@ -44,11 +44,11 @@ const sources = FOLDERS.flatMap((folder) =>
     .filter((path) => path.endsWith('.ts') && !LISTS.includes(path)),
 ).map((path) => readFileSync(new URL(path, root), 'utf8'));
 
-/** The error codes among a file's strings. */
+/** All error codes that occur as strings in the source files. */
 const named = new Set(
   sources.flatMap((text) => [...text.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)].map(([, code]) => code)),
 );
-/** The arguments of error constructors, whether or not they are in the table. */
+/** The codes with which the source files construct errors, including any that are missing from the table. */
 const raised = new Set(
   sources.flatMap((text) =>
     [...text.matchAll(/\b(?:ServiceError|refusal)\(\s*([^,)]*)/g)].flatMap(([, argument = '']) =>
@@ -57,7 +57,7 @@ const raised = new Set(
   ),
 );
 
-test('every code that the source raises is in the table', (t) => {
+test('every error code that the source raises is in the table of error codes', (t) => {
   t.true(raised.size > 20);
   t.deepEqual(
     [...raised].filter((code) => !isErrorCode(code) && !NEVER_SENT.includes(code)),
@@ -65,7 +65,7 @@ test('every code that the source raises is in the table', (t) => {
   );
 });
 
-test('every code in the table is raised or reserved', (t) => {
+test('every error code in the table is raised or reserved', (t) => {
   const idle = Object.keys(ERRORS).filter((code) => !named.has(code));
   t.deepEqual(
     idle.filter((code) => !Object.hasOwn(RESERVED, code)),
@@ -77,7 +77,7 @@ test('every code in the table is raised or reserved', (t) => {
   );
 });
 
-test('every code is documented for at least one operation', async (t) => {
+test('every error code is documented for at least one operation', async (t) => {
   const registry = await loadRegistry();
   const listed = new Set<string>([
     ...[...registry.values()].flatMap(codesOfTool),
@@ -85,7 +85,7 @@ test('every code is documented for at least one operation', async (t) => {
     ...NOT_OF_AN_OPERATION,
     ...Object.keys(RESERVED),
   ]);
-  // Raised for any tool with a large output; no tool has one yet.
+  // Any tool with a large output can raise this code, but no tool has a large output yet.
   listed.add('output_too_large');
   t.deepEqual(
     Object.keys(ERRORS).filter((code) => !listed.has(code)),
@@ -106,7 +106,7 @@ interface Closable {
 
 let dns: Awaited<ReturnType<typeof startDns>>;
 let stack: Stack;
-/** Without a pool for tools, and with rate limits. */
+/** A second stack that has no pool for tools, and has rate limits. */
 let poor: Stack;
 let account: TestAccount;
 const open: Closable[] = [];
@@ -128,7 +128,7 @@ test.after.always(async () => {
   await dns?.close();
 });
 
-/** Checks a response against its row of the table, and returns its body. */
+/** Checks that a response has the status, headers and body of this error code. Returns the body. */
 async function isProblem(t: ExecutionContext, response: Response, code: keyof typeof ERRORS): Promise<Json> {
   const body = recordAt(await response.json());
   const { status, title } = ERRORS[code];
@@ -149,7 +149,7 @@ async function isProblem(t: ExecutionContext, response: Response, code: keyof ty
 const TEXT = { text: 'abc' };
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 
-test('400 malformed_json, invalid_header', async (t) => {
+test('400 malformed_json and invalid_header', async (t) => {
   await isProblem(t, await account.call('hash-text', '[]'), 'malformed_json');
   for (const headers of [
     { 'Idempotency-Key': 'two words' },
@@ -160,7 +160,7 @@ test('400 malformed_json, invalid_header', async (t) => {
     await isProblem(t, await account.call('hash-text', TEXT, headers), 'invalid_header');
 });
 
-/** Sends these lines, which no client would send, and returns the response. */
+/** Sends these lines as a request, because an HTTP client would refuse to send them. Returns the response. */
 async function sendRaw(lines: readonly string[]): Promise<{ status: number; head: string; body: string }> {
   const { hostname, port } = new URL(stack.baseUrl);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -169,7 +169,7 @@ async function sendRaw(lines: readonly string[]): Promise<{ status: number; head
   return { status: Number(head.split(' ')[1]), head, body };
 }
 
-test('malformed HTTP and unsupported methods are answered with a problem', async (t) => {
+test('malformed HTTP and unsupported methods get a problem details response', async (t) => {
   const get = 'GET /livez HTTP/1.1';
   for (const [status, code, ...lines] of [
     [400, 'invalid_header', get],
@@ -210,7 +210,7 @@ test('a JSON body is recognised by its media type, with any parameters', async (
   t.is((await account.call('hash-text', TEXT, { 'Content-Encoding': 'Identity' })).status, 200);
 });
 
-test('401 missing_api_key, invalid_api_key: unknown, revoked and expired keys look alike', async (t) => {
+test('401 missing_api_key and invalid_api_key: the responses to unknown, revoked and expired keys are equal', async (t) => {
   const url = `${stack.baseUrl}/api/v1/tools/hash-text`;
   await isProblem(t, await fetch(url, { method: 'POST' }), 'missing_api_key');
   const expired = await account.addKey({ expiresAt: new Date(Date.now() - 1000) });
@@ -228,7 +228,7 @@ test('401 missing_api_key, invalid_api_key: unknown, revoked and expired keys lo
   t.is(new Set(bodies).size, 1);
 });
 
-test('402 insufficient_credits, price_above_max', async (t) => {
+test('402 insufficient_credits and price_above_max', async (t) => {
   const poorer = await makeAccount(stack, 1);
   const body = await isProblem(
     t,
@@ -239,7 +239,7 @@ test('402 insufficient_credits, price_above_max', async (t) => {
   await isProblem(t, await account.call('hash-text', TEXT, { 'X-Max-Credits': '0' }), 'price_above_max');
 });
 
-test('403 tool_not_allowed, insufficient_scope, account_suspended', async (t) => {
+test('403 tool_not_allowed, insufficient_scope and account_suspended', async (t) => {
   const { key } = await account.addKey({ tools: ['qr-generate'] });
   await isProblem(t, await account.call('hash-text', TEXT, bearer(key)), 'tool_not_allowed');
   await isProblem(t, await account.call('hash-text', TEXT, bearer(account.accountKey)), 'insufficient_scope');
@@ -259,7 +259,7 @@ test('403 tool_not_allowed, insufficient_scope, account_suspended', async (t) =>
   await isProblem(t, await debtor.call('hash-text', TEXT), 'account_suspended');
 });
 
-test('404 unknown_tool, not_found; 405 method_not_allowed', async (t) => {
+test('404 unknown_tool and not_found; 405 method_not_allowed', async (t) => {
   await isProblem(t, await account.call('hash', TEXT), 'unknown_tool');
   for (const path of ['/nothing', '/api/v1/tools/hash-text/more', '/docs/assets/../../package.json'])
     await isProblem(t, await fetch(`${stack.baseUrl}${path}`), 'not_found');
@@ -268,7 +268,7 @@ test('404 unknown_tool, not_found; 405 method_not_allowed', async (t) => {
   t.deepEqual(refused.headers.get('Allow')?.split(', ').sort(), ['GET', 'HEAD']);
 });
 
-test('409 idempotency_key_used, limit_reached', async (t) => {
+test('409 idempotency_key_used and limit_reached', async (t) => {
   const verify = { password: 'U*U', hash: '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW' };
   const key = { 'Idempotency-Key': 'secret' };
   t.is((await account.call('bcrypt-verify', verify, key)).status, 200);
@@ -276,7 +276,7 @@ test('409 idempotency_key_used, limit_reached', async (t) => {
 
   const owner = await makeAccount(stack, 0);
   const create = () => owner.manage('/api/v1/account/keys', { name: 'one more', scopes: ['tools'] });
-  // The account already has two.
+  // The account already has two keys.
   for (let count = 3; count <= 50; count++) t.is((await create()).status, 201);
   await isProblem(t, await create(), 'limit_reached');
 });
@@ -343,7 +343,7 @@ test('413 body_too_large; 415 unsupported_media_type', async (t) => {
   await isProblem(t, packed, 'unsupported_media_type');
 });
 
-test('422 invalid_input, idempotency_key_mismatch', async (t) => {
+test('422 invalid_input and idempotency_key_mismatch', async (t) => {
   const body = await isProblem(t, await account.call('hash-text', {}), 'invalid_input');
   t.deepEqual(body.errors, [{ pointer: '/text', message: 'is required' }]);
   const key = { 'Idempotency-Key': 'one' };
@@ -367,7 +367,7 @@ for (const [hostname, code] of [
 
 test('429 rate_limited, with the remaining quota and the time to wait', async (t) => {
   const caller = await makeAccount(poor, 100);
-  // Refused for their body, after taking a token: fast enough to empty the bucket.
+  // Requests without a valid body take a token and are refused fast enough to empty the bucket.
   const responses = await Promise.all(Array.from({ length: 8 }, () => caller.call('hash-text', '')));
   const limited = responses.filter(({ status }) => status === 429);
   t.true(limited.length > 0);
@@ -382,7 +382,7 @@ test('429 rate_limited, with the remaining quota and the time to wait', async (t
   }
 });
 
-test.serial('503 pool_busy, when no worker starts the call', async (t) => {
+test.serial('503 pool_busy when no worker starts the call', async (t) => {
   const caller = await makeAccount(poor, 1);
   const response = await caller.call('hash-text', TEXT);
   t.is(response.headers.get('Retry-After'), '5');
@@ -390,7 +390,7 @@ test.serial('503 pool_busy, when no worker starts the call', async (t) => {
 });
 
 test.serial(
-  '500 internal, when an operator terminates the workflow; 504 deadline_exceeded otherwise',
+  '500 internal when an operator terminates the workflow; 504 deadline_exceeded when the deadline passes',
   async (t) => {
     await poor.kill('orchestrator');
     const env = readEnv(poor.env);
@@ -406,7 +406,7 @@ test.serial(
         await client.workflow.getHandle(row._id).terminate('by hand');
         return true;
       } catch {
-        return false; // not started yet
+        return false; // the workflow has not started yet
       }
     });
     await isProblem(t, await calls[0], 'internal');

@@ -40,12 +40,12 @@ test.after.always(async () => {
 
 interface Call {
   hangUp(): void;
-  /** The status, or null when the connection ended before one arrived. */
+  /** Resolves with the status, or with null if the connection ended before a status arrived. */
   status: Promise<number | null>;
   sent: Promise<void>;
 }
 
-/** Calls a tool on a connection of its own. */
+/** Calls a tool on a new connection, which the test can close. */
 function call(account: TestAccount, tool: string, body: unknown, more: Record<string, string> = {}): Call {
   const text = JSON.stringify(body);
   const headers = {
@@ -69,7 +69,7 @@ function call(account: TestAccount, tool: string, body: unknown, more: Record<st
   };
 }
 
-/** Returns logged errors; hang-ups are normal and must not be among them. */
+/** Returns the errors in the API's log. Disconnects are normal and must not be logged as errors. */
 async function loggedFaults(): Promise<string[]> {
   const log = await readFile(join(stack.dataDir, 'logs', 'api.log'), 'utf8');
   return log.split('\n').filter((line) => line.includes('"level":50'));
@@ -80,8 +80,8 @@ const endOf = async (accountId: string) => {
   return (await callsOf(store, accountId)).map(({ state, code, charged }) => ({ state, code, charged }));
 };
 
-test.serial('hanging up without an Idempotency-Key cancels the call and refunds it', async (t) => {
-  // Enough for all calls to hold their price at once.
+test.serial('without an Idempotency-Key, a disconnect cancels the call and refunds it', async (t) => {
+  // Enough credits for all calls of the test to hold their price at the same time.
   const credits = 30;
   const account = await makeAccount(stack, credits);
   await stack.kill('cpu');
@@ -97,7 +97,7 @@ test.serial('hanging up without an Idempotency-Key cancels the call and refunds 
   });
   t.like(ended.cause, { type: 'cancelled' });
 
-  // Hung up as soon as the request was sent: none of these may keep running.
+  // These callers disconnect as soon as the request is sent; none of the calls may keep running.
   const hasty = Array.from({ length: 20 }, () => call(account, 'hash-text', { text: 'hasty' }));
   await Promise.all(hasty.map(({ sent }) => sent));
   for (const { hangUp } of hasty) hangUp();
@@ -115,7 +115,7 @@ test.serial('hanging up without an Idempotency-Key cancels the call and refunds 
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('with an Idempotency-Key the call continues and its result is kept', async (t) => {
+test.serial('with an Idempotency-Key, a call continues after a disconnect', async (t) => {
   const account = await makeAccount(stack, 5);
   await stack.kill('cpu');
   const waiting = call(account, 'hash-text', { text: 'later' }, { 'Idempotency-Key': 'k' });
@@ -130,7 +130,7 @@ test.serial('with an Idempotency-Key the call continues and its result is kept',
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('with secrets, hanging up cancels the call in spite of an Idempotency-Key', async (t) => {
+test.serial('with secret inputs, a disconnect cancels the call despite an Idempotency-Key', async (t) => {
   const account = await makeAccount(stack, 5);
   await stack.kill('cpu');
   const body = { password: 'correct horse', workFactor: 4 };
@@ -146,13 +146,13 @@ test.serial('with secrets, hanging up cancels the call in spite of an Idempotenc
 });
 
 test.serial(
-  'a hang-up that races the end of the tool leads to a charge or a refund, never both',
+  'a disconnect at the moment when the tool ends leads to either a charge or a refund, never both',
   async (t) => {
     const random = seededRandom(t.log);
     const account = await makeAccount(stack, 1000);
     const began = performance.now();
     t.is((await account.call('hash-text', { text: 'alone' })).status, 200);
-    // Some hang up before the end of their call and some after it.
+    // Some callers disconnect before the end of their call and some after it.
     const longest = Math.ceil(2 * (performance.now() - began));
     for (let race = 0; race < RACES; race++) {
       const running = call(account, 'hash-text', { text: `race ${race}` });
@@ -174,7 +174,7 @@ test.serial(
   },
 );
 
-test.serial('a hang-up before the body is complete leaves no trace', async (t) => {
+test.serial('a disconnect before the request body is complete leaves no call behind', async (t) => {
   const account = await makeAccount(stack, 5);
   const { hostname, port } = new URL(stack.baseUrl);
   for (const body of ['', '{"text":', '{"text":"a"}']) {
@@ -197,7 +197,7 @@ test.serial('a hang-up before the body is complete leaves no trace', async (t) =
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('hang-ups are not logged as errors', async (t) => {
+test.serial('disconnects are not logged as errors', async (t) => {
   t.deepEqual(await loggedFaults(), []);
 });
 
@@ -207,7 +207,7 @@ test.serial('a body that exceeds its limit while it arrives is refused with a re
   const headers = { Authorization: `Bearer ${account.toolsKey}`, 'Content-Type': 'application/json' };
   const sent = request(`${stack.baseUrl}/api/v1/tools/hash-text`, { method: 'POST', headers }, resolve);
   sent.on('error', reject);
-  // Chunked, so without a declared length, and never finished.
+  // A chunked body has no declared length; this one is never completed.
   for (let i = 0; i < 11; i++) sent.write(Buffer.alloc(100_000, 'x'));
   const response = await answered;
   t.is(response.statusCode, 413);
@@ -217,7 +217,7 @@ test.serial('a body that exceeds its limit while it arrives is refused with a re
 });
 
 test.serial(
-  'a tool that acts on the world runs to its end and is charged, in spite of a hang-up',
+  'a tool with side effects outside the service completes and is charged although the caller disconnects',
   async (t) => {
     const account = await makeAccount(stack, 5);
     const tool = (await loadRegistry()).get('hash-text');
@@ -261,7 +261,7 @@ test.serial(
   },
 );
 
-test.serial('an API that is stopped still answers running calls', async (t) => {
+test.serial('an API process that is being stopped still answers running calls', async (t) => {
   const account = await makeAccount(stack, 5);
   const other = account.at(stack.baseUrls[1] ?? '');
   await stack.kill('cpu');

@@ -15,9 +15,9 @@ import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerC
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** Part of a TXT record, so that the stored result can be searched for it. */
+/** Part of a TXT record, which the test searches for in the stored result to show that it is encrypted. */
 const MARKER = 'find-me-in-the-clear';
-/** A TXT answer of this many bytes makes a result above 64 KB: the result contains each string twice. */
+/** Number of strings in the TXT record. The result contains each string twice, which makes it larger than 64 KB. */
 const TXT_STRINGS = 170;
 
 let stack: Stack;
@@ -29,7 +29,7 @@ let dns: ScriptedDns;
 test.before(async () => {
   dns = await startDns((query) => {
     const { name } = query.question;
-    // The resolver mixes upper and lower case.
+    // The resolver sends names in randomly mixed case.
     if (name.toLowerCase().startsWith('missing'))
       return reply(query, [], { code: 'NXDOMAIN', authorities: [soa('example.com', 60, 60)] });
     if (query.transport === 'udp') return reply(query, [], { truncated: true });
@@ -83,7 +83,7 @@ const keyed = (key: string) => ({ 'Idempotency-Key': key });
 const send = (account: Pick<TestAccount, 'call'>, tool: string, body: unknown, key: string) =>
   read(account.call(tool, body, keyed(key)));
 
-/** Sends `count` equal calls concurrently, spread over the API processes. */
+/** Sends `count` identical calls concurrently, distributed over the API processes. */
 const burst = (account: TestAccount, count: number, body: unknown, key: string): Promise<Answer>[] =>
   Array.from({ length: count }, (_, i) =>
     send(account.at(stack.baseUrls[i % stack.baseUrls.length] ?? ''), 'hash-text', body, key),
@@ -92,7 +92,7 @@ const burst = (account: TestAccount, count: number, body: unknown, key: string):
 const workflowsOf = async (accountId: string): Promise<number> =>
   (await client.workflow.count(`AccountId = '${accountId}'`)).count;
 
-test.serial('fifty equal concurrent calls are one execution, one charge and one body', async (t) => {
+test.serial('fifty identical concurrent calls share one execution, charge and body', async (t) => {
   const account = await makeAccount(stack, 10);
   const answers = await Promise.all(burst(account, 50, { text: 'once' }, 'k'));
 
@@ -123,7 +123,7 @@ test.serial('fifty equal concurrent calls are one execution, one charge and one 
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a call with a key survives the kill of its API', async (t) => {
+test.serial('a call with an Idempotency-Key continues when its API process is killed', async (t) => {
   const account = await makeAccount(stack, 10);
   await stack.kill('cpu');
   const outcomes = Promise.allSettled(burst(account, 20, { text: 'killed' }, 'k'));
@@ -146,7 +146,7 @@ test.serial('a call with a key survives the kill of its API', async (t) => {
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('another body or another tool is a mismatch, during the first call and afterwards', async (t) => {
+test.serial('the key with another body or tool is a mismatch, during the call and afterwards', async (t) => {
   const account = await makeAccount(stack, 10);
   await stack.kill('cpu');
   const first = send(account, 'hash-text', { text: 'a', algorithm: 'sha256' }, 'k');
@@ -164,7 +164,8 @@ test.serial('another body or another tool is a mismatch, during the first call a
     }
   };
   await mismatches();
-  // Member order and white space do not change the meaning of a body.
+  // White space and the order of members do not change the meaning of a JSON body, so this request joins the first
+  // call.
   const joined = send(account, 'hash-text', ' { "algorithm" : "sha256",\n"text":"a" } ', 'k');
   await stack.restart('cpu');
   const [answer, same] = await Promise.all([first, joined]);
@@ -175,7 +176,7 @@ test.serial('another body or another tool is a mismatch, during the first call a
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('the key of a call without sufficient credits is free again', async (t) => {
+test.serial('the key of a call without sufficient credits can be used again', async (t) => {
   const account = await makeAccount(stack, 0);
   const refused = await send(account, 'hash-text', { text: 'poor' }, 'k');
   t.is(refused.status, 402);
@@ -193,7 +194,8 @@ test.serial('the key of a call without sufficient credits is free again', async 
     charged: '1',
   });
 
-  // Concurrent calls with credits for one: all others with the successful call's key share its result.
+  // Two concurrent calls, with credits for one of them. Afterwards the key of the successful call replays its result,
+  // and the other key can be used for another body.
   const poor = await makeAccount(stack, 1);
   const [one, other] = await Promise.all([
     send(poor, 'hash-text', { text: '1' }, 'k1'),
@@ -206,7 +208,7 @@ test.serial('the key of a call without sufficient credits is free again', async 
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a permanent refusal stays bound to its key', async (t) => {
+test.serial('a permanent refusal is stored under its key', async (t) => {
   const account = await makeAccount(stack, 5);
   const first = await send(account, 'dns-lookup', { hostname: 'missing.example.com' }, 'k');
   t.like(first, { status: 422, replayed: null, charged: '0', remaining: '5' });
@@ -221,7 +223,7 @@ test.serial('a permanent refusal stays bound to its key', async (t) => {
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a tool with secrets never shares its key', async (t) => {
+test.serial('a call with secret inputs never shares its key', async (t) => {
   const account = await makeAccount(stack, 50);
   const secret = { password: 'correct horse', workFactor: 4 };
   const used = (answer: Answer) => {
@@ -247,9 +249,9 @@ test.serial('a tool with secrets never shares its key', async (t) => {
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-/** Inserts the row of a call whose API died before it could start the workflow. */
+/** Inserts the document of a call whose API process died before it could start the workflow. Returns the call id. */
 async function claimOnly(accountId: string, key: string, input: Record<string, unknown>): Promise<string> {
-  // RFC 8785 form of the fingerprinted value; the members are already in order.
+  // The canonical JSON (RFC 8785) of the value whose fingerprint is stored; the members are already in canonical order.
   const text = JSON.stringify({ input, tool: 'hash-text' });
   const { call } = await createCalls(store).claim({
     _id: randomUUID(),
@@ -270,7 +272,7 @@ async function claimOnly(accountId: string, key: string, input: Record<string, u
 }
 
 test.serial(
-  'a call whose API died before the start is run by the next caller, or ended by the sweeper',
+  'a call whose API process died before the start is run by the next request with its key, or ended by the sweeper',
   async (t) => {
     const account = await makeAccount(stack, 5);
     const input = { algorithm: 'sha256', text: 'orphan' };
@@ -297,7 +299,7 @@ test.serial(
   },
 );
 
-test.serial('a key belongs to its account and lasts a day', async (t) => {
+test.serial('a key is valid for one account and for one day', async (t) => {
   const [one, other] = await Promise.all([makeAccount(stack, 5), makeAccount(stack, 5)]);
   t.is((await send(one, 'hash-text', { text: 'one' }, 'k')).status, 200);
   t.like(await send(other, 'hash-text', { text: 'other' }, 'k'), { status: 200, replayed: null });
@@ -315,7 +317,9 @@ test.serial('a key belongs to its account and lasts a day', async (t) => {
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-/** Returns the status of a call with these raw bytes as its key; fetch would refuse to send some of them. */
+/**
+ * Returns the status of a call with these raw bytes as its Idempotency-Key; fetch would refuse to send some of them.
+ */
 function statusForKey(account: TestAccount, key: string): Promise<[number | undefined, unknown]> {
   return new Promise((resolve, reject) => {
     const headers = {
@@ -346,7 +350,7 @@ test.serial('a key has 1 to 255 visible ASCII characters', async (t) => {
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a big result is replayed byte for byte and is stored encrypted', async (t) => {
+test.serial('a large result is replayed byte for byte and is stored encrypted', async (t) => {
   const account = await makeAccount(stack, 5);
   const lookup = { hostname: 'big.example.com', recordType: 'TXT' };
   const first = await send(account, 'dns-lookup', lookup, 'k');
@@ -368,7 +372,7 @@ test.serial('a big result is replayed byte for byte and is stored encrypted', as
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('a result of several pieces is read back complete, only by its own call and key', async (t) => {
+test.serial('a result of several pieces is read completely, only with its own call and key', async (t) => {
   const results = createResults(store, keyring);
   const data = Buffer.alloc(40_000_000, `${MARKER} `);
   data.writeUInt32BE(0xdeadbeef, data.length - 4);

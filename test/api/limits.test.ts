@@ -13,7 +13,7 @@ import { seededRandom } from '../helpers/random.ts';
 
 const bound = (json: string): string | null => exceededBound(Buffer.from(json))?.message ?? null;
 
-test('the bounds of a JSON text: to the value, the level and the byte', (t) => {
+test('the JSON limits are exact: number of values, depth, and bytes of a name', (t) => {
   const list = (count: number) => `{"a":[${Array(count).fill(1).join()}]}`;
   t.is(bound(list(7_999)), null);
   t.regex(String(bound(list(8_000))), /8000 values/);
@@ -27,15 +27,16 @@ test('the bounds of a JSON text: to the value, the level and the byte', (t) => {
   t.is(bound(JSON.stringify({ a: marks, b: `\\"${marks}\\`, c: marks })), null, 'marks within strings');
 });
 
-test('what begins an object', (t) => {
+test('a JSON text is recognised as an object by its first character, after white space or a byte order mark', (t) => {
   for (const json of ['{}', ' \t\r\n{', '\ufeff{}', '\ufeff {'])
     t.true(startsObject(Buffer.from(json)), json);
   for (const json of ['', ' ', '[]', '"{"', '\ufeff', '\u00a0{'])
     t.false(startsObject(Buffer.from(json)), json);
 });
 
-test('a form is read as by URLSearchParams', async (t) => {
-  // Browsers send ASCII alone; with other bytes and a stray `%` Node's own parser departs from the standard.
+test('a form is parsed with the same result as by URLSearchParams', async (t) => {
+  // Only ASCII, as browsers send it: for other bytes and a stray `%`, Node's parser for query strings departs from the
+  // URL Standard.
   const random = seededRandom((line) => t.log(line));
   const parts = ['a', 'b=', '=', '&', '+', '%', '%4', '%41', '%e2%82%ac', '%ff', '%zz', '?', '%26'];
   for (let round = 0; round < 3000; round++) {
@@ -45,13 +46,13 @@ test('a form is read as by URLSearchParams', async (t) => {
   }
 });
 
-test('a form has a limit of fields', async (t) => {
+test('a form has a maximum number of fields', async (t) => {
   t.is((await parseFields(Buffer.from('a&a&a'), 3))?.size, 3);
   t.is(await parseFields(Buffer.from('a&a&a&'), 2), null);
   t.is(await parseFields(Buffer.from('&'.repeat(1000)), 2), null);
 });
 
-test('the oldest holders are evicted when all together hold too much', (t) => {
+test('when all holders together exceed the buffer budget, the oldest holders are evicted', (t) => {
   const held = createBufferBudget(100);
   const evicted: string[] = [];
   const share = (name: string) => held.open(() => evicted.push(name));
@@ -101,10 +102,13 @@ const connections = (server: Server): Promise<number> =>
     server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
   );
 
-/** The limits of these tests are below a second; the rest is a margin for loaded machines. */
+/**
+ * Milliseconds within which a connection must be closed. The time limits in these tests are below one second; the rest
+ * is a margin for loaded machines.
+ */
 const CLOSED_WITHIN_MS = 60_000;
 
-/** Asserts that the server ends all its connections by itself. */
+/** Asserts that the server closes all its connections by itself. */
 async function assertCloses(t: ExecutionContext, server: Server): Promise<void> {
   const end = Date.now() + CLOSED_WITHIN_MS;
   while ((await connections(server)) > 0 && Date.now() < end)
@@ -126,7 +130,7 @@ for (const [name, bytes] of [
   ['nothing', ''],
   ['half a header', 'GET / HTTP/1.1\r\nX-Slow: '],
 ] as const)
-  test(`a connection that sends ${name} ends by the time-out for headers`, async (t) => {
+  test(`a connection that sends ${name} is closed at the timeout for headers`, async (t) => {
     const { server, open } = await serve(t, answers, { headersTimeout: 100 });
     const socket = await open(bytes);
     socket.resume();
@@ -134,7 +138,7 @@ for (const [name, bytes] of [
     await assertCloses(t, server);
   });
 
-test('a body that is not complete ends by the time-out for requests', async (t) => {
+test('a connection whose request body stays incomplete is closed at the timeout for requests', async (t) => {
   const { server, open } = await serve(t, (request) => request.resume(), {
     headersTimeout: 100,
     requestTimeout: 200,
@@ -145,7 +149,7 @@ test('a body that is not complete ends by the time-out for requests', async (t) 
   await assertCloses(t, server);
 });
 
-test('connections above the limit are closed at once, and the others are served', async (t) => {
+test('connections above the limit are closed at once, and the other connections are served', async (t) => {
   const { open } = await serve(t, answers, { maxConnections: 2 });
   const first = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   t.regex(String(await once(first, 'data')), /200 OK/);
@@ -157,7 +161,7 @@ test('connections above the limit are closed at once, and the others are served'
   t.regex(String(await once(first, 'data')), /200 OK/);
 });
 
-test('an answer that is not read ends its connection', async (t) => {
+test('a connection is closed if the client does not read the response', async (t) => {
   const body = Buffer.alloc(20_000_000);
   const { server, open } = await serve(t, (_request, response) => {
     limitSending(response, body, { sendMs: 100, bytesPerMs: body.length });
@@ -168,7 +172,7 @@ test('an answer that is not read ends its connection', async (t) => {
   await assertCloses(t, server);
 });
 
-test('an answer that is read is sent whole', async (t) => {
+test('a large response is sent completely if the client reads it', async (t) => {
   const body = Buffer.alloc(20_000_000);
   const server = createServer((_request, response) => {
     limitSending(response, body);
@@ -181,7 +185,7 @@ test('an answer that is read is sent whole', async (t) => {
 
 const unfinished = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n123';
 
-test('a body that goes on after its answer ends its connection', async (t) => {
+test('a connection is closed if the client keeps sending the body after the response', async (t) => {
   const { server, open } = await serve(t, (request, response) => {
     drainRequest(request, response, 100);
     response.end('no');
@@ -191,7 +195,7 @@ test('a body that goes on after its answer ends its connection', async (t) => {
   await assertCloses(t, server);
 });
 
-test('a body that goes on in very many small pieces after its answer ends its connection', async (t) => {
+test('a connection is closed if the client keeps sending small chunks after the response', async (t) => {
   const { server, open } = await serve(t, (request, response) => {
     drainRequest(request, response);
     response.end('no');
@@ -202,7 +206,7 @@ test('a body that goes on in very many small pieces after its answer ends its co
   await assertCloses(t, server);
 });
 
-test('what is left of a short body is received, and its connection serves the next request', async (t) => {
+test('the rest of a short body is read after the response, and the connection serves the next request', async (t) => {
   const { open } = await serve(t, (request, response) => {
     drainRequest(request, response);
     response.end('no');

@@ -16,7 +16,7 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-test('a call without a worker in time is pool_busy, costs nothing, and frees its key', async (t) => {
+test('a call that no worker starts in time is pool_busy, costs nothing, and its key can be used again', async (t) => {
   const account = await makeAccount(stack, 3);
   const call = () => account.call('hash-text', { text: 'busy' }, { 'Idempotency-Key': 'k' });
   await stack.kill('cpu');

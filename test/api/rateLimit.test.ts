@@ -6,9 +6,9 @@ import { type Stack, startStack } from '../helpers/stack.ts';
 
 const RATE = 5;
 const BURST = 10;
-/** Limit per account and pool. */
+/** Maximum number of running calls per account and pool. */
 const MAX_RUNNING = 64;
-/** Number of 401 responses per address and minute. */
+/** Maximum number of 401 responses per client address and minute. */
 const MAX_FAILURES = 60;
 
 let stack: Stack;
@@ -27,13 +27,13 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Requests that are rate limited like calls, but refused before a tool runs. */
+/** Sends a request that counts against the rate limit like a call, but is refused before a tool runs. */
 const ask = (account: Pick<TestAccount, 'call'>, headers?: Record<string, string>) =>
   account.call('hash-text', {}, headers);
 
 /**
- * Sets the number of tokens in a bucket. It does not refill until its next use: its last use lies in the
- * future, and time before the last use does not count.
+ * Sets the number of tokens in a bucket. The bucket does not refill until it is used again, because the time of its
+ * last use is set to the future.
  */
 const fill = (id: string, tokens: number) =>
   store.buckets.updateOne(
@@ -48,7 +48,7 @@ function isLimited(t: ExecutionContext, response: Response, retryAfter: string):
   t.is(response.headers.get('X-Credits-Charged'), '0');
 }
 
-test.serial('a burst is admitted once over all API processes together, and then refills', async (t) => {
+test.serial('a burst is limited over all API processes together, and the bucket refills', async (t) => {
   const account = await makeAccount(stack, 100);
   const began = performance.now();
   const responses = await Promise.all(
@@ -64,7 +64,7 @@ test.serial('a burst is admitted once over all API processes together, and then 
   for (const response of refused) {
     isLimited(t, response, '1');
     t.like(await response.json(), { code: 'rate_limited' });
-    // Not always r=0: the key's bucket may have been the empty one.
+    // The remaining quota can be above 0, because the bucket of the API key may have been the empty one.
     t.regex(response.headers.get('RateLimit') ?? '', /^"account";r=\d;t=[0-2]$/);
   }
   await store.buckets.updateMany({}, [{ $set: { at: { $subtract: ['$$NOW', 1000] } } }]);
@@ -74,7 +74,7 @@ test.serial('a burst is admitted once over all API processes together, and then 
 });
 
 test.serial(
-  'requests that are refused for their scope take a token and report the quota; the scope error takes precedence',
+  'a request refused for its scope takes a token and reports the quota; the scope error takes precedence over the rate limit',
   async (t) => {
     const account = await makeAccount(stack, 100);
     const { key } = await account.addKey({ tools: ['ping'] });
@@ -112,7 +112,7 @@ test.serial('the headers report the remaining quota and the time until it is ful
     t.is(response.headers.get('RateLimit'), limit, String(tokens));
     t.is(response.headers.get('Retry-After'), status === 429 ? '1' : null);
   }
-  // Unauthenticated requests reveal nothing about accounts.
+  // A response to a request without an API key contains no rate limit headers of an account.
   const stranger = await fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, { method: 'POST' });
   t.is(stranger.status, 401);
   t.is(stranger.headers.get('RateLimit'), null);
@@ -120,7 +120,7 @@ test.serial('the headers report the remaining quota and the time until it is ful
 });
 
 test.serial(
-  'a key has a bucket of its own, and a refusal by one bucket takes no token from the other',
+  'each key has its own bucket, and a refusal by one bucket takes no token from another',
   async (t) => {
     const account = await makeAccount(stack, 100);
     const other = await account.addKey({});
@@ -143,7 +143,7 @@ test.serial(
   },
 );
 
-test.serial('an address with many bad keys is limited, but valid keys from it are not', async (t) => {
+test.serial('an address with many invalid keys is limited, but valid keys from it are not', async (t) => {
   const account = await makeAccount(stack, 100);
   const bad = () => ask(account, { Authorization: 'Bearer ut_nonsense' });
   const statuses: number[] = [];
@@ -164,7 +164,7 @@ test.serial('an address with many bad keys is limited, but valid keys from it ar
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('requests of the Account API count together with tool calls', async (t) => {
+test.serial('requests of the Account API and tool calls count against the same limit', async (t) => {
   const account = await makeAccount(stack, 0);
   const balance = () => account.manage('/api/v1/account');
   t.is((await balance()).headers.get('RateLimit-Policy'), `"account";q=${BURST};w=${BURST / RATE}`);
@@ -179,7 +179,7 @@ test.serial('requests of the Account API count together with tool calls', async 
   isLimited(t, await ask(account), '1');
 });
 
-test.serial('the default is twenty calls a second and forty at once', async (t) => {
+test.serial('the default rate limit is twenty calls per second with bursts of forty', async (t) => {
   const plain = await startStack({ pools: [], env: { RATE_LIMIT: '' } });
   try {
     const response = await ask(await makeAccount(plain, 1));

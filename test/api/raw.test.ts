@@ -13,7 +13,7 @@ const CREDITS = 100;
 let stack: SharedStack;
 let store: Store;
 let account: TestAccount;
-/** A web server that returns the same image for every path. */
+/** A web server that responds to every path with the same image. */
 const pictures = createServer((_, response) =>
   response.end(PNG.sync.write(new PNG({ width: 64, height: 64 }))),
 );
@@ -32,7 +32,7 @@ test.after.always(async () => {
 });
 
 async function draw(accept: string | null, headers: Record<string, string> = {}) {
-  // fetch sends */* by default.
+  // Without an explicit value, fetch sends Accept: */*.
   const response = await account.call('qr-generate', BODY, {
     ...(accept === null ? {} : { Accept: accept }),
     ...headers,
@@ -79,7 +79,7 @@ const JSON_IS_MEANT = [
   '/',
 ];
 
-test.serial('an Accept that ranks the image first returns its bytes', async (t) => {
+test.serial('if Accept ranks an image type first, the response is the image', async (t) => {
   const { bytes } = await draw('application/json');
   const output = JSON.parse(bytes.toString());
   const image = Buffer.from(output.imageBase64, 'base64');
@@ -99,7 +99,7 @@ test.serial('an Accept that ranks the image first returns its bytes', async (t) 
   t.is(PNG.sync.read(image).width, SIZE);
 });
 
-test.serial('every other Accept returns JSON, never 406', async (t) => {
+test.serial('for every other Accept header the response is JSON, never 406', async (t) => {
   for (const accept of JSON_IS_MEANT) {
     const { status, type, bytes, headers } = await draw(accept);
     t.is(status, 200, accept ?? 'none');
@@ -109,7 +109,7 @@ test.serial('every other Accept returns JSON, never 406', async (t) => {
   }
 });
 
-test.serial('one stored result is replayed in either form', async (t) => {
+test.serial('one stored result is replayed both as JSON and as an image', async (t) => {
   const key = { 'Idempotency-Key': 'either' };
   const raw = await draw('image/png', key);
   const json = await draw('application/json', key);
@@ -120,7 +120,10 @@ test.serial('one stored result is replayed in either form', async (t) => {
   t.true(again.bytes.equals(raw.bytes));
 });
 
-/** RFC 6266, 5 and appendix D; RFC 8187, 3.2: characters other than attr-char are UTF-8, percent-encoded. */
+/**
+ * File names and their Content-Disposition header (RFC 6266, 5 and appendix D; RFC 8187, 3.2): characters other than
+ * attr-char are encoded as percent-encoded UTF-8.
+ */
 const NAMES = [
   ['plain (1)', 'filename="plain (1).png"'],
   ['Müller Vertrag', `filename="M_ller Vertrag.png"; filename*=UTF-8''M%C3%BCller%20Vertrag.png`],
@@ -131,11 +134,11 @@ const NAMES = [
   ['5% “off”', `filename="5% _off_.png"; filename*=UTF-8''5%25%20%E2%80%9Coff%E2%80%9D.png`],
 ] as const;
 
-test.serial('a file name in any script is returned intact', async (t) => {
+test.serial('a file name in any script is returned unchanged', async (t) => {
   const owner = await makeAccount(stack, CREDITS);
   for (const [name, expected] of NAMES) {
     const fileUrl = `http://${place}/${encodeURIComponent(name)}.png`;
-    // fetch returns each byte of a header as a character.
+    // fetch decodes each byte of a header to one character.
     const raw = await owner.call('watermark-image', { fileUrl, text: 'x' }, { Accept: 'image/png' });
     t.is(raw.status, 200, name);
     t.is(raw.headers.get('Content-Disposition'), `inline; ${expected}`);
@@ -143,7 +146,7 @@ test.serial('a file name in any script is returned intact', async (t) => {
   }
 });
 
-test.serial('a refusal is a problem, whatever the Accept header', async (t) => {
+test.serial('errors are returned as problem details, whatever the Accept header is', async (t) => {
   const response = await account.call('qr-generate', { text: '' }, { Accept: 'image/png' });
   t.is(response.status, 422);
   t.regex(response.headers.get('Content-Type') ?? '', /^application\/problem\+json\b/);

@@ -21,13 +21,13 @@ import { openCall } from '../store/ledgerFixtures.ts';
 
 const CREDITS = 100;
 const PRICE = 10;
-/** The caller's deadline, shorter and longer than the outage of MongoDB. */
+/** Deadlines of the caller in milliseconds: one is shorter and one is longer than the outage of MongoDB. */
 const [SHORT_MS, LONG_MS] = [1500, 60_000];
 const AWAY_MS = 3000;
 
 const LEASE = { processId: 'this-process', isHeld: () => true };
 
-/** The API's own connection to MongoDB, which can be cut while the workers keep theirs. */
+/** Opens the database twice: the API's connection, which can be cut, and the workers' connection, which cannot. */
 async function startFixture(t: ExecutionContext) {
   await using open = new AsyncDisposableStack();
   const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
@@ -55,7 +55,7 @@ async function startFixture(t: ExecutionContext) {
     log: pino({ level: 'silent' }),
   });
 
-  /** A call without an Idempotency-Key that its workflow charged. */
+  /** Creates a call without an Idempotency-Key, and a function that charges it as its workflow does. */
   async function chargedCall() {
     const call = await openCall(store, { credits: CREDITS, price: PRICE });
     const { callId, accountId } = call;
@@ -88,7 +88,7 @@ const outputOf = ({ ending }: SettledOutcome): string | null =>
   'output' in ending ? ending.output.toString() : null;
 const codeOf = ({ ending }: SettledOutcome): string | null => ('error' in ending ? ending.error.code : null);
 
-test('a charged call returns its result when MongoDB is back in time', async (t) => {
+test('a charged call returns its result when MongoDB is available again before the deadline', async (t) => {
   await using fixture = await startFixture(t);
   const { callId, accountId, row, charge } = await fixture.chargedCall();
   const { available } = await charge();
@@ -105,7 +105,7 @@ test('a charged call returns its result when MongoDB is back in time', async (t)
   t.is((await accountOf(fixture.store, accountId)).balance, CREDITS - PRICE);
 });
 
-test('a charged call whose result is lost is refunded, at once or when MongoDB is back', async (t) => {
+test('a charged call whose result is lost is refunded, at once or as soon as MongoDB is available again', async (t) => {
   await using fixture = await startFixture(t);
   for (const isAway of [false, true]) {
     const { accountId, row, charge } = await fixture.chargedCall();
@@ -115,7 +115,7 @@ test('a charged call whose result is lost is refunded, at once or when MongoDB i
     const ended = await fixture.settling.resultOrRefund(
       row,
       async () => ({ result, available }),
-      // With MongoDB, the refund is waited for.
+      // While MongoDB is available, the response waits until the call is refunded.
       waiting(isAway ? SHORT_MS : LONG_MS),
     );
     t.is(codeOf(ended), 'internal');
@@ -130,7 +130,7 @@ test('a charged call whose result is lost is refunded, at once or when MongoDB i
   t.deepEqual((await audit(fixture.store)).drift, []);
 });
 
-test('a result that can be requested again is not refunded', async (t) => {
+test('a call whose result can be requested again with its key is not refunded', async (t) => {
   await using fixture = await startFixture(t);
   const { accountId, row, charge } = await fixture.chargedCall();
   const { available } = await charge();
@@ -158,7 +158,7 @@ test('a call that was given up while MongoDB was unavailable is not charged afte
       'deadline_exceeded',
     );
     t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the answer does not wait for it');
-    // Its workflow reaches MongoDB first.
+    // The workflow reaches MongoDB before the API does, and charges the call.
     if (ending === 'charged') t.is((await charge()).state, 'charged');
     await fixture.link.heal();
     await until(`it is ${ending}`, async () => {

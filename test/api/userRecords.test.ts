@@ -16,7 +16,7 @@ let database: Awaited<ReturnType<typeof startDatabase>>;
 let store: Store;
 let auth: Auth;
 let user: { id: string; email: string };
-/** Tokens of the password links that were mailed. */
+/** Tokens of the password links in the emails that were sent. */
 const links: string[] = [];
 
 test.before(async () => {
@@ -60,11 +60,11 @@ const post = (path: string, body: object) =>
     }),
   );
 const signIn = (password: string) => post('sign-in/email', { email: user.email, password });
-/** The session of the cookie that a sign-in set. */
+/** Returns the session that belongs to the cookie of a sign-in response. */
 const sessionOf = (response: Response) =>
   auth.signedIn(new Headers({ Cookie: (response.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '' }));
 
-test.serial('a user whom an operator created signs in, under any case of the address', async (t) => {
+test.serial('a user whom an operator created signs in, whatever the case of the email', async (t) => {
   t.is((await signIn('wrong horse battery')).status, 401);
   t.is((await signIn(PASSWORD)).status, 200);
   t.is((await auth.find('ANN@example.com'))?.id, user.id);
@@ -73,7 +73,7 @@ test.serial('a user whom an operator created signs in, under any case of the add
   t.false(await auth.hasPassword(user.id, 'wrong horse battery'));
 });
 
-test.serial('sessions are listed and ended one by one, or all but one', async (t) => {
+test.serial('sessions are listed, and ended one by one or all except one', async (t) => {
   const signedIn = await Promise.all(
     Array.from({ length: 3 }, async () => sessionOf(await signIn(PASSWORD))),
   );
@@ -87,12 +87,12 @@ test.serial('sessions are listed and ended one by one, or all but one', async (t
   t.deepEqual(await ids(), [second]);
 });
 
-test.serial('a role is changed', async (t) => {
+test.serial('the role of a user can be changed', async (t) => {
   await auth.setRole(user.id, 'operator');
   t.is((await auth.find(user.email))?.role, 'operator');
 });
 
-test.serial('the token of a mailed password link is recognised until it is used', async (t) => {
+test.serial('the token of a password link is valid until it is used', async (t) => {
   t.is((await post('request-password-reset', { email: user.email })).status, 200);
   const [token = ''] = links;
   t.true(await auth.isResetTokenValid(token));
@@ -102,7 +102,7 @@ test.serial('the token of a mailed password link is recognised until it is used'
   t.is((await signIn('another good password')).status, 200);
 });
 
-test.serial('a password that is set ends all sessions and the old password', async (t) => {
+test.serial('setting a password ends all sessions and invalidates the old password', async (t) => {
   const before = await sessionOf(await signIn('another good password'));
   t.truthy(before);
   await auth.setPassword(user.id, PASSWORD);

@@ -33,7 +33,7 @@ const method = (name: string, body?: Json): RequestInit => ({
 const create = async (account: TestAccount, body: Json = { url: LOCAL }) =>
   json(await account.manage(PATH, body));
 
-test('an endpoint is created, listed, read, changed and deleted', async (t) => {
+test('an endpoint can be created, listed, read, changed and deleted', async (t) => {
   const account = await makeAccount(stack, 0);
   const response = await account.manage(PATH, { url: LOCAL, events: ['credits.low'] });
   t.is(response.status, 201);
@@ -79,7 +79,7 @@ test('another account sees none of the endpoints', async (t) => {
   t.is((await owner.manage(`${PATH}/${id}`)).status, 200);
 });
 
-test("URLs must be https; http is allowed for exactly localhost, and never for the service's own ports", async (t) => {
+test("URLs must be https; http is allowed only for localhost, and never for the service's own ports", async (t) => {
   const account = await makeAccount(stack, 0);
   for (const url of [
     'http://hooks.example.com/',
@@ -120,7 +120,7 @@ test("URLs must be https; http is allowed for exactly localhost, and never for t
     t.is((await account.manage(PATH, { url })).status, 201, url);
 });
 
-test('creating an endpoint only looks up its name', async (t) => {
+test('creating an endpoint resolves its host name and sends no request to it', async (t) => {
   const { createServer } = await import('node:net');
   let connections = 0;
   const server = createServer(() => {
@@ -166,14 +166,14 @@ test('invalid bodies are refused', async (t) => {
     );
 });
 
-test('a tools key has no access to endpoints', async (t) => {
+test('a key with the scope `tools` has no access to endpoints', async (t) => {
   const account = await makeAccount(stack, 0);
   const headers = { Authorization: `Bearer ${account.toolsKey}` };
   const response = await account.manage(PATH, undefined, { headers });
   t.is((await problem(response)).code, 'insufficient_scope');
 });
 
-test('a new secret waits for its activation; another one requires force', async (t) => {
+test('a new secret is used only after its activation; creating another one before that requires force', async (t) => {
   const account = await makeAccount(stack, 0);
   const { id, secret } = await create(account);
   const rotate = (body?: Json) =>

@@ -11,10 +11,13 @@ test.before(async () => {
 });
 test.after.always(() => stack?.stop());
 
-/** Below the server's own 20 s. */
+/**
+ * Milliseconds in which the API's first polls happen; below the 20 s after which the Temporal server itself responds to
+ * a poll.
+ */
 const FIRST_POLLS_MS = 8000;
 
-test('the API polls for the end of a workflow in case the server loses the notification, but rarely', async (t) => {
+test('the API polls for the end of a workflow at long intervals, in case the Temporal server loses the notification', async (t) => {
   const connection = await Connection.connect({ address: stack.temporalAddress });
   const { workflowService } = connection;
   const poll = workflowService.getWorkflowExecutionHistory.bind(workflowService);
