@@ -39,7 +39,7 @@ type StackModule = typeof import('../dev/stack.ts');
 const isStackModule = (module: object): module is StackModule =>
   'startService' in module && 'defaultPools' in module;
 
-/** Copies the source tree and adds files to it; everything else is unchanged. */
+/** Copies the source tree to a temporary folder and adds these files. No existing file is changed. */
 async function copyWith(t: ExecutionContext, files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-copy-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -52,18 +52,18 @@ async function copyWith(t: ExecutionContext, files: Readonly<Record<string, stri
   return folder;
 }
 
-/** Runs a program of the copy. Resolves with what it prints. */
+/** Runs a program in the copy. Resolves with its output. */
 async function runIn(folder: string, args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     cwd: folder,
-    // Hides this test's own runner from it.
+    // A minimal environment, so that the test runner in the copy does not notice the test runner around it.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR },
     timeout: 120_000,
   });
   return stdout;
 }
 
-test('a new tool of each kind needs no changed file', async (t) => {
+test('a new tool of each kind can be added without changing an existing file', async (t) => {
   await using owned = new AsyncDisposableStack();
   const folder = await copyWith(t, Object.assign({}, ...TOOLS.map(({ files }) => files)));
   const { mongodbUri } = owned.adopt(await startDatabase(), (it) => it.stop());
@@ -126,7 +126,7 @@ test('a new tool of each kind needs no changed file', async (t) => {
   t.like(entry, { type: 'charge', amount: -price, balanceAfter: 100 - price });
 
   const catalogue = await (await fetch(`${baseUrl}/api/v1/tools`)).json();
-  // The human-readable reference is generated from this document.
+  // The human-readable API reference is generated from this OpenAPI document.
   const spec = await (await fetch(`${baseUrl}/openapi.json`)).json();
   for (const { name, title, price } of TOOLS) {
     t.like(
@@ -143,12 +143,12 @@ test('a new tool of each kind needs no changed file', async (t) => {
   t.regex(await runIn(folder, [ava, ...own]), /4 tests passed/);
 });
 
-test('a tool has three files, and one more if it decodes the files of callers', (t) => {
+test('a tool consists of three files, and of a fourth if it decodes files of callers', (t) => {
   for (const { name, files } of TOOLS)
     t.is(Object.keys(files).filter((path) => !path.startsWith('activities/jobs/')).length, 3, name);
 });
 
-test('a price changes by one line and `npm run docs`', async (t) => {
+test('a price is changed by editing one line and running `npm run docs`', async (t) => {
   const folder = await copyWith(t, {});
   const definition = join(folder, 'schemas/tools/hash-text.ts');
   const before = await readFile(definition, 'utf8');

@@ -12,12 +12,13 @@ const FOLDERS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows',
 const PLATFORM = 'workers/platform';
 type Room = (typeof FOLDERS)[number] | typeof PLATFORM;
 
-/** What a room may import beside itself. */
+/** The rooms from which each room may import, in addition to its own files. */
 const MAY_IMPORT: Record<Room, readonly Room[]> = {
   schemas: [],
   store: ['schemas'],
   egress: ['schemas'],
-  // Types of what they exchange with workflows; see the test of workflows below.
+  // Only the types of the values that activities and workflows exchange; the test about imports of workflows below
+  // checks this.
   activities: ['schemas', 'store', 'egress', 'workflows'],
   [PLATFORM]: ['schemas', 'store', 'egress', 'workflows'],
   api: ['schemas', 'store', 'egress', 'workflows', PLATFORM],
@@ -25,7 +26,10 @@ const MAY_IMPORT: Record<Room, readonly Room[]> = {
   workers: ['schemas', 'store', 'egress', 'activities', 'workflows', PLATFORM],
   dev: ['schemas', 'store', 'egress', 'activities', 'workflows', 'api', 'workers', PLATFORM],
 };
-/** Modules that can reach another machine; Node still has the insides of some under names of their own. */
+/**
+ * Modules that can open connections to other machines. Node also exposes some of their internals as modules such as
+ * `_http_client`.
+ */
 const NETWORK = [
   'net',
   'tls',
@@ -41,21 +45,27 @@ const NETWORK = [
   'undici',
   'nodemailer',
 ];
-/** Connects to the mail server that the operator names. */
+/** Connects only to the mail server that the operator configures. */
 const MAILER = 'api/mail/mailer.ts';
-/** Listen, and connect to nothing. */
+/** Files that listen on ports and never connect. */
 const LISTENERS = [
   'api/http/publicServer.ts',
   'workers/platform/internalServer.ts',
   'workers/platform/listen.ts',
 ];
-/** Numbers that workflows share with everybody else; it imports nothing. */
+/** Constants that workflows share with other code; this file has no imports. */
 const CONSTANTS = 'schemas/webhookLimits.ts';
-/** The names that workflows share with workers and clients: the one workflow file that others import at run time. */
+/**
+ * Names that workflows share with workers and clients. No other file of workflows/ may be imported at run time from
+ * outside.
+ */
 const CONTRACT = 'workflows/contract.ts';
-/** These workflow files need exports that only this package has: the failure converter's base class, search attribute keys. */
+/**
+ * These workflow files need exports that only this package has: the base class of the failure converter, and search
+ * attribute keys.
+ */
 const COMMON = { files: ['workflows/failureConverter.ts', CONTRACT], from: '@temporalio/common' };
-/** What is done beside imports, and where. */
+/** Files that may use a way other than imports to load modules or reach the network, by the name of the way in WAYS. */
 const ALLOWED: Record<string, readonly string[]> = {
   // Reach our own processes, or run on the machine of who says where to (a browser included): never a caller's target.
   fetch: [
@@ -72,13 +82,13 @@ const ALLOWED: Record<string, readonly string[]> = {
     'activities/browser/page/serviceWorkers.ts',
     'activities/pdf/limitBytes.ts',
   ],
-  // Find what lies in a package, and load packages that cannot be imported.
+  // These files locate data in a package, or load packages that cannot be imported.
   createRequire: [
     'activities/browser/overlays.ts',
     'activities/upscale/network.ts',
     'activities/upscale/reference.ts',
   ],
-  // Files of their own folder, by the names of tools and jobs.
+  // These files import modules of their own folder by the name of a tool or job.
   import: ['activities/runtime/loadTool.ts', 'activities/decoders/child.ts', 'schemas/registry.ts'],
 };
 
@@ -88,20 +98,20 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 interface Import {
   file: string;
   room: Room;
-  /** As written. */
+  /** The module specifier as it is written in the import. */
   from: string;
   /** Path within the project, or null for packages and built-in modules. */
   target: string | null;
   typesOnly: boolean;
 }
 
-/** Statements stand at the start of a line: the formatter sees to that. */
+/** Import and export statements start at the beginning of a line, because the formatter puts them there. */
 const STATEMENT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?'([^']+)'/gm;
 const DYNAMIC = /\b(?:import|require)\(\s*'([^']+)'/g;
 
-/** A literal, and nothing done to it: what stands there is read as an import. */
+/** Matches a call with one string literal, which DYNAMIC already reads as an import. */
 const LITERAL = /\(\s*'[^']*'\s*\)/.source;
-/** Ways to a socket, or to whatever module, beside the imports that are read here. */
+/** Ways to load modules or to open connections that the search for import statements does not find. */
 const WAYS: Record<string, RegExp> = {
   fetch: /(?<![.\w'/-])fetch\b(?=\s*(?:[(),;}\].?=]|$))/m,
   webSockets: /\b(?:WebSocket\w*|EventSource|XMLHttpRequest)\b/,
@@ -112,7 +122,10 @@ const WAYS: Record<string, RegExp> = {
   import: new RegExp(`\\bimport(?=\\()(?!${LITERAL})`),
   code: /(?<![.$\w])eval\b|\bnew Function\b/,
 };
-/** Lines of comment and no code; the formatter puts no operator at the start of a line. */
+/**
+ * Matches lines that consist of a comment. A line of code cannot start with `*`, because the formatter starts no line
+ * with an operator.
+ */
 const COMMENT = /^\s*(?:\/\/|\/?\*(?!.*\*\/\s*\S)).*$/gm;
 const waysIn = (text: string): string[] => {
   const code = text.replace(COMMENT, '');
@@ -133,7 +146,7 @@ function importsOf(room: Room, file: string): Import[] {
   }));
 }
 
-/** The room of a path within the project. */
+/** Returns the room to which a path within the project belongs. */
 function roomOf(path: string): Room | undefined {
   if (path.startsWith(`${PLATFORM}/`)) return PLATFORM;
   return FOLDERS.find((folder) => path.startsWith(`${folder}/`));
@@ -148,9 +161,9 @@ const files = FOLDERS.flatMap((folder) =>
 const imports = files.flatMap(({ room, file }) => importsOf(room, file));
 const show = ({ file, from }: Import): string => `${file}: ${from}`;
 
-test('every import of a file is seen', (t) => {
+test('every import of a file is found', (t) => {
   t.true(imports.length > 300);
-  // Wherever a line begins an import, one was read.
+  // Control: every line that starts an import statement must have led to a found import.
   for (const { room, file } of files) {
     const lines = read(file).match(/^import\s/gm) ?? [];
     const seen = importsOf(room, file).filter(({ from }) => from !== '');
@@ -158,7 +171,7 @@ test('every import of a file is seen', (t) => {
   }
 });
 
-test('imports go one way', (t) => {
+test('rooms import only from the rooms that they may import', (t) => {
   const wrong = imports.filter(({ room, target }) => {
     if (target === null) return false;
     const to = roomOf(target);
@@ -168,7 +181,7 @@ test('imports go one way', (t) => {
   t.deepEqual(wrong.map(show), []);
 });
 
-test('other folders import types and the contract of workflows; workflows import the SDK, each other, types and numbers', (t) => {
+test('other rooms import only types and the contract of workflows; workflows import only the SDK, each other, types and constants', (t) => {
   const into = imports.filter(
     ({ room, target, typesOnly }) =>
       room !== 'workflows' && target?.startsWith('workflows/') && target !== CONTRACT && !typesOnly,
@@ -193,7 +206,7 @@ test('the contract names exactly the workflows that the bundle exports', (t) => 
   t.deepEqual(Object.values<string>(WORKFLOWS).sort(), names);
 });
 
-test('the schemas need nothing outside their folder but Node and types', (t) => {
+test("at run time, the schemas import nothing from outside their folder except Node's modules", (t) => {
   const wrong = imports.filter(
     ({ room, from, target, typesOnly }) =>
       room === 'schemas' &&
@@ -203,7 +216,7 @@ test('the schemas need nothing outside their folder but Node and types', (t) => 
   t.deepEqual(wrong.map(show), []);
 });
 
-test('only egress/ reaches other machines', (t) => {
+test('only egress/ connects to other machines', (t) => {
   const wrong = imports.filter(
     ({ file, room, from, typesOnly }) =>
       ['activities', 'store', 'workflows', 'api', 'workers', PLATFORM].includes(room) &&
@@ -313,7 +326,7 @@ test('only schemas/env.ts reads the environment', (t) => {
   );
 });
 
-test('the workflow bundle stays small: every worker compiles it at its start', async (t) => {
+test('the workflow bundle, which every worker compiles at its start, stays small', async (t) => {
   const { code } = await loadWorkflowBundle((error) => t.log(error));
   const withoutMap = code.replace(/^\/\/# sourceMappingURL=.*$/m, '');
   t.true(withoutMap.length > 10_000);
@@ -321,7 +334,7 @@ test('the workflow bundle stays small: every worker compiles it at its start', a
 });
 
 /**
- * Packages that the code uses in ways that are not public: `api/auth/userRecords.ts`, `activities/browser/pool.ts`,
+ * Packages whose internals the code uses, in `api/auth/userRecords.ts`, `activities/browser/pool.ts` and
  * `activities/pdf/limitBytes.ts`.
  */
 const PINNED = ['better-auth', '@better-auth/mongo-adapter', 'puppeteer-cluster', 'pdfjs-dist', 'pdf-lib'];

@@ -11,10 +11,10 @@ const read = (path: string) => readFileSync(path, 'utf8');
 const values = recordAt(parse(read(`${CHART}/values.yaml`)));
 const compose = recordAt(parse(read('docker-compose.yml'), { merge: true }), 'services');
 
-/** Gibibytes of a Compose value, such as `${CPU_MEMORY:-4g}`, or of a Kubernetes quantity. */
+/** Parses a memory size in GiB, from a Compose value such as `${CPU_MEMORY:-4g}` or a Kubernetes quantity. */
 const gibibytes = (text: unknown): number => Number(/(\d+)(?:g|Gi)\}?$/.exec(String(text))?.[1]);
 
-test('the chart has one component for the API and for each pool, with the memory limit of Compose', async (t) => {
+test('the chart has one component for the API and for each pool, with the same memory limit as in Compose', async (t) => {
   const components = recordAt(values, 'components');
   const pools = ['orchestrator', 'delivery', ...poolsInUse(await loadRegistry())];
   t.deepEqual(Object.keys(components).sort(), ['api', ...pools].sort());
@@ -37,7 +37,7 @@ test('the chart sets only variables that exist, and can reference every secret v
   for (const name of secrets) t.true(template.includes(`"${name}" $secrets.`), name);
 });
 
-test('the schema of the values accepts a minimal installation and names what is missing', (t) => {
+test('the schema of the values accepts a minimal installation and names missing values', (t) => {
   const validate = new Ajv({ strict: false }).compile(JSON.parse(read(`${CHART}/values.schema.json`)));
   const minimal = {
     ...values,

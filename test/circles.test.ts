@@ -4,7 +4,7 @@ import { parseCircular, parseDependencyTree, shortenTree } from 'dpdm';
 
 const FOLDERS = ['api', 'activities', 'workers', 'workflows', 'schemas', 'store', 'egress', 'dev', 'clients'];
 
-test('modules do not import each other in circles, types included', async (t) => {
+test('no modules import each other in a circle, including type imports', async (t) => {
   const cwd = fileURLToPath(new URL('..', import.meta.url));
   const tree = await parseDependencyTree(
     FOLDERS.map((folder) => `${folder}/**/*.ts`),

@@ -24,15 +24,15 @@ interface Service {
   logging?: { options?: Record<string, string> };
 }
 
-/** Longer than any call may take, see the contract of the API. */
+/** Longer than the time limit of any call, from the API contract, in seconds. */
 const LONGEST_CALL_S = 100;
-/** What the images set themselves, for all who run them. */
+/** Variables that the images set themselves, so that the Compose file need not set them. */
 const IN_THE_IMAGE = ['HOST', 'PORT', 'INTERNAL_PORT', 'DATA_DIR', 'NODE_ENV'];
-/** The ports are what others of the Compose network need not know, and each container is reached by its name. */
+/** Variables whose defaults fit: other containers do not use these ports, and each container is reached by its name. */
 const BY_DEFAULT = ['INTERNAL_ADVERTISE', 'SDK_METRICS_PORT'];
 /**
- * What the image's server listens on: those that its Dockerfile exposes (membership and gRPC of frontend, history,
- * matching and worker), and the HTTP API, FRONTEND_HTTP_PORT of its config_template.yaml.
+ * Ports on which the server of the Temporal image listens: those that its Dockerfile exposes (membership and gRPC of
+ * frontend, history, matching and worker), and the HTTP API (FRONTEND_HTTP_PORT in its config_template.yaml).
  */
 const TEMPORAL_PORTS = ['6933', '6934', '6935', '6939', '7233', '7234', '7235', '7239', '7243'];
 
@@ -41,7 +41,7 @@ let services: Record<string, Service>;
 let networks: Record<string, { internal?: boolean; driver_opts?: Record<string, string> }>;
 let inUse: string[];
 
-/** The file as Compose itself reads it, with the settings of .env.example. */
+/** Loads the Compose file as Compose itself resolves it, with the settings of .env.example. */
 test.before(async () => {
   cpSync('docker-compose.yml', join(folder, 'docker-compose.yml'));
   cpSync('.env.example', join(folder, '.env'));
@@ -52,7 +52,7 @@ test.before(async () => {
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(stderr);
-  // Compose takes the last of two services of one name without a word; this parser refuses them.
+  // If two services have the same name, Compose silently uses the last one; this parser fails instead.
   parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true });
   ({ services, networks } = parse(stdout));
   inUse = ['orchestrator', 'delivery', ...poolsInUse(await loadRegistry())];
@@ -62,7 +62,7 @@ test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 const ours = (): [string, Service][] =>
   Object.entries(services).filter(([, { build }]) => build !== undefined);
 
-/** `target -> lines` of the Dockerfile's stages. */
+/** Returns the lines of each stage of the Dockerfile, by the name of the stage. */
 const stages = (): Map<string, string> => {
   const parts = readFileSync('Dockerfile', 'utf8')
     .split(/^FROM /m)
@@ -70,7 +70,7 @@ const stages = (): Map<string, string> => {
   return new Map(parts.map((part) => [/ AS (\w+)/.exec(part)?.[1] ?? '', part]));
 };
 
-test('there is one service a pool and the API, each with an image of its own', (t) => {
+test('the API and each pool have one service with its own image', (t) => {
   t.deepEqual(
     ours()
       .map(([name]) => name)
@@ -95,11 +95,11 @@ test('no image runs as root', (t) => {
   t.regex(stages().get('base') ?? '', /^USER node$/m);
 });
 
-test('no image fetches GPU libraries', (t) => {
+test('no image downloads GPU libraries', (t) => {
   t.regex(stages().get('dependencies') ?? '', /^ENV ONNXRUNTIME_NODE_INSTALL=skip\n[\s\S]*npm install/m);
 });
 
-test('services are given variables that exist, and every variable reaches whom it concerns', (t) => {
+test('every variable of a service exists, and every variable is set for the services that use it', (t) => {
   const known = new Set(Object.keys(VARIABLES).flatMap((name) => [name, `${name}_FILE`]));
   const given = new Set<string>();
   for (const [name, { environment = {} }] of ours())
@@ -111,14 +111,14 @@ test('services are given variables that exist, and every variable reaches whom i
   t.deepEqual(missing.sort(), [...IN_THE_IMAGE, ...BY_DEFAULT].sort());
 });
 
-test('a stop waits longer than any call takes', (t) => {
+test('a service has more time to stop than any call takes', (t) => {
   for (const [name, { stop_grace_period = '' }] of ours()) {
     const [, minutes = '0', seconds = '0'] = /^(?:(\d+)m)?(?:(\d+)s)?$/.exec(stop_grace_period) ?? [];
     t.true(Number(minutes) * 60 + Number(seconds) > LONGEST_CALL_S, `${name}: ${stop_grace_period}`);
   }
 });
 
-test('every service says when it is well, and none has a name or port that keeps it from being scaled', (t) => {
+test('every service has a health check, and no fixed name or port that would prevent scaling it', (t) => {
   for (const [name, service] of ours()) {
     t.true(
       service.healthcheck?.test.some((part) => part.includes('127.0.0.1:9090/readyz')),
@@ -129,7 +129,7 @@ test('every service says when it is well, and none has a name or port that keeps
   }
 });
 
-test('secrets come by file, and stand nowhere in the file', (t) => {
+test('secrets are passed as files and do not appear in the Compose file', (t) => {
   const text = readFileSync('docker-compose.yml', 'utf8');
   t.notRegex(
     text,
@@ -146,11 +146,11 @@ test('secrets come by file, and stand nowhere in the file', (t) => {
   }
 });
 
-test('no process of ours can dump its memory', (t) => {
+test('no process of the service can write a core dump', (t) => {
   for (const [name, { ulimits }] of ours()) t.is(ulimits?.core, 0, name);
 });
 
-test('whoever callers and owners send elsewhere can get out, but never to our own ports', (t) => {
+test("services that connect to addresses from callers or owners have outside access, but not to the service's own ports", (t) => {
   const open = Object.entries(services).filter(([, { networks = {} }]) => 'outside' in networks);
   const reachable = ['8080', '9090', '27017', '5432', '8233', ...TEMPORAL_PORTS];
   for (const [name, { environment = {} }] of ours()) {
@@ -168,11 +168,11 @@ test('whoever callers and owners send elsewhere can get out, but never to our ow
     );
 });
 
-/** The networks of a service, apart from those that lead out. */
+/** Returns the internal networks of a service, which have no access to the outside. */
 const inner = (name: string): string[] =>
   Object.keys(services[name]?.networks ?? {}).filter((network) => networks[network]?.internal === true);
 
-test('what callers steer most shares no inner network with other services than MongoDB and Temporal', (t) => {
+test('the pools that process hostile content share no internal network with services other than MongoDB and Temporal', (t) => {
   for (const name of ['browser', 'heavy']) {
     const own = inner(name);
     t.is(own.length, 1, name);
@@ -184,7 +184,7 @@ test('what callers steer most shares no inner network with other services than M
   t.is(networks.outside?.driver_opts?.['com.docker.network.bridge.enable_icc'], 'false');
 });
 
-test('only the proxy reaches the API from outside, and only by the proxy is it published', (t) => {
+test('the API is reachable from outside only through the proxy', (t) => {
   const published = Object.keys(services).filter((name) => services[name]?.ports !== undefined);
   t.deepEqual(published.sort(), ['proxy', 'temporal-ui']);
   t.is(services.api?.environment?.TRUST_PROXY, 'true');
@@ -193,12 +193,12 @@ test('only the proxy reaches the API from outside, and only by the proxy is it p
   t.deepEqual(neighbours.sort(), ['api', 'proxy']);
 });
 
-test('the folders that a process writes to are its own', (t) => {
+test('each process has its own folder to write to', (t) => {
   for (const [name, { tmpfs = [] }] of ours())
     t.true(tmpfs.includes('/data:uid=1000,gid=1000,mode=0700'), name);
 });
 
-test('memory, processes and logs are bounded', (t) => {
+test('memory, processes and logs have limits', (t) => {
   for (const [name, service] of ours()) {
     t.truthy(service.mem_limit, name);
     t.true((service.pids_limit ?? 0) > 0, name);
@@ -206,7 +206,7 @@ test('memory, processes and logs are bounded', (t) => {
   for (const [name, { logging }] of Object.entries(services)) t.truthy(logging?.options?.['max-size'], name);
 });
 
-test('Temporal is the server image of one exact version, with the tools of the same', (t) => {
+test('the Temporal server and its tools have the same exact version', (t) => {
   const version = /^temporalio\/server:(\d+\.\d+\.\d+)$/.exec(services.temporal?.image ?? '')?.[1] ?? '';
   for (const name of ['temporal-schema', 'temporal-setup'])
     t.true(services[name]?.image?.startsWith(`temporalio/admin-tools:${version}-`), name);

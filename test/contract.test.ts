@@ -14,7 +14,7 @@ import { type Stack, startStack } from './helpers/stack.ts';
 import { until } from './helpers/until.ts';
 import { startWorld, type World } from './helpers/world.ts';
 
-/** Tools whose output for the same input varies, so that their example only shows the format. */
+/** Tools whose output varies for the same input, so that their examples only show the format. */
 const NOT_REPEATABLE = new Set([
   'bcrypt-hash',
   'broken-links',
@@ -30,7 +30,7 @@ const NOT_REPEATABLE = new Set([
   'website-screenshot',
   'html-to-image',
 ]);
-/** 1 MiB, where a tool sets no limit. */
+/** Maximum body size of tools that set no limit of their own: 1 MiB. */
 const BODY_BYTES = 1_048_576;
 const CREDITS = 10_000;
 
@@ -54,7 +54,7 @@ test.after.always(async () => {
   await world?.close();
 });
 
-/** Without defaults and conversions, because values are checked as they are. */
+/** Neither applies defaults nor converts types, because values must be checked as they are. */
 const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false });
 addFormats.default(ajv);
 const fits = (schema: object, value: unknown): string | null =>
@@ -75,7 +75,7 @@ const pointers = (refusal: Json): unknown[] => recordsAt(refusal.errors).map(({ 
 const LOOKALIKES = ['4', 'true', '', 4, 1, true, null, ['a'], { a: 1 }];
 const wrongValues = (schema: object): unknown[] => LOOKALIKES.filter((value) => fits(schema, value) !== null);
 
-/** Returns every object schema within a schema, including itself. */
+/** Returns all object schemas within a schema, including the schema itself. */
 function objectSchemas(schema: unknown): Json[] {
   if (Array.isArray(schema)) return schema.flatMap(objectSchemas);
   if (!isRecord(schema)) return [];
@@ -103,7 +103,7 @@ for (const tool of tools) {
     }
   });
 
-  test.serial(`${name}: each example returns the documented output for the price`, async (t) => {
+  test.serial(`${name}: each example returns the documented output and costs the price`, async (t) => {
     for (const { input, output } of tool.examples) {
       const before = await store.accounts.findOne({ _id: account.accountId });
       const response = await account.call(name, world.localise(tool.pool, input));
@@ -120,12 +120,12 @@ for (const tool of tools) {
   });
 
   test.serial(
-    `${name}: the example returns the documented output through MCP, with the file as content`,
+    `${name}: the example returns the documented output through MCP, with files as content items`,
     async (t) => {
       const { input, output } = exampleOf(tool);
       const own = await makeAccount(stack, price);
       await using connection = await connectMcp(stack.baseUrl, own.toolsKey);
-      // The client checks the result against the listed output schema.
+      // After listing the tools, the MCP client validates results against the listed output schema.
       await connection.client.listTools();
       const args = world.localise(tool.pool, input);
       const result = await connection.client.callTool({ name, arguments: args });
@@ -155,7 +155,7 @@ for (const tool of tools) {
     },
   );
 
-  test.serial(`${name}: the price is the same in all places`, async (t) => {
+  test.serial(`${name}: the price is the same everywhere`, async (t) => {
     const own = await makeAccount(stack, price);
     const response = await own.call(name, world.localise(tool.pool, exampleOf(tool).input));
     t.is(response.headers.get('X-Credits-Charged'), String(price));
@@ -197,12 +197,12 @@ for (const tool of tools) {
       for (const value of values) {
         const refused = await refusalOf(await account.call(name, { ...input, [field]: value }));
         t.is(refused.status, 422, `${field}: ${JSON.stringify(value)}`);
-        // The fault of an array or object may be in one of its members.
+        // The fault of an array or object may be reported at one of its members.
         const named = pointers(refused).filter((it) => `${it}/`.startsWith(`/${field}/`));
         t.true(named.length > 0, `${field}: ${JSON.stringify(value)}`);
       }
 
-    // At most 20 faults are listed at once; the others are found by correcting those.
+    // An error lists at most 20 faults; the test corrects these and sends the input again to find the others.
     const left = new Map<string, unknown>([
       ['extra', 1],
       ...wrong.map(({ field, values }) => [field, values[0]] as const),
@@ -217,7 +217,7 @@ for (const tool of tools) {
     t.deepEqual([...left.keys()], []);
   });
 
-  test(`${name}: a lone surrogate is a fault in every text`, async (t) => {
+  test(`${name}: a lone surrogate is a fault in every string`, async (t) => {
     const { input } = exampleOf(tool);
     const message = 'contains a lone surrogate, which UTF-8 cannot encode';
     for (const field of Object.keys(tool.input.properties))
@@ -231,7 +231,7 @@ for (const tool of tools) {
 
   const optional = Object.entries(tool.input.properties).filter(([, schema]) => 'default' in schema);
   if (optional.length > 0 && secretFields(tool).length === 0)
-    test(`${name}: omitted fields have their defaults`, async (t) => {
+    test(`${name}: omitted fields have their documented defaults`, async (t) => {
       const defaults = Object.fromEntries(optional.map(([field, schema]) => [field, schema.default]));
       const rest = Object.entries(world.localise(tool.pool, exampleOf(tool).input)).filter(
         ([field]) => !(field in defaults),
@@ -240,12 +240,13 @@ for (const tool of tools) {
       const key = { 'Idempotency-Key': `defaults-${name}` };
       const first = await account.call(name, bare, key);
       const second = await account.call(name, { ...bare, ...defaults }, key);
-      // The idempotency fingerprint covers the input after the defaults: other values would be a mismatch.
+      // The idempotency fingerprint covers the input after defaults are applied, so a replay shows that both inputs are
+      // equal.
       t.is(second.headers.get('Idempotent-Replayed'), 'true');
       t.is(await second.text(), await first.text());
     });
 
-  test(`${name}: accepts one JSON object by POST, and only with a key`, async (t) => {
+  test(`${name}: accepts one JSON object by POST, and only with an API key`, async (t) => {
     const url = `${stack.baseUrl}/api/v1/tools/${name}`;
     for (const body of ['', '[]', 'null', '"text"', '1', '{', '{"a":1}x', '\u{feff}{']) {
       const refused = await refusalOf(await account.call(name, body));
@@ -271,7 +272,8 @@ for (const tool of tools) {
 
   test(`${name}: the body limit is exact to the byte`, async (t) => {
     const limit = tool.limits.bodyBytes ?? BODY_BYTES;
-    // White space before a body that is refused for its content, not for its size.
+    // White space before a body that is invalid, so that a body within the limit is refused for its content and not for
+    // its size.
     const body = (bytes: number) => `${' '.repeat(bytes - 1)}[`;
     t.like(await refusalOf(await account.call(name, body(limit))), { code: 'malformed_json' });
     t.like(await refusalOf(await account.call(name, body(limit + 1))), {
@@ -281,12 +283,12 @@ for (const tool of tools) {
   });
 }
 
-test('an unknown tool is not found', async (t) => {
+test('calling an unknown tool gives not_found', async (t) => {
   const refused = await refusalOf(await account.call('no-such-tool', {}));
   t.like(refused, { status: 404, code: 'unknown_tool' });
 });
 
-test.serial('the fired events match the reference, and the audit finds no drift', async (t) => {
+test.serial('the events match the reference, and the audit finds no drift', async (t) => {
   const own = await makeAccount(stack, 25);
   for (let left = 25; left > 0; left--) t.is((await own.call('hash-text', { text: `${left}` })).status, 200);
   t.deepEqual(await auditWhenIdle(store), []);

@@ -20,7 +20,7 @@ const run = (deed: Deed, options: Partial<OffloadOptions> = {}) =>
   decoders.offload<typeof hostile>('../../test/helpers/jobs/hostile', deed, { ...soon(), ...options });
 const pidOfNext = async () => Number(await run('pid'));
 
-/** Most memory that a process has held, bytes. */
+/** Returns the peak memory of a process, in bytes. */
 const peakOf = (pid: number): number =>
   1024 * Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
@@ -33,36 +33,36 @@ for (const [deed, code] of [
   ['exit', 'corrupt_source'],
 ] as const)
   test.serial(
-    `a job that ends its process (${deed}) is refused with ${code}, and the next one runs`,
+    `a job that ends its process (${deed}) is reported as ${code}, and the next job runs`,
     async (t) => {
       t.is(await codeOf(() => run(deed)), code);
       t.is(await run('answer'), 'fine');
     },
   );
 
-test.serial('a job that wants endless memory is stopped at the limit by the kernel', async (t) => {
+test.serial('the kernel stops a job that allocates memory without end at the memory limit', async (t) => {
   const pid = await pidOfNext();
   let peak = 0;
   const watch = setInterval(() => {
     try {
       peak = Math.max(peak, peakOf(pid));
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }, 5);
   t.is(await codeOf(() => run('buffers')), 'source_too_large');
   clearInterval(watch);
   t.log(`${Math.round(peak / 2 ** 20)} MB`);
-  // Beside the limit, Node itself and what it has mapped and not used.
+  // In addition to the limit, the memory of Node.js itself, including pages that it has mapped and not used.
   t.true(peak < MEMORY + 256 * 2 ** 20, `${peak}`);
 });
 
-test.serial('a process that is killed from outside is no fault of the file', async (t) => {
+test.serial('the kill of a decoder process from outside is not reported as a corrupt file', async (t) => {
   await t.throwsAsync(run('SIGKILL'), { message: /ended with SIGKILL/ });
   t.is(await run('answer'), 'fine');
 });
 
-test.serial('the process is used again, and only one that failed is replaced', async (t) => {
+test.serial('a decoder process is reused, and replaced only after a failure', async (t) => {
   const pid = await pidOfNext();
   t.is(await pidOfNext(), pid);
   t.is(await codeOf(() => run('SIGSEGV')), 'corrupt_source');
@@ -70,7 +70,7 @@ test.serial('the process is used again, and only one that failed is replaced', a
   t.true(crashes.some((line) => line.includes('SIGSEGV')));
 });
 
-test.serial('what must not meet the bytes of others runs in a process of its own', async (t) => {
+test.serial('an isolated job runs in a new process', async (t) => {
   const pid = await pidOfNext();
   const own = Number(await run('pid', { isolated: true }));
   t.not(own, pid);
@@ -78,7 +78,7 @@ test.serial('what must not meet the bytes of others runs in a process of its own
   t.is(await pidOfNext(), pid);
 });
 
-test.serial('the process has nothing of the environment, which holds keys', async (t) => {
+test.serial('a decoder process does not inherit the environment variables, which contain keys', async (t) => {
   process.env.MASTER_KEYS = 'secret';
   const env = Object(await run('env', { isolated: true }));
   delete process.env.MASTER_KEYS;
@@ -90,7 +90,7 @@ test.serial('the process has nothing of the environment, which holds keys', asyn
 
 for (const deed of ['spin', 'wait'] as const)
   test.serial(
-    `a job that goes on for ever (${deed}) is ended with its time, and with its call`,
+    `a job that never ends (${deed}) is ended at its deadline or when its call is cancelled`,
     async (t) => {
       const late = await pidOfNext();
       t.is(await codeOf(() => run(deed, { deadline: Date.now() + 300 })), 'deadline_exceeded');
@@ -105,21 +105,16 @@ for (const deed of ['spin', 'wait'] as const)
     },
   );
 
-test.serial(
-  'a job that waits for a process gives up when its time is over, and takes no place',
-  async (t) => {
-    const cancel = new AbortController();
-    const busy = Array.from({ length: 100 }, () =>
-      run('wait', { signal: cancel.signal }).catch(() => 'ended'),
-    );
-    t.is(await codeOf(() => run('answer', { deadline: Date.now() + 300 })), 'deadline_exceeded');
-    cancel.abort(new Error('enough'));
-    await Promise.all(busy);
-    t.is(await run('answer'), 'fine');
-  },
-);
+test.serial('a job that waits for a process fails at its deadline and then uses no process', async (t) => {
+  const cancel = new AbortController();
+  const busy = Array.from({ length: 100 }, () => run('wait', { signal: cancel.signal }).catch(() => 'ended'));
+  t.is(await codeOf(() => run('answer', { deadline: Date.now() + 300 })), 'deadline_exceeded');
+  cancel.abort(new Error('enough'));
+  await Promise.all(busy);
+  t.is(await run('answer'), 'fine');
+});
 
-test.serial('a process at work is gone when the process that started it is killed', async (t) => {
+test.serial('a busy decoder process ends when the process that started it is killed', async (t) => {
   const child = fileURLToPath(new URL('./helpers/decoders-child.ts', import.meta.url));
   const owner = spawn(process.execPath, [child], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(owner.stdout, 'data');
@@ -130,7 +125,7 @@ test.serial('a process at work is gone when the process that started it is kille
   t.deepEqual(await stillAlive([pid], 5_000), []);
 });
 
-test.serial('closing leaves no process', async (t) => {
+test.serial('closing the pool leaves no process', async (t) => {
   const own = createDecoders({ memoryBytes: MEMORY, log: () => undefined });
   const options = soon();
   const at = '../../test/helpers/jobs/hostile';

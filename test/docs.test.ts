@@ -13,20 +13,20 @@ const DOCUMENTS = [
   ...readdirSync(projectFile('docs')).map((name) => `docs/${name}`),
 ];
 
-/** Returns GitHub's anchor of a heading. */
+/** Returns the anchor that GitHub generates for a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
-/** Removes code blocks: a comment in a shell script looks like a heading. */
+/** Removes code blocks, because a comment in a shell script looks like a heading. */
 const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '');
 
 const anchorsOf = (file: string): string[] =>
   [...withoutCode(read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 
-test('the generated tables are up to date: npm run docs', async (t) => {
+test('the generated tables are up to date (else run npm run docs)', async (t) => {
   for (const { file, actual, expected } of await generatedFiles()) t.is(actual, expected, file);
 });
 
@@ -54,7 +54,7 @@ test('the README lists every tool of the specification with its price', (t) => {
   for (const [tool, price] of Object.entries(PRICES)) t.is(prices.get(tool), price, tool);
 });
 
-/** Written by test runs. */
+/** Folder that test runs create, so that documents may name files in it. */
 const ARTEFACTS = 'test/artefacts';
 
 test('every file that the documents name exists', (t) => {

@@ -68,14 +68,14 @@ test('the filter engine is built once for each set of lists', async (t) => {
   await writeFile(join(folder, 'more.txt'), '||other.example.com^\n');
   await openAds(folder, cache);
   t.is((await readdir(cache)).length, 2);
-  // A damaged cache file is rebuilt.
+  // A damaged cache file is replaced by a newly built one.
   await writeFile(join(cache, first ?? ''), 'damaged');
   await rm(join(folder, 'more.txt'));
   t.not(await openAds(folder, cache), null);
   t.is(await openAds(cache, cache), null);
 });
 
-test("Debian's lists are found and match well-known hosts", async (t) => {
+test("Debian's filter lists are found and match well-known hosts", async (t) => {
   const ads = await openAds(DEBIAN_LISTS, join(folder, 'debian'));
   const isAd = (url: string, type: string) =>
     ads?.matches({ url, type, sourceUrl: 'https://news.example.com/' }) ?? null;

@@ -19,7 +19,7 @@ import { ATTEMPTS } from './connectionAttempts.ts';
 
 const tool = await loadTool('website-screenshot');
 
-/** Starts a site with a page that makes every connection attempt. */
+/** Starts a website with a page that tries to connect in every known way. */
 async function startHostile(t: ExecutionContext): Promise<{ site: Site; canaries: Canary[] }> {
   const { canaries, close } = await startCanaries(ATTEMPTS.length);
   const body = ATTEMPTS.map(({ html }, index) => {
@@ -68,7 +68,7 @@ async function visit(t: ExecutionContext, boundary: Boundary): Promise<string[]>
   );
   t.is(result.pageTitle, 'Hostile');
   t.true(Number(result.blockedRequestCount) >= 30, `${result.blockedRequestCount}`);
-  // Late connections of the page may still arrive.
+  // Waits, because the page may open further connections late.
   await sleep(1_000);
   return reachedBy(canaries);
 }
@@ -104,7 +104,7 @@ test.serial(
         ['lo'],
         line,
       );
-      // 2: system calls are filtered (proc_pid_status(5)).
+      // Value 2 means that system calls are filtered by seccomp (proc_pid_status(5)).
       if (isRenderer(line)) t.regex(status, /^Seccomp:\s+2$/m, line);
     }
   },
@@ -118,11 +118,11 @@ test.serial('the Chromium flags alone block all connections', async (t) => {
   t.deepEqual(await visit(t, { namespace: 'none', sandbox: true }), []);
 });
 
-test.serial('without namespace and flags at least forty kinds of connections succeed', async (t) => {
+test.serial('without a namespace and flags, at least forty kinds of connections succeed', async (t) => {
   const { site, canaries } = await startHostile(t);
   const flags = [
     '--disable-popup-blocking',
-    // Resolves the rebinding host to this machine and blocks all other DNS lookups.
+    // Resolves the host of the rebinding attempt to this machine, and blocks all other DNS lookups.
     '--host-resolver-rules=MAP rebind.example.com 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE 0.0.0.0',
   ];
   const browser = await launchChromium(flags, SHELL);
@@ -136,7 +136,7 @@ test.serial('without namespace and flags at least forty kinds of connections suc
   const successful = reachedBy(canaries);
   t.log(`failed: ${ATTEMPTS.filter(({ name }) => !successful.includes(name)).map(({ name }) => name)}`);
   t.true(successful.length >= 40, `${successful.length}`);
-  // Connections that request interception misses, some over UDP.
+  // Ways of connecting that request interception does not see, some of them over UDP.
   for (const name of [
     'STUN over UDP',
     'TURN over TCP',

@@ -1,7 +1,10 @@
-/** One way in which a page can try to connect to another machine. Each gets its own port, at which it is detected. */
+/**
+ * One way in which a page can try to connect to another machine. Each attempt gets its own port, so that a connection
+ * there identifies it.
+ */
 export interface ConnectionAttempt {
   name: string;
-  /** Returns its markup and script. `u` is a URL at its port, `p` the port. */
+  /** Returns the markup of the attempt. `u` is a URL with the attempt's port, `p` the port. */
   html(u: string, p: number): string;
 }
 

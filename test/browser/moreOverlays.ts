@@ -1,6 +1,9 @@
 import { article, document, LOREM, type OverlayPage } from './overlayPages.ts';
 
-/** `@` in `body` is replaced by the page; without it, the body follows the page. */
+/**
+ * Returns a page with an overlay. `@` in `body` is replaced by the content of the page; without `@`, the content
+ * follows `body`.
+ */
 const over = (
   name: string,
   style: string,

@@ -339,7 +339,10 @@ const STYLE = `.v{position:fixed;inset:0;background:#000;opacity:.5;z-index:8}
   .k{position:fixed;right:16px;top:90px;width:260px;background:#eee;padding:12px;z-index:7}
   .n b{float:right;cursor:pointer}`;
 
-/** For each language, a page with two banners, of which one can only be accepted, and a newsletter box closed by "✕". */
+/**
+ * For each language, a page with two consent banners, of which one can only be accepted, and a newsletter box with a
+ * close button "✕".
+ */
 export const LANGUAGE_PAGES: readonly OverlayPage[] = Object.entries(LANGUAGES).map(([language, texts]) => ({
   name: `in ${language}`,
   html: document(

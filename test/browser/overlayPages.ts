@@ -1,11 +1,11 @@
-/** A page with overlays. */
+/** A page with overlays that the tool must hide. */
 export interface OverlayPage {
   name: string;
   html: string;
-  /** Selectors of the overlays, which must be hidden. */
+  /** Selectors of the overlays that must be hidden. */
   gone: readonly string[];
 }
-/** A page without overlays, of which nothing may be hidden. */
+/** A page without overlays, on which nothing may be hidden. */
 export interface CleanPage {
   name: string;
   html: string;
@@ -123,7 +123,7 @@ const FIXED_BOX =
 const BACKDROP = 'position:fixed;inset:0;background:rgba(0,0,0,.5);z-index:999';
 const FOOT = 'position:fixed;bottom:0;left:0;width:100%;background:#fffbe6;padding:12px;z-index:1000';
 
-/** Markup of well-known consent managers. */
+/** Pages with the markup of well-known consent management platforms. */
 const KNOWN: readonly OverlayPage[] = [
   single(
     'OneTrust banner',
@@ -304,7 +304,7 @@ const LINKS = ['Home', 'Products', 'Subscribe', 'Sign up', 'Cookies', 'Privacy',
   .map((text) => `<a href="#">${text}</a>`)
   .join(' ');
 
-/** Page layouts with fixed or sticky parts; `inner` is the content of the page. */
+/** Page layouts with fixed or sticky elements; `inner` is the content of the page. */
 const LAYOUTS: readonly [name: string, style: string, wrap: (inner: string) => string][] = [
   ['plain', '', (inner) => inner],
   [

@@ -18,7 +18,10 @@ const site = await startSite(
 );
 const SLOTS = 2;
 const resource = await openBrowsers({ slots: SLOTS });
-/** Limits concurrency, so that the timeout of a page starts when a browser is free. */
+/**
+ * Limits the number of concurrent pages to the number of browsers, so that the timeout of a page starts when a browser
+ * is free.
+ */
 const gate = createGate(SLOTS);
 test.after.always(async () => {
   await resource[Symbol.asyncDispose]();
@@ -39,7 +42,7 @@ async function picture(page: Page, name: string, moment: string): Promise<void> 
   keepPicture('overlays', `${name} ${moment}`, await page.screenshot({ optimizeForSpeed: true }));
 }
 
-/** Returns the selectors whose elements are visible; `host >>> inner` selects within a shadow root. */
+/** Returns those selectors whose elements are visible; `host >>> inner` selects an element within a shadow root. */
 const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
   page.evaluate(
     (all) =>
@@ -52,7 +55,7 @@ const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
     [...selectors],
   );
 
-/** Returns the visible texts of the page and its frames. */
+/** Returns all visible texts of the page and its frames. */
 const texts = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const shown = [...document.querySelectorAll('iframe')].filter((frame) => frame.checkVisibility());
@@ -69,13 +72,13 @@ const texts = (page: Page): Promise<string[]> =>
     });
   });
 
-test('there are at least 50 pages with overlays and 50 without', (t) => {
+test('the test data has at least 50 pages with overlays and 50 without', (t) => {
   t.true(OVERLAYS.length >= 50, `${OVERLAYS.length}`);
   t.true(CLEAN.length >= 50, `${CLEAN.length}`);
 });
 
 for (const { name, gone } of OVERLAYS)
-  test(`hidden: ${name}`, async (t) => {
+  test(`the overlays of the page are hidden: ${name}`, async (t) => {
     await onPage(name, async (renderPage) => {
       const { page } = renderPage;
       t.deepEqual(await visible(page, gone), [...gone], 'is visible before');
@@ -94,7 +97,7 @@ for (const { name, gone } of OVERLAYS)
   });
 
 for (const { name } of CLEAN)
-  test(`kept: ${name}`, async (t) => {
+  test(`a page without overlays is unchanged: ${name}`, async (t) => {
     await onPage(name, async (renderPage) => {
       const { page } = renderPage;
       const before = await texts(page);

@@ -12,7 +12,7 @@ import { loadTool } from '../helpers/tool.ts';
 const tool = await loadTool('website-screenshot');
 const PAGE = '<!doctype html><title>T</title><h1>hello</h1>';
 let site: Site;
-/** Runs while the browser waits for the page at `/fault`. */
+/** Called while the browser waits for the response of the page at `/fault`. */
 let injectFault: () => void = () => undefined;
 
 test.before(async () => {
@@ -32,20 +32,20 @@ const shoot = (resource: Pool, path = '/', deadline = Date.now() + 60_000) =>
     { url: site.origin + path, width: 200, height: 200 },
     { egress: site.guard(), resource, deadline },
   );
-/** Returns the ids of the pool's processes whose command line matches. */
+/** Returns the pids of the pool's processes whose command line matches. */
 const pidsOf = ({ folder }: Pool, matches = (_: string) => true): number[] =>
   processesWith(folder)
     .filter(matches)
     .map((line) => Number.parseInt(line, 10));
 
-/** Returns the process tree of a pool with one browser, root first. */
+/** Returns the pids of the process tree of a pool with one browser, root first. */
 const browserPids = (resource: Pool): Promise<number[]> =>
   resource.run({ egress: site.guard(), ...soon() }, async ({ page }) =>
     processTree(page.browser().process()?.pid ?? 0),
   );
 
 test.serial(
-  'browsers are replaced after a number of calls without delaying the next, and leave no process or file',
+  'browsers are replaced after a number of calls without delaying the next call, and leave no process or file',
   async (t) => {
     const resource = await openBrowsers({ jobs: [3, 3] });
     const { folder, metrics } = resource;
@@ -65,10 +65,10 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
     await using resource = await openBrowsers();
     await shoot(resource);
     const pids = await browserPids(resource);
-    // By now the next page is prepared.
+    // Waits until the browser has prepared its next page.
     await sleep(2_000);
     const living = pids.slice(1).filter((pid) => existsSync(`/proc/${pid}`));
-    // In reverse order, because the kernel ends all of them with the first.
+    // Children first, because the kernel ends all processes of the namespace with its first process.
     for (const pid of living.reverse()) process.kill(pid, signal);
     t.is((await shoot(resource)).pageTitle, 'T');
     t.deepEqual(await stillAlive(pids, 10_000), []);
@@ -78,7 +78,7 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
 test.serial('a call that times out or is cancelled frees its slot at once', async (t) => {
   await using resource = await openBrowsers();
   await shoot(resource);
-  /** Returns the error of a job that never ends; doubles the timeout until it suffices for the job to start. */
+  /** Returns the error of a job that never ends. Doubles the timeout until the job has time to start. */
   const timeoutErrorOf = async (ms: number): Promise<unknown> => {
     let started = false;
     const job = resource.run({ egress: site.guard(), ...soon(ms) }, () => {
@@ -101,7 +101,7 @@ test.serial('a call that times out or is cancelled frees its slot at once', asyn
   );
   t.is(await t.throwsAsync(called), reason);
   t.is((await shoot(resource)).pageTitle, 'T');
-  // A call that times out in the queue never gets a browser.
+  // A call that times out in the queue is never given a browser.
   const { jobs } = resource.metrics;
   const busy = resource.run({ egress: site.guard(), ...soon() }, () => sleep(1_000));
   const waiting = resource.run({ egress: site.guard(), ...soon(200) }, async () => t.fail());
@@ -138,14 +138,14 @@ test.serial('the loss of an idle browser does not delay calls', async (t) => {
   await using resource = await openBrowsers({ slots: 2 });
   const first = await browserPids(resource);
   await shoot(resource);
-  // Process id 0 would signal this process group.
+  // Guards against the pid 0, with which `kill` would signal the test's own process group.
   t.true((first[0] ?? 0) > 0);
   process.kill(first[0] ?? Number.NaN, 'SIGKILL');
   t.deepEqual(await stillAlive(first, 10_000), []);
-  // The replacement browser becomes ready.
+  // Waits until the replacement browser is ready.
   await sleep(2_000);
   await shoot(resource);
-  // No call had to wait for a browser to start.
+  // Only two browsers were started in total, so no call had to start one and wait for it.
   t.is(resource.metrics.browsers.started, 2);
 });
 
@@ -176,14 +176,14 @@ test.serial('the number of concurrent calls equals the number of slots', async (
     resource.run({ egress: site.guard(), ...soon() }, async () => {
       most = Math.max(most, resource.metrics.running);
       if (resource.metrics.running === 2) both.resolve();
-      // The first job waits for a second one.
+      // Holds each job until both run at the same time.
       await both.promise;
     });
   await Promise.all([job(), job(), job(), job()]);
   t.is(most, 2);
 });
 
-test.serial('browsers end when their worker is killed', async (t) => {
+test.serial('all browsers of a worker end when the worker is killed', async (t) => {
   const script = `
     import { openBrowsers } from '${new URL('../helpers/browser.ts', import.meta.url).href}';
     import { soon } from '${new URL('../helpers/egress.ts', import.meta.url).href}';
@@ -200,7 +200,7 @@ test.serial('browsers end when their worker is killed', async (t) => {
   const folder = child.stdout.trim();
   t.regex(folder, /browsers-\d+-/);
   t.deepEqual(await remaining(folder, 5_000), []);
-  // The folder remains without a profile; the next pool removes it.
+  // The folder of the killed worker remains, without browser profiles; the next pool removes it.
   await using next = await openBrowsers();
   t.false(existsSync(folder));
   t.true(existsSync(next.folder));

@@ -30,15 +30,15 @@ async function withTmpdir<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-test.serial('browsers start with any TMPDIR: in it if it is usable, else in another folder', async (t) => {
+test.serial('browsers start in TMPDIR if it is usable, else in another folder', async (t) => {
   const tool = await loadTool('website-screenshot');
   const site = await startSite({ '/': '<title>T</title>' });
   t.teardown(() => site.close());
   for (const [mode, length, usable, start] of [
-    // Chromium creates a socket below it, whose path is limited to 107 bytes.
+    // The length of TMPDIR matters because Chromium creates a socket in it, whose path is limited to 107 bytes.
     [0o711, 19, true, true],
     [0o755, 60, false, true],
-    // The browser of a root worker runs as another user.
+    // Access for other users matters because a worker that runs as root runs its browser as another user.
     [0o700, 19, !isRoot, false],
     [0o755, 19, true, false],
   ] as const) {
@@ -56,7 +56,7 @@ test.serial('browsers start with any TMPDIR: in it if it is usable, else in anot
   }
 });
 
-test.serial('the folder of a killed worker is removed, or its removal failure is logged', async (t) => {
+test.serial('the folder of a killed worker is removed, or a failure to remove it is logged', async (t) => {
   await using folder = await makeTmpdir(0o711, 19);
   const dead = spawnSync('true').pid;
   const empty = join(folder.path, `ut-browsers-${dead}-empty`);
@@ -82,14 +82,14 @@ test.serial('the folder of a killed worker is removed, or its removal failure is
     [empty, busy, living].map((path) => existsSync(path)),
     [false, true, true],
   );
-  // The mount is gone now.
+  // The mount ended with the worker's namespace, so the folder can be removed.
   await withTmpdir(folder.path, async () => {
     await using _made = await makeBrowserFolder((line) => t.fail(line));
   });
   t.false(existsSync(busy));
 });
 
-test.serial('in production an unconfined Chromium needs CHROMIUM_UNCONFINED', async (t) => {
+test.serial('in production, an unconfined Chromium starts only with CHROMIUM_UNCONFINED', async (t) => {
   await using folder = await makeTmpdir(0o711, 19);
   const script = `
     import { browsers } from '${module('activities/browser/resource.ts')}';
@@ -109,8 +109,8 @@ test.serial('in production an unconfined Chromium needs CHROMIUM_UNCONFINED', as
     const production = { NODE_ENV: 'production' };
     const results = [await open(production), await open({ ...production, CHROMIUM_UNCONFINED: 'true' })];
     console.log(JSON.stringify({ results, lines }));`;
-  // Without CAP_SYS_ADMIN, root cannot create a network namespace. Other users can as root of a user namespace, so they
-  // drop the capability there.
+  // Without CAP_SYS_ADMIN, root cannot create a network namespace. Other users become root of a new user namespace
+  // first and drop the capability in it.
   const without = isRoot
     ? ['setpriv', '--bounding-set=-sys_admin', '--inh-caps=-sys_admin']
     : ['unshare', '--user', '--map-root-user', 'setpriv', '--bounding-set=-sys_admin'];

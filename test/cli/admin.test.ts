@@ -24,7 +24,7 @@ test.before(async () => {
 });
 test.after.always(() => stack?.stop());
 
-/** Runs a program to its end, with the environment `env` beside the machine's variables. */
+/** Runs a program until it exits, with `env` in addition to the machine's environment variables. */
 function execute(file: string, args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const options = {
     cwd: ROOT,
@@ -40,11 +40,11 @@ function execute(file: string, args: readonly string[], env: Record<string, stri
   });
 }
 
-/** Runs the command of that npm script without npm, which takes longer than the command itself. */
+/** Runs the command of this npm script without npm, because npm takes longer than the command. */
 const run = (script: 'admin' | 'audit', args: readonly string[], env = stack.env): Promise<Ended> =>
   execute(process.execPath, [`api/cli/${script}.ts`, ...args], env);
 
-/** Runs a command that must succeed with --json. Returns the one line that it prints. */
+/** Runs an admin command with --json. Asserts that it succeeds and returns the object that it prints. */
 async function admin(...args: string[]) {
   const { code, stdout, stderr } = await run('admin', [...args, '--json']);
   if (code !== 0 || stderr !== '' || !/^[^\n]+\n$/.test(stdout))
@@ -67,7 +67,7 @@ const hash = (key: string) =>
   });
 
 test.serial(
-  'create-account: creates the requested credits, two valid keys, and no credit event',
+  'create-account: creates the requested credits and two valid keys, and no credit event',
   async (t) => {
     const address = `Upper.${email()}`;
     const made = await admin('create-account', '--email', address, '--credits', '3');
@@ -97,7 +97,7 @@ test.serial(
   },
 );
 
-test.serial('create-account: defaults to FREE_CREDITS; 0 is a valid number', async (t) => {
+test.serial('create-account: the default is FREE_CREDITS; 0 is a valid number', async (t) => {
   const balance = async (accountKey: string) => (await get('/api/v1/account', accountKey)).body.balance;
   t.is(await balance((await admin('create-account', '--email', email())).accountKey), 250);
   t.is(await balance((await admin('create-account', '--email', email(), '--credits=0')).accountKey), 0);
@@ -108,7 +108,7 @@ test.serial('create-account: defaults to FREE_CREDITS; 0 is a valid number', asy
   t.is(await balance(JSON.parse(stdout).accountKey), 7);
 });
 
-test.serial('adjust: adds and deducts credits, suspends on a shortfall, and settles it', async (t) => {
+test.serial('adjust: adds and deducts credits; a shortfall suspends the account', async (t) => {
   const { accountId, apiKey, accountKey } = await admin(
     'create-account',
     '--email',
@@ -139,7 +139,7 @@ test.serial('adjust: adds and deducts credits, suspends on a shortfall, and sett
   t.deepEqual(reasons, ['a test']);
 });
 
-test.serial('adjust: a reference is applied once, and cannot be reused for another amount', async (t) => {
+test.serial('adjust: a reference is applied once and cannot be reused for another amount', async (t) => {
   const { accountId } = await admin('create-account', '--email', email(), '--credits', '0');
   const args = ['adjust', '--account', accountId, '--reason', 'r', '--reference', 'ticket 1', '--credits'];
   const answers = await Promise.all([1, 2, 3].map(() => admin(...args, '10')));
@@ -151,7 +151,7 @@ test.serial('adjust: a reference is applied once, and cannot be reused for anoth
   t.like(await admin('accounts', 'show', '--account', accountId), { balance: 10 });
 });
 
-test.serial('keys: create, list, revoke', async (t) => {
+test.serial('keys can be created, listed and revoked', async (t) => {
   const { accountId } = await admin('create-account', '--email', email(), '--credits', '5');
   const account = ['--account', accountId];
   const made = await admin('keys', 'create', ...account, '--name', 'ops', '--tools', 'hash-text,qr-generate');
@@ -185,7 +185,7 @@ test.serial('keys: create, list, revoke', async (t) => {
   t.false(JSON.stringify([items, rest]).includes(made.key));
 });
 
-test.serial('accounts: found by email or id, listed, changed', async (t) => {
+test.serial('accounts can be found by email or id, listed and changed', async (t) => {
   const address = email();
   const { accountId } = await admin('create-account', '--email', address, '--credits', '5');
   const { createdAt, ...row } = await admin('accounts', 'show', '--email', address.toUpperCase());
@@ -247,8 +247,8 @@ const MISUSED: [string, string[], RegExp][] = [
 ];
 
 for (const [name, args, line] of MISUSED)
-  test.serial(`misuse is one line and exit status 2: ${name}`, async (t) => {
-    // Without an address, because misuse must be detected before connecting.
+  test.serial(`invalid usage prints one line and exits with status 2: ${name}`, async (t) => {
+    // No database address is set, because invalid usage must be detected before connecting.
     const { code, stdout, stderr } = await run('admin', [...args, '--json'], { DATA_DIR: '/nonexistent' });
     t.deepEqual([code, stdout], [2, '']);
     t.regex(stderr, line);
@@ -280,14 +280,14 @@ const FAILS: [string, string[], RegExp][] = [
 ];
 
 for (const [name, args, line] of FAILS)
-  test.serial(`a failed command is one line and exit status 1: ${name}`, async (t) => {
+  test.serial(`a command that fails prints one line and exits with status 1: ${name}`, async (t) => {
     const { code, stdout, stderr } = await run('admin', args);
     t.deepEqual([code, stdout], [1, '']);
     t.regex(stderr, line);
     t.is(stderr.indexOf('\n'), stderr.length - 1);
   });
 
-test.serial('values that the API refuses are refused', async (t) => {
+test.serial('values that the API refuses are refused by the commands too', async (t) => {
   const address = email();
   const { accountId } = await admin('create-account', '--email', address, '--credits', '5');
   const again = await run('admin', ['create-account', '--email', address]);
@@ -309,7 +309,7 @@ test.serial('values that the API refuses are refused', async (t) => {
   t.is(revoke.code, 1);
 });
 
-test.serial('--help lists the commands, and the options of a command', async (t) => {
+test.serial('--help lists the commands and the options of a command', async (t) => {
   const all = await run('admin', ['--help'], {});
   t.is(all.code, 0);
   for (const name of ['create-account', 'adjust', 'keys create', 'accounts list'])
@@ -331,7 +331,7 @@ test.serial('npm scripts pass on arguments, output and exit status', async (t) =
   t.is((await npm('audit', '--', '--fix')).code, 2);
 });
 
-test.serial('finds the stack that runs in DATA_DIR, and reports when there is none', async (t) => {
+test.serial('the commands find the stack that runs in DATA_DIR, and report when none runs', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-cli-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const none = await run('admin', ['accounts'], { DATA_DIR: folder });
@@ -361,7 +361,7 @@ test.serial('finds the stack that runs in DATA_DIR, and reports when there is no
 });
 
 test.serial(
-  'audit: exit status 0 without drift, 1 with the drift, and 0 again once it is corrected',
+  'audit: exit status 0 without drift, 1 with drift, and 0 again after the correction',
   async (t) => {
     const auditStack = await startStack({ apis: 0, pools: [] });
     try {

@@ -47,7 +47,7 @@ async function makeEndpoint(t: { teardown(end: () => void): void }) {
   return { account, receiver, id, secret };
 }
 
-test.serial('webhooks: listed, disabled, enabled, deleted; an adjustment is delivered', async (t) => {
+test.serial('endpoints are listed, disabled, enabled and deleted; an adjustment is delivered', async (t) => {
   const { account, receiver, id } = await makeEndpoint(t);
   const { accountId } = account;
   const { items } = await admin(['webhooks', '--account', accountId]);
@@ -79,9 +79,9 @@ test.serial('webhooks: listed, disabled, enabled, deleted; an adjustment is deli
   t.is(receiver.received.length, 1);
 });
 
-// Runs last: the stack itself does not know the new key.
+// Must run last, because afterwards the running stack does not know the new master key.
 test.serial(
-  'rekey: all secrets open with the new master key alone, including one that is not activated yet',
+  'rekey: all secrets can be decrypted with only the new master key, including one that is not activated yet',
   async (t) => {
     const { account, id, secret } = await makeEndpoint(t);
     const path = `/api/v1/account/webhooks/${id}/rotate-secret`;

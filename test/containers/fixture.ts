@@ -10,12 +10,13 @@ import { FX, GOLD, metalAnswer, ratesAnswer, SILVER } from '../helpers/feed.ts';
 import { makeDocx } from '../helpers/office.ts';
 import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 
-// Container with the targets of the tools in test/containers/main.ts: DNS, web, TLS, mail and price feed servers.
+// Program of a container with the servers that the tools reach in test/containers/main.ts: DNS, web, TLS, mail and
+// price feed.
 
-/** The same address as in fixture.yml. */
+/** Address of the container, as in fixture.yml. */
 const ADDRESS = '10.99.30.10';
 const NAMES = new Set(['example.com', 'mail.example.com']);
-/** Credentials for the mail server; main.ts uses the same. */
+/** Credentials that the mail server accepts; main.ts uses the same. */
 const LOGIN = { username: 'jane', password: 'correct horse' };
 
 const certificate = {

@@ -4,15 +4,15 @@ import { cacheFolder, clientEnv } from '../../dev/host.mjs';
 import { stopSignal } from '../../dev/stop-signal.ts';
 import { shell } from './shell.ts';
 
-// What the tests of this folder share: commands, steps, and the Docker engine.
+// Functions that the container tests share: running commands and steps, and the Docker engine.
 
 export const COMMAND_MS = 120_000;
 export const BUILD_MS = 45 * 60_000;
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const here = join(root, 'test/containers');
-/** Folder of programs and data that later runs reuse. */
+/** Folder of programs and data that later runs of the tests reuse. */
 export const cache = join(cacheFolder(), 'containers');
-/** Environment of all commands. */
+/** Environment variables of all commands. */
 export const env: NodeJS.ProcessEnv = clientEnv();
 export const signal = stopSignal(() => console.log('# Stopping …'));
 const count = { passed: 0, failed: 0 };
@@ -23,11 +23,11 @@ export const run = (
   cwd: string,
   timeoutMs = COMMAND_MS,
 ): Promise<string> => shell(file, args, { cwd, env, timeoutMs, signal });
-/** Runs a cleanup command, which the signal does not interrupt. */
+/** Runs a cleanup command, which continues after the test was interrupted. */
 export const runCleanup = (file: string, args: readonly string[], cwd: string): Promise<string> =>
   shell(file, args, { cwd, env, timeoutMs: 5 * 60_000 });
 
-/** Runs a step and prints its result in one line. The run continues after a failure. */
+/** Runs a step of the test and prints its result in one line. After a failure the test continues. */
 export async function step(name: string, work: () => Promise<unknown>): Promise<void> {
   const start = performance.now();
   try {
@@ -45,7 +45,7 @@ export async function step(name: string, work: () => Promise<unknown>): Promise<
 
 export const hasFailed = (): boolean => count.failed > 0;
 
-/** Uses the machine's engine or starts one. @returns a function that stops the started engine */
+/** Uses the machine's Docker engine, or starts one. @returns a function that stops an engine that was started */
 export async function ensureEngine(): Promise<() => Promise<unknown>> {
   try {
     await run('docker', ['info', '--format', '{{.ServerVersion}}'], root);
@@ -59,14 +59,14 @@ export async function ensureEngine(): Promise<() => Promise<unknown>> {
   return () => runCleanup(join(here, 'engine.sh'), ['down', folder], root);
 }
 
-/** Builds the stand-ins of images that cannot be pulled; see stand-ins.sh. */
+/** Builds substitutes for images that cannot be pulled; see stand-ins.sh. */
 export async function buildStandIns(): Promise<void> {
-  // BuildKit would fetch its frontend from an image registry.
+  // The classic builder, because BuildKit would download its frontend from an image registry.
   env.DOCKER_BUILDKIT = '0';
   await run(join(here, 'stand-ins.sh'), [cache], root, BUILD_MS);
 }
 
-/** Runs a test to its end, prints the number of steps and exits. */
+/** Runs a test, prints how many steps succeeded and failed, and exits. */
 export async function runTest(main: () => Promise<void>): Promise<never> {
   try {
     await main();

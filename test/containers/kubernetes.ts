@@ -39,9 +39,9 @@ const NODE = join(cache, 'kubernetes');
 const RELEASE = 'tools';
 const NAMESPACE = 'tools';
 const NAME = `${RELEASE}-utility-tools`;
-/** Limit until all pods are ready; an idle machine takes two minutes. */
+/** Milliseconds within which all pods must be ready; an idle machine takes two minutes. */
 const READY_MS = 20 * 60_000;
-/** Concurrent callers during an upgrade. */
+/** Number of concurrent callers during an upgrade. */
 const CALLERS = 4;
 
 const { values: flags } = parseArgs({
@@ -64,13 +64,13 @@ async function componentsOf(): Promise<string[]> {
   return Object.keys(recordAt(parse(await readFile(join(CHART, 'values.yaml'), 'utf8')), 'components'));
 }
 
-/** Images of the servers, as the manifests name them. */
+/** Returns the images that the manifests of MongoDB and Temporal name. */
 async function serverImages(): Promise<string[]> {
   const manifests = await readFile(join(FILES, 'servers.yaml'), 'utf8');
   return [...manifests.matchAll(/image: (\S+)/g)].map(([, image = '']) => image);
 }
 
-/** Builds the images of the chart as two releases of the same code, and loads them into the node. */
+/** Builds the images of the chart as two releases of the same code and loads them into the node. */
 async function provideImages(components: readonly string[]): Promise<void> {
   const stop = await ensureEngine();
   try {
@@ -104,14 +104,14 @@ async function ensureHelm(): Promise<void> {
   await run('go', ['install', '-ldflags=-s -w', HELM], root, BUILD_MS);
 }
 
-/** Defines KEDA's kinds of objects, without running KEDA. */
+/** Defines KEDA's custom resources, without running KEDA. */
 async function defineKedaObjects(): Promise<void> {
   const { Dir: folder } = recordAt(
     JSON.parse(await run('go', ['mod', 'download', '-json', KEDA], root, BUILD_MS)),
   );
   const kinds = ['scaledobjects', 'triggerauthentications'];
   const files = kinds.flatMap((kind) => ['--filename', `${folder}/config/crd/bases/keda.sh_${kind}.yaml`]);
-  // The definitions are too long for the annotation that a client-side apply would add.
+  // Applied on the server, because the definitions are too long for the annotation that a client-side apply adds.
   await kubectl(['apply', '--server-side', ...files]);
   await kubectl([
     'wait',
@@ -127,7 +127,7 @@ interface Caller {
   key: string;
 }
 
-/** Creates an account, and returns how to call the API through its Service. */
+/** Creates an account. Returns the URL of the API's Service and a key of the account. */
 async function signUp(): Promise<Caller> {
   const command = ['create-account', '--email', 'owner@example.com', '--credits', '100000', '--json'];
   const output = await inTools(['exec', `deploy/${NAME}-api`, '--', 'node', 'api/cli/admin.ts', ...command]);
@@ -135,12 +135,12 @@ async function signUp(): Promise<Caller> {
   return { url: `http://${address}`, key: String(recordAt(JSON.parse(output)).apiKey) };
 }
 
-/** @returns null if the call succeeded, else what failed */
+/** Makes one call. @returns null if it succeeded, else what failed */
 async function call({ url, key }: Caller, text: string): Promise<string | null> {
   try {
     const { statusCode, body } = await request(`${url}/api/v1/tools/hash-text`, {
       method: 'POST',
-      // A new connection per call, as from many clients.
+      // Uses a new connection for each call, as many separate clients would.
       reset: true,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ text }),
@@ -154,7 +154,7 @@ async function call({ url, key }: Caller, text: string): Promise<string | null> 
   }
 }
 
-/** Makes calls until `work` is done. @throws when a call fails */
+/** Makes calls until `work` has ended. @throws when a call fails */
 async function underLoad(caller: Caller, work: () => Promise<unknown>): Promise<void> {
   let isOver = false;
   let succeeded = 0;
@@ -178,7 +178,7 @@ async function underLoad(caller: Caller, work: () => Promise<unknown>): Promise<
   assert.ok(succeeded > CALLERS);
 }
 
-/** Build of the orchestrator that receives new calls, according to Temporal. */
+/** Returns the build of the orchestrator to which Temporal assigns new calls. */
 async function currentBuild(): Promise<unknown> {
   const command = ['temporal', '--namespace', 'utility-tools', 'worker', 'deployment', 'describe'];
   const output = await kubectl([
@@ -189,7 +189,10 @@ async function currentBuild(): Promise<unknown> {
   return isRecord(routing) ? routing.currentVersionBuildID : routing;
 }
 
-/** What Pod Security says about the pods at the level "restricted": one line per reason, with the first of its pods. */
+/**
+ * Checks the pods against the Pod Security level `restricted`. Returns one line per violation, with the first pod that
+ * has it.
+ */
 async function violations(): Promise<string[]> {
   const label = ['label', '--dry-run=server', '--overwrite', 'namespace', NAMESPACE];
   const command = [join(NODE, 'bin/kubectl'), ...label, 'pod-security.kubernetes.io/enforce=restricted'];
@@ -203,7 +206,7 @@ async function main(): Promise<void> {
   owned.defer(async () => {
     if (!flags.keep) await runCleanup('bash', cluster('down'), root);
   });
-  // cluster.sh runs names.ts with the Node of this process.
+  // cluster.sh runs names.ts with the same Node.js as this process.
   env.PATH = `${dirname(process.execPath)}:${env.PATH}`;
   env.KUBECONFIG = (await run('bash', cluster('up'), root, BUILD_MS)).trim();
   await ensureHelm();

@@ -35,13 +35,13 @@ import { shell } from './shell.ts';
 //   … --keep                                 prints the folder, and leaves the stack and the engine running
 //   … --reuse FOLDER                         tests a stack left by --keep, without building
 
-/** Limit until all containers are healthy; an idle machine takes two minutes. */
+/** Milliseconds within which all containers must be healthy; an idle machine takes two minutes. */
 const UP_MS = 20 * 60_000;
 const CREDITS = 10_000;
-/** Ports of this machine on which the proxy is published. */
+/** Ports of this machine at which the proxy is published. */
 const HTTPS_PORT = 18_443;
 const HTTP_PORT = 18_080;
-/** Failed authentications allowed per address and minute: api/auth/failureLimit.ts. */
+/** Failed authentications allowed per client address and minute, as in api/auth/failureLimit.ts. */
 const FAILURES = 60;
 const ONE_SHOT = ['temporal-schema', 'temporal-setup'];
 
@@ -57,11 +57,12 @@ async function ensureCompose(): Promise<void> {
   const version = await run('docker', ['compose', 'version', '--short'], root).catch(() => '');
   if (/^v?[2-9]/.test(version)) return;
   await run(join(here, 'compose-plugin.sh'), [cache], root, BUILD_MS);
-  // A folder with only the plugin, so that the user's own Docker configuration stays unchanged.
+  // A Docker configuration folder that contains only the Compose plugin, so that the user's own configuration is not
+  // changed.
   env.DOCKER_CONFIG = cache;
 }
 
-/** Copies the files that git tracks or would add, and writes .env. */
+/** Copies all files of the project that git does not ignore, and writes .env. */
 async function copyProject(folder: string): Promise<void> {
   const files = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], root);
   for (const file of files.split('\0').filter((name) => name !== '')) {
@@ -72,7 +73,7 @@ async function copyProject(folder: string): Promise<void> {
   const settings = {
     COMPOSE_PROJECT_NAME: 'utility-tools-test',
     PUBLIC_URL: 'https://localhost',
-    // Machines that run tests can be slow.
+    // A long start period, because machines that run tests can be slow.
     START_PERIOD: `${UP_MS / 1000}s`,
   };
   const lines = Object.entries(settings).reduce(
@@ -108,7 +109,7 @@ interface Service {
   ExitCode: number;
 }
 
-/** Creates a client that uses the stack as callers and the operator do. */
+/** Creates a client that uses the stack as callers and operators do. */
 function createClient(folder: string) {
   let agent: Agent | null = null;
   let keys = { apiKey: '', accountKey: '' };
@@ -143,7 +144,7 @@ function createClient(folder: string) {
     try {
       json = JSON.parse(text);
     } catch {
-      // Not every response is JSON.
+      // The body is not JSON, as in some responses.
     }
     return { status: statusCode, headers, text, json: isRecord(json) ? json : {} };
   }
@@ -178,7 +179,7 @@ function createClient(folder: string) {
   };
 }
 
-/** Replaces https by http in an example's URLs, because the fixture's certificate is not trusted. */
+/** Replaces https by http in the URLs of an example, because the tools do not trust the fixture's certificate. */
 const useFixture = (pool: string, input: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(input).map(([field, value]) => [
@@ -301,7 +302,7 @@ async function main(): Promise<void> {
   await step('docker compose up --scale api=2: both replicas serve calls', async () => {
     await client.compose(['up', '--detach', '--wait', '--no-recreate', '--scale', 'api=2'], UP_MS);
     assert.equal((await client.services()).filter(({ Service }) => Service === 'api').length, 2);
-    // The proxy resolves the replicas again every 2 s.
+    // Waits until the proxy has resolved the API replicas again, which it does every 2 s.
     await sleep(3_000, undefined, { signal });
     const results = await Promise.all(
       Array.from({ length: 40 }, () => client.call('hash-text', { text: 'x' })),
@@ -332,7 +333,7 @@ async function main(): Promise<void> {
     assert.deepEqual([codes[0], codes.at(-1)], [401, 429]);
   });
   await step('the limit does not affect a client at another address', async () => {
-    // Runs in the proxy's network, so that its address differs.
+    // Runs in the proxy's network namespace, so that its address differs from this machine's.
     const script = `require('node:https').get(
       { host: 'proxy', servername: 'localhost', path: '/api/v1/account', rejectUnauthorized: false,
         headers: { host: 'localhost', authorization: 'Bearer ut_wrong' } },

@@ -9,8 +9,9 @@ const SCRIPT = resolve('docker/mongodb/backup.sh');
 const URI = 'mongodb://root:secret@127.0.0.1/?replicaSet=rs0';
 
 /**
- * Runs the script once with programs in place of MongoDB's, which are not published as packages: the dump prints `dump`,
- * and the import writes its arguments and its input to a file.
+ * Runs the backup script once, with substitutes for MongoDB's programs, which no package registry publishes: `dump` is
+ * the script that replaces the dump program; the substitute of the import program writes its arguments and input to a
+ * file.
  */
 function runBackup(t: { teardown(end: () => void): void }, dump: string, kept: readonly string[] = []) {
   const root = mkdtempSync(join(tmpdir(), 'backup-'));
@@ -40,7 +41,7 @@ function runBackup(t: { teardown(end: () => void): void }, dump: string, kept: r
   return { status, stderr, folder, files: readdirSync(folder).sort(), args, row };
 }
 
-test('a backup is complete when it appears, is recorded, and replaces the oldest', (t) => {
+test('a backup file appears only when it is complete, is recorded, and replaces the oldest', (t) => {
   const { status, stderr, folder, files, args, row } = runBackup(t, 'echo dump | gzip', [
     '2020-01-01T000000Z.gz',
     '2020-01-02T000000Z.gz',

@@ -16,7 +16,7 @@ test.before(() => {
 });
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs Prometheus's own checker. */
+/** Runs promtool, Prometheus's own checker. */
 function promtool(...args: string[]): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: folder, encoding: 'utf8' });
   return { status, output: stdout + stderr };
@@ -35,12 +35,12 @@ test('Prometheus accepts the example configuration with its rules', (t) => {
   t.is(new Set(alerts).size, alerts.length);
 });
 
-test('the alerts fire when they should', (t) => {
+test('the unit tests of the alert rules pass', (t) => {
   const { status, output } = promtool('test', 'rules', 'rules.test.yml');
   t.is(status, 0, output);
 });
 
-test('each alert is seen to fire', (t) => {
+test('the unit tests contain a firing case for each alert', (t) => {
   const cases = recordsAt(recordAt({ file: readYaml(TESTS) }, 'file').tests).flatMap(({ alert_rule_test }) =>
     recordsAt(alert_rule_test),
   );
@@ -55,7 +55,7 @@ test('each alert is seen to fire', (t) => {
   );
 });
 
-test('the runbook has a section for each alert, and no other', (t) => {
+test('the runbook has exactly one section for each alert', (t) => {
   const text = readFileSync('docs/operations.md', 'utf8');
   const [, runbook = ''] = /^## Runbook$(.*?)^## /ms.exec(text) ?? [];
   const sections = runbook

@@ -33,7 +33,7 @@ test.after.always(async () => {
 
 const env = () => readEnv({ DATA_DIR: dataDir, LOG_LEVEL: 'warn', FREE_CREDITS: '33' });
 
-/** Runs the steps of a start, including the file. */
+/** Creates the demo data as `npm start` does, including the file demo.json. */
 async function start({ mongodbUri }: Database): Promise<Demo> {
   const demo = await ensureDemo({ env: env(), mongodbUri });
   const addresses = { baseUrl: '', dashboardUrl: '', temporalUiUrl: null, temporalAddress: '', codecUrl: '' };
@@ -41,7 +41,7 @@ async function start({ mongodbUri }: Database): Promise<Demo> {
   return demo;
 }
 
-/** Returns what the demo's password and keys give access to. */
+/** Returns what the user, the password and the keys of the demo give access to. */
 const readAccess = (database: Database, demo: Demo) =>
   withStore(database, async (store) => {
     const accounts = createAccounts(store);
@@ -73,7 +73,7 @@ test.serial('a restart changes nothing', async (t) => {
   t.deepEqual(await readAccess(first, before), WORKING);
 });
 
-test.serial('credentials that are no longer valid are replaced', async (t) => {
+test.serial('demo credentials that are no longer valid are replaced', async (t) => {
   const before = await start(first);
   await withStore(first, async (store) => {
     const apiKeys = createApiKeys(store, () => undefined);
@@ -96,7 +96,7 @@ test.serial('another database gets new demo data', async (t) => {
   t.deepEqual(await readAccess(second, after), WORKING);
 });
 
-test.serial('a damaged demo.json is one line that names it, and nothing is replaced', async (t) => {
+test.serial('a damaged demo.json is reported in one line, and nothing is replaced', async (t) => {
   const { apiKey } = await start(second);
   const path = join(dataDir, 'demo.json');
   const whole = await readFile(path, 'utf8');

@@ -8,7 +8,9 @@ import { acquireLock } from '../../dev/lock.mjs';
 
 const module = new URL('../../dev/lock.mjs', import.meta.url).href;
 
-/** Starts a process that takes the lock, reports whether it succeeded, and holds it until it is killed. */
+/**
+ * Starts a process that tries to take the lock, reports whether it succeeded, and holds the lock until it is killed.
+ */
 async function contender(file: string) {
   const script = `const { acquireLock } = await import(${JSON.stringify(module)});
     console.log((await acquireLock(${JSON.stringify(file)})) !== null);
@@ -26,7 +28,7 @@ async function contender(file: string) {
   };
 }
 
-test('one of many processes gets the lock; after its holder is killed, exactly one other gets it', async (t) => {
+test('one of many processes gets the lock; after it is killed, exactly one other process gets it', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'lock-test-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = join(folder, 'lock');

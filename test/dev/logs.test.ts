@@ -13,7 +13,7 @@ function run(file: string, args: string[]): void {
   if (status !== 0) throw new Error(`${file}: ${stderr}`);
 }
 
-test('a log on a full disk drops lines, says so, and goes on when there is space', async (t) => {
+test('a log on a full disk drops lines, logs that it did so, and continues when there is space again', async (t) => {
   await using open = new AsyncDisposableStack();
   const disk = open.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-logs-')), rmdir);
   run('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', disk]);
@@ -28,7 +28,7 @@ test('a log on a full disk drops lines, says so, and goes on when there is space
   await write('before');
   const ballast = join(disk, 'ballast');
   await t.throwsAsync(writeFile(ballast, Buffer.alloc(DISK_BYTES)), { code: 'ENOSPC' });
-  // The file's own page has room for some lines more.
+  // The last page of the file still has space for some lines.
   for (let i = 0; i < 100; i++) await write(`full ${i} ${'x'.repeat(100)}`);
   t.is(shown.length, 1, shown.join('\n'));
   t.regex(shown[0] ?? '', /^child: cannot write its log \(ENOSPC/);

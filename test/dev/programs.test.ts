@@ -18,7 +18,7 @@ const script =
     return path;
   };
 
-test('the first source that yields a working program is used, and then the cache', async (t) => {
+test('the first source that provides a working program is used, and later runs use the cache', async (t) => {
   const lines: string[] = [];
   const program = {
     name: 'no-such-program-a',
@@ -49,7 +49,7 @@ test('concurrent requests for the same program download it once', async (t) => {
   t.is(fetched, 1);
 });
 
-test('without a source the error is one line that says what to install, and no files are left', async (t) => {
+test('if no source has the program, the error is one line that says what to install, and no files remain', async (t) => {
   const program = {
     name: 'no-such-program-c',
     help: 'it, or set X.',
@@ -64,7 +64,7 @@ test('without a source the error is one line that says what to install, and no f
   );
 });
 
-test('a stalled download is ended with all its processes; a progressing one is not', async (t) => {
+test('a download that stalls is ended with all its processes; one that makes progress continues', async (t) => {
   const work = await mkdtemp(join(folder, 'work-'));
   const limits = { env: { PATH: process.env.PATH, MARK: work }, totalMs: 60_000, folder: work };
   const hang = run('sh', ['-c', 'sleep 300 & sleep 300'], { ...limits, idleMs: 1_500 });
@@ -75,7 +75,7 @@ test('a stalled download is ended with all its processes; a progressing one is n
   await t.notThrowsAsync(access(join(work, 'whole')));
 });
 
-test('an error reports the last line of the program', async (t) => {
+test('an error contains the last line that the program printed', async (t) => {
   const failing = run('sh', ['-c', 'echo one; echo the reason >&2; exit 4'], {
     env: {},
     idleMs: 5_000,
@@ -84,7 +84,7 @@ test('an error reports the last line of the program', async (t) => {
   await t.throwsAsync(failing, { message: 'the reason' });
 });
 
-test('a program on PATH that is too old is ignored; for a folder the program in it is returned', async (t) => {
+test('a program on PATH that is too old is ignored; if a folder is configured, the program in it is used', async (t) => {
   const old = await mkdtemp(join(folder, 'old-'));
   await writeFile(join(old, 'no-such-program-d'), '#!/bin/sh\necho version 1.9\n', { mode: 0o755 });
   const { PATH } = process.env;

@@ -59,7 +59,8 @@ test.serial('all ports of a stack are refused to callers and owners, whatever is
   const stack = await startStack({ servers, pools, apis: 2, env: { EGRESS_ALLOW: '127.0.0.0/8' } });
   t.teardown(stack.stop);
   const ports = portsOf(process.pid);
-  // mongod, the six ports and the proxy of Temporal and its UI, two per API, two per worker.
+  // The minimum number of ports: mongod, six of Temporal and its UI, one of the proxy before the UI, two per API, two
+  // per worker.
   t.true(ports.length >= 1 + 7 + 2 * 2 + 2 * pools.length, `${ports}`);
 
   const control = createHttpServer((_request, response) => response.end('reached'));
@@ -72,7 +73,7 @@ test.serial('all ports of a stack are refused to callers and owners, whatever is
     const value = isRecord(body) ? body[name] : null;
     return typeof value === 'string' ? value : null;
   };
-  /** Returns the refusals of a port for a caller, and for an owner at the other API. */
+  /** Returns the errors when a caller, and an owner through the other API, name a port of the stack. */
   const refusals = async (port: number) => {
     const called = await account.call('http-request', { url: `http://127.0.0.1:${port}/` });
     const url = `http://localhost:${port}/`;
@@ -87,7 +88,7 @@ test.serial('all ports of a stack are refused to callers and owners, whatever is
   t.deepEqual(await refusals(open), [null, null], 'other ports are allowed');
 
   await withStore(stack, async (store) => {
-    // An endpoint that was registered before the port belonged to the stack.
+    // Simulates an endpoint that was registered before the port belonged to the stack.
     const endpoints = createWebhookEndpoints(store, loadKeyring(readEnv(stack.env)));
     const { accountId } = account;
     const { row } = await endpoints.create({ accountId, url: `http://localhost:${open}/`, events: null });

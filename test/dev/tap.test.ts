@@ -25,7 +25,7 @@ test('results are counted without skipped tests, and each new file is reported o
   t.is(counter.failed, 1);
 });
 
-test('each test file runs once; only those with larger numbers of cases run in the slow suites again', (t) => {
+test('each test file runs once; the slow suites repeat only those files that run more cases there', (t) => {
   const all = [...suites(false), ...suites(true)];
   const filesOf = (repeated: boolean) =>
     all.filter(({ env }) => Object.keys(env).length > 0 === repeated).flatMap(({ files }) => files);

@@ -11,8 +11,8 @@ for (const [way, pdeathsig] of [
   ['the kernel', 'true'],
   ['a process in between', 'false'],
 ] as const)
-  test(`a program ends when its parent is killed, by ${way}`, async (t) => {
-    // A duration that distinguishes this program from all others.
+  test(`a program ends when its parent is killed: ${way}`, async (t) => {
+    // A random duration, so that the command line identifies this program.
     const argument = String(randomInt(1_000_000, 9_000_000));
     const script = `import { spawn } from 'node:child_process';
       const { tethered } = await import(${JSON.stringify(module)});
@@ -23,7 +23,7 @@ for (const [way, pdeathsig] of [
       stdio: 'inherit',
     });
     t.teardown(() => parent.kill('SIGKILL'));
-    // Not the intermediate process, whose command line contains the program's.
+    // Matches only the program, not the intermediate process, whose command line contains the program's.
     const program = new RegExp(`^\\d+ sleep ${argument} ?$`);
     const running = () => processesWith(argument).filter((line) => program.test(line));
     for (let tries = 0; running().length === 0 && tries < 200; tries++) await sleep(50);

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { startUiProxy } from '../../dev/ui.ts';
 
-/** Starts a server that returns the requests it receives. */
+/** Starts a server that responds with the request it received. */
 async function echo(t: ExecutionContext, name: string): Promise<number> {
   const server: Server = createServer(async (request, response) => {
     const { cookie, origin } = request.headers;
@@ -23,7 +23,7 @@ async function echo(t: ExecutionContext, name: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('the UI and the codec share one origin, including cookies', async (t) => {
+test('the Temporal UI and the codec share one origin, including cookies', async (t) => {
   const proxy = await startUiProxy();
   t.teardown(proxy.stop);
   t.is((await fetch(`${proxy.url}/namespaces`)).status, 503, 'the UI is not running yet');
@@ -53,7 +53,7 @@ test('the UI and the codec share one origin, including cookies', async (t) => {
   t.like(await (await fetch(`${proxy.url}/codecs`)).json(), { name: 'ui' });
 });
 
-test('a server that is unavailable is a 502', async (t) => {
+test('a server that is unavailable leads to a 502 response', async (t) => {
   const proxy = await startUiProxy();
   t.teardown(proxy.stop);
   const closed = await startUiProxy();

@@ -6,8 +6,8 @@ import { LRUCache } from 'lru-cache';
 import { CODES } from '../../helpers/dns.ts';
 import { recordAt, recordsAt } from '../../helpers/json.ts';
 
-// DNS server of the node of cluster.sh. Answers `<service>.<namespace>.svc.cluster.local` with the address of the service,
-// or with those of its ready pods if it is headless, and nothing else.
+// DNS server for the node of cluster.sh. Resolves `<service>.<namespace>.svc.cluster.local` to the address of the
+// service, or to the addresses of its ready pods if it is headless. No other name exists.
 //   names.ts ADDRESS KUBECTL
 
 const [address = '', kubectl = ''] = process.argv.slice(2);
@@ -18,7 +18,7 @@ const CACHE_MS = 2_000;
 const read = async (path: string): Promise<unknown> =>
   JSON.parse((await run(kubectl, ['get', '--raw', path], { timeout: REQUEST_MS })).stdout);
 
-/** Addresses of a name; null if there is no such service. */
+/** Returns the addresses of a name, or null if there is no such service. */
 async function lookUp(name: string): Promise<string[] | null> {
   const [, service, namespace] = /^([\w-]+)\.([\w-]+)\.svc\.cluster\.local$/.exec(name) ?? [];
   if (service === undefined) return null;
