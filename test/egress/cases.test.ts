@@ -13,7 +13,7 @@ test.before(async () => {
   certificate = await makeCertificate([...names, ...hosts.map((host) => `DNS:${host}`)]);
 });
 
-/** Returns the error code of a download. */
+/** Downloads a URL. Returns `ok` or the error code. */
 const download = ({ guard }: StubNetwork, url: string): Promise<string> =>
   codeOf(async () => {
     const response = await guard.fetch(guard.parseTarget(url, URL_KIND), { ...soon(), maxBytes: 1000 });
@@ -28,7 +28,7 @@ test('the case file is complete and has known kinds only', (t) => {
   }
 });
 
-test('URLs are judged as in the case file', async (t) => {
+test('URLs get the verdict of the case file', async (t) => {
   for (const { input, verdict, why } of casesOf('url')) {
     const network = await stubNetwork({ certificate });
     const code = await download(network, input);
@@ -39,7 +39,7 @@ test('URLs are judged as in the case file', async (t) => {
   }
 });
 
-test('bare hosts are judged as in the case file', async (t) => {
+test('bare hosts get the verdict of the case file', async (t) => {
   for (const { input, verdict, why } of casesOf('host')) {
     const network = await stubNetwork({});
     const { guard } = network;
@@ -55,7 +55,7 @@ test('bare hosts are judged as in the case file', async (t) => {
   }
 });
 
-test('redirects are judged as in the case file', async (t) => {
+test('redirects get the verdict of the case file', async (t) => {
   for (const { input, verdict, why } of casesOf('redirect')) {
     const [first = '', ...locations] = input.split(' -> ');
     const network = await stubNetwork({
@@ -75,7 +75,7 @@ test('redirects are judged as in the case file', async (t) => {
   }
 });
 
-test('DNS answers are judged as in the case file, with one lookup and one connection to the first address', async (t) => {
+test('DNS answers get the verdict of the case file, with one lookup and one connection to the first address', async (t) => {
   for (const { input, verdict, why } of casesOf('dns')) {
     const { host, answers } = readDnsCase(input);
     const network = await stubNetwork({

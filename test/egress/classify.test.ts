@@ -24,7 +24,10 @@ const isWithin = (address: ReturnType<typeof ipaddr.parse>, [network, prefix]: N
 const special = rows.map((block) => ipaddr.parseCIDR(block));
 const globalUnicast = ipaddr.parseCIDR(registry.ipv6GlobalUnicast);
 
-/** Evaluates the registries with ipaddr.js, which shares no code with the classifiers. */
+/**
+ * Decides with the IANA registries and ipaddr.js, which shares no code with the classifiers, whether an address is
+ * public.
+ */
 function isPublicByRegistry(text: string): boolean {
   const address = ipaddr.parse(text);
   const possible = address.kind() === 'ipv4' || isWithin(address, globalUnicast);
@@ -35,7 +38,7 @@ const bytesOf = (value: bigint, length: number): number[] => [
   ...Buffer.from(value.toString(16).padStart(2 * length, '0'), 'hex'),
 ];
 
-/** Returns the first and last address of a block and the neighbours of both. */
+/** Returns the first and last address of a block, and the address before the first and after the last. */
 function edges(block: string): string[] {
   const [network, prefix] = ipaddr.parseCIDR(block);
   const bytes = network.toByteArray();
@@ -47,19 +50,19 @@ function edges(block: string): string[] {
     .map((value) => ipaddr.fromByteArray(bytesOf(value, bytes.length)).toString());
 }
 
-/** The edges of every block. */
+/** The edges of every block in the registries. */
 const EDGES = [...rows, registry.ipv6GlobalUnicast, '::/96', '::ffff:0:0:0/96'].flatMap(edges);
 
 const first = createClassifier(RANGES);
 const second = createSecondClassifier(REFUSED_SPANS);
 
 for (const [name, isPublic] of Object.entries({ first, second }))
-  test(`the ${name} classifier agrees with the registries at every edge`, (t) => {
+  test(`the ${name} classifier agrees with the IANA registries at the edges of every block`, (t) => {
     t.true(EDGES.length > 200);
     for (const address of EDGES) t.is(isPublic(address), isPublicByRegistry(address), address);
   });
 
-test('both classifiers agree with the registries on random addresses, near special blocks and anywhere', (t) => {
+test('both classifiers agree with the IANA registries on random addresses, near special blocks and anywhere', (t) => {
   const random = seededRandom(t.log);
   const near = (): string => {
     const [network, prefix] = ipaddr.parseCIDR(random.pick(rows));
@@ -83,7 +86,7 @@ test('both classifiers agree with the registries on random addresses, near speci
   t.deepEqual(wrong, []);
 });
 
-test('all spellings of an address are classified alike', (t) => {
+test('all spellings of an address get the same verdict', (t) => {
   const random = seededRandom(t.log);
   for (let index = 0; index < 2_000; index++) {
     const bytes = random.bytes(16).map((byte) => (random.integer(0, 1) === 0 ? 0 : byte));
@@ -114,7 +117,7 @@ test('addresses that embed an IPv4 address are refused', (t) => {
   t.true(first('2a00:1450::5eff:8.8.8.8'));
 });
 
-test('text that is not an address is not public', (t) => {
+test('text that is not an address is classified as not public', (t) => {
   for (const text of [
     '',
     '127.1',
@@ -129,11 +132,14 @@ test('text that is not an address is not public', (t) => {
     t.false(first(text), text);
 });
 
-/** Counts the edges on which two classifiers differ. */
+/** Counts the edges at which two classifiers disagree. */
 const differences = (one: Classifier, other: Classifier): number =>
   EDGES.filter((address) => one(address) !== other(address)).length;
 
-/** Returns the blocks whose prefix is one bit longer (smaller block) or shorter (larger block). */
+/**
+ * Returns the block with a prefix that is longer by this many bits (a smaller block); a negative number makes the
+ * prefix shorter (a larger block).
+ */
 function resized(block: string, by: number): string[] {
   const [network, prefix] = ipaddr.parseCIDR(block);
   const length = prefix + by;
@@ -142,7 +148,7 @@ function resized(block: string, by: number): string[] {
 
 const TABLES: (keyof Ranges)[] = ['ipv4', 'ipv6Public', 'ipv6'];
 for (const table of TABLES)
-  test(`dropping, widening or narrowing any block of ${table} changes a verdict`, (t) => {
+  test(`dropping, widening or narrowing any block of ${table} changes at least one verdict`, (t) => {
     for (const [index, block] of RANGES[table].entries()) {
       const replace = (blocks: string[]): Classifier =>
         createClassifier({ ...RANGES, [table]: RANGES[table].toSpliced(index, 1, ...blocks) });
@@ -152,7 +158,7 @@ for (const table of TABLES)
     }
   });
 
-test('dropping a span of the second table, or moving either end by one, changes a verdict', (t) => {
+test('dropping a span of the second table, or moving either end by one, changes at least one verdict', (t) => {
   const moved = (text: string, by: bigint): string => {
     const bytes = ipaddr.parse(text).toByteArray();
     const value = BigInt(`0x${Buffer.from(bytes).toString('hex')}`) + by;

@@ -17,7 +17,10 @@ const guardOf = (addresses: string[], options: Partial<GuardOptions>): Guard =>
 const vet = (guard: Guard, host = 'a.example.com', port = 80): Promise<Vetted> =>
   guard.vet(guard.parseTarget(host, { kind: 'host', port, pointer: '/host' }), soon());
 
-/** A server that counts its connections. The stub dialler reports the requested address as its peer. */
+/**
+ * Starts a server that counts its connections, and a stub dialler that connects only to it. The stub's sockets report
+ * the requested address as their peer.
+ */
 async function network(
   t: ExecutionContext,
   fates: Record<string, 'answers' | 'refuses' | 'hangs' | 'elsewhere'>,
@@ -37,7 +40,7 @@ async function network(
   return { server, dial, dialled };
 }
 
-test('addresses are tried in turn, IPv4 first, until one answers', async (t) => {
+test('addresses are tried in turn, IPv4 first, until one accepts the connection', async (t) => {
   const { dial, dialled } = await network(t, {
     '8.8.8.8': 'refuses',
     '9.9.9.9': 'hangs',
@@ -49,7 +52,7 @@ test('addresses are tried in turn, IPv4 first, until one answers', async (t) => 
   t.deepEqual(dialled, ['8.8.8.8', '9.9.9.9', '2a00::1']);
 });
 
-test('the caller may choose among the vetted addresses', async (t) => {
+test('the caller can choose among the checked addresses', async (t) => {
   const { dial, dialled } = await network(t, { '2a00::1': 'answers' });
   const guard = guardOf(['8.8.8.8', '2a00::1'], { dial });
   const vetted = await vet(guard);
@@ -61,7 +64,7 @@ test('the caller may choose among the vetted addresses', async (t) => {
   });
 });
 
-test('nothing is sent to a peer whose address was not vetted', async (t) => {
+test('nothing is sent to a peer whose address was not checked', async (t) => {
   const { server, dial } = await network(t, { '8.8.8.8': 'elsewhere' });
   const guard = guardOf(['8.8.8.8'], { dial });
   const received = once(server, 'connection').then(async ([socket]) => Buffer.concat(await socket.toArray()));
@@ -70,7 +73,7 @@ test('nothing is sent to a peer whose address was not vetted', async (t) => {
   t.is((await received).length, 0);
 });
 
-test('silence is target_timeout, a refused connection is target_failed, and an abort rejects with its reason', async (t) => {
+test('no response is target_timeout, a refused connection is target_failed, and an abort rejects with its reason', async (t) => {
   const { dial } = await network(t, { '9.9.9.9': 'hangs' });
   const hanging = guardOf(['9.9.9.9'], { dial });
   t.is(await codeOf(async () => hanging.connect(await vet(hanging), soon(200))), 'target_timeout');
@@ -105,7 +108,7 @@ interface TlsCase {
   host?: string;
 }
 
-/** An HTTPS server with this certificate, and a guard that may reach it. */
+/** Starts an HTTPS server with this certificate, and returns it with a guard that allows connections to it. */
 async function secured(
   t: ExecutionContext,
   { names, days, trusted = true, host = 'a.example.com' }: TlsCase,
@@ -159,7 +162,7 @@ for (const [what, certificate, fault] of BAD)
     t.is((await response.bytes()).toString(), 'hello');
   });
 
-test('a probe reports the certificate, with chain errors and name errors apart', async (t) => {
+test('a probe reports the certificate, and chain errors and name errors separately', async (t) => {
   const { guard, port } = await secured(t, { names: ['DNS:b.example.com'], trusted: false });
   const vetted = await vet(guard, 'a.example.com', port);
   const socket = await guard.connect(vetted, soon());
@@ -172,7 +175,7 @@ test('a probe reports the certificate, with chain errors and name errors apart',
   t.is(secure.getPeerCertificate().subjectaltname, 'DNS:b.example.com');
 });
 
-test('a handshake that fails or hangs closes the socket', async (t) => {
+test('a TLS handshake that fails or hangs closes the socket', async (t) => {
   for (const [what, answer, code] of [
     ['plain text', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'target_failed'],
     ['silence', '', 'target_timeout'],

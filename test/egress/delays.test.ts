@@ -9,7 +9,10 @@ import { blockEventLoop, codeOf, listen, soon } from '../helpers/egress.ts';
 
 const SIZE = 3_000_000;
 
-/** A server that answers after some time, and requests to it with a deadline. */
+/**
+ * Starts a server that responds after this many milliseconds. Returns a function that sends a request to it with a
+ * deadline.
+ */
 async function serving(t: ExecutionContext, afterMs: number) {
   const server = createServer(async (_, response) => {
     await sleep(afterMs);
@@ -38,7 +41,7 @@ test.serial('a response is read although the event loop was blocked beyond the d
 });
 
 test.serial(
-  'a target that does not answer is target_timeout although the event loop was blocked',
+  'a target that does not respond is target_timeout although the event loop was blocked',
   async (t) => {
     const request = await serving(t, 60_000);
     const responding = request(1_500);
@@ -58,12 +61,12 @@ test.serial('a body whose reader takes longer than the deadline is complete', as
   t.is(length, SIZE);
 });
 
-test.serial('a request whose deadline has passed before it began is deadline_exceeded', async (t) => {
+test.serial('a request whose deadline has passed before it starts is deadline_exceeded', async (t) => {
   const request = await serving(t, 0);
   t.is(await codeOf(() => request(-1)), 'deadline_exceeded');
 });
 
-test.serial('a name is looked up although the event loop was blocked beyond the deadline', async (t) => {
+test.serial('a name is resolved although the event loop was blocked beyond the deadline', async (t) => {
   const server = await startDns(async (query) => {
     await sleep(200);
     return reply(query, [{ type: 'A', name: query.question.name, ttl: 60, data: '192.0.2.1' }]);

@@ -15,7 +15,7 @@ interface Seen {
   body: string;
 }
 
-/** A network that redirects according to a map from `host/path`, and records every request. */
+/** Starts a stub network that redirects as a map from `host/path` says and records every request. */
 async function redirecting(
   t: ExecutionContext,
   redirects: Record<string, [status: number, location: string]>,
@@ -59,7 +59,7 @@ test('redirects are followed and reported', async (t) => {
   t.deepEqual(network.lookups, ['a.example.com', 'a.example.com', 'b.example.com', 'c.example.com']);
 });
 
-/** Fetch Standard, HTTP-redirect fetch: the method after a redirect. */
+/** Fetch Standard, section HTTP-redirect fetch: which method the request has after a redirect. */
 const METHODS: [status: number, method: string, becomes: string][] = [
   ...[301, 302, 303, 307, 308].flatMap((status): [number, string, string][] => [
     [status, 'GET', 'GET'],
@@ -75,7 +75,7 @@ const METHODS: [status: number, method: string, becomes: string][] = [
   [303, 'PUT', 'GET'],
   [307, 'PATCH', 'PATCH'],
 ];
-test('redirects change methods and bodies as in browsers', async (t) => {
+test('redirects change methods and bodies as browsers do', async (t) => {
   for (const [status, method, becomes] of METHODS) {
     const { network, seen } = await redirecting(t, { 'a.example.com/': [status, '/next'] });
     const body = method === 'GET' || method === 'HEAD' ? null : 'payload';
@@ -92,7 +92,7 @@ test('redirects change methods and bodies as in browsers', async (t) => {
   }
 });
 
-test('credentials are only sent to their own origin', async (t) => {
+test('credentials are only sent to the origin that they were given for', async (t) => {
   const headers = [
     ['Authorization', 'Bearer x'],
     ['cookie', 'a=b'],
@@ -160,7 +160,7 @@ test('the number of redirects is limited', async (t) => {
   t.is(await codeOf(() => get(network, 'http://a.example.com/10', { maxRedirects: 0 })), 'target_failed');
 });
 
-test('a redirect without a location is a response; one with two locations is target_failed', async (t) => {
+test('a redirect without a Location header is a response; one with two Location headers is target_failed', async (t) => {
   const network = await stubNetwork({
     handle: (request, response) => {
       response.statusCode = 302;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { HOSTILE_PATHS, startHostile } from '../helpers/http.ts';
 
-/** Error codes by server; servers that are not listed end with target_failed. */
+/** Error codes by the path of the hostile response; all other paths lead to target_failed. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   '/gzip-bomb': 'source_too_large',
   '/br-bomb': 'source_too_large',
@@ -25,7 +25,7 @@ interface Download {
   growth: number;
 }
 
-/** Downloads them one after the other in a process of its own. */
+/** Downloads these paths in sequence in a separate process. */
 async function downloads(
   port: number,
   limits: { milliseconds: number; maxBytes: number; place: 'memory' | 'file' },
@@ -40,7 +40,7 @@ async function downloads(
     .map((line) => JSON.parse(line));
 }
 
-test('downloads from hostile servers end by their deadline with the right code and little memory', async (t) => {
+test('downloads from hostile servers end before their deadline with the expected code and little memory', async (t) => {
   const server = await startHostile();
   t.teardown(server.close);
   const results = await downloads(
@@ -56,20 +56,20 @@ test('downloads from hostile servers end by their deadline with the right code a
   }
 });
 
-/** The limits that tools use: a document for conversion in memory, a PDF in a file. */
+/** The download limits of two tools: a document to convert, in memory, and a PDF, in a file. */
 const LARGEST = [
   { place: 'memory', maxBytes: 25_000_000, fits: '/25-mb' },
   { place: 'file', maxBytes: 50 * 1024 * 1024, fits: '/50-mb' },
 ] as const;
 for (const { place, maxBytes, fits } of LARGEST)
-  test(`the largest downloads into ${place === 'file' ? 'a file' : 'memory'} need no more memory than others`, async (t) => {
+  test(`the largest downloads into ${place === 'file' ? 'a file' : 'memory'} stay within the memory limit`, async (t) => {
     const server = await startHostile();
     t.teardown(server.close);
     for (const path of [fits, '/10-gb', '/gzip-bomb']) {
       const limits = { milliseconds: 60_000, maxBytes, place };
       const wanted = path === fits ? `ok ${Number.parseInt(path.slice(1), 10)}000000` : 'source_too_large';
       const growths: number[] = [];
-      // Late garbage collection makes the growth differ between runs.
+      // Repeated, because the memory growth of a run depends on when garbage is collected.
       for (let run = 0; run < 3 && !growths.some((growth) => growth < MEMORY); run++) {
         const [{ outcome = '', growth = Infinity } = {}] = await downloads(server.port, limits, [path]);
         t.is(outcome, wanted, path);

@@ -13,7 +13,7 @@ import { soon } from '../helpers/egress.ts';
 import { SSRF_CASES } from '../helpers/ssrf.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** URLs that the case file lacks, for a guard with these exceptions. */
+/** Exceptions of the guard; EXTRA has URLs that depend on them and are not in the case file. */
 const ALLOW = ['127.0.0.1:81', '127.0.0.1:8080', '127.0.0.0/8', '::ffff:0:0/96', '169.254.0.0/16'].map(
   parseAllow,
 );
@@ -34,7 +34,9 @@ const CASES = [
   { kind: 'dns', input: 'a.example.com|CNAME:db.internal,A:93.184.215.14' },
 ];
 
-/** Checks that are removed or weakened: the file, the replaced text, and its replacement. */
+/**
+ * Mutants, each with one check removed or weakened: a description, the file, the replaced text, and its replacement.
+ */
 const MUTANTS: [what: string, file: string, from: string, to: string][] = [
   ['schemes', 'schemas/formats/url.ts', "url.protocol !== 'https:'", 'false'],
   ['user', 'schemas/formats/url.ts', 'hasUserinfo(text, base)', 'false'],
@@ -71,7 +73,7 @@ const MUTANTS: [what: string, file: string, from: string, to: string][] = [
   ['classifiers', 'egress/policy.ts', 'classifiers.every(', '((_: unknown) => true)('],
 ];
 
-/** Returns the guard's verdict for each case, in order. */
+/** Returns the guard's verdict on each case, in order. */
 async function verdicts(create: typeof createGuard): Promise<string[]> {
   let answer = { addresses: ['93.184.215.14'], chain: [''] };
   const guard = create({
@@ -110,7 +112,7 @@ async function verdicts(create: typeof createGuard): Promise<string[]> {
   return results;
 }
 
-test('removing or weakening any check changes a verdict', async (t) => {
+test('removing or weakening any check changes at least one verdict', async (t) => {
   const expected = await verdicts(createGuard);
   const folder = await mkdtemp(join(tmpdir(), 'mutants-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -134,7 +136,7 @@ test('removing or weakening any check changes a verdict', async (t) => {
   t.deepEqual(survivors, []);
 });
 
-test('each classifier suffices alone', (t) => {
+test('each of the two classifiers suffices alone', (t) => {
   const yes = (): boolean => true;
   const first = createClassifier(RANGES);
   const second = createSecondClassifier(REFUSED_SPANS);

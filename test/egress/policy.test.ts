@@ -17,7 +17,7 @@ interface Attempt {
   own?: string;
 }
 
-/** Returns the verdict for a target under exceptions in the format of EGRESS_ALLOW; opens no connection. */
+/** Returns the guard's verdict on a target with exceptions in the format of EGRESS_ALLOW. Opens no connection. */
 async function outcome({
   url,
   host,
@@ -52,7 +52,7 @@ const refused = async (
   attempt: Attempt,
 ): Promise<void> => t.is(await outcome(attempt), 'target_refused', JSON.stringify(attempt));
 
-test('an exception for an address and port opens that port for any spelling and any name of the address', async (t) => {
+test('an exception for an address and port allows that port for any spelling of the address and any name that resolves to it', async (t) => {
   const allow = '127.0.0.1:8081,[::1]:8082';
   await ok(t, { allow, url: 'http://127.0.0.1:8081/' });
   await ok(t, { allow, url: 'http://0x7f.1:8081/' });
@@ -66,7 +66,7 @@ test('an exception for an address and port opens that port for any spelling and 
   await refused(t, { allow, host: '127.0.0.1', port: 8082 });
 });
 
-test('an exception for a block opens the ports that browsers allow, and all ports to the other tools', async (t) => {
+test('an exception for a block allows the ports that browsers allow, and all ports for the other tools', async (t) => {
   const allow = '10.1.0.0/16,fd12::/16';
   await ok(t, { allow, url: 'http://10.1.255.255:1234/' });
   await ok(t, { allow, url: 'http://[fd12::1]/' });
@@ -76,7 +76,7 @@ test('an exception for a block opens the ports that browsers allow, and all port
   await refused(t, { allow, url: 'http://[fd13::1]/' });
 });
 
-test('an exception for a name and port opens what the name resolves to, including internal names', async (t) => {
+test('an exception for a name and port allows the addresses that the name resolves to, including internal ones', async (t) => {
   const allow = 'wiki.internal:8081,mail.example.com:25';
   await ok(t, { allow, url: 'http://wiki.internal:8081/', addresses: ['10.0.0.1'] });
   await ok(t, { allow, url: 'http://WIKI.internal.:8081/', addresses: ['10.0.0.1'] });
@@ -86,7 +86,7 @@ test('an exception for a name and port opens what the name resolves to, includin
   await refused(t, { allow, url: 'http://10.0.0.1:8081/' });
 });
 
-test('localhost means loopback, without DNS, where an exception names it', async (t) => {
+test('if an exception names localhost, it means loopback and is not resolved by DNS', async (t) => {
   const network = await stubNetwork({ allow: [allowHost('localhost', null)], ownPorts: [9000] });
   t.teardown(network.close);
   const { guard, lookups } = network;
@@ -98,7 +98,7 @@ test('localhost means loopback, without DNS, where an exception names it', async
   t.is(await codeOf(() => parse('http://a.localhost:1234/')), 'target_refused');
 });
 
-test('no exception opens cloud metadata, this host, or addresses that embed another address', async (t) => {
+test('no exception allows cloud metadata, this host, or addresses that embed another address', async (t) => {
   const allow = '0.0.0.0/0,::/0,169.254.169.254:80,100.100.100.200:80,metadata.google.internal:80';
   await ok(t, { allow, url: 'http://169.254.1.1/' });
   await ok(t, { allow, url: 'http://127.0.0.1/' });
@@ -129,7 +129,7 @@ test('no exception opens cloud metadata, this host, or addresses that embed anot
   await refused(t, { allow, url: 'http://metadata.google.internal/', addresses: ['169.254.169.254'] });
 });
 
-test("no exception opens the service's own ports on this machine, and no block opens them elsewhere", async (t) => {
+test("no exception allows the service's own ports on this machine, and no block allows them elsewhere", async (t) => {
   const own = '192.168.7.7';
   const allow = '127.0.0.0/8,192.168.0.0/16,127.0.0.1:8080,192.168.7.7:8080,192.168.9.9:8080';
   const ports = { allow, own, ownPorts: [8080, 27_017] };
@@ -142,13 +142,13 @@ test("no exception opens the service's own ports on this machine, and no block o
   await ok(t, { ...ports, url: 'http://8.8.8.8:8080/' });
 });
 
-test("the host's own public address is refused, unless an exception opens it", async (t) => {
+test("the host's own public address is refused unless an exception allows it", async (t) => {
   await ok(t, { url: 'http://8.8.8.8/' });
   await refused(t, { own: '8.8.8.8', url: 'http://8.8.8.8/' });
   await ok(t, { own: '8.8.8.8', allow: '8.8.8.8:80', url: 'http://8.8.8.8/' });
 });
 
-test("the host's own addresses are re-read after a while", (t) => {
+test("the host's own addresses are read again after a while", (t) => {
   let now = 0;
   let address = '8.8.8.8';
   const isOwn = createOwnAddresses(
@@ -168,7 +168,7 @@ test("the host's own addresses are re-read after a while", (t) => {
   t.false(own('8.8.8.8'));
 });
 
-test('the own ports include those of every variable that names one', (t) => {
+test("the service's own ports include those of every variable that names a port", (t) => {
   const env = readEnv({
     PORT: '8080',
     INTERNAL_PORT: '8090',
@@ -203,7 +203,7 @@ for (const value of [
     t.regex(error.message, /^EGRESS_ALLOW: [^\n]+$/);
   });
 
-test('exceptions keep their source text', (t) => {
+test('exceptions keep the text from which they were parsed', (t) => {
   const texts = ['10.0.0.1/8', '[::1]:80', 'a.example:443', '127.0.0.1:1'];
   t.deepEqual(
     texts.map((text) => parseAllow(text).text),
@@ -211,7 +211,7 @@ test('exceptions keep their source text', (t) => {
   );
 });
 
-test('all refusals share one text that reveals nothing about the network; faults name the field', async (t) => {
+test('all refusals have the same text, which reveals nothing about the network; faults name the field', async (t) => {
   const network = await stubNetwork({ resolve: () => ({ addresses: ['10.9.8.7'], chain: [] }) });
   t.teardown(network.close);
   const { guard } = network;
@@ -245,7 +245,7 @@ test('all refusals share one text that reveals nothing about the network; faults
   }
 });
 
-test('ping accepts a URL in place of a host, and ignores the port of the URL', async (t) => {
+test('ping accepts a URL in place of a host and ignores its port', async (t) => {
   const network = await stubNetwork({});
   t.teardown(network.close);
   const parse = (input: string) =>
@@ -265,7 +265,7 @@ test('ping accepts a URL in place of a host, and ignores the port of the URL', a
   t.is(await codeOf(() => parse('http://localhost/')), 'target_refused');
 });
 
-test("the blocked ports are those of Node's fetch, and 0", async (t) => {
+test("the blocked ports are those of Node's fetch and port 0", async (t) => {
   const dispatcher = {
     dispatch() {
       throw new Error('dispatched');

@@ -28,7 +28,7 @@ async function proxied(
   return { proxy, network };
 }
 
-/** Runs curl through the proxy. Returns the body and the status (of CONNECT when it was refused). */
+/** Runs curl through the proxy. Returns the body and the status; for a refused CONNECT, the status of CONNECT. */
 async function curl(proxy: string, ...args: string[]): Promise<{ body: string; status: number }> {
   const format = '\n%{http_code} %{http_connect}';
   const command = ['--silent', '--proxy', proxy, '--max-time', '60', '--write-out', format, ...args];
@@ -42,7 +42,7 @@ async function curl(proxy: string, ...args: string[]): Promise<{ body: string; s
 
 const at = ({ port }: FilteringProxy): string => `http://127.0.0.1:${port}`;
 
-test('plain requests and tunnels reach public hosts', async (t) => {
+test('plain requests and CONNECT tunnels reach public hosts', async (t) => {
   const certificate = await makeCertificate(['DNS:a.example.com']);
   const { proxy, network } = await proxied(
     t,
@@ -126,7 +126,7 @@ test('the proxy can listen on a Unix socket', async (t) => {
   t.regex(Buffer.concat(await socket.toArray()).toString(), /^HTTP\/1.1 200 OK\r\n.*hello/s);
 });
 
-/** Opens a tunnel through the proxy. */
+/** Opens a CONNECT tunnel through the proxy. */
 async function openTunnel({
   port,
 }: FilteringProxy): Promise<{ socket: ReturnType<typeof connect>; status: string }> {
@@ -151,7 +151,7 @@ test('the number of tunnels is limited, and a closed tunnel frees its place', as
   t.is(status, '200');
 });
 
-test('bytes are limited over all connections; exceeding the limit ends all of them', async (t) => {
+test('the number of bytes is limited over all connections; exceeding it ends all of them', async (t) => {
   const { proxy } = await proxied(
     t,
     { bytes: 100_000 },
@@ -179,7 +179,7 @@ test('idle tunnels end, and all tunnels end at the deadline or on abort', async 
   await ended({ signal: controller.signal });
 });
 
-test('a plain request that is answered in another protocol is refused at once', async (t) => {
+test('a plain request whose response is not HTTP is refused at once', async (t) => {
   const { proxy, network } = await proxied(
     t,
     {},

@@ -10,7 +10,7 @@ const TRIES = 10_000;
 const AT_ONCE = 50;
 const PUBLIC = '93.184.215.14';
 
-test('a name server that changes its answer at every query never causes a connection to a private address', async (t) => {
+test('a DNS server that changes its answer at every query never causes a connection to a private address', async (t) => {
   let queries = 0;
   const dns = await startDns((query) => {
     if (query.question.type !== 'A') return reply(query, []);

@@ -23,7 +23,10 @@ interface Server extends RawServer {
   request(options?: Partial<RequestOptions> & { path?: string }): Promise<GuardedResponse>;
 }
 
-/** A server that sends these bytes and closes the connection, and a guard that may reach it. */
+/**
+ * Starts a server that sends these bytes and closes the connection, and returns it with a guard that allows connections
+ * to it.
+ */
 const serving = (t: ExecutionContext, ...parts: (string | Buffer)[]): Promise<Server> =>
   scripted(t, () => parts);
 
@@ -48,7 +51,7 @@ async function scripted(t: ExecutionContext, script: Script): Promise<Server> {
 
 const head = (...lines: string[]): string => `${['HTTP/1.1 200 OK', ...lines].join('\r\n')}\r\n\r\n`;
 
-/** Returns the body as text. */
+/** Requests a response of these bytes and returns its body as text. */
 async function textOf(t: ExecutionContext, ...parts: (string | Buffer)[]): Promise<string> {
   const server = await serving(t, ...parts);
   using response = await server.request();
@@ -84,7 +87,7 @@ test('a request contains the given lines in order, and no header beyond the requ
   ]);
 });
 
-test('headers that would break the message are faults', async (t) => {
+test('headers that would break the HTTP message are reported as faults', async (t) => {
   const server = await serving(t, head(), 'ok');
   const bad: [string, string][] = [
     ['X-A', 'b\r\nX-C: d'],
@@ -153,7 +156,7 @@ test('responses that curl accepts are accepted', async (t) => {
   );
 });
 
-test('a response to HEAD has no body, whatever its headers say', async (t) => {
+test('a response to HEAD has no body, whatever its headers state', async (t) => {
   for (const header of [
     'Content-Length: 1000000000',
     'Content-Encoding: gzip',
@@ -165,7 +168,7 @@ test('a response to HEAD has no body, whatever its headers say', async (t) => {
   }
 });
 
-test('a content-length that does not describe the body is ignored', async (t) => {
+test('a Content-Length that does not describe the body is ignored', async (t) => {
   const length = 'Content-Length: 1000000000';
   for (const status of ['204 No Content', '304 Not Modified']) {
     const server = await serving(t, `HTTP/1.1 ${status}\r\n${length}\r\n\r\n`);
@@ -200,7 +203,7 @@ const CODINGS: Record<string, (text: Buffer) => Buffer> = {
   br: brotliCompressSync,
   zstd: zstdCompressSync,
 };
-test('content codings are decoded, alone and stacked, wherever the body is split', async (t) => {
+test('content codings are decoded, single and stacked, wherever the body is split', async (t) => {
   const random = seededRandom(t.log);
   const text = Buffer.from(random.text(5_000));
   const stacks = [
@@ -234,10 +237,10 @@ test('content codings are decoded, alone and stacked, wherever the body is split
   );
 });
 
-/** RFC 8878, section 3.1.2: a skippable frame with user data. */
+/** A skippable zstd frame with user data (RFC 8878, section 3.1.2). */
 const SKIPPABLE = Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
 const withChecksum = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
-test('a zstd body is decoded to its last frame, wherever it is split', async (t) => {
+test('a zstd body is decoded up to its last frame, wherever it is split', async (t) => {
   const random = seededRandom(t.log);
   const texts = ['', 'one ', 'two '.repeat(50), random.text(5_000), 'x'.repeat(300_000), ''];
   const frames = texts.map((text, index) => zstdCompressSync(text, index % 2 === 0 ? withChecksum : {}));
@@ -287,14 +290,14 @@ test('a body of many zstd frames is decoded, and its total size is limited', asy
     );
 });
 
-test('a body of unknown coding is returned as received', async (t) => {
+test('a body with an unknown content coding is returned as received', async (t) => {
   const server = await serving(t, head('Content-Encoding: compress'), 'as it is');
   using response = await server.request();
   t.false(response.decoded);
   t.is((await response.bytes()).toString(), 'as it is');
 });
 
-test('a body may have exactly its limit; a longer one is refused, failed or truncated as configured', async (t) => {
+test('a body may be as long as its limit; a longer one is refused, failed or truncated as configured', async (t) => {
   const text = 'x'.repeat(1001);
   for (const [coding, body] of [
     ['identity', Buffer.from(text)],
@@ -313,7 +316,7 @@ test('a body may have exactly its limit; a longer one is refused, failed or trun
   }
 });
 
-test('the expansion ratio is limited from one megabyte on', async (t) => {
+test('from one megabyte on, the ratio of decoded to encoded size is limited', async (t) => {
   const grown = async (bytes: number): Promise<string> => {
     const server = await serving(t, head('Content-Encoding: gzip'), gzipSync(Buffer.alloc(bytes)));
     return codeOf(async () => {
@@ -325,7 +328,7 @@ test('the expansion ratio is limited from one megabyte on', async (t) => {
   t.is(await grown(2_000_000), 'source_too_large');
 });
 
-test('a connection closes after its response, read or not, and after every failure', async (t) => {
+test('the connection closes after the response, whether its body was read or not, and after every failure', async (t) => {
   const server = await scripted(t, async function* () {
     yield head('Content-Length: 1000');
     yield 'x'.repeat(1000);
@@ -352,7 +355,7 @@ test('a connection closes after its response, read or not, and after every failu
   t.is(await codeOf(() => forgotten.bytes()), 'deadline_exceeded');
 });
 
-test("an abort ends a download with the abort's own reason", async (t) => {
+test('an abort ends a download with the reason of the abort', async (t) => {
   const server = await serving(t, head('Content-Length: 1000'), 'x');
   const controller = new AbortController();
   const reason = new Error('enough');

@@ -15,7 +15,8 @@ import {
 } from '../helpers/dns.ts';
 import { seededRandom } from '../helpers/random.ts';
 
-// Serial, because a busy machine makes servers look slow. Tests that wait for a timeout run together.
+// Most tests run serially, because on a busy machine the DNS servers would respond too late. Tests that wait for a
+// timeout run concurrently.
 
 const NAME = 'www.example.test';
 
@@ -42,7 +43,7 @@ const soon = (ms = 10_000): { signal: AbortSignal; deadline: number } => ({
   deadline: Date.now() + ms,
 });
 
-/** Returns the addresses of the name, or the error code. */
+/** Resolves the name. Returns the addresses, or the error code. */
 async function outcome(resolver: Resolver, ms?: number): Promise<string[] | string> {
   try {
     const { records } = await resolver.lookup(NAME, 'A', soon(ms));
@@ -53,7 +54,7 @@ async function outcome(resolver: Resolver, ms?: number): Promise<string[] | stri
   }
 }
 
-/** Returns the outcome with one server that answers like this. */
+/** Resolves the name with one DNS server that responds like this. Returns the addresses, or the error code. */
 async function outcomeWith(
   t: ExecutionContext,
   respond: (received: Received) => Response | Promise<Response>,
@@ -63,7 +64,7 @@ async function outcomeWith(
   return { server, result: await outcome(createResolver({ servers: [server] }), ms) };
 }
 
-test.serial('queries ask for recursion, offer 1232 bytes, and vary in id, port and case', async (t) => {
+test.serial('queries ask for recursion, advertise 1232 bytes, and vary in id, port and case', async (t) => {
   const server = await dns(t, good);
   const resolver = createResolver({ servers: [server] });
   for (let index = 0; index < 20; index++) await resolver.lookup(`host${index}.example.test`, 'A', soon());
@@ -77,7 +78,7 @@ test.serial('queries ask for recursion, offer 1232 bytes, and vary in id, port a
   t.true(new Set(server.received.map(({ question }) => question.name.slice(-12))).size > 15);
 });
 
-test.serial('a truncated datagram is followed by a query over TCP', async (t) => {
+test.serial('after a truncated UDP response, the query is repeated over TCP', async (t) => {
   const { server, result } = await outcomeWith(t, (query) =>
     query.transport === 'udp' ? reply(query, [], { truncated: true }) : good(query),
   );
@@ -88,7 +89,7 @@ test.serial('a truncated datagram is followed by a query over TCP', async (t) =>
   );
 });
 
-test.serial('an answer over TCP may arrive byte by byte', async (t) => {
+test.serial('a response over TCP may arrive byte by byte', async (t) => {
   const server = await dns(t, (query) => {
     if (query.transport === 'udp') return reply(query, [], { truncated: true });
     const message = good(query);
@@ -104,7 +105,7 @@ const OVER_TCP: [what: string, respond: (query: Received) => Response][] = [
   ['truncated again', (query) => reply(query, [], { truncated: true })],
 ];
 for (const [what, respond] of OVER_TCP)
-  test.serial(`an answer over TCP that is ${what} is target_failed`, async (t) => {
+  test.serial(`a response over TCP that is ${what} is target_failed`, async (t) => {
     const { result } = await outcomeWith(t, (query) =>
       query.transport === 'udp' ? reply(query, [], { truncated: true }) : respond(query),
     );
@@ -123,7 +124,7 @@ const FORGERIES: [what: string, message: (query: Received) => Buffer][] = [
   ['no bytes', () => Buffer.alloc(0)],
 ];
 for (const [what, message] of FORGERIES)
-  test.serial(`a datagram with ${what} is ignored, and the next answer accepted`, async (t) => {
+  test.serial(`a datagram with ${what} is ignored, and the next response is accepted`, async (t) => {
     const { result } = await outcomeWith(t, (query) => [message(query), good(query)]);
     t.deepEqual(result, ['192.0.2.1']);
   });
@@ -137,18 +138,18 @@ test.serial('a datagram from another port is ignored', async (t) => {
   t.deepEqual(result, ['192.0.2.1']);
 });
 
-test.serial('an answer that does not repeat the case of the question is confirmed over TCP', async (t) => {
+test.serial('a response that does not repeat the case of the question is confirmed over TCP', async (t) => {
   const { server, result } = await outcomeWith(t, (query) =>
     query.transport === 'udp'
       ? reply(query, forged(query), { questions: [{ name: 'WWW.example.TEST', type: 'A' }] })
       : good(query),
   );
-  // One in 16384 queries has the same case as the forged answer.
+  // The forged response has the same case as the query in one of 16384 runs.
   t.deepEqual(result, ['192.0.2.1']);
   t.is(server.received.length, 2);
 });
 
-test.serial('a server that does not support EDNS is asked again without it', async (t) => {
+test.serial('a DNS server that does not support EDNS is queried again without it', async (t) => {
   for (const code of ['FORMERR', 'NOTIMP'] as const) {
     const { server, result } = await outcomeWith(t, (query) =>
       query.packet.additionals?.length === 0 ? good(query) : reply(query, [], { code, questions: [] }),
@@ -158,7 +159,7 @@ test.serial('a server that does not support EDNS is asked again without it', asy
   }
 });
 
-test('a lost datagram is sent again after 2.5 s', async (t) => {
+test('a query whose datagram is lost is sent again after 2.5 s', async (t) => {
   const start = performance.now();
   const { server, result } = await outcomeWith(t, (query) => (query.number === 1 ? null : good(query)));
   t.deepEqual(result, ['192.0.2.1']);
@@ -166,7 +167,7 @@ test('a lost datagram is sent again after 2.5 s', async (t) => {
   t.true(performance.now() - start > 2_400);
 });
 
-test('a silent server is target_timeout after two tries, or at the deadline', async (t) => {
+test('a DNS server that does not respond is target_timeout after two attempts or at the deadline', async (t) => {
   const start = performance.now();
   const [two, one] = await Promise.all([outcomeWith(t, () => null), outcomeWith(t, () => null, 300)]);
   t.is(two.result, 'target_timeout');
@@ -177,7 +178,7 @@ test('a silent server is target_timeout after two tries, or at the deadline', as
   t.is(one.server.received.length, 1);
 });
 
-test('a server that is silent over TCP is target_timeout', async (t) => {
+test('a DNS server that does not respond over TCP is target_timeout', async (t) => {
   const { result } = await outcomeWith(t, (query) =>
     query.transport === 'udp' ? reply(query, [], { truncated: true }) : null,
   );
@@ -185,7 +186,7 @@ test('a server that is silent over TCP is target_timeout', async (t) => {
 });
 
 for (const code of ['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR'] as const)
-  test.serial(`${code} is target_failed, and is not cached`, async (t) => {
+  test.serial(`the response code ${code} is target_failed and is not cached`, async (t) => {
     let broken = true;
     const server = await dns(t, (query) => (broken ? reply(query, [], { code }) : good(query)));
     const resolver = createResolver({ servers: [server] });
@@ -194,7 +195,7 @@ for (const code of ['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR'] as const)
     t.deepEqual(await outcome(resolver), ['192.0.2.1']);
   });
 
-test('SERVFAIL followed by silence is target_failed', async (t) => {
+test('SERVFAIL and then no response is target_failed', async (t) => {
   const { result } = await outcomeWith(t, (query) =>
     query.number === 1 ? reply(query, [], { code: 'SERVFAIL' }) : null,
   );
@@ -207,18 +208,18 @@ test.serial('a closed port is target_failed at once', async (t) => {
   t.is(await outcome(createResolver({ servers: [server] }), 2_000), 'target_failed');
 });
 
-test('after a failure the next server is asked; the server that answered comes first from then on', async (t) => {
+test('after a failure the next DNS server is queried; the one that responded is queried first from then on', async (t) => {
   const silent = await dns(t, () => null);
   const failing = await dns(t, (query) => reply(query, [], { code: 'SERVFAIL' }));
   const working = await dns(t, good);
   const resolver = createResolver({ servers: [failing, silent, working] });
-  // 2.5 s for the silent server; the second fails at once, so the third is asked.
+  // The first server does not respond for 2.5 s and the second fails at once, so the third is queried.
   t.deepEqual(await outcome(resolver), ['192.0.2.1']);
   await resolver.lookup('other.example.test', 'A', soon());
   t.deepEqual([failing.received.length, silent.received.length, working.received.length], [1, 1, 2]);
 });
 
-test.serial('a server that only returns referrals is target_failed', async (t) => {
+test.serial('a DNS server that only returns referrals is target_failed', async (t) => {
   const { result } = await outcomeWith(t, (query) => {
     const message = reply(query, [], { authorities: [{ type: 'NS', name: 'test', data: 'ns.test' }] });
     message.writeUInt16BE(0x8100, 2);
@@ -227,7 +228,7 @@ test.serial('a server that only returns referrals is target_failed', async (t) =
   t.is(result, 'target_failed');
 });
 
-/** Returns an answer with these bytes as its record section. */
+/** Returns a response with these bytes as its resource records. */
 function withRecords(query: Received, count: number, records: Buffer): Buffer {
   const message = reply(query, []);
   message.writeUInt16BE(count, 6);
@@ -235,7 +236,10 @@ function withRecords(query: Received, count: number, records: Buffer): Buffer {
 }
 const record = (type: number, data: number[], dataLength = data.length): Buffer =>
   Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, dataLength >> 8, dataLength & 0xff, ...data]);
-/** Offset of the first record's data: header, question, and the fixed part of a record with a pointer. */
+/**
+ * Offset of the first record's data: after the header, the question, and the fixed part of a record whose name is a
+ * compression pointer.
+ */
 const DATA = 12 + NAME.length + 2 + 4 + 12;
 const pointer = (offset: number): number[] => [0xc0 | (offset >> 8), offset & 0xff];
 
@@ -248,7 +252,7 @@ const MALFORMED: [what: string, count: number, records: Buffer][] = [
   ['data that runs past the message', 1, record(1, [1, 2, 3, 4], 400)],
   ['data of an unknown type that runs past the message', 1, record(99, [1, 2, 3, 4], 400)],
   ['a pointer to itself', 1, record(5, pointer(DATA))],
-  // Points to the owner name of the next record, which is valid.
+  // The pointer leads to the owner name of the following record, which is a valid name.
   ['a forward pointer', 2, Buffer.concat([record(5, pointer(DATA + 2)), record(1, [1, 2, 3, 4])])],
   ['circular pointers', 1, record(5, [1, 97, ...pointer(DATA)])],
   ['a label of 64 bytes', 1, record(5, [64, ...Array<number>(64).fill(97), 0])],
@@ -263,13 +267,14 @@ const MALFORMED: [what: string, count: number, records: Buffer][] = [
   ['an SOA too long', 1, record(6, Array<number>(23).fill(0))],
 ];
 for (const [what, count, records] of MALFORMED)
-  test.serial(`an answer with ${what} is target_failed`, async (t) => {
+  test.serial(`a response with ${what} is target_failed`, async (t) => {
     const { result } = await outcomeWith(t, (query) => withRecords(query, count, records));
     t.is(result, 'target_failed');
   });
 
-test.serial('a name with more pointers than labels are allowed is target_failed', async (t) => {
-  // Each record's data is one pointer to the previous one: valid one by one, long as a chain.
+test.serial('a name with more compression pointers than labels are allowed is target_failed', async (t) => {
+  // The data of each record is one pointer to the data of the previous record: each pointer is valid, but the last name
+  // follows all of them.
   const records: Buffer[] = [record(16, [2, ...pointer(12)])];
   let offset = DATA + 1;
   for (let index = 0; index < 1_000; index++) {
@@ -284,7 +289,7 @@ test.serial('a name with more pointers than labels are allowed is target_failed'
   t.is(result, 'target_failed');
 });
 
-test.serial('mutated answers yield addresses or target_failed, never anything else', async (t) => {
+test.serial('mutated responses lead to addresses or target_failed and nothing else', async (t) => {
   const random = seededRandom(t.log);
   const below = (end: number): number => random.integer(0, end - 1);
   const server = await dns(t, (query) => {
@@ -297,7 +302,7 @@ test.serial('mutated answers yield addresses or target_failed, never anything el
       ],
       { authorities: [soa('test', 60, 60)] },
     );
-    // Behind the question, so that the answer still matches it.
+    // Only bytes after the question are mutated, so that the response still matches the query.
     const from = 12 + query.question.name.length + 6;
     for (let flips = 1 + below(4); flips > 0; flips--)
       message[from + below(message.length - from)] = below(256);
@@ -323,7 +328,7 @@ const lookupWith = async (
 };
 
 test.serial(
-  'aliases are followed by name in any order, and records of other names are ignored',
+  'aliases are followed by name in any order of the records, and records of other names are ignored',
   async (t) => {
     const found = await lookupWith(
       t,
@@ -344,12 +349,12 @@ test.serial(
   },
 );
 
-test.serial('other record types that contain hosts and addresses are ignored', async (t) => {
+test.serial('records of other types that contain hosts and addresses are ignored', async (t) => {
   const name = [2, ...Buffer.from('db'), 8, ...Buffer.from('internal'), 0];
-  // RFC 9460: priority 1, that name, ipv4hint=127.0.0.1.
+  // An SVCB or HTTPS record (RFC 9460): priority 1, the target name, and ipv4hint=127.0.0.1.
   const service = [0, 1, ...name, 0, 4, 0, 4, 127, 0, 0, 1];
-  const others = [record(33, [0, 0, 0, 0, 0, 80, ...name]), record(39, name)]; // SRV, DNAME
-  const hints = [record(64, service), record(65, service)]; // SVCB, HTTPS
+  const others = [record(33, [0, 0, 0, 0, 0, 80, ...name]), record(39, name)]; // types SRV and DNAME
+  const hints = [record(64, service), record(65, service)]; // types SVCB and HTTPS
   const server = await dns(t, (query) =>
     query.question.type === 'A'
       ? withRecords(query, 5, Buffer.concat([...others, ...hints, record(1, [192, 0, 2, 1])]))
@@ -373,7 +378,7 @@ test.serial('labels that contain a dot do not match the names they resemble', as
 });
 
 test.serial(
-  'an alias without records of the type is no_data; an alias to a missing name is nxdomain',
+  'an alias without records of the type is no_data; an alias to a name that does not exist is nxdomain',
   async (t) => {
     const empty = await lookupWith(t, (name) => [cname(name, 'b.test')], 'NOERROR');
     t.deepEqual([empty.status, empty.records, empty.chain], ['no_data', [], ['b.test']]);
@@ -402,7 +407,10 @@ test.serial('circular and endless aliases are target_failed', async (t) => {
   t.is((await lookupWith(t, sixteen, 'NOERROR')).chain.length, 16);
 });
 
-/** Looks the name up now and after each of these seconds. Each query gets its number as the address. */
+/**
+ * Resolves the name now and after each of these numbers of seconds. The DNS server answers each query with an address
+ * that contains the number of the query.
+ */
 async function overTime(
   t: ExecutionContext,
   answer: (query: Received) => Buffer,
@@ -420,7 +428,7 @@ async function overTime(
   return seen;
 }
 
-test.serial('an answer is cached for its TTL, which counts down', async (t) => {
+test.serial('an answer is cached for its TTL, which decreases over time', async (t) => {
   const answer = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', 30)]);
   t.deepEqual(await overTime(t, answer, [0, 10.5, 29.9, 30]), [
     [1, 30],
@@ -430,7 +438,7 @@ test.serial('an answer is cached for its TTL, which counts down', async (t) => {
   ]);
 });
 
-test.serial('an answer is cached for 300 s at most, and for the lowest TTL of its aliases', async (t) => {
+test.serial('an answer is cached for at most 300 s, and for the lowest TTL among its aliases', async (t) => {
   const long = (query: Received): Buffer => reply(query, [a(query.question.name, '192.0.2.1', 86_400)]);
   t.deepEqual(await overTime(t, long, [0, 299, 300]), [
     [1, 86_400],
@@ -457,7 +465,7 @@ test.serial('an answer with a TTL of 0, or with the top bit set, is not cached',
 });
 
 test.serial(
-  'a negative answer is cached as long as its SOA record says, and not at all without one',
+  'a negative answer is cached as long as its SOA record states, and is not cached without an SOA record',
   async (t) => {
     for (const code of ['NOERROR', 'NXDOMAIN'] as const) {
       const queries = async (authorities: Answer[], seconds: number[]): Promise<number[]> =>
@@ -493,7 +501,7 @@ test.serial('record types have separate cache entries', async (t) => {
   t.is((await resolver.lookup(NAME, 'AAAA', soon())).status, 'no_data');
 });
 
-test.serial('concurrent callers share one query, which survives the abort of one of them', async (t) => {
+test.serial('concurrent callers share one query, which continues when one of them aborts', async (t) => {
   const server = await dns(t, async (query) => {
     await sleep(200);
     return good(query);
@@ -512,7 +520,7 @@ test.serial('concurrent callers share one query, which survives the abort of one
 });
 
 test.serial(
-  'a lookup that all callers have aborted is cancelled, and the next caller starts a new one',
+  'a lookup that all its callers have aborted is cancelled, and the next caller starts a new one',
   async (t) => {
     const server = await dns(t, (query) => (query.number === 1 ? null : good(query)));
     const resolver = createResolver({ servers: [server] });
@@ -552,7 +560,7 @@ const ADDRESSES: [
   ['none, as the name does not exist', NONE, NONE, 'host_not_found'],
 ];
 for (const [what, v4, v6, expected] of ADDRESSES)
-  test.serial(`the addresses of a name that has ${what}`, async (t) => {
+  test.serial(`the resolver returns the addresses of a name that has ${what}`, async (t) => {
     const server = await dns(t, (query) => (query.question.type === 'A' ? v4(query) : v6(query)));
     const found = createResolver({ servers: [server] }).addresses(NAME, soon());
     if (typeof expected === 'string')
@@ -560,7 +568,7 @@ for (const [what, v4, v6, expected] of ADDRESSES)
     else t.deepEqual(await found, { addresses: expected, chain: [] });
   });
 
-test.serial('the aliases on the way to the addresses are returned', async (t) => {
+test.serial('the aliases between the name and its addresses are returned', async (t) => {
   const server = await dns(t, (query) => {
     const end = 'db.internal';
     return reply(query, [cname(query.question.name, 'b.test'), cname('b.test', end), a(end, '10.0.0.9')]);
@@ -570,7 +578,7 @@ test.serial('the aliases on the way to the addresses are returned', async (t) =>
 });
 
 test.serial(
-  'resolv.conf: only name servers are read, at most three, and the loopback when there are none',
+  'resolv.conf: only name servers are read, at most three; without any, the loopback address is used',
   (t) => {
     const text = `# nameserver 192.0.2.9\nsearch example.test\nnameserver 192.0.2.1\nnameserver\t2001:db8::1 # x
 nameserver nonsense\noptions ndots:5\nnameserver 192.0.2.3\nnameserver 192.0.2.4\n`;

@@ -24,21 +24,21 @@ const FIELDS: readonly TargetField[] = registry.flatMap((tool) =>
   }),
 );
 
-/** Accepts a URL in place of a host, and uses only its host. */
+/** The tool that accepts a URL in place of a host and uses only the host of the URL. */
 const ACCEPTS_URL = 'ping';
-/** Accepts any port after its host. */
+/** The tool that accepts any port after its host. */
 const ACCEPTS_PORT = 'ssl-check';
-/** Connects to the resolvers only, and may return any answer. */
+/** The tool that connects only to DNS servers, and may return any answer, including private addresses. */
 const DNS_ONLY = 'dns-lookup';
-/** Returns redirects instead of following them. */
+/** The tool that returns redirects instead of following them. */
 const FOLLOWS_NO_REDIRECT = 'http-request';
 
-/** The address and port that the DNS stub returns for every name. */
+/** The address and port to which every name leads that the DNS stub resolves. */
 const EXAMPLE = '93.184.215.14:80';
 const REFUSALS = ['invalid_input', 'target_refused'];
 const refused = (kind: string): SsrfCase[] => casesOf(kind).filter(({ verdict }) => verdict === 'refuse');
 
-/** Runs `work` and counts the sockets that this process opened meanwhile. */
+/** Runs `work` and returns how many sockets this process opened in the meantime. */
 async function countSockets(work: () => Promise<void>): Promise<number> {
   let made = 0;
   const count = (): void => {
@@ -58,7 +58,7 @@ const unasked = async () => {
   throw new Error('DNS was asked');
 };
 
-/** Calls a tool with its example input and this value in the field. @returns the resulting code */
+/** Calls a tool with its example input and this value in the target field. @returns `ok` or the error code */
 async function callTool({ tool, field }: TargetField, context: { resource?: Browsers } = {}) {
   const { call } = await loadTool(tool.name);
   const example = tool.examples[0]?.input ?? {};
@@ -88,7 +88,7 @@ async function refusesAll(
   t.deepEqual([network.lookups, network.dialled, sockets], [[], [], 0]);
 }
 
-test('every tool that refuses targets has its target in a known field', (t) => {
+test('the target field of every tool that refuses targets is known to this test', (t) => {
   const known = new Set(FIELDS.map(({ tool }) => tool.name));
   for (const { name, errors } of registry)
     if (errors.includes('target_refused'))
@@ -120,12 +120,12 @@ for (const target of FIELDS) {
           ({ input, why }) =>
             !(both && input.includes('://')) &&
             !(withPort && why.includes('with a port')) &&
-            // A wildcard is no host, but a name of DNS.
+            // `*.` at the start is not valid in a host, but it is valid in a DNS name, which this tool resolves.
             !(tool.name === DNS_ONLY && input.startsWith('*.')),
         ),
       ),
     );
-    test.serial(`${label}: refuses the URLs of the case file`, (t) =>
+    test.serial(`${label}: refuses the URLs of the case file in place of hosts`, (t) =>
       refusesAll(
         t,
         target,
@@ -175,7 +175,8 @@ for (const target of FIELDS) {
         const code = await call(first, network);
         const message = `${input}: ${why}: ${code}`;
         if (browser) {
-          // Chromium tries https first, opens connections ahead, and handles broken redirects differently.
+          // Chromium may also report target_failed: it tries https first, opens connections in advance, and handles
+          // broken redirects differently.
           t.true(['target_refused', 'target_failed'].includes(code), message);
           t.true(network.dialled.includes(EXAMPLE), message);
           t.deepEqual(

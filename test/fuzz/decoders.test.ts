@@ -14,14 +14,17 @@ import { childrenOf } from '../helpers/processes.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-/** Number of mutated files. */
+/** Number of mutated files to process. */
 const FILES = Number(process.env.TEST_FILES ?? 150);
 const CONCURRENCY = 6;
 const SAMPLE_EVERY_MS = 100;
 const HEAVY = new Set(['image-upscale', 'word-to-pdf']);
-/** Memory limit of a worker's main process. */
+/** Memory limit of a worker's main process, in bytes. */
 const WORKER_BYTES = 2 ** 30;
-/** Memory of Node itself in a job process, including pages that it maps at its start without using them. */
+/**
+ * Memory that Node.js itself uses in a decoder process, in bytes, including pages that it maps at its start without
+ * using them.
+ */
 const NODE_BYTES = 700 * 2 ** 20;
 const POOLS = ['cpu', 'network', 'heavy', 'browser'] as const;
 
@@ -37,7 +40,7 @@ let pids: Record<string, number | undefined>;
 
 const workerPids = () => Object.fromEntries(stack.names.map((name) => [name, stack.pid(name)]));
 
-/** Records the peak memory of each worker and of its job processes. */
+/** Records the peak memory of each worker and of its decoder processes. */
 function recordPeaks(): void {
   const record = (name: string, pid: number) =>
     peaks.set(name, Math.max(peaks.get(name) ?? 0, memoryOf([pid])));
@@ -69,7 +72,7 @@ test.after.always(async () => {
   web?.close();
 });
 
-/** Serves a file over HTTP and calls a tool with its URL. @returns the status, and the code of a refusal */
+/** Serves a file over HTTP and calls a tool with its URL. @returns the status, and the error code if the call failed */
 async function callWithFile(tool: string, file: HostileFile, body: Record<string, unknown>): Promise<string> {
   const path = `/${files.size}-${tool}`;
   files.set(path, file);
@@ -86,7 +89,9 @@ async function callWithFile(tool: string, file: HostileFile, body: Record<string
 
 type ToolCall = [tool: string, body: Record<string, unknown>];
 
-/** Returns the calls of tools that read this kind of file; expensive tools get only one file in `every`. */
+/**
+ * Returns the calls of the tools that read this kind of file. Expensive tools are called for only one file in `every`.
+ */
 function toolsFor({ kind, bytes }: HostileFile, random: Random, every: number): ToolCall[] {
   const expensive = random.integer(1, every) === 1;
   switch (kind) {
@@ -103,14 +108,18 @@ function toolsFor({ kind, bytes }: HostileFile, random: Random, every: number): 
   }
 }
 
-/** Makes all calls with limited concurrency. @returns the number of each result, and those that are internal errors */
+/**
+ * Sends all calls with limited concurrency. @returns how often each result occurred, and the calls that ended with
+ * internal errors
+ */
 async function sendAll(
   list: Iterable<readonly [HostileFile, ToolCall]>,
 ): Promise<{ counts: Map<string, number>; errors: string[] }> {
   const counts = new Map<string, number>();
   const errors: string[] = [];
   const remaining = list[Symbol.iterator]();
-  // The heavy pool may have one slot, which a document can hold for a minute; further calls would be pool_busy.
+  // Calls of the heavy pool run one at a time: the pool may have only one slot, which a document can occupy for a
+  // minute, and further calls would be refused as pool_busy.
   let heavy: Promise<unknown> = Promise.resolve();
   const callHeavy = (...call: Parameters<typeof callWithFile>): Promise<string> => {
     const result = heavy.then(() => callWithFile(...call));
@@ -188,7 +197,7 @@ test.serial(`${FILES} mutated files crash no worker and cause no internal error`
   t.deepEqual(workerPids(), pids);
 });
 
-test.serial('each worker and each job process stayed within its memory limit', (t) => {
+test.serial('each worker and each decoder process stayed within its memory limit', (t) => {
   for (const [name, peak] of peaks) t.log(name, megabytes(peak));
   for (const pool of POOLS) {
     t.true(
@@ -201,7 +210,7 @@ test.serial('each worker and each job process stayed within its memory limit', (
   }
 });
 
-test.serial('the ledger is consistent afterwards', async (t) => {
+test.serial('after all calls the ledger is consistent', async (t) => {
   t.timeout(300_000);
   t.deepEqual(await auditWhenIdle(store), []);
 });

@@ -9,7 +9,7 @@ import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** Number of idle connections. */
+/** Number of idle connections to open. */
 const IDLE = 10_000;
 const CREDITS = 1000;
 const RESPONSE_MS = 60_000;
@@ -35,7 +35,7 @@ const open = async (): Promise<Socket> => {
   return socket.on('error', () => undefined);
 };
 
-/** Sends raw bytes. @returns everything received until the connection ended */
+/** Sends these bytes on a new connection. @returns everything received until the connection ended */
 async function raw(bytes: string | Buffer): Promise<string> {
   const socket = await open();
   const chunks: Buffer[] = [];
@@ -169,7 +169,7 @@ const RAW_REQUESTS: [name: string, bytes: () => string | Buffer, status: RegExp]
 ];
 
 for (const [name, bytes, status] of RAW_REQUESTS)
-  test(`raw request: ${name}`, async (t) => {
+  test(`a malformed request gets the expected response: ${name}`, async (t) => {
     const response = await raw(bytes());
     const code = /^HTTP\/1\.1 (\d{3})/.exec(response)?.[1] ?? '';
     t.regex(code, status, response.slice(0, 500));
@@ -215,7 +215,7 @@ test.serial(`${IDLE} idle connections do not prevent calls`, async (t) => {
   }
 });
 
-test.after('rejected requests are not charged, and no call is left open', async (t) => {
+test.after('rejected requests are not charged, and no call stays open', async (t) => {
   t.deepEqual(await auditWhenIdle(store), []);
   const { balance } = await accountOf(store, account.accountId);
   t.true(balance <= CREDITS && balance > CREDITS - 20, `${balance}`);

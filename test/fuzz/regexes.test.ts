@@ -4,7 +4,7 @@ import { checkRegex, findRegexes } from '../helpers/regexes.ts';
 
 const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'schemas', 'store', 'egress', 'dev'];
 
-/** Files that put regular expressions together at run time: what is checked instead. */
+/** Files that build regular expressions at run time, and what is checked instead of their source. */
 const COMPUTED: Readonly<Record<string, string>> = {
   'activities/browser/overlayPatterns.ts': 'its results, `OVERLAY_PATTERNS`, below',
   'activities/browser/page/overlays/hideOverlayElements.ts': '`OVERLAY_PATTERNS`, below',
@@ -22,31 +22,31 @@ test('the regular expressions of the source are found', (t) => {
     );
 });
 
-test('a regular expression that is put together at run time is one of those checked by their results', (t) => {
+test('only the listed files build regular expressions at run time', (t) => {
   t.deepEqual([...new Set(computed)].sort(), Object.keys(COMPUTED));
 });
 
-test.serial('the check tells a quadratic pattern from a linear one', async (t) => {
+test.serial('the check distinguishes a quadratic pattern from a linear one', async (t) => {
   t.is((await checkRegex(String.raw`^charset\s*=\s*"?([^"]*)"?$`, '')).status, 'vulnerable');
   t.is((await checkRegex('(a+)+$', '')).status, 'vulnerable');
   t.is((await checkRegex(String.raw`^\s+x`, '')).status, 'safe');
 });
 
-/** The check cannot decide these: thousands of phrases, many with `\p{L}*` in them. */
+/** Patterns that the check cannot decide: they have thousands of phrases, many of which contain `\p{L}*`. */
 const UNDECIDED: Readonly<Record<string, string>> = {
   uses: 'only for texts of at most 5,000 characters: activities/browser/page/overlays/judge.ts',
   privacy: 'the same',
 };
 
 for (const { at, source, flags } of unique)
-  test.serial(`${at}: no text makes it slow: /${source}/${flags}`, async (t) => {
+  test.serial(`${at}: no input makes this pattern slow: /${source}/${flags}`, async (t) => {
     const { status, ...rest } = await checkRegex(source, flags);
     t.is(status, 'safe', JSON.stringify(rest));
   });
 
 for (const [name, source] of Object.entries(OVERLAY_PATTERNS))
   if (!Object.hasOwn(UNDECIDED, name))
-    test.serial(`the overlay pattern ${name}: no text makes it slow`, async (t) => {
+    test.serial(`the overlay pattern ${name}: no input makes it slow`, async (t) => {
       const { status, ...rest } = await checkRegex(source, 'u');
       t.is(status, 'safe', JSON.stringify(rest));
     });

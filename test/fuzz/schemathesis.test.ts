@@ -12,13 +12,13 @@ import { seededRandom } from '../helpers/random.ts';
 import { findSchemathesis } from '../helpers/schemathesis.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-/** Random cases per operation; soak tests set more. */
+/** Number of random cases per operation; soak tests set a larger number. */
 const EXAMPLES = Number(process.env.TEST_EXAMPLES ?? 5);
 
 /**
- * Checks that do not fit this API. It refuses some input that JSON Schema cannot exclude (a cursor of another list, an
- * invalid URL), and accepts unknown headers and extra values in `Authorization`. A revoked key stays in the list, and
- * revoking it again succeeds.
+ * Checks of schemathesis that do not fit this API: it refuses some input that JSON Schema cannot exclude (a cursor of
+ * another list, an invalid URL), and accepts unknown headers and extra values in `Authorization`. A revoked key stays
+ * in the list, and revoking it again succeeds.
  */
 const NOT_CHECKED = 'positive_data_acceptance,negative_data_rejection,use_after_free';
 
@@ -39,7 +39,9 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Runs schemathesis on the operations whose path matches. @returns the recorded requests and responses (HAR) */
+/**
+ * Runs schemathesis on the operations whose path matches. @returns the recorded requests and responses in HAR format
+ */
 async function fuzz(t: ExecutionContext, key: string, paths: string): Promise<string> {
   const seed = seededRandom((line) => t.log(line)).integer(1, 2 ** 31);
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-fuzz-'));
@@ -50,8 +52,8 @@ async function fuzz(t: ExecutionContext, key: string, paths: string): Promise<st
       [
         ...['run', `${stack.baseUrl}/openapi.json`, '--header', `Authorization: Bearer ${key}`],
         ...['--include-path-regex', paths, '--max-examples', `${EXAMPLES}`, '--seed', `${seed}`],
-        // One worker: hypothesis parses code, and Python 3.11 miscounts the recursion depth when two threads parse
-        // (a known fault of CPython 3.11), which fails an operation without a finding.
+        // One worker, because hypothesis parses Python code, and CPython 3.11 miscounts the recursion depth when two
+        // threads parse at the same time, which makes an operation fail without a finding.
         ...['--exclude-checks', NOT_CHECKED, '--continue-on-failure', '--no-shrink', '--workers', '1'],
         ...['--request-timeout', '60', '--report-har-path', har],
       ],
@@ -95,7 +97,7 @@ test.serial(
 
 test.serial('tools without network access: no 5xx, no response outside the schema', async (t) => {
   t.timeout(600_000);
-  // Random input for the other tools might name a real host.
+  // Leaves the other tools out, because random input might name a real host.
   const localTools = [...(await loadRegistry()).values()].filter(
     ({ pool, thread = pool === 'cpu' }) => thread,
   );

@@ -17,13 +17,13 @@ const bytesOf = (...parts: (string | readonly number[])[]): Uint8Array =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part)))),
   );
 
-/** Bytes that mean something different in every encoding. */
+/** Bytes that each encoding decodes to different text. */
 const SAMPLE = [
   0x83, 0x65, 0x83, 0x58, 0x83, 0x67, 0x20, 0xb0, 0xa1, 0xb0, 0xa2, 0x20, 0xe4, 0xf6, 0xfc, 0xdf,
 ];
 const shown = (text: string): string => text.replace(/^[\s\S]*<p>|<\/p>[\s\S]*$/g, '');
 
-/** Each page declares its encoding, so that Chromium does not guess. */
+/** The pages that Chromium decodes, by path. Each declares its encoding, so that Chromium does not guess. */
 const PAGES: Record<string, Served> = {};
 const add = (name: string, contentType: string, ...head: (string | readonly number[])[]): void => {
   PAGES[name] = { contentType, body: bytesOf(...head, '<p>', SAMPLE, '</p>') };
@@ -70,7 +70,7 @@ add(
 );
 
 for (const [name, served] of Object.entries(PAGES))
-  test.serial(`decodes as Chromium does: ${name}`, async (t) => {
+  test.serial(`a page is decoded as by Chromium: ${name}`, async (t) => {
     const page = await reader.open(served);
     const theirs = String(await page.evaluate(`document.querySelector('p').textContent`));
     t.is(shown(decodePage(new Uint8Array(Buffer.from(served.body)), served.contentType ?? null)), theirs);
@@ -79,7 +79,7 @@ for (const [name, served] of Object.entries(PAGES))
 for (const encoding of ['utf-16le', 'utf-16be'] as const)
   for (const mark of [true, false])
     test.serial(
-      `decodes as Chromium does: ${encoding} ${mark ? 'by its byte order mark' : 'by the header'}`,
+      `a page in ${encoding} is decoded as by Chromium${mark ? ', by its byte order mark' : ', by the header'}`,
       async (t) => {
         const bytes = Buffer.from(`${mark ? '\u{feff}' : ''}<!doctype html><p>grüße, 漢字 😀</p>`, 'utf16le');
         const body = new Uint8Array(encoding === 'utf-16be' ? bytes.swap16() : bytes);
@@ -96,8 +96,7 @@ const SINGLE =
 const DOUBLE = 'gbk gb18030 big5 euc-jp shift_jis euc-kr';
 
 /**
- * Expected by the Encoding Standard (Big5 index 0x8862 and following, JIS X 0208 row 1), but not implemented
- * by Chromium.
+ * Text that the Encoding Standard expects (Big5 index from 0x8862, JIS X 0208 row 1) where Chromium deviates from it.
  */
 const CHROMIUM_ERRS: Readonly<Record<string, string[]>> = {
   big5: ['\u{ca}\u{304}', '\u{ca}\u{30c}', '\u{ea}\u{304}', '\u{ea}\u{30c}'],
@@ -106,13 +105,13 @@ const CHROMIUM_ERRS: Readonly<Record<string, string[]>> = {
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
-/** Every byte, or every pair of a lead and a trail byte, on a line of its own. */
+/** Each single byte, or each pair of a lead and a trail byte, on a separate line. */
 const singles = bytesOf(...range(0x80, 0xff).map((byte) => [byte, 0x0a]));
 const pairs = bytesOf(
   ...range(0x80, 0xff).map((lead) => range(0x30, 0xff).flatMap((trail) => [lead, trail, 0x0a])),
 );
 
-/** Returns each byte or pair on its own after a letter, so that none is a byte order mark. */
+/** Puts a letter before each byte or pair, so that none of them can be read as a byte order mark. */
 function linesOf(bytes: Uint8Array): Buffer[] {
   const length = bytes.indexOf(0x0a);
   return Array.from({ length: bytes.length / (length + 1) }, (_, index) => {
@@ -126,7 +125,7 @@ for (const [labels, bytes] of [
   [DOUBLE, pairs],
 ] as const)
   for (const label of labels.split(' '))
-    test.serial(`${label} decodes as in Chromium`, async (t) => {
+    test.serial(`every character of ${label} is decoded as by Chromium`, async (t) => {
       const page = await reader.open({ body: '<p>' });
       const encoded = Buffer.from(bytes).toString('base64');
       const theirs = String(
@@ -150,13 +149,13 @@ for (const [labels, bytes] of [
       t.deepEqual(differs, []);
     });
 
-test('a page without a declaration is UTF-8 when it is valid UTF-8, else windows-1252', (t) => {
+test('a page without a declared encoding is UTF-8 if it is valid UTF-8, else windows-1252', (t) => {
   t.is(decodePage(utf8('<p>grüße'), 'text/html'), '<p>grüße');
   t.is(decodePage(bytesOf('<p>gr', [0xfc, 0xdf], 'e ', [0x80]), null), '<p>grüße €');
   t.is(decodePage(utf8('<p>grüße'), 'application/xhtml+xml'), '<p>grüße');
 });
 
-test('ISO-2022-JP is decoded; encodings that browsers refuse to decode give one U+FFFD', (t) => {
+test('ISO-2022-JP is decoded; an encoding that browsers refuse to decode gives a single U+FFFD', (t) => {
   const body = bytesOf(
     '<meta charset=iso-2022-jp><p>',
     [0x1b, 0x24, 0x42, 0x46, 0x7c, 0x4b, 0x5c, 0x1b, 0x28, 0x42],
@@ -166,7 +165,7 @@ test('ISO-2022-JP is decoded; encodings that browsers refuse to decode give one 
   t.is(decodePage(utf8('<p>x'), 'text/html; charset=iso-2022-kr'), '\u{fffd}');
 });
 
-/** Bytes of pages and the encodings to detect. */
+/** Pages of html5lib-tests, each with the encoding that must be detected. */
 const SNIFFED = ['tests1', 'tests2', 'test-yahoo-jp'].flatMap((name) => [
   ...readFileSync(new URL(`../vectors/encoding/${name}.dat`, import.meta.url), 'latin1').matchAll(
     /#data\n([\s\S]*?)\n#encoding\n(\S+)/g,
@@ -177,7 +176,8 @@ test('detects the encoding that html5lib-tests expects for each page', (t) => {
   t.is(SNIFFED.length, 82);
   for (const [, page = '', encoding = ''] of SNIFFED) {
     const parts = [SAMPLE, Buffer.from(page, 'latin1')];
-    // A byte order mark counts only at the very start; other cases may end in an unfinished tag.
+    // A byte order mark counts only at the start of the page, so these bytes stay there. The bytes of other cases may
+    // end in an unfinished tag, so they are put last.
     const body = bytesOf(...(page.startsWith('\xef\xbb\xbf') ? parts.reverse() : parts).map((it) => [...it]));
     t.is(decodePage(body, 'text/html'), legacyHookDecode(body, encoding), `${encoding}: ${page}`);
   }

@@ -24,7 +24,7 @@ async function innerText(served: Served): Promise<string> {
 }
 const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
 
-/** Pages of the Dijit widgets in their package; some navigate away at once. */
+/** HTML pages of the Dijit widgets, from their npm package; some pages navigate away at once. */
 const CORPUS = join(import.meta.dirname, '../../node_modules/dijit');
 const pages = readdirSync(CORPUS, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.html') && !name.endsWith('runTests.html'))
@@ -32,7 +32,7 @@ const pages = readdirSync(CORPUS, { recursive: true, encoding: 'utf8' })
   .slice(0, 120)
   .map((name) => ({ name, bytes: readFileSync(join(CORPUS, name)) }));
 
-test.serial('real pages have about as many words as Chromium shows', async (t) => {
+test.serial('the text of real pages has about as many words as Chromium shows', async (t) => {
   t.true(pages.length >= 100);
   const off: string[] = [];
   for (const { name, bytes } of pages) {
@@ -96,7 +96,7 @@ const SNIPPETS = [
   '<frameset><frame src=x></frameset>',
 ];
 
-/** Style sheets within a page. */
+/** Pages with style sheets that hide or show text. */
 const STYLED = [
   '<style>.h{display:none}</style>a<div class=h>h</div><p class="x h">h<p class=x>z',
   '<style>#h,.b .c,b>i{display:none}</style>a<div id=h>h</div><p class=b>b<span><u class=c>h</u></span><b>y<i>h</i></b>z',
@@ -132,7 +132,7 @@ const STYLED = [
   `<style>${Array.from({ length: 2000 }, (_, at) => `.c${at}{display:${at % 2 ? 'none' : 'inline'}}`).join('')}</style>${Array.from({ length: 2000 }, (_, at) => `<b class=c${at}>w${at}</b> `).join('')}`,
 ];
 
-/** What a page adds to hide itself until its script runs. The body is the rest of the page. */
+/** Ways in which a page hides itself until its script runs. They come before the body of the page. */
 const GUARDS = [
   (body: string) => `<style id="antiClickjack">body{display:none !important;}</style>${body}`,
   (body: string) => `<style>html{visibility:hidden}</style>${body}`,
@@ -145,14 +145,14 @@ const GUARDS = [
   (body: string) => `<html hidden><body hidden>${body}`,
 ];
 for (const guard of GUARDS)
-  test.serial(`ignores style that hides the root elements: ${guard('')}`, (t) => {
+  test.serial(`a style that hides the root elements is ignored: ${guard('')}`, (t) => {
     const body = '<p>one <b>two</b><p hidden>three</p><i style="visibility:hidden">four</i>';
     const textOf = (html: string) => words(pageText(ours({ body: `<!doctype html>${html}` })));
     t.deepEqual(textOf(guard(body)), ['one', 'two']);
   });
 
 for (const snippet of [...SNIPPETS, ...STYLED])
-  test.serial(`extracts the same words as Chromium shows: ${snippet.slice(0, 300)}`, async (t) => {
+  test.serial(`the extracted words are those that Chromium shows: ${snippet.slice(0, 300)}`, async (t) => {
     const served = { body: `<!doctype html>${snippet}`, contentType: HTML };
     t.deepEqual(words(pageText(ours(served))), words(await innerText(served)));
   });
@@ -170,7 +170,7 @@ const TITLES = [
   '<svg><title>s</title></svg><title>t</title>',
 ];
 for (const title of TITLES)
-  test.serial(`reads the same title as Chromium: ${title}`, async (t) => {
+  test.serial(`the title is the same as in Chromium: ${title}`, async (t) => {
     const served = { body: `<!doctype html>${title}<p>x`, contentType: HTML };
     const page = await reader.open(served);
     t.is(readMeta(ours(served)).title, String(await page.evaluate('document.title')));
@@ -204,7 +204,7 @@ const HREFS = [
   'a%zz',
 ];
 for (const base of ['', '<base href="/other/">', '<base target=x><base href="sub/">'])
-  test.serial(`resolves links as Chromium does: ${base}`, async (t) => {
+  test.serial(`links are resolved as by Chromium: ${base}`, async (t) => {
     const anchors = HREFS.map((href) => `<a href="${href}">x</a>`).join('');
     const served = { body: `<!doctype html>${base}${anchors}`, contentType: HTML };
     const page = await reader.open(served);

@@ -3,13 +3,13 @@ import type { Page, PuppeteerLifeCycleEvent } from 'puppeteer';
 import { launchChromium } from '../helpers/browser.ts';
 import { listen } from '../helpers/egress.ts';
 
-/** A page as served. */
+/** A page, and how the server returns it. */
 export interface Served {
   body: string | Uint8Array;
   contentType?: string;
 }
 
-/** A tab of a Chromium that reaches only our server and runs only our scripts. */
+/** A Chromium tab that can connect only to the test's server and runs only the test's scripts. */
 export interface Reader {
   /** Serves the page and returns the tab that shows it; the URL is always the same. @param waitUntil default: `load` */
   open(served: Served, waitUntil?: PuppeteerLifeCycleEvent): Promise<Page>;
@@ -18,8 +18,8 @@ export interface Reader {
 }
 
 /**
- * Starts a browser as the reference for what a page shows. Scripting counts as enabled for `noscript`, but
- * pages may run no scripts.
+ * Starts a browser as the reference for what a page shows. Pages run no scripts, but `noscript` elements are treated as
+ * if scripting were enabled.
  */
 export async function startReader(): Promise<Reader> {
   let served: Served = { body: '' };
@@ -32,7 +32,7 @@ export async function startReader(): Promise<Reader> {
   const url = `http://127.0.0.1:${await listen(server)}/dir/page.html`;
   const browser = await launchChromium();
   const page = await browser.newPage();
-  // The window for which embedded style sheets are read.
+  // The same viewport as the tool assumes for media queries in embedded style sheets.
   await page.setViewport({ width: 1440, height: 900 });
   page.setDefaultNavigationTimeout(120_000);
   return {

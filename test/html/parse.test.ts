@@ -16,7 +16,7 @@ const TAGS =
 const ATTRIBUTES = ['', ' id=1', ' class="a b"', ' href=/x', ' a=1 a=2', ' __proto__=x constructor=y', '/'];
 const TEXTS = ['x', ' ', '&amp;', '&nbsp', '\n', '<!-- c -->', '<!doctype html>', '<', '</', '\0', 'ü'];
 
-test('pages of ordinary size have the same tree as with parse5', (t) => {
+test('pages of ordinary size are parsed to the same tree as with parse5', (t) => {
   const random = seededRandom(t.log);
   for (let round = 0; round < 3000; round++) {
     const parts = Array.from({ length: random.integer(1, 40) }, () =>
@@ -36,7 +36,7 @@ function depthOf(node: AnyNode): number {
   return 1 + node.children.reduce((deepest, child) => Math.max(deepest, depthOf(child)), 0);
 }
 
-test('elements beyond the maximum depth become siblings, and end tags still match them', (t) => {
+test('elements beyond the maximum depth become siblings, and end tags still match their elements', (t) => {
   const page = `${'<div>'.repeat(2000)}<a href=/deep>deep</a>${'</div>'.repeat(2000)}<p id=after>after</p>`;
   const document = parseHtml(page);
   const body = document.children.filter(isTag)[0]?.children.filter(isTag)[1];
@@ -57,7 +57,7 @@ for (const opening of [
   '<a><object>',
   '<font size=1><div>',
 ])
-  test(`deep nesting keeps the tree shallow and the text complete: ${opening}`, (t) => {
+  test(`deep nesting gives a shallow tree with complete text: ${opening}`, (t) => {
     const document = parseHtml(`${opening.repeat(5000)}end`);
     t.true(depthOf(document) < 1200);
     t.regex(serialize(document, { treeAdapter: adapter }), /end/);
@@ -80,7 +80,7 @@ test('a page with too many nodes is refused', async (t) => {
   t.is(await codeOf(() => parseHtml('<p>x'.repeat(400_000))), 'source_too_large');
 });
 
-test('of very many attributes the first are kept', (t) => {
+test('if an element has too many attributes, the first ones are kept', (t) => {
   const names = Array.from({ length: 100_000 }, (_, index) => `a${index}`).join(' ');
   const body = parseHtml(`<!doctype html><body ${names}>`)
     .children.filter(isTag)[0]

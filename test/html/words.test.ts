@@ -2,7 +2,7 @@ import test from 'ava';
 import { isHtml } from '../../activities/html/sniff.ts';
 import { countWords, truncateText } from '../../activities/html/words.ts';
 
-test('text is cut between words, by code points', (t) => {
+test('text is cut between words, and its length is counted in code points', (t) => {
   t.is(truncateText('one two three', 100), 'one two three');
   t.is(truncateText('one two three', 13), 'one two three');
   t.is(truncateText('one two three', 12), 'one two');
@@ -13,20 +13,20 @@ test('text is cut between words, by code points', (t) => {
   t.is(truncateText('', 3), '');
 });
 
-test('words follow the Unicode rules', (t) => {
+test('word boundaries follow the Unicode rules', (t) => {
   t.is(countWords("can't stop 3.14, e.g. — !?"), 4);
   t.is(countWords('ภาษาไทย'), 2);
   t.is(countWords(''), 0);
 });
 
-/** MIME Sniffing Standard, section 7.1, step 1: each signature, followed by a space or `>`. */
+/** The signatures of HTML in the MIME Sniffing Standard, section 7.1, step 1, each followed by a space or `>`. */
 const SIGNATURES =
   '<!DOCTYPE HTML|<HTML|<HEAD|<SCRIPT|<IFRAME|<H1|<DIV|<FONT|<TABLE|<A|<STYLE|<TITLE|<B|<BODY|<BR|<P'.split(
     '|',
   );
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test('the signatures of the standard are HTML, whatever the declared type', (t) => {
+test('a page with a signature of HTML is HTML, whatever its declared type', (t) => {
   for (const signature of SIGNATURES)
     for (const text of [`${signature}>`, `${signature} x`, ` \t\r\n${signature.toLowerCase()}>`]) {
       t.true(isHtml(bytesOf(text), null), text);
