@@ -33,7 +33,7 @@ test.after.always(async () => {
 const logOf = (name: string) => readLog(stack, name);
 const urlOf = (name: string) => internalUrlOf(stack, name);
 
-/** Reads the samples of an exposition with Prometheus's own parser for Python: `name{labels}` to value. */
+/** Reads the metrics of a process with Prometheus's own parser for Python. Returns the values by `name{labels}`. */
 async function scrape(internalUrl: string): Promise<Map<string, number>> {
   const response = await fetch(`${internalUrl}/metrics`);
   const text = await response.text();
@@ -59,7 +59,7 @@ print(json.dumps([[s.name, s.labels, s.value] for f in text_string_to_metric_fam
   );
 }
 
-test.serial('the metrics of all processes match the requests of a caller', async (t) => {
+test.serial('the metrics of all processes agree with the requests that a caller made', async (t) => {
   const before = await scrape(stack.internalUrl);
   for (const algorithm of ['sha256', 'sha512']) {
     const response = await account.call('hash-text', { text: 'count me', algorithm });
@@ -93,7 +93,7 @@ test.serial('the metrics of all processes match the requests of a caller', async
   t.is(orchestrator.get('utility_tools_queue_length{queue=tools-cpu}'), 0);
 });
 
-test.serial('the metrics of the browsers count their captures', async (t) => {
+test.serial('the metrics of the browsers count the captures', async (t) => {
   const artist = await makeAccount(stack, 25);
   t.is((await artist.call('html-to-image', { html: 'x', fullPage: true })).status, 200);
   const samples = await scrape(await urlOf('browser'));
@@ -109,7 +109,7 @@ test.serial('the metrics of the browsers count their captures', async (t) => {
     t.is(get(`browsers_total{event=${event}}`), 0, event);
 });
 
-test.serial('a backlog of a pool and the age of a hold are visible in the metrics', async (t) => {
+test.serial('the metrics show the backlog of a pool and the age of the oldest hold', async (t) => {
   const orchestrator = await urlOf('orchestrator');
   const poor = await makeAccount(stack, 3);
   await stack.kill('cpu', 'SIGKILL');
@@ -128,7 +128,7 @@ test.serial('a backlog of a pool and the age of a hold are visible in the metric
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
-test.serial('the log line of a call has its account, tool, code, credits and phases', async (t) => {
+test.serial('the log line of a call contains its account, tool, code, credits and phases', async (t) => {
   const good = await account.call('hash-text', { text: 'log me' });
   const bad = await account.call('hash-text', {});
   const lineOf = (response: Response) =>
@@ -149,7 +149,7 @@ test.serial('the log line of a call has its account, tool, code, credits and pha
   t.deepEqual(Object.keys(recordAt(refused, 'phases')), ['authenticate', 'read']);
 });
 
-test.serial('the ledger is audited on a schedule, and the metrics show differences', async (t) => {
+test.serial('the ledger is audited on a schedule, and the metrics show any drift', async (t) => {
   t.timeout(120_000);
   const orchestrator = await urlOf('orchestrator');
   const figure = async (name: string) => (await scrape(orchestrator)).get(`utility_tools_${name}`);
@@ -177,7 +177,7 @@ test.serial('the ledger is audited on a schedule, and the metrics show differenc
   await until('the audit has found nothing', async () => (await figure('audit_drift{}')) === 0);
 });
 
-test.serial('the alerts and the dashboard use metrics that the processes have', async (t) => {
+test.serial('the alerts and the dashboard use only metrics that the processes export', async (t) => {
   const urls = [
     stack.internalUrl,
     ...(await Promise.all(['orchestrator', 'delivery', 'cpu', 'browser'].map(urlOf))),
@@ -201,7 +201,7 @@ test.serial('the alerts and the dashboard use metrics that the processes have', 
     );
 });
 
-test.serial('operators see the line of the workflow at which a running call waits', async (t) => {
+test.serial('operators can see at which line of the workflow a running call waits', async (t) => {
   const account = await makeAccount(stack, 1);
   const env = readEnv(stack.env);
   const client = await connectClient(env, loadKeyring(env));
@@ -223,7 +223,7 @@ test.serial('operators see the line of the workflow at which a running call wait
   }
 });
 
-test.serial('one request id appears in the logs of API, workflow and tool', async (t) => {
+test.serial('the same request id appears in the logs of API, workflow and tool', async (t) => {
   const response = await account.call('hash-text', { text: 'follow me' });
   const requestId = response.headers.get('X-Request-Id');
   for (const [name, message] of [
@@ -238,7 +238,7 @@ test.serial('one request id appears in the logs of API, workflow and tool', asyn
   t.false(JSON.stringify(lines).includes('follow me'), 'inputs are not logged');
 });
 
-test.serial('operators find a call by tool and account, and a failed call by its error code', async (t) => {
+test.serial('operators can find a call by tool and account, and a failed one by its code', async (t) => {
   const account = await makeAccount(stack, 10);
   await account.call('hash-text', { text: 'a' });
   await account.call('watermark-image', { fileUrl: 'http://127.0.0.1/a.png', text: 'a' });

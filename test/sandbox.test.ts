@@ -13,7 +13,7 @@ import { until } from './helpers/until.ts';
 
 const GONE_MS = 30_000;
 const ROUNDS = 3;
-/** Without the pid at its end. */
+/** Start of the marker in the command line of sandbox processes, which ends with the pid of their owner. */
 const MARK = ownerMark('sandbox').replace(/\d+$/, '');
 
 const module = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, '..', path)).href);
@@ -23,7 +23,7 @@ const ended = async (child: ChildProcess) => {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 };
 
-/** Starts a shell that starts a process with this marker. */
+/** Starts a shell that starts a process with the marker of this shell, and then runs `then`. */
 async function startMarked(then: string) {
   const script = `(exec -a "$0$$" sleep 600) > /dev/null & echo $!; ${then}`;
   const shell = spawn('bash', ['-c', script, MARK], { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -35,7 +35,7 @@ async function startMarked(then: string) {
   return { shell, pid };
 }
 
-test.serial('orphaned processes are ended at the next start, and no others', async (t) => {
+test.serial('the next start ends orphaned processes, and no others', async (t) => {
   const living = await startMarked('wait');
   const lost = await startMarked('exit');
   try {
@@ -50,7 +50,7 @@ test.serial('orphaned processes are ended at the next start, and no others', asy
 });
 
 test.serial(
-  'a worker that is killed while it starts sandboxes leaves no process to the next one',
+  "a worker that is killed while it starts sandboxes leaves no process after the next worker's start",
   async (t) => {
     const random = seededRandom(t.log);
     const script = `
@@ -72,7 +72,7 @@ test.serial(
   },
 );
 
-test('without permission for a sandbox, LibreOffice does not run', async (t) => {
+test('without permission to create a sandbox, LibreOffice does not run', async (t) => {
   const script = `
     import { office } from ${module('activities/office/office.ts')};
     import { readEnv } from ${module('schemas/env.ts')};
@@ -81,7 +81,7 @@ test('without permission for a sandbox, LibreOffice does not run', async (t) => 
         () => console.log('opened'),
         ({ code, detail, cause }) => console.log(JSON.stringify({ code, detail, cause: cause?.message })),
       );`;
-  // As in a container without that permission: no capability, and no user namespace.
+  // The same restrictions as in a container without that permission: no capabilities and no user namespaces.
   const { stdout } = await promisify(execFile)('unshare', [
     '--user',
     '--map-root-user',

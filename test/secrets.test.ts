@@ -30,7 +30,7 @@ import {
 } from './helpers/traces.ts';
 import { until } from './helpers/until.ts';
 
-/** Short, so that calls without a worker end soon. */
+/** How long a call waits for a worker: short, so that calls without a worker end soon. */
 const POOL_WAIT = '15s';
 const CREDITS = 10_000;
 
@@ -48,12 +48,12 @@ interface Scene {
 }
 
 const secret: Marker = createMarker();
-/** Sent where it may be stored, to show that the search would find the secret. */
+/** A marker that is sent in a place that may be stored, to show that the search would find a stored secret. */
 const control: Marker = createMarker();
 const open = new AsyncDisposableStack();
 let scene: Scene;
 
-/** A mail server that repeats the secret and everything it receives in all its replies. */
+/** Runs a mail server that repeats the secret and everything it receives in all its replies. */
 async function repeat(peer: Peer): Promise<void> {
   const base64 = Buffer.from(`The password is ${secret.text}.`).toString('base64');
   const echo = `${secret.text} ${base64}`;
@@ -93,7 +93,7 @@ test.before(async (t) => {
 });
 test.after.always(() => open.disposeAsync());
 
-/** The tool's first example with the marker as its secret. */
+/** Returns the tool's first example with the marker as its secret. */
 function inputOf(tool: ToolDefinition, text = secret.text): Record<string, unknown> {
   const secrets = Object.fromEntries(secretFields(tool).map((field) => [field, text]));
   const host = 'host' in tool.input.properties ? { host: scene.mail.address } : {};
@@ -106,10 +106,10 @@ const find = (name: string): ToolDefinition => {
   return tool;
 };
 
-/** A call that runs long enough for the test to act. */
+/** Returns a call that runs long enough for the test to act during it. */
 const slow = () => ({ tool: 'bcrypt-hash', input: { ...inputOf(find('bcrypt-hash')), workFactor: 14 } });
 
-/** Returns the id of the account's newest call, once it has been accepted. */
+/** Waits until the account has this many calls. Returns the id of the newest. */
 async function newest(account: TestAccount, count: number): Promise<string> {
   const rows = await until('the call is accepted', async () => {
     const found = await callsOf(scene.store, account.accountId);
@@ -118,7 +118,7 @@ async function newest(account: TestAccount, count: number): Promise<string> {
   return rows.at(-1)?._id ?? '';
 }
 
-/** Returns the vault reference in the call's workflow. */
+/** Returns the vault reference that the call's workflow received. */
 async function vaultOf(callId: string): Promise<{ url: string; token: string }> {
   const { client, keyring } = scene;
   const history = await until('the workflow has started', () =>
@@ -134,10 +134,10 @@ async function vaultOf(callId: string): Promise<{ url: string; token: string }> 
   return { url: String(url), token: String(token) };
 }
 
-/** Waits until a worker has started the call. */
+/** Waits until a worker has started the tool of the call. */
 const taken = (callId: string) =>
   until('a worker has it', async () => {
-    // The call is recorded before its workflow is started.
+    // The call is recorded before its workflow is started, so the workflow may not exist yet.
     const workflow = await scene.client.workflow
       .getHandle(callId)
       .describe()
@@ -145,19 +145,22 @@ const taken = (callId: string) =>
     return (workflow?.raw.pendingActivities ?? []).some(({ lastStartedTime }) => lastStartedTime != null);
   });
 
-/** Asks the vault with the token and the master key; null when it has no secrets. */
+/**
+ * Requests the secrets of a call from the vault, with the token and the master key. Returns null if the vault has no
+ * secrets for it.
+ */
 async function ask(callId: string, { url, token }: { url: string; token: string }) {
   const exchange = askVault(scene.keyring, callId, token);
   const response = await fetch(`${url}/vault`, { method: 'POST', body: new Uint8Array(exchange.request) });
   return response.ok ? exchange.open(new Uint8Array(await response.arrayBuffer())) : null;
 }
 
-test.serial('some tools have secrets', (t) => {
+test.serial('some tools have secret inputs', (t) => {
   t.log(scene.tools.map(({ name }) => name).join(', '));
   t.true(scene.tools.length >= 3);
 });
 
-test.serial('secrets are sent in every accepted and refused way', async (t) => {
+test.serial('secrets are sent in every way that is accepted or refused', async (t) => {
   t.timeout(180_000);
   const { account, tools } = scene;
   const poor = await makeAccount(scene.stack, 0);
@@ -190,16 +193,16 @@ test.serial('secrets are sent in every accepted and refused way', async (t) => {
   t.true(scene.mail.heard.filter((line) => line.startsWith('AUTH PLAIN ')).length === 2);
 });
 
-test.serial('a key that was used with secrets cannot be used again', async (t) => {
+test.serial('an Idempotency-Key that was used with secrets cannot be used again', async (t) => {
   const { account, tools } = scene;
   for (const tool of tools) {
     const again = await account.call(tool.name, inputOf(tool), { 'Idempotency-Key': `${tool.name}` });
-    // A refused call may have freed its key.
+    // The key of a refused call may be free again, so the call may also run.
     t.true([409, 502, 504].includes(again.status), `${tool.name}: ${again.status}`);
   }
 });
 
-test.serial('the token of a call opens its secrets while the call runs, and not afterwards', async (t) => {
+test.serial('the token of a call gives access to its secrets only while the call runs', async (t) => {
   t.timeout(120_000);
   const { account } = scene;
   const before = (await callsOf(scene.store, account.accountId)).length;
@@ -214,12 +217,12 @@ test.serial('the token of a call opens its secrets while the call runs, and not 
 });
 
 test.serial(
-  'a caller who hangs up, early or late, with or without a key, leaves nothing in the vault',
+  'when a caller disconnects, early or late, with or without a key, no secrets stay in the vault',
   async (t) => {
     t.timeout(180_000);
     const { account, store, stack } = scene;
     const moments: [headers: Record<string, string>, isLate: boolean, states: CallState[]][] = [
-      // Whether there is a hold to refund depends on the progress of the workflow.
+      // Whether there is a hold to refund depends on how far the workflow has come.
       [{}, false, ['refused', 'refunded', 'charged']],
       [{ 'Idempotency-Key': 'hung-up-soon' }, false, ['refused', 'refunded', 'charged']],
       [{}, true, ['refunded', 'charged']],
@@ -255,7 +258,7 @@ test.serial(
 );
 
 test.serial(
-  'calls without a worker, and calls whose worker is killed, leave nothing in the vault',
+  'calls without a worker, and calls whose worker is killed, leave no secrets in the vault',
   async (t) => {
     t.timeout(180_000);
     const { account, stack, store } = scene;
@@ -277,7 +280,7 @@ test.serial(
   },
 );
 
-test.serial('when the API that holds the secrets is gone, the call fails and is refunded', async (t) => {
+test.serial('if the API process that holds the secrets is killed, the call is refunded', async (t) => {
   t.timeout(180_000);
   const { account, stack, store } = scene;
   await auditWhenIdle(store);

@@ -52,14 +52,14 @@ test.after.always(() => open.disposeAsync());
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
 
-/** Waits until the collector has a span of this name in the trace. */
+/** Waits until the collector has received a span with this name in the trace. Returns the span. */
 const spanOf = (traceId: string, name: string): Promise<CollectedSpan> =>
   until(
     `a span ${name}`,
     async () => collector.spans.find((span) => span.traceId === traceId && span.name === name) ?? null,
   );
 
-test.serial("a call is one trace from the caller's span to MongoDB and the target", async (t) => {
+test.serial("a call is one trace, from the caller's span to MongoDB and the target", async (t) => {
   t.timeout(120_000);
   const account = await makeAccount(stack, 1000);
   const input = { method: 'GET', url: `${target.url}${encodeURIComponent(marker.text)}` };
@@ -103,7 +103,7 @@ test.serial("a call is one trace from the caller's span to MongoDB and the targe
   t.is(collector.headers['x-tenant'], 'a b');
 });
 
-test.serial('the history of a traced call replays, with and without a trace', async (t) => {
+test.serial('the history of a traced call can be replayed, with and without a trace', async (t) => {
   t.timeout(120_000);
   const env = readEnv(stack.env);
   const keyring = loadKeyring(env);
@@ -121,7 +121,7 @@ test.serial('the history of a traced call replays, with and without a trace', as
   await t.notThrowsAsync(Worker.runReplayHistory(options, history, callId));
 });
 
-test.serial('the target of a call receives no trace id', (t) => {
+test.serial('the target of a call receives no trace headers', (t) => {
   t.true(target.heard.length > 0);
   for (const headers of target.heard) t.is(headers.traceparent, undefined);
 });
@@ -132,7 +132,7 @@ test.serial("no span contains the caller's input or the target's response", (t) 
   for (const { name, events } of collector.spans) t.deepEqual(events, [], name);
 });
 
-test.serial('a webhook continues the trace of the call that fired its event', async (t) => {
+test.serial('a webhook delivery continues the trace of the call that caused its event', async (t) => {
   t.timeout(120_000);
   const receiver = await startReceiver();
   t.teardown(() => receiver.close());
@@ -150,7 +150,7 @@ test.serial('a webhook continues the trace of the call that fired its event', as
   await spanOf(traceId, 'workflow callTool');
 });
 
-test('without a collector nothing but the interface of OpenTelemetry is loaded', (t) => {
+test('without a collector, only the API package of OpenTelemetry is loaded', (t) => {
   const script = `
     import { registerHooks } from 'node:module';
     const loaded = new Set();

@@ -4,7 +4,7 @@ import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-/** Calls beyond those that the credits pay for. */
+/** Number of concurrent calls beyond those that the credits pay for. */
 const EXCESS = 30;
 const LOW_THRESHOLD = 25;
 

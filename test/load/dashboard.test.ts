@@ -13,13 +13,13 @@ import { startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 const POOLS = ['orchestrator', 'delivery', 'cpu', 'browser'];
-/** Series that begin only with an event that this test does not cause. */
+/** Time series that do not exist in this test, because only an event that it does not cause creates them. */
 const QUIET = /mails_total|pool_busy/;
 
 const open = new AsyncDisposableStack();
 test.after.always(() => open.disposeAsync());
 
-/** Starts Prometheus with the rules of the project on these targets. @returns its URL */
+/** Starts Prometheus with the project's rules, scraping these targets. @returns its URL */
 async function startPrometheus(targets: readonly string[]): Promise<string> {
   const folder = open.adopt(await mkdtemp(join(tmpdir(), 'prometheus-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
@@ -58,7 +58,7 @@ async function startPrometheus(targets: readonly string[]): Promise<string> {
   return `http://${address}`;
 }
 
-test('a real Prometheus answers every query of the dashboard and evaluates every rule', async (t) => {
+test('a real Prometheus can run every query of the dashboard and evaluate every rule', async (t) => {
   t.timeout(300_000);
   const stack = open.adopt(await startStack({ pools: POOLS, env: { LOG_LEVEL: 'info' } }), (it) => it.stop());
   const urls = await Promise.all(['api', ...POOLS].map((name) => internalUrlOf(stack, name)));
@@ -71,7 +71,7 @@ test('a real Prometheus answers every query of the dashboard and evaluates every
   const receiver = open.adopt(await startReceiver(), (it) => it.close());
   await account.manage('/api/v1/account/webhooks', { url: receiver.url });
   t.is((await account.call('html-to-image', { html: 'x' })).status, 200);
-  // The rates need two samples after a series has begun.
+  // `rate` needs two samples after a time series has begun.
   const call = () => account.call('hash-text', { text: 'a' });
   t.is((await call()).status, 200);
   await account.manage('/api/v1/account/keys', { name: 'x', scopes: ['tools'] });

@@ -4,7 +4,7 @@ import { internalUrlOf } from '../helpers/processLog.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** Calls of the account that floods the pool; more than ten times the pool's slots on a small machine. */
+/** Number of calls of the account that floods the pool: more than ten times the pool's slots on a small machine. */
 const CALLS = 24;
 const LONG = { password: 'flood', workFactor: 12 };
 
@@ -18,7 +18,7 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Returns the first sample of a worker's metrics with this name and label. */
+/** Returns the value of the first sample with this name and label in a worker's metrics. */
 async function sample(internalUrl: string, name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${internalUrl}/metrics`)).text();
   const line = text
@@ -27,7 +27,7 @@ async function sample(internalUrl: string, name: string, label = ''): Promise<nu
   return Number(line?.split(' ').at(-1));
 }
 
-test('one account can use every slot of an idle pool, and another account is served before its queue is empty', async (t) => {
+test("one account can use every slot of an idle pool, and another account is served before the first one's queue is empty", async (t) => {
   t.timeout(300_000);
   const flooding = await makeAccount(stack, 1000);
   const other = await makeAccount(stack, 10);

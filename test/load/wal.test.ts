@@ -12,21 +12,26 @@ import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** Milliseconds of load; soak tests run for an hour. */
+/** Milliseconds for which the load lasts; soak tests set one hour. */
 const LOAD_MS = Number(process.env.TEST_WAL_MS ?? 15_000);
-/** Concurrent callers. */
+/** Number of concurrent callers. */
 const CALLERS = 8;
 const CREDITS = 10_000_000;
-/** Pausing the server (SIGSTOP) makes it cancel queries. */
+/**
+ * Interval in milliseconds at which the Temporal server is paused with SIGSTOP, which makes it cancel database queries.
+ */
 const PAUSE_EVERY_MS = 10_000;
 const PAUSE_MS = 2_000;
-/** Limit in bytes. The server is restarted 15 s after the log reaches 256 MB, and the load continues meanwhile. */
+/**
+ * Maximum size of the write-ahead log in bytes. The server is restarted 15 s after the log reaches 256 MB, and the log
+ * grows until then.
+ */
 const LONGEST = 400_000_000;
-/** Bytes that are kept on the disk between checkpoints, plus one transaction. */
+/** Usual maximum size in bytes: what stays on the disk between checkpoints, plus one transaction. */
 const USUAL = 32_000_000;
 const RESTARTED_MS = 120_000;
 
-/** Grows the write-ahead log by small transactions, between which Temporal can write. */
+/** Makes the write-ahead log grow by small transactions, so that Temporal can write between them. */
 async function grow(database: string, bytes: number): Promise<void> {
   using db = new DatabaseSync(database, { timeout: 30_000 });
   db.exec('PRAGMA wal_autocheckpoint = 0; CREATE TABLE ballast (bytes BLOB)');
@@ -77,7 +82,8 @@ test("Temporal's write-ahead log stays short under load, even with a reader that
   t.true(charged > 0);
   t.true(longest <= LONGEST, `${longest} bytes`);
 
-  // This reader has the effect of a statement that the SQLite driver left open. It stays open until the server restarts.
+  // This reader has the effect of a statement that the SQLite driver left open: it stays until the Temporal server is
+  // restarted.
   const pid = servers.temporal?.pid;
   {
     using reader = new DatabaseSync(database);

@@ -16,7 +16,7 @@ const CREDITS = 100;
 let stack: SharedStack;
 let store: Store;
 let account: TestAccount;
-/** Requests to the slow target that wait for their response. */
+/** Responses of the slow target that the test has not sent yet. */
 const waiting: ServerResponse[] = [];
 const target = createServer((_request, response) => waiting.push(response));
 let origin: string;
@@ -49,7 +49,7 @@ const post = (body: unknown, headers: Record<string, string> = {}) =>
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 
 for (const era of ERAS) {
-  test.serial(`${era} clients list the tools with prices, schemas and hints`, async (t) => {
+  test.serial(`${era} clients: the list of tools has prices, schemas and hints`, async (t) => {
     await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
     const { tools } = await connection.client.listTools();
     const registry = await loadRegistry();
@@ -81,7 +81,7 @@ for (const era of ERAS) {
     t.is(await balance(), before - 1);
   });
 
-  test.serial(`${era} clients: repeating a call with its idempotency key is not charged again`, async (t) => {
+  test.serial(`${era} clients: a call repeated with its idempotency key is not charged again`, async (t) => {
     await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
     const before = await balance();
     const call = () =>
@@ -98,7 +98,7 @@ for (const era of ERAS) {
     t.is(replayed.headers.get('Idempotent-Replayed'), 'true', 'the key is the same by HTTP');
   });
 
-  test.serial(`${era} clients: a refusal is a result with the problem and is free`, async (t) => {
+  test.serial(`${era} clients: a failed call returns its problem details and is free`, async (t) => {
     await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
     const before = await balance();
     const call = connection.client.callTool.bind(connection.client);
@@ -123,7 +123,7 @@ for (const era of ERAS) {
     t.is(await balance(), before);
   });
 
-  test.serial(`${era} clients that disconnect cancel the call, and nothing is charged`, async (t) => {
+  test.serial(`${era} clients: a disconnect cancels the call, and nothing is charged`, async (t) => {
     await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
     const before = await balance();
     const hangup = new AbortController();
@@ -144,7 +144,7 @@ for (const era of ERAS) {
   });
 }
 
-test.serial('a key for one tool lists that tool, and others are refused', async (t) => {
+test.serial('with a key for one tool, only that tool is listed and can be called', async (t) => {
   const { key } = await account.addKey({ tools: ['hash-text'] });
   await using connection = await connectMcp(stack.baseUrl, key);
   t.deepEqual(
@@ -158,7 +158,7 @@ test.serial('a key for one tool lists that tool, and others are refused', async 
   t.like(refused.structuredContent, { code: 'tool_not_allowed', retryable: false });
 });
 
-test.serial('a key of the account scope reads the account, and calls no paid tool', async (t) => {
+test.serial('a key of the scope `account` can read the account and cannot call paid tools', async (t) => {
   await using connection = await connectMcp(stack.baseUrl, account.accountKey);
   const { client } = connection;
   const { tools } = await client.listTools();
@@ -198,7 +198,7 @@ test.serial('requests without a valid key get 401 with the metadata of the resou
   }
 });
 
-test.serial('requests of another origin, other methods and malformed bodies are refused', async (t) => {
+test.serial('requests with another origin, another method or a malformed body are refused', async (t) => {
   t.is((await post(LIST, { Origin: 'https://example.com' })).status, 403);
   t.is((await post(LIST, { Origin: stack.baseUrl })).status, 200);
   const url = new URL('/mcp', stack.baseUrl);
@@ -211,6 +211,6 @@ test.serial('requests of another origin, other methods and malformed bodies are 
   );
 });
 
-test.serial('the audit finds no drift after these calls', async (t) => {
+test.serial('after these calls, the audit finds no drift', async (t) => {
   t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
 });

@@ -16,7 +16,7 @@ import { isRecord } from '../../schemas/isRecord.ts';
  */
 
 const WANTED = 0.96;
-/** Words of a shingle. */
+/** Number of consecutive words that are compared as one unit. */
 const SHINGLE = 4;
 const HTML = 'text/html; charset=utf-8';
 
@@ -51,7 +51,7 @@ function compare(wanted: string, made: string): Counts {
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Means over the pages, as in `evaluate.py` of the benchmark. */
+/** Returns the means over all pages, computed as in `evaluate.py` of the benchmark. */
 function scoresOf(pages: readonly Counts[]): { f1: number; precision: number; recall: number } {
   const precision = mean(
     pages

@@ -9,8 +9,8 @@ import { loadTool } from '../helpers/tool.ts';
 
 /**
  * Compares pdf-metadata with other programs on the PDF files in the folder PDFS: which files open, how many pages they
- * have, and which texts pdfinfo reads that the tool does not. Programs that are not installed are left out. Exits with 1
- * if the tool does not open a file in which another program finds a page.
+ * have, and which text fields pdfinfo reads that the tool does not. Skips programs that are not installed. Exits with 1
+ * if the tool cannot open a file in which another program finds a page.
  */
 
 const TIMEOUT_MS = 60_000;
@@ -76,7 +76,10 @@ const opened = { ours: 0, pdfinfo: 0 };
 const rows: Record<string, Record<string, unknown>> = {};
 let refused = 0;
 
-/** Asks the programs other than pdfinfo only about files that the tool does not open or counts otherwise. */
+/**
+ * Compares one file. The programs other than pdfinfo run only for files that the tool does not open, or whose page
+ * count differs.
+ */
 async function compare(name: string): Promise<void> {
   const path = join(folder ?? '', name);
   const [{ code, fields }, info] = await Promise.all([ask(path), pdfinfo(path)]);

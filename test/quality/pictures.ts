@@ -6,22 +6,22 @@ import sharp from 'sharp';
 import type { DecodedImage } from '../../activities/images/decode.ts';
 
 const SKIMAGE = 'scikit-image==0.26.0';
-/** Test charts of a few pixels, and what is no picture of its own. */
+/** Files that are not compared: a test chart of a few pixels, and an image that belongs to another one. */
 const LEFT_OUT = /chessboard|microaneurysms/;
 const LIMITS = { timeout: 600_000 };
 
-/** Networks of UpscalerJS, from the smallest. */
+/** The neural networks of UpscalerJS, from the smallest to the largest. */
 export const MODELS = ['slim', 'medium', 'thick'] as const;
 export type Model = (typeof MODELS)[number];
 
 export interface Collection extends Disposable {
-  /** Photographs and drawings: paths. */
+  /** Paths of photographs and drawings. */
   pictures: string[];
-  /** Where a network's model.json is. */
+  /** Returns the path of a network's model.json. */
   modelPath(model: Model, factor: number): string;
 }
 
-/** Fetches what scikit-image ships, and all networks, from their registries. */
+/** Downloads the pictures of scikit-image from PyPI, and all networks from npm. */
 export function fetchCollection(): Collection {
   const folder = mkdtempSync(join(tmpdir(), 'quality-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -65,7 +65,7 @@ export async function pictureOf(bytes: Buffer): Promise<DecodedImage> {
   return { ...info, data, frames: 1, icc: null, chromaSubsampling: null, delay: [], loop: 0 };
 }
 
-/** The middle of a picture, of sides up to `side` that divide by `factor`. */
+/** Crops the middle of a picture, with sides of at most `side` pixels that are multiples of `factor`. */
 export async function middleOf(path: string, side: number, factor: number): Promise<Buffer> {
   const { width, height } = await sharp(path).metadata();
   const cut = (length: number) => Math.min(length, side) - (Math.min(length, side) % factor);

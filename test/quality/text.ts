@@ -7,18 +7,19 @@ import { countWords } from '../../activities/html/words.ts';
 import { startReader } from '../html/chromium.ts';
 
 /**
- * Compares the text of web-scrape with Chromium's `innerText` on real pages: `QUALITY_PAGES=<folder> npm run quality:text`.
- * The folder holds `.html` files, also in subfolders. Chromium runs no scripts of the pages and reaches no other server.
- * Prints the pages whose word counts differ by more than 5 %; exits with 1 when they are more than 5 % of all.
+ * Compares the text of web-scrape with Chromium's `innerText` on real pages: `QUALITY_PAGES=<folder> npm run
+ * quality:text`. The folder holds `.html` files, also in subfolders. Chromium runs no scripts of the pages and can
+ * reach no other server. Prints the pages whose word counts differ by more than 5 %; exits with 1 if this is more than
+ * 5 % of all pages.
  */
 
 const TOLERANCE = 0.05;
 const HTML = 'text/html; charset=utf-8';
 
 /**
- * Shows the root elements that the page hides until a script shows them; without scripts, Chromium would show nothing.
+ * Shows the root elements that the page hides until a script runs, because without scripts Chromium would show nothing.
  *
- * @returns whether there were any
+ * @returns whether the page had hidden root elements
  */
 function showRoots(): boolean {
   let found = false;

@@ -9,19 +9,24 @@ import { upscale } from '../../activities/upscale/upscale.ts';
 import { type Collection, fetchCollection, MODELS, middleOf, pictureOf } from './pictures.ts';
 
 /**
- * Luma PSNR of image-upscale beside Lanczos alone, on the photographs and drawings that scikit-image ships: the middle of
- * each is reduced and enlarged again: by the chosen network of each factor, and by all of them on small parts. Writes upscale.md beside this file; exits with 1 where Lanczos is better anywhere.
+ * Compares the luma PSNR of image-upscale with that of Lanczos interpolation alone, on the photographs and drawings of
+ * scikit-image. The middle of each picture is reduced and enlarged again: large crops by the network that is chosen for
+ * each factor, and small crops by all networks. Writes upscale.md beside this file; exits with 1 if Lanczos is better
+ * in any case.
  */
 
 const KERNELS = ['lanczos3', 'cubic', 'linear'] as const satisfies (keyof KernelEnum)[];
-/** Pixels a side of what the chosen networks are tried on, and of what all are, reduced: some of them are slow. */
+/**
+ * Side in pixels of the crops for the chosen networks (SIDE), and of the reduced crops for all networks (REDUCED), some
+ * of which are slow.
+ */
 const SIDE = 512;
 const REDUCED = 64;
 const OUTPUT_MEGAPIXELS = 16;
 
 type Rgb = Pick<DecodedImage, 'data' | 'width' | 'height'>;
 
-/** ITU-R BT.601. */
+/** Returns the luma of a pixel, with the weights of ITU-R BT.601. */
 const luma = ({ data }: Rgb, at: number): number =>
   0.299 * (data[at] ?? 0) + 0.587 * (data[at + 1] ?? 0) + 0.114 * (data[at + 2] ?? 0);
 
@@ -40,7 +45,7 @@ const planesOf = ({ data, width, height }: DecodedImage): [Plane, Plane, Plane] 
   return [plane(0), plane(1), plane(2)];
 };
 
-/** Rounded as the tool rounds. */
+/** Joins three channels to an image, rounding as the tool does. */
 function join(planes: readonly Plane[]): Rgb {
   const [{ width, height } = { width: 0, height: 0 }] = planes;
   const data = new Uint8Array(3 * width * height);
@@ -53,7 +58,7 @@ function join(planes: readonly Plane[]): Rgb {
 interface Pair {
   small: DecodedImage;
   wanted: DecodedImage;
-  /** Of Lanczos alone. */
+  /** PSNR of Lanczos interpolation alone. */
   plain: number;
 }
 
@@ -69,7 +74,7 @@ const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixed(3)}`;
 
-/** In Markdown, its columns in line. */
+/** Returns a Markdown table with aligned columns. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => cells[at]?.length ?? 0)));
   const lines = [head, widths.map((width) => '-'.repeat(width)), ...rows];
@@ -78,7 +83,10 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join('\n');
 }
 
-/** What a network gains, bare and as the tool uses it, and what the largest source that is taken would cost. */
+/**
+ * Returns the cells of a network's row: what it gains over Lanczos, alone and as the tool uses it, and the CPU time
+ * that the largest allowed image would take.
+ */
 async function judge(network: Network, factor: Factor, pictures: readonly string[]): Promise<string[]> {
   const bare: number[] = [];
   const used: number[] = [];

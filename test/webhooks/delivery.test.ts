@@ -8,7 +8,7 @@ import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { LANGUAGES, verdicts } from '../helpers/verifiers.ts';
 
-/** Four attempts in total. */
+/** Delays between attempts in milliseconds; with three delays a delivery has four attempts. */
 const SCHEDULE = [300, 400, 500];
 const PATH = '/api/v1/account/webhooks';
 
@@ -46,7 +46,7 @@ test.after.always(async () => {
   await stack?.stop();
 });
 
-/** Every delivery of the following tests with the secrets that may have signed it. */
+/** All deliveries of the following tests, each with the secrets with which it may be signed. */
 const signed: { delivery: Delivery; secrets: string[] }[] = [];
 
 interface Scene {
@@ -54,7 +54,7 @@ interface Scene {
   receiver: Receiver;
   id: string;
   secret: string;
-  /** Secrets that are or were in use; tests add new ones. */
+  /** The endpoint's current and former secrets; tests add new ones. */
   secrets: string[];
 }
 
@@ -71,7 +71,7 @@ async function scene(t: { teardown(end: () => void): void }, events?: string[]):
   return { account, receiver, id: String(id), secret: String(secret), secrets };
 }
 
-/** Fires an event through the API. */
+/** Causes an event by a request to the API. */
 const fire = ({ account }: Scene) =>
   account.manage('/api/v1/account/keys', { name: 'x', scopes: ['tools'] }).then(json);
 
@@ -92,7 +92,7 @@ const states = (scene: Scene, ...wanted: string[]) =>
 const post = (scene: Scene, action: string, body: Json = {}) =>
   scene.account.manage(`${PATH}/${scene.id}/${action}`, body);
 
-/** Verifies a delivery with the reference library, from the bytes and headers alone. */
+/** Verifies a delivery with the reference library of Standard Webhooks, from its body and headers alone. */
 function verify({ body, headers }: Delivery, secret: string): unknown {
   return new Webhook(secret).verify(body, {
     'webhook-id': String(headers['webhook-id']),
@@ -101,11 +101,11 @@ function verify({ body, headers }: Delivery, secret: string): unknown {
   });
 }
 
-test('a call that takes the balance below 25 is reported, and its response does not wait for that', async (t) => {
+test('a call that takes the balance below 25 causes an event, and its response does not wait for the delivery', async (t) => {
   const account = await makeAccount(stack, 25);
   const receiver = await startReceiver();
   t.teardown(() => receiver.close());
-  receiver.answer(() => null); // never responds
+  receiver.answer(() => null); // the receiver never responds
   await account.manage(PATH, { url: receiver.url });
   t.is((await account.call('hash-text', { text: 'a' })).status, 200);
   const [delivery] = await receiver.until(1);
@@ -117,7 +117,7 @@ test('a call that takes the balance below 25 is reported, and its response does 
   t.deepEqual(envelope.data, { balance: 24, threshold: 25, message: 'Only 24 credits are left.' });
 });
 
-test('a delivery has its headers, signatures and rows', async (t) => {
+test('a delivery has the documented headers and signatures, and appears in the delivery list', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 202, body: 'thank you' }));
   const key = await fire(it);
@@ -145,7 +145,7 @@ test('a delivery has its headers, signatures and rows', async (t) => {
   });
 });
 
-test('a failed delivery is retried on the schedule with the same bytes, then marked failed, and can be resent', async (t) => {
+test('a failed delivery is retried on schedule with the same bytes, then marked failed, and can be sent again', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 500 }));
   await fire(it);
@@ -182,7 +182,7 @@ test('an endpoint receives only the events that it subscribed to', async (t) => 
   );
 });
 
-test('Retry-After is followed up to twice the scheduled delay', async (t) => {
+test('Retry-After is respected up to twice the scheduled delay', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 429, headers: { 'Retry-After': '3600' } }));
   await fire(it);
@@ -190,7 +190,7 @@ test('Retry-After is followed up to twice the scheduled delay', async (t) => {
   t.true((second?.at ?? 0) - (first?.at ?? 0) >= 2 * (SCHEDULE[0] ?? 0));
 });
 
-test('a redirect is a failure and is not followed; 16 KiB of a response are kept', async (t) => {
+test('a redirect is a failure and is not followed; 16 KiB of the response are stored', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 302, headers: { Location: '/other' }, body: 'x'.repeat(20_000) }));
   const row = await json(await post(it, 'test'));
@@ -203,7 +203,7 @@ test('a redirect is a failure and is not followed; 16 KiB of a response are kept
   t.is((await endpoint(it)).consecutiveFailures, 1);
 });
 
-test('a receiver that does not respond within 10 seconds, or refuses the connection, is a failure', async (t) => {
+test('no response within 10 seconds is a failure, and so is a refused connection', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => null);
   const row = await json(await post(it, 'test'));
@@ -214,7 +214,7 @@ test('a receiver that does not respond within 10 seconds, or refuses the connect
   t.regex(String((await json(await post(it, 'test'))).error), /^target_failed/);
 });
 
-test('the 20th consecutive failure disables the endpoint and holds later events; enabling restarts the count', async (t) => {
+test('the 20th consecutive failure disables the endpoint and holds later events; enabling it restarts the count', async (t) => {
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 500 }));
   for (let failure = 1; failure <= 20; failure++) {
@@ -249,7 +249,7 @@ test('the 20th consecutive failure disables the endpoint and holds later events;
   await until('it arrived', async () => (await deliveries(it)).every(({ state }) => state !== 'held'));
 });
 
-test('a failing endpoint gets one attempt at a time, and pending deliveries follow once it recovers', async (t) => {
+test('a failing endpoint gets one attempt at a time, and its pending deliveries follow when it recovers', async (t) => {
   const it = await scene(t);
   let broken = true;
   it.receiver.answer(() => ({ status: broken ? 503 : 200, afterMs: 50 }));
@@ -261,7 +261,7 @@ test('a failing endpoint gets one attempt at a time, and pending deliveries foll
   t.is((await endpoint(it)).state, 'active');
 });
 
-test('during a secret rotation both secrets verify, afterwards only the new one', async (t) => {
+test('during a secret rotation deliveries verify with both secrets, and afterwards only with the new one', async (t) => {
   const it = await scene(t);
   const { secret } = await json(await post(it, 'rotate-secret'));
   it.secrets.push(String(secret));
@@ -282,7 +282,7 @@ test('during a secret rotation both secrets verify, afterwards only the new one'
   t.not(again.secret, forced.secret);
 });
 
-test('a receiver that accepts both secrets rejects nothing during a rotation under load', async (t) => {
+test('during a rotation under load, a receiver that accepts both secrets rejects no delivery', async (t) => {
   const it = await scene(t);
   let trusted = it.secrets;
   const refused: string[] = [];
@@ -342,7 +342,7 @@ test('pending deliveries of a deleted endpoint are marked failed', async (t) => 
   t.is((await post(it, 'test')).status, 404);
 });
 
-test('the secret is stored encrypted only', async (t) => {
+test('the secret of an endpoint is stored only in encrypted form', async (t) => {
   const it = await scene(t);
   const row = await store.webhookEndpoints.findOne({ _id: it.id });
   t.false(JSON.stringify(row).includes(it.secret.slice(6, 30)));

@@ -7,7 +7,7 @@ import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { startNamespace } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** A namespace without workers, and a dispatcher as in an API process. */
+/** Starts a namespace without workers, and creates a dispatcher as in an API process. */
 async function makeScene(open: AsyncDisposableStack) {
   const { temporalAddress, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
   const connection = open.adopt(await Connection.connect({ address: temporalAddress }), (it) => it.close());
@@ -22,7 +22,7 @@ async function makeScene(open: AsyncDisposableStack) {
   };
 }
 
-test('one workflow waits for all events of an account, however many there are', async (t) => {
+test('one workflow per account waits to dispatch its events, however many events there are', async (t) => {
   await using open = new AsyncDisposableStack();
   const { makeDispatchEvents, count, errors } = await makeScene(open);
   const started = () => count("WorkflowType = 'dispatchEvents'");
@@ -41,7 +41,10 @@ test('one workflow waits for all events of an account, however many there are', 
   t.deepEqual(errors, []);
 });
 
-/** Starts a worker whose dispatch activity records the newest event at its start when it ends. */
+/**
+ * Starts a worker whose dispatch activity reads the newest event when it starts, and records it as dispatched when it
+ * ends.
+ */
 async function startWorker(
   open: AsyncDisposableStack,
   { temporalAddress, namespace }: { temporalAddress: string; namespace: string },
@@ -50,7 +53,7 @@ async function startWorker(
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress }), (it) =>
     it.close(),
   );
-  /** The newest event, and the newest dispatched event. */
+  /** Numbers of the newest event and of the newest dispatched event; running dispatches. */
   const dispatcher = { newest: 0, handedOver: 0, active: 0, maxRunning: 0 };
   const worker = await Worker.create({
     connection,
@@ -75,7 +78,7 @@ async function startWorker(
   return dispatcher;
 }
 
-test('an event that fires during a dispatch is dispatched afterwards', async (t) => {
+test('an event that occurs during a dispatch is dispatched afterwards', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
   const { makeDispatchEvents, count, errors } = scene;
@@ -84,7 +87,7 @@ test('an event that fires during a dispatch is dispatched afterwards', async (t)
   for (let event = 1; event <= 100; event++) {
     dispatcher.newest = event;
     dispatchEvents('acc_busy');
-    // Between dispatches, during one, and as one ends.
+    // The pauses vary, so that events occur between dispatches, during a dispatch, and as a dispatch ends.
     await sleep(event % 10 === 0 ? 300 : (event * 7) % 60);
   }
   await until('the last event is dispatched', async () => dispatcher.handedOver === 100);
@@ -97,7 +100,7 @@ test('an event that fires during a dispatch is dispatched afterwards', async (t)
 test('an event that is signalled while the workflow waits for a slow database is dispatched', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
-  // Longer than 8 of the 10 seconds of a workflow task, after which it checks for new signals.
+  // Longer than 8 of the 10 seconds of a workflow task, after which the workflow checks for new signals.
   const slow = [11_000];
   const dispatcher = await startWorker(open, scene, () => slow.pop() ?? 0);
   const dispatchEvents = scene.makeDispatchEvents();

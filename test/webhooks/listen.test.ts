@@ -32,7 +32,7 @@ function startListener(t: { teardown(end: () => void): void }, args: string[]): 
   return { child, output: () => text };
 }
 
-test('in production an endpoint on localhost gets no requests; the listen command forwards its events', async (t) => {
+test('in production an endpoint on localhost gets no requests, but the listen command forwards its events', async (t) => {
   t.timeout(120_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(
@@ -52,7 +52,7 @@ test('in production an endpoint on localhost gets no requests; the listen comman
   const made = await account.manage('/api/v1/account/webhooks', { url: registered.url });
   t.is(made.status, 201);
   const { id, secret }: { id: string; secret: string } = await made.json();
-  /** Inserts events that happened this long ago. */
+  /** Inserts events that occurred this many milliseconds ago. */
   const happen = async (agesMs: readonly number[]) => {
     const now = Date.now();
     const events = agesMs.map((age) =>
@@ -63,7 +63,7 @@ test('in production an endpoint on localhost gets no requests; the listen comman
     await store.events.insertMany(events);
     return events.map(({ _id }) => _id);
   };
-  // More than one page.
+  // More events than one page of the event list contains.
   await happen(Array.from({ length: 150 }, (_, i) => 1000 + i * 100));
 
   const { child, output } = startListener(t, [
@@ -108,7 +108,7 @@ test('in production an endpoint on localhost gets no requests; the listen comman
   t.is(status, 0);
 });
 
-test('the command reports an error in one line', async (t) => {
+test('the listen command reports an error in one line', async (t) => {
   for (const [args, line] of [
     [[], /^--forward URL is missing\n$/],
     [['--forward', 'here'], /^--forward must be an http or https URL, not "here"\n$/],

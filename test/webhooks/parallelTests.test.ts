@@ -5,12 +5,15 @@ import { startReceiver } from '../helpers/receiver.ts';
 import { startStack, useStack } from '../helpers/stack.ts';
 
 const PATH = '/api/v1/account/webhooks';
-/** Above Temporal's limit of updates in flight, which is ten. */
+/** Number of concurrent test deliveries: above Temporal's limit of ten updates in flight. */
 const AT_ONCE = 25;
-/** Longer than a test that an error was answered for could still take. */
+/**
+ * Milliseconds to wait for late deliveries: longer than a test delivery can take after its request was answered with an
+ * error.
+ */
 const AFTERWARDS_MS = 3000;
 
-test('parallel tests are delivered or refused with 429, and none is delivered after an error', async (t) => {
+test('concurrent test deliveries are sent or refused with 429, and none is sent after an error response', async (t) => {
   t.timeout(240_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(await useStack(), (it) => it.stop());
@@ -32,7 +35,7 @@ test('parallel tests are delivered or refused with 429, and none is delivered af
   t.is(receiver.received.length, statuses.filter((status) => status === 200).length);
 });
 
-test('the Account API sends at most 20 tests at once and 60 a minute', async (t) => {
+test('the Account API sends at most 20 test deliveries at once and 60 per minute', async (t) => {
   t.timeout(240_000);
   await using open = new AsyncDisposableStack();
   const env = { RATE_LIMIT: '1000:1000' };

@@ -17,13 +17,13 @@ const vectors: Vector[] = JSON.parse(
   readFileSync(new URL('../vectors/webhook-signatures.json', import.meta.url), 'utf8'),
 );
 
-/** Signs with openssl; the raw key is passed in hexadecimal, so that no shell interprets it. */
+/** Signs with openssl. The key is passed in hexadecimal, so that no byte of it has a meaning on the command line. */
 function openssl(key: Buffer, text: string): Buffer {
   const options = ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'];
   return execFileSync('openssl', options, { input: text, timeout: 10_000 });
 }
 
-test('signatures match the golden vectors and openssl', (t) => {
+test('signatures match known test vectors and openssl', (t) => {
   t.true(vectors.length >= 3);
   for (const { secret, headers, ...message } of vectors) {
     t.deepEqual(Object.fromEntries(signatureHeaders(message, { own: secret, all: [secret] })), headers);
@@ -37,12 +37,12 @@ test('signatures match the golden vectors and openssl', (t) => {
   }
 });
 
-test('signatures match the reference library', (t) => {
+test('signatures match the reference library of Standard Webhooks', (t) => {
   for (const { secret, id, timestamp, body, headers } of vectors)
     t.is(new Webhook(secret).sign(id, new Date(timestamp * 1000), body), headers['webhook-signature'] ?? '');
 });
 
-test('during a rotation the old secret signs our own header, and both sign Standard Webhooks', (t) => {
+test("during a rotation the old secret signs the service's own header, and both secrets sign the Standard Webhooks header", (t) => {
   const old = generateSigningSecret();
   const fresh = generateSigningSecret();
   const message = { id: 'evt_1', event: 'credits.low', timestamp: 1_795_278_465, body: '{}' };
@@ -55,7 +55,7 @@ test('during a rotation the old secret signs our own header, and both sign Stand
   );
 });
 
-test('a secret is whsec_ and 32 random bytes', (t) => {
+test('a secret consists of whsec_ and 32 random bytes in base64', (t) => {
   const secrets = Array.from({ length: 20 }, generateSigningSecret);
   t.is(new Set(secrets).size, 20);
   for (const secret of secrets) {

@@ -8,7 +8,7 @@ const BODIES = [
   '',
 ];
 
-/** A claim that was signed this many seconds from now. */
+/** Returns a correctly signed delivery with a timestamp this many seconds from now. */
 function claim(body: string, seconds = 0): Required<Claim> {
   const secret = generateSigningSecret();
   const timestamp = Math.floor(Date.now() / 1000) + seconds;
@@ -30,7 +30,7 @@ const FORGED: Claim[] = [
   { ...whole, timestamp: '' },
   { ...whole, timestamp: 'now' },
   { ...whole, timestamp: '9'.repeat(30) },
-  // By default Python refuses to parse numbers of more than 4300 digits.
+  // A number beyond the range of doubles, and one of more than 4300 digits, which Python refuses to parse by default.
   { ...whole, timestamp: '9'.repeat(400) },
   { ...whole, timestamp: '9'.repeat(5000) },
   { ...whole, timestamp: whole.timestamp.replaceAll(/\d/g, (digit) => '٠١٢٣٤٥٦٧٨٩'.charAt(Number(digit))) },
@@ -42,12 +42,12 @@ const FORGED: Claim[] = [
   { ...whole, signature: whole.signature.replace('sha256=', '') },
   { ...whole, signature: 'sha256=ü' },
   { ...whole, signature: 'ü'.repeat(whole.signature.length) },
-  // A Python server's representation of a byte that is not UTF-8.
+  // A Python server represents a byte of a header that is not UTF-8 as a lone surrogate.
   { ...whole, signature: 'sha256=\udcff' },
 ];
 
 for (const language of LANGUAGES)
-  test(`the ${language} snippet of docs/webhooks.md accepts genuine deliveries only`, async (t) => {
+  test(`the ${language} snippet of docs/webhooks.md accepts only genuine deliveries`, async (t) => {
     t.timeout(175_000);
     t.deepEqual(await verdicts(language, [...GENUINE, ...FORGED]), [
       ...GENUINE.map(() => true),

@@ -16,14 +16,15 @@ const SCHEDULE = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 
 const LIMIT = 20;
 
 /**
- * `begin` starts an attempt; the next two end the oldest running attempt, or one that starts with the action.
+ * `begin` starts an attempt. `fails` and `succeeds` end the oldest running attempt; if none runs, they start one and
+ * end it.
  */
 const ACTIONS = ['begin', 'fails', 'succeeds', 'test fails', 'test succeeds', 'disable', 'enable'] as const;
 type Action = (typeof ACTIONS)[number];
 
 interface Place {
   health: Health;
-  /** Epochs of the running attempts, oldest first. */
+  /** Epochs of the running attempts, oldest first: the value of the endpoint's counter when the attempt started. */
   running: readonly number[];
   now: number;
 }
@@ -40,7 +41,7 @@ function step({ health, running, now }: Place, action: Action): Place {
       return { health: ended(action === 'succeeds', oldest), running: rest, now: later };
     case 'test fails':
     case 'test succeeds':
-      // Nothing is sent to a disabled endpoint.
+      // No test delivery is sent to a disabled endpoint.
       if (health.state === 'disabled') return { health, running, now: later };
       return { health: ended(action === 'test succeeds', health.epoch), running, now: later };
     case 'disable':
@@ -50,7 +51,7 @@ function step({ health, running, now }: Place, action: Action): Place {
   }
 }
 
-/** The expected state according to the text of the contract: count, and when the endpoint was disabled. */
+/** The state that the contract demands: the number of failures, and when the endpoint was disabled. */
 interface Story {
   count: number;
   active: boolean;
@@ -83,7 +84,7 @@ function tell(story: Story, action: Action): Story {
   }
 }
 
-test('every sequence of up to 6 actions, from any count, ends as the contract says', (t) => {
+test('every sequence of up to 6 actions, from any count of failures, ends in the state that the contract demands', (t) => {
   let seen = 0;
   const faults: string[] = [];
   const walk = (place: Place, story: Story, path: readonly Action[]): void => {
@@ -107,7 +108,7 @@ test('every sequence of up to 6 actions, from any count, ends as the contract sa
   t.is(seen, 3 * ((7 ** 7 - 1) / 6));
 });
 
-test('the endpoint is disabled exactly at the 20th consecutive failure, and once', (t) => {
+test('the endpoint is disabled exactly once, at the 20th consecutive failure', (t) => {
   const random = seededRandom((line) => t.log(line));
   for (let run = 0; run < 300; run++) {
     let health: Health = HEALTHY;
@@ -126,7 +127,7 @@ test('the endpoint is disabled exactly at the 20th consecutive failure, and once
   }
 });
 
-test('the pause doubles after each failure, up to an hour', (t) => {
+test('the pause doubles after each failure, up to one hour', (t) => {
   let health: Health = HEALTHY;
   const holds: number[] = [];
   for (let failure = 1; failure < LIMIT; failure++) {
@@ -173,7 +174,7 @@ test('an outage of 30 s with 50 pending events does not disable the endpoint', (
   t.true(worst < 10, `${worst} failures in a row`);
 });
 
-test('each delay of the schedule is extended by up to 20 %, and then the delivery has failed', (t) => {
+test('each delay of the schedule is extended by up to 20 %; after the last attempt the delivery has failed', (t) => {
   for (const [index, step] of SCHEDULE.entries())
     for (const spread of [0, 0.5, 1]) {
       const tries = index + 1;

@@ -30,7 +30,7 @@ async function listen(server: Server): Promise<{ url: string } & AsyncDisposable
 const never = new AbortController().signal;
 const isInternal = (error: unknown) => error instanceof ServiceError && error.code === 'internal';
 
-test('a worker fetches the secrets of a call while it runs, and not afterwards', async (t) => {
+test('a worker can fetch the secrets of a call only while the call runs', async (t) => {
   const vault = createVault(keyring);
   await using server = await listen(
     createInternalServer({ readiness: createReadiness({}), metrics: async () => '', vault }),
@@ -42,7 +42,7 @@ test('a worker fetches the secrets of a call while it runs, and not afterwards',
   t.true(isInternal(await t.throwsAsync(fetchSecrets(reference, 'call-1', never))));
 });
 
-test('a connection that breaks is tried again; an API that is gone is not waited for', async (t) => {
+test('a broken connection to the vault is retried; if the API process is gone, the request fails at once', async (t) => {
   const vault = createVault(keyring);
   const reply = (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
@@ -63,7 +63,7 @@ test('a connection that breaks is tried again; an API that is gone is not waited
   t.true(isInternal(await t.throwsAsync(fetchSecrets(reference, 'call-1', never))));
 });
 
-test('a call that is cancelled or out of time while it waits for the vault says so itself', async (t) => {
+test('a call that is cancelled or reaches its deadline while it waits for the vault reports that as its error', async (t) => {
   await using server = await listen(createServer(() => undefined));
   const signal = AbortSignal.timeout(200);
   const error = await t.throwsAsync(fetchSecrets({ url: server.url, token: 'x' }, 'call-1', signal), {

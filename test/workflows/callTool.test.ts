@@ -16,7 +16,7 @@ test.after.always(async () => {
   await harness?.[Symbol.asyncDispose]();
 });
 
-/** The failure that ended the call: its code, message and details. */
+/** Waits for the failure of the call. Returns its error code, message and details. */
 async function refusalOf({ handle }: Call): Promise<{ code: string; message: string; details: unknown }> {
   try {
     await handle.result();
@@ -45,7 +45,7 @@ const failWith = (code: string) => async () => {
   });
 };
 
-test('a charged result is returned, at the price of the call instead of the current price', async (t) => {
+test('a charged result is returned, at the price of the call and not the current price', async (t) => {
   const prices: number[] = [];
   const call = await harness.call({
     async reserve({ price }) {
@@ -72,7 +72,7 @@ test('events of a charge are dispatched by a child workflow', async (t) => {
   await record('fired', call);
 });
 
-test('without credits no tool runs, and the refusal reports the available credits', async (t) => {
+test('without credits no tool runs, and the error reports the available credits', async (t) => {
   const call = await harness.call({ reserve: async () => ({ status: 'insufficient', available: 3 }) });
   const { code, details } = await refusalOf(call);
   t.is(code, 'insufficient_credits');
@@ -82,7 +82,7 @@ test('without credits no tool runs, and the refusal reports the available credit
   await record('insufficient', call);
 });
 
-test('calls are refused for too many running calls, for a suspended account, and after the call was ended', async (t) => {
+test('calls are refused if too many calls run, if the account is suspended, and if the call has already ended', async (t) => {
   for (const [status, code] of [
     ['busy', 'rate_limited'],
     ['suspended', 'account_suspended'],
@@ -98,7 +98,7 @@ test('calls are refused for too many running calls, for a suspended account, and
   t.is(call.runs(), 0);
 });
 
-test('a refusal by the tool is refunded; only a final refusal keeps its key', async (t) => {
+test('a call that the tool refuses is refunded; its key stays bound only if the refusal is final', async (t) => {
   for (const [code, key] of [
     ['host_not_found', 'bound'],
     ['target_failed', 'released'],
@@ -169,7 +169,7 @@ test('a failing settlement is retried until it succeeds, however long MongoDB is
   await record('settle-retried', call);
 });
 
-test('when the recorded state is refunded, no output is returned', async (t) => {
+test('if the ledger has recorded a refund, no output is returned', async (t) => {
   const call = await harness.call({ settle: async () => ({ state: 'refunded', available: 100 }) });
   const refusal = await refusalOf(call);
   t.is(refusal.code, 'deadline_exceeded');
@@ -177,7 +177,7 @@ test('when the recorded state is refunded, no output is returned', async (t) => 
   await record('refunded-by-others', call);
 });
 
-test('a cancel before the start: the tool never runs', async (t) => {
+test('if a call is cancelled before its start, the tool never runs', async (t) => {
   for (const actsOnWorld of [false, true]) {
     const queue = `late-${actsOnWorld}`;
     const call = await harness.call({}, { actsOnWorld, attempts: 1 }, queue);
@@ -190,7 +190,7 @@ test('a cancel before the start: the tool never runs', async (t) => {
   }
 });
 
-/** Runs until its heartbeat delivers the cancel. */
+/** Runs until a heartbeat of the activity reports the cancellation. */
 async function untilCancelled() {
   const { cancelled, heartbeat } = Context.current();
   const beat = setInterval(() => heartbeat(), 200);
@@ -201,7 +201,7 @@ async function untilCancelled() {
   }
 }
 
-test('a cancel during the reservation releases the hold', async (t) => {
+test('cancelling a call during the reservation releases the hold', async (t) => {
   let begun = false;
   const call = await harness.call({
     async reserve() {
@@ -209,7 +209,7 @@ test('a cancel during the reservation releases the hold', async (t) => {
       await sleep(1500);
       return { status: 'held', nonce: NONCE, available: 93 };
     },
-    tool: untilCancelled, // the workflow may receive the cancel only after it has started the tool
+    tool: untilCancelled, // the workflow may receive the cancellation only after it has started the tool
   });
   await until(() => begun);
   await call.handle.cancel();
@@ -217,7 +217,7 @@ test('a cancel during the reservation releases the hold', async (t) => {
   t.is(call.ledgerSteps.at(-1), 'refunded cancelled released');
 });
 
-test('a cancel while the tool runs stops it and refunds the credits', async (t) => {
+test('cancelling a call while the tool runs stops the tool and refunds the credits', async (t) => {
   let begun = false;
   const call = await harness.call({
     tool: () => {
@@ -233,7 +233,7 @@ test('a cancel while the tool runs stops it and refunds the credits', async (t) 
   await record('cancelled', call);
 });
 
-test('a tool that acts on the world is not interrupted by a cancel, and is charged', async (t) => {
+test('a tool with side effects outside the service is not interrupted by a cancellation, and is charged', async (t) => {
   let begun = false;
   let go = false;
   const call = await harness.call(
@@ -255,7 +255,7 @@ test('a tool that acts on the world is not interrupted by a cancel, and is charg
   await record('acting-cancelled', call);
 });
 
-test('a tool that acts on the world is attempted once, and keeps its key when it may have run', async (t) => {
+test('a tool with side effects outside the service is attempted once, and keeps its key if it may have run', async (t) => {
   const call = await harness.call(
     {
       async tool() {
@@ -269,7 +269,7 @@ test('a tool that acts on the world is attempted once, and keeps its key when it
   t.deepEqual(call.ledgerSteps, ['reserve', 'refunded internal bound']);
 });
 
-test('a cancel during the settlement is too late: the result is charged and returned', async (t) => {
+test('a cancellation during the settlement is too late: the result is charged and returned', async (t) => {
   let settling = false;
   let go = false;
   const call = await harness.call({
@@ -284,12 +284,12 @@ test('a cancel during the settlement is too late: the result is charged and retu
   await sleep(300);
   go = true;
   t.deepEqual((await call.handle.result()).result, OUTPUT);
-  // The cancel makes the server repeat the workflow task, and with it the settlement.
+  // The cancellation makes the Temporal server repeat the workflow task, and with it the local activity that settles.
   t.deepEqual([...new Set(call.ledgerSteps)], ['reserve', `charged ${NONCE}`]);
   await record('cancelled-while-settling', call);
 });
 
-test('when no worker starts the call in time, it is pool_busy and no tool ran', async (t) => {
+test('if no worker starts the call in time, it is pool_busy and no tool has run', async (t) => {
   for (const actsOnWorld of [false, true]) {
     const call = await harness.call({}, { pool: 'heavy', queueMs: 1000, actsOnWorld, attempts: 1 });
     const { code, details } = await refusalOf(call);
@@ -301,7 +301,7 @@ test('when no worker starts the call in time, it is pool_busy and no tool ran', 
   }
 });
 
-test('a later attempt that finds no worker is not pool_busy, because the tool may have run', async (t) => {
+test('if a later attempt finds no worker, the call is not pool_busy, because the tool may have run', async (t) => {
   t.timeout(60_000);
   let begun = false;
   const call = await (async () => {
@@ -324,13 +324,13 @@ test('a later attempt that finds no worker is not pool_busy, because the tool ma
   await record('second-attempt-in-vain', call);
 });
 
-test('a worker without heartbeats counts as dead, and another attempt returns the result', async (t) => {
+test('a worker that sends no heartbeats counts as dead, and another attempt returns the result', async (t) => {
   t.timeout(60_000);
   let attempt = 0;
   const call = await harness.call({
     async tool() {
       if (attempt++ > 0) return OUTPUT;
-      await sleep(14_000); // without a heartbeat
+      await sleep(14_000); // longer than the heartbeat timeout
       return { output: { answer: 'from the dead' } };
     },
   });
@@ -340,7 +340,7 @@ test('a worker without heartbeats counts as dead, and another attempt returns th
   await record('heartbeat-timeout', call);
 });
 
-test('a tool that takes too long is deadline_exceeded, not internal', async (t) => {
+test('a tool that takes too long is reported as deadline_exceeded, not as internal', async (t) => {
   t.timeout(60_000);
   const call = await harness.call(
     { tool: untilCancelled },

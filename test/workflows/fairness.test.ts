@@ -17,10 +17,10 @@ test.after.always(async () => {
   await harness?.[Symbol.asyncDispose]();
 });
 
-/** A pool of its own, whose worker has one slot and ends a job when told. */
+/** Starts a pool for one test. Its worker has one slot, and the test decides when a job ends. */
 async function startPool(pool: 'network' | 'browser') {
   const worker = await harness.startToolWorker(pool, 1);
-  /** Account of each job, in the order in which they began. */
+  /** Account of each job, in the order in which the jobs started. */
   const begun: string[] = [];
   const calls: Call[] = [];
   const ends: (() => void)[] = [];
@@ -31,7 +31,7 @@ async function startPool(pool: 'network' | 'browser') {
   };
   return {
     begun,
-    /** @param running calls that the account has in the pool by then */
+    /** Starts a call. @param running the account's number of calls in the pool, as the ledger reports it */
     async start(accountId: string, running: number): Promise<void> {
       const part = {
         reserve: async () => ({ status: 'held', nonce: NONCE, available: 93, running }) as const,
@@ -51,13 +51,13 @@ async function startPool(pool: 'network' | 'browser') {
           begun.length > 0 && (await harness.queued(`tools-${pool}`)) === calls.length - begun.length,
         QUEUED_WITHIN_MS,
       ),
-    /** Ends the running job, and waits until the next one has begun. */
+    /** Ends the running job, and waits until the next one has started. */
     async next(): Promise<void> {
       const count = begun.length;
       ends.shift()?.();
       while (begun.length === count) await sleep(10);
     },
-    /** Ends all jobs, as they come, and waits for the calls. */
+    /** Ends each job as it starts, until all calls have ended. */
     async finish(): Promise<void> {
       release();
       await Promise.all(calls.map(({ handle }) => handle.result()));
@@ -69,7 +69,7 @@ async function startPool(pool: 'network' | 'browser') {
   };
 }
 
-test.serial('a call waits for one job, not for the queue of another account', async (t) => {
+test.serial('a call waits for at most one job, and not for the queue of another account', async (t) => {
   t.timeout(TEST_MS);
   await using pool = await startPool('network');
   for (let running = 1; running <= 8; running++) await pool.start('flooder', running);
@@ -82,7 +82,7 @@ test.serial('a call waits for one job, not for the queue of another account', as
   t.is(pool.begun.length, 9);
 });
 
-test.serial('accounts with as many calls each get as many slots', async (t) => {
+test.serial('accounts with equal numbers of calls get equal numbers of slots', async (t) => {
   t.timeout(TEST_MS);
   await using pool = await startPool('browser');
   const accounts = ['first', 'second', 'third'];

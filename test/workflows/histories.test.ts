@@ -9,9 +9,9 @@ test.before(() => {
 });
 
 /**
- * Executions that started under an earlier version of a workflow must continue under this one. `TEST_RECORD=1
- * ava test/workflows/callTool.test.ts` (or another file there) makes the recordings. A workflow change that
- * breaks their replay is wrong unless it is behind `patched()`.
+ * Executions that an earlier version of a workflow started must continue under the current version. `TEST_RECORD=1 ava
+ * test/workflows/callTool.test.ts` (or another file of this folder) records the histories. A workflow change that
+ * breaks their replay is wrong unless it is guarded by `patched()`.
  */
 for (const { name, workflowId, history } of recordings())
   test(`the recorded history "${name}" replays`, async (t) => {
@@ -25,7 +25,7 @@ const NAMES = [
   ...['settle-retried', 'fired', 'endpoint-late-results', 'endpoint-failing', 'endpoint-disabled'],
 ];
 
-test('histories of all important endings are recorded, encrypted', (t) => {
+test('histories of all important ways in which a call can end are recorded in encrypted form', (t) => {
   const found = recordings();
   t.deepEqual(
     NAMES.filter((name) => !found.some((recording) => recording.name === name)),
@@ -37,7 +37,7 @@ test('histories of all important endings are recorded, encrypted', (t) => {
   }
 });
 
-test('a workflow that deviates from its recording is detected', async (t) => {
+test('the replay detects a workflow that deviates from its recording', async (t) => {
   const { history, workflowId } = readRecording('success', (text) =>
     text.replaceAll('"name": "tool"', '"name": "other"'),
   );

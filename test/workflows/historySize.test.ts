@@ -6,10 +6,13 @@ import { makeAccount, withStore } from '../helpers/account.ts';
 import { callsOf } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/stack.ts';
 
-/** The load that each call puts on the Temporal server; local activities keep it low. */
+/**
+ * Maximum number of history events of a call, which determine the load on the Temporal server; local activities keep
+ * the number low.
+ */
 const MAX_EVENTS = 13;
 
-test('a call that fires no event and is neither cancelled nor retried has at most 13 events', async (t) => {
+test('a call without events, cancellation and retries has at most 13 history events', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(await useStack(), (it) => it.stop());

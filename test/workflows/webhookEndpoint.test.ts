@@ -26,11 +26,11 @@ import { until } from '../helpers/until.ts';
 import { KEYRING, record } from './workflowHarness.ts';
 
 const LIMIT = 20;
-/** From this count six actions can reach and exceed the limit. */
+/** Number of failures at the start: six actions can take it to the limit and beyond. */
 const BEFORE = 18;
 const STORIES = Number(process.env.TEST_STORIES ?? 24);
 
-/** An attempt that waits until the test decides its outcome. */
+/** A delivery attempt that waits until the test decides its outcome. */
 interface Post extends DeliveryTask {
   end(ok: boolean): void;
 }
@@ -40,9 +40,9 @@ let client: Client;
 let endpoints: WebhookEndpoints;
 let workflow: EndpointWorkflow;
 const posts: Post[] = [];
-/** Outcomes of test deliveries by endpoint; these do not wait. */
+/** Outcomes of test deliveries, by endpoint. Test deliveries do not wait for the test. */
 const tests = new Map<string, boolean>();
-/** Endpoints whose receivers accept everything, with the number of deliveries. */
+/** Number of deliveries to each endpoint whose receiver accepts everything. */
 const accepting = new Map<string, number>();
 const open = new AsyncDisposableStack();
 
@@ -66,7 +66,7 @@ async function deliver(order: DeliveryTask): Promise<DeliveryResult> {
   const { cancelled, heartbeat } = Context.current();
   const beat = setInterval(() => heartbeat(), 1000);
   try {
-    // The cancellation allows the worker to end.
+    // After a cancellation the attempt ends too, so that the worker can stop.
     return await Promise.race([ended, cancelled]);
   } finally {
     clearInterval(beat);
@@ -112,7 +112,7 @@ test.before(async (t) => {
 });
 test.after.always(() => open.disposeAsync());
 
-/** Creates an endpoint with this many failures. */
+/** Creates an endpoint that has had this many consecutive failures. */
 async function makeEndpoint(failures: number) {
   const email = `${randomUUID()}@example.com`;
   const { _id: accountId } = await createAccounts(store).create({ email, credits: 0 });
@@ -128,7 +128,7 @@ async function fire({ accountId }: Endpoint): Promise<void> {
   await dispatchEvents(store, accountId, createEndpointNotifier(client, true));
 }
 
-/** Saves the history of its workflow for the replay test, up to where it is idle. */
+/** Saves the history of the endpoint's workflow for the replay test when the workflow is idle. */
 async function saveHistory(name: string, endpoint: Endpoint): Promise<void> {
   const callId = `webhook-${endpoint.id}`;
   const handle = client.workflow.getHandle(callId);
@@ -160,7 +160,7 @@ const ACTIONS = [
 ] as const;
 type Action = (typeof ACTIONS)[number];
 
-/** The expected state after each action, according to the contract. */
+/** The state that the contract demands after each action. */
 interface Story {
   failures: number;
   state: 'active' | 'disabled';
@@ -211,7 +211,7 @@ async function act(
       tests.set(id, ok);
       const code = await codeOf(workflow.test(id, randomUUID()));
       if (refusal === 'ok') count(story, ok);
-      // Its workflow may not have noticed yet, and returns the previous state.
+      // The workflow may not have noticed the deletion yet, and then returns the previous state.
       if (story.gone) return code === 'ok' ? 'a test was sent to a deleted endpoint' : null;
       return code === refusal ? null : `test: ${code}, not ${refusal}`;
     }
@@ -245,7 +245,7 @@ async function act(
   }
 }
 
-/** Plays a random story on a workflow of its own. @returns the deviations from the contract */
+/** Runs a random sequence of actions on the workflow of a new endpoint. @returns the deviations from the contract */
 async function play(random: Random): Promise<string[]> {
   const actions = Array.from({ length: random.integer(1, 6) }, () => random.pick(ACTIONS));
   const endpoint = await makeEndpoint(BEFORE);
@@ -272,7 +272,7 @@ async function play(random: Random): Promise<string[]> {
   return faults;
 }
 
-test('random stories of up to six actions end as the contract says', async (t) => {
+test('random sequences of up to six actions end in the state that the contract demands', async (t) => {
   t.timeout(120_000 + STORIES * 5000);
   const random = seededRandom((line) => t.log(line));
   const AT_ONCE = 6;
@@ -282,7 +282,7 @@ test('random stories of up to six actions end as the contract says', async (t) =
   }
 });
 
-test('results of attempts from before the endpoint was enabled do not count, but their deliveries do', async (t) => {
+test('results of attempts that started before the endpoint was enabled do not count as failures, but their deliveries do', async (t) => {
   const endpoint = await makeEndpoint(0);
   for (let event = 0; event < 3; event++) await fire(endpoint);
   await until('three attempts are running', async () => postsOf(endpoint).length === 3);
@@ -309,7 +309,7 @@ test('results of attempts from before the endpoint was enabled do not count, but
   await saveHistory('endpoint-late-results', endpoint);
 });
 
-test('a healthy endpoint gets five concurrent attempts; after a failure, one at a time', async (t) => {
+test('a healthy endpoint gets five concurrent attempts; after a failure it gets one at a time', async (t) => {
   const endpoint = await makeEndpoint(0);
   for (let event = 0; event < 12; event++) await fire(endpoint);
   await until('five attempts are running', async () => postsOf(endpoint).length === 5);
@@ -327,7 +327,7 @@ test('a healthy endpoint gets five concurrent attempts; after a failure, one at 
   await saveHistory('endpoint-failing', endpoint);
 });
 
-test('a long history continues as a new run without losing or repeating a delivery', async (t) => {
+test('a long history is continued as a new run without losing or repeating a delivery', async (t) => {
   const endpoint = await makeEndpoint(0);
   const COUNT = 300;
   accepting.set(endpoint.id, 0);
@@ -348,7 +348,7 @@ test('a long history continues as a new run without losing or repeating a delive
   t.truthy(continuedExecutionRunId);
 });
 
-test('at the 20th failure the pending deliveries are held, and no more are posted', async (t) => {
+test('at the 20th failure the pending deliveries are held, and no more attempts are made', async (t) => {
   const endpoint = await makeEndpoint(19);
   for (let event = 0; event < 4; event++) await fire(endpoint);
   await until('one attempt is running', async () => postsOf(endpoint).length === 1);

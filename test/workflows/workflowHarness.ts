@@ -20,14 +20,14 @@ import type {
 } from '../../workflows/types.ts';
 import { startNamespace } from '../helpers/stack.ts';
 
-/** The key of the recorded histories, which contain only made-up input. */
+/** The keyring that encrypts the recorded histories, which contain only invented input, so its key may be public. */
 export const KEYRING = createKeyring(parseMasterKeys('test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='));
 
 const FOLDER = new URL('./histories/', import.meta.url);
-/** Keeps host names out of the recordings. */
+/** Identity of the test's clients and workers: a fixed name, so that the recordings contain no host names. */
 const identity = 'test';
 
-/** Activities of one call; those that are left out use the defaults. */
+/** Activities of one call; defaults replace those that are left out. */
 export interface CallActivities extends Partial<LedgerActivities> {
   tool?: ToolActivities[string];
 }
@@ -50,35 +50,40 @@ export const POLICY: CallPolicy = {
   actsOnWorld: false,
 };
 
-/** A call and its requests to the ledger. */
+/** A started call, and what it requested from the ledger. */
 export interface Call {
   callId: string;
   handle: Handle;
-  /** In order, including retries: `reserve`, `charged`, or `refunded <code> <released | bound>`. */
+  /**
+   * Requests to the ledger in order, including retries: `reserve`, `charged`, or `refunded <code> <released
+   * bound>`.
+   */
   ledgerSteps: string[];
-  /** How often the tool was started. */
+  /** Returns how often the tool was started. */
   runs(): number;
 }
 
 export interface Harness extends AsyncDisposable {
-  /** Starts a call with these activities. On a separate queue it waits for a worker. */
+  /**
+   * Starts a call with these activities. With a separate task queue, the call waits until a worker for it is started.
+   */
   call(
     activities: CallActivities,
     policy?: Partial<CallPolicy>,
     queue?: string,
     accountId?: string,
   ): Promise<Call>;
-  /** Number of tasks of a queue that no worker has taken. */
+  /** Returns the number of tasks of a task queue that no worker has taken. */
   queued(queue: string): Promise<number>;
-  /** Accounts whose events were dispatched, in order. */
+  /** Accounts whose events were dispatched, in order of the dispatches. */
   dispatched: string[];
-  /** Starts a worker for workflows and ledger activities on another queue. */
+  /** Starts a worker for workflows and ledger activities on another task queue. */
   startOrchestrator(queue: string): Promise<AsyncDisposable>;
-  /** Starts a tool worker for a pool. Default slots: those of the SDK. */
+  /** Starts a worker for the tools of a pool. The default number of slots is that of the SDK. */
   startToolWorker(pool: string, slots?: number): Promise<AsyncDisposable>;
 }
 
-/** Starts the real workflow code on a real Temporal server, with activities that the test defines. */
+/** Starts workers with the real workflow code on a real Temporal server, and with activities that the test defines. */
 export async function startHarness(): Promise<Harness> {
   await using open = new AsyncDisposableStack();
   const { temporalAddress, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
@@ -195,7 +200,7 @@ export async function startHarness(): Promise<Harness> {
 const { History } = proto.temporal.api.history.v1;
 type History = proto.temporal.api.history.v1.IHistory;
 
-/** Converts to JSON. The SDK's `historyToJSON` fails where several copies of protobufjs are installed. */
+/** Converts a history to JSON. The SDK's `historyToJSON` fails if several copies of protobufjs are installed. */
 export const toJson = (history: History): unknown =>
   JSON.parse(
     JSON.stringify(
@@ -203,7 +208,7 @@ export const toJson = (history: History): unknown =>
     ),
   );
 
-/** Saves the history of a workflow for the replay test when `TEST_RECORD=1`. */
+/** Saves the history of a workflow for the replay test if `TEST_RECORD` is 1. */
 export async function record(
   name: string,
   { callId, handle }: { callId: string; handle: Pick<Handle, 'fetchHistory'> },
@@ -221,7 +226,7 @@ export interface Recording {
   text: string;
 }
 
-/** Reads a recorded history, optionally after changing its text. */
+/** Reads a recorded history. @param change changes its text before it is parsed */
 export function readRecording(name: string, change = (text: string) => text): Recording {
   const text = change(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
   const parsed: { workflowId: string; history: Record<string, unknown> } = JSON.parse(text);
