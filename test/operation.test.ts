@@ -169,12 +169,12 @@ test.serial('the ledger is audited on a schedule, and the metrics show any drift
   await auditWhenIdle(store);
   await change(1);
   await schedule.trigger();
-  await until('the audit has found it', async () => ((await figure('audit_drift{}')) ?? 0) > 0);
+  await until('the audit has found the drift', async () => ((await figure('audit_drift{}')) ?? 0) > 0);
   const logged = (await logOf('orchestrator')).find((line) => line.msg === 'the ledger is inconsistent');
   t.is(logged?.accountId, account.accountId);
   await change(-1);
   await schedule.trigger();
-  await until('the audit has found nothing', async () => (await figure('audit_drift{}')) === 0);
+  await until('the audit has found no drift', async () => (await figure('audit_drift{}')) === 0);
 });
 
 test.serial('the alerts and the dashboard use only metrics that the processes export', async (t) => {

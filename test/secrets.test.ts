@@ -136,7 +136,7 @@ async function vaultOf(callId: string): Promise<{ url: string; token: string }> 
 
 /** Waits until a worker has started the tool of the call. */
 const taken = (callId: string) =>
-  until('a worker has it', async () => {
+  until('a worker has started the tool', async () => {
     // The call is recorded before its workflow is started, so the workflow may not exist yet.
     const workflow = await scene.client.workflow
       .getHandle(callId)
@@ -323,7 +323,7 @@ test.serial('Temporal stores no secrets, neither encoded nor decoded', async (t)
   const { account, client, keyring } = scene;
   t.is((await account.call('hash-text', { text: control.text })).status, 200);
   const codec = createCodec(keyring);
-  const sent = await until('the visibility store contains it', async () => {
+  const sent = await until('the control input is found in Temporal', async () => {
     const traces = await searchTemporal(client, codec, control);
     return traces.decoded.length > 0 && traces;
   });
@@ -347,7 +347,7 @@ test.serial('no file contains the secrets: databases, logs, data folders', async
   for (const place of [folder, stack.dataDir])
     t.deepEqual((await searchFiles(place, secret)).found, [], place);
   const logs = await searchFiles(stack.dataDir, { text: '', needles: [Buffer.from('"name":"api"')] });
-  t.true(logs.found.length > 0, 'the logs are among them');
+  t.true(logs.found.length > 0, 'the searched files include the logs');
 });
 
 test.serial('no exported trace contains the secrets or other input', (t) => {

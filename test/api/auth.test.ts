@@ -253,9 +253,9 @@ test('a stranger who guesses a user’s password does not lock the user out', as
   await signUp(limited.baseUrl, owner);
   const wrong = { ...owner, password: 'wrong' };
   for (let i = 0; i < 10; i++) t.is((await signInFrom('192.0.2.10', wrong)).status, 401);
-  t.is((await signInFrom('192.0.2.10', wrong)).status, 429, 'the stranger is stopped');
+  t.is((await signInFrom('192.0.2.10', wrong)).status, 429, 'the stranger is limited');
   t.is((await signInFrom('192.0.2.10', owner)).status, 429);
-  t.is((await signInFrom('198.51.100.10', owner)).status, 200, 'the owner is not');
+  t.is((await signInFrom('198.51.100.10', owner)).status, 200, 'the owner is not limited');
 });
 
 test('a device that has signed in before is not affected by others at its address', async (t) => {

@@ -401,7 +401,7 @@ test.serial(
     const row = await until('the call exists', () =>
       withStore(poor, (store) => store.calls.findOne({ accountId: ended.accountId })),
     );
-    await until('its workflow exists', async () => {
+    await until('the workflow of the call exists', async () => {
       try {
         await client.workflow.getHandle(row._id).terminate('by hand');
         return true;

@@ -268,7 +268,7 @@ test.serial('an API process that is being stopped still answers running calls', 
   const answer = other.call('hash-text', { text: 'last' });
   await untilHeld(store, account.accountId, 1);
   const ended = stack.kill('api-2', 'SIGTERM');
-  await until('it accepts no new connection', () =>
+  await until('the API accepts no new connection', () =>
     other.call('hash-text', { text: 'refused' }).then(
       () => false,
       () => true,

@@ -289,7 +289,7 @@ test.serial(
       { state: 'charged', charged: 1 },
     );
 
-    const closed = await until('the sweeper ends it', async () =>
+    const closed = await until('the sweeper ends the call', async () =>
       store.calls.findOne({ _id: left, state: { $ne: 'running' } }),
     );
     t.like(closed, { state: 'refused', charged: 0, code: 'internal' });

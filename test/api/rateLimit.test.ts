@@ -87,7 +87,7 @@ test.serial(
     }
     await fill(`account:${account.accountId}`, 5.5);
     const { headers } = await ask(account, { Authorization: `Bearer ${key}` });
-    t.is(headers.get('RateLimit'), '"account";r=4;t=2', 'a refusal costs a token');
+    t.is(headers.get('RateLimit'), '"account";r=4;t=2', 'a refused request takes a token');
   },
 );
 

@@ -157,7 +157,7 @@ test('a call that was given up while MongoDB was unavailable is not charged afte
       codeOf(await fixture.settling.refundUnlessCharged(row, error, waiting(SHORT_MS))),
       'deadline_exceeded',
     );
-    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the answer does not wait for it');
+    t.true(performance.now() - began < SHORT_MS + AWAY_MS, 'the response does not wait for MongoDB');
     // The workflow reaches MongoDB before the API does, and charges the call.
     if (ending === 'charged') t.is((await charge()).state, 'charged');
     await fixture.link.heal();

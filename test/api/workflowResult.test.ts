@@ -45,7 +45,7 @@ test('the API polls for the end of a workflow at long intervals, in case the Tem
 
     const started = performance.now();
     await t.throwsAsync(resultOf(client, await start(), AbortSignal.timeout(500)));
-    t.true(performance.now() - started < 2500, 'it ends when aborted');
+    t.true(performance.now() - started < 2500, 'the wait ends when aborted');
   } finally {
     await connection.close();
   }

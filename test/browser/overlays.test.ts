@@ -81,7 +81,11 @@ for (const { name, gone } of OVERLAYS)
   test(`the overlays of the page are hidden: ${name}`, async (t) => {
     await onPage(name, async (renderPage) => {
       const { page } = renderPage;
-      t.deepEqual(await visible(page, gone), [...gone], 'is visible before');
+      t.deepEqual(
+        await visible(page, gone),
+        [...gone],
+        'the overlays are visible before the tool hides them',
+      );
       await picture(page, name, 'before');
       await hideOverlays(renderPage);
       await picture(page, name, 'after');

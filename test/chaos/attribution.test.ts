@@ -47,7 +47,8 @@ test('while many faults happen at the same time, every credit is attributed to a
   const work = Promise.all([
     ...busy.map(({ run }) => run(accounts, () => isOver)),
     (async () => {
-      for (const { run, enough } of races) t.is(await run(), enough, 'credits for exactly so many calls');
+      for (const { run, enough } of races)
+        t.is(await run(), enough, 'number of calls that the credits pay for');
     })(),
   ]);
   // Prevents an unhandled rejection, because the promise may reject before it is awaited.
@@ -69,6 +70,6 @@ test('while many faults happen at the same time, every credit is attributed to a
   const { violations, total } = await attributeAll(store, disturbed, owners, wasKilledAfter(happened));
   t.log(JSON.stringify(total));
   t.deepEqual(violations, []);
-  t.true(total.results >= FAULTS, 'there was load');
+  t.true(total.results >= FAULTS, 'enough calls had results');
   t.deepEqual((await audit(store)).drift, [], 'the ledger is consistent');
 });

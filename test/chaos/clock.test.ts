@@ -98,5 +98,5 @@ test('events are delivered while the clocks of API and workers are wrong and aft
   await createKey('later');
   await jumpTo(0);
   await stack.restart('orchestrator');
-  await t.notThrowsAsync(until('the event of later', async () => isReceived('later')));
+  await t.notThrowsAsync(until('the later event is received', async () => isReceived('later')));
 });

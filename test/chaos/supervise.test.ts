@@ -62,7 +62,7 @@ test('a process that responds with errors and ignores SIGTERM is killed and star
   const stubborn = new OwnedProcess<unknown>({
     name: 'stubborn',
     command: () => ({ file: process.execPath, args: ['-e', STUBBORN, `${port}`], env: {}, ipc: false }),
-    ready: () => until('it listens', answers),
+    ready: () => until('the server listens', answers),
     checkHealth: () => ask('/'),
     readyMs: 60_000,
     graceMs: 100,
@@ -76,7 +76,11 @@ test('a process that responds with errors and ignores SIGTERM is killed and star
   await stubborn.start();
   const first = stubborn.pid ?? 0;
   await t.throwsAsync(ask('/bad'));
-  await until('it is started again', async () => stubborn.pid !== first && (await answers()), RESTARTED_MS);
+  await until(
+    'the process is started again',
+    async () => stubborn.pid !== first && (await answers()),
+    RESTARTED_MS,
+  );
   t.false(isAlive(first));
   t.true(
     lines.some((line) => /^stubborn failed its health checks for 15 s \(it answers 500\)/.test(line)),
@@ -132,7 +136,7 @@ test('when mongod or temporal does not work, it is restarted, and calls that wai
     await stop(name, 'SIGCONT');
   }
   t.is((await callOnce(account, 'after a blip', null))?.status, 200);
-  t.deepEqual([pidOf('mongod'), pidOf('temporal')], before, 'a short stand-still restarts nothing');
+  t.deepEqual([pidOf('mongod'), pidOf('temporal')], before, 'a short pause restarts no process');
 
   let paid = 1;
   for (const { name, what, begin, end } of faults) {

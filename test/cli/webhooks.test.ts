@@ -65,7 +65,10 @@ test.serial('endpoints are listed, disabled, enabled and deleted; an adjustment 
 
   t.like(await admin(['webhooks', 'disable', '--webhook', id]), { id, state: 'disabled' });
   await admin(['adjust', '--account', accountId, '--credits', '5', '--reason', 'r']);
-  await until('it is held', async () => (await store.deliveries.countDocuments({ state: 'held' })) === 1);
+  await until(
+    'a delivery is held',
+    async () => (await store.deliveries.countDocuments({ state: 'held' })) === 1,
+  );
   t.like(await admin(['webhooks', 'enable', '--webhook', id]), {
     id,
     state: 'active',

@@ -273,8 +273,8 @@ for (const [what, count, records] of MALFORMED)
   });
 
 test.serial('a name with more compression pointers than labels are allowed is target_failed', async (t) => {
-  // The data of each record is one pointer to the data of the previous record: each pointer is valid, but the last name
-  // follows all of them.
+  // The data of each record is one pointer to the data of the previous record: each pointer is valid, but a reader of
+  // the last name must follow all of them.
   const records: Buffer[] = [record(16, [2, ...pointer(12)])];
   let offset = DATA + 1;
   for (let index = 0; index < 1_000; index++) {

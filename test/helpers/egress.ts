@@ -79,7 +79,7 @@ interface StubOptions extends Partial<GuardOptions> {
   /** Resolves a host name. Default: 93.184.215.14 for every name. */
   resolve?: (name: string) => HostAddresses | Promise<HostAddresses>;
   handle?: Handle;
-  /** The guard trusts this certificate. Ports that end in 443 serve it. */
+  /** Certificate of the server on ports that end in 443; the guard trusts it. */
   certificate?: Certificate;
 }
 

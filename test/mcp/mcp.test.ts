@@ -95,7 +95,7 @@ for (const era of ERAS) {
     t.deepEqual(results.map(({ _meta }) => _meta?.charged).sort(), [0, 0, 1]);
     t.is(await balance(), before - 1);
     const replayed = await account.call('hash-text', { text: 'abc' }, { 'Idempotency-Key': `repeat-${era}` });
-    t.is(replayed.headers.get('Idempotent-Replayed'), 'true', 'the key is the same by HTTP');
+    t.is(replayed.headers.get('Idempotent-Replayed'), 'true', 'the key applies to HTTP requests too');
   });
 
   test.serial(`${era} clients: a failed call returns its problem details and is free`, async (t) => {

@@ -314,7 +314,7 @@ test('after random sequential and concurrent operations with crashes, the ledger
   const seconds = (performance.now() - started) / 1000;
   t.log(`${done} operations in ${seconds.toFixed(1)} s: ${Math.round(done / seconds)} a second`);
   t.is(wrong, 0);
-  t.deepEqual((await audit(store)).drift, [], 'half way, with running calls');
+  t.deepEqual((await audit(store)).drift, [], 'audit after half of the operations, with running calls');
 
   const ledger = createLedger(store, (error) => t.fail(String(error)));
   for (;;) if ((await sweep(store, ledger, async () => true)).ended === 0) break;

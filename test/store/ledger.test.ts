@@ -299,11 +299,11 @@ test('an entry stays in the journal until it is in the ledger, also while other 
   const charging = charge();
   await begun.promise;
   await ledger.flush();
-  t.is(await journal(), 1, 'it is being copied');
+  t.is(await journal(), 1, 'the entry is being copied');
   broken.reject(new Error('no answer'));
   await t.throwsAsync(charging, { message: 'no answer' });
   await ledger.flush();
-  t.is(await journal(), 1, 'it was not copied');
+  t.is(await journal(), 1, 'the entry was not copied');
 
   t.is((await charge()).state, 'charged');
   await ledger.flush();

@@ -409,7 +409,7 @@ test('no call fails while the feed is unavailable or after it is available again
   over = true;
   const seen = (await Promise.all(callers)).flat();
   t.true(seen.includes(true) && seen.includes(false));
-  await until('it is fresh again', async () => !(await price(rig.quotes, { currency: 'PKR' })).stale);
+  await until('the quote is fresh again', async () => !(await price(rig.quotes, { currency: 'PKR' })).stale);
 });
 
 test('an aborted call stops waiting for the feed immediately', async (t) => {

@@ -109,7 +109,7 @@ test.serial('failed and refused calls are not charged', async (t) => {
   const server = await startSmtp((peer) => peer.say('554 5.7.1 go away\r\n'));
   t.teardown(() => server.close());
   const refusing = await ask({ host: server.address, port: server.port });
-  t.is(refusing.status, 200, 'a server that refuses has been tested');
+  t.is(refusing.status, 200, 'a server that refuses is a result');
   t.deepEqual(stepsOf(refusing.body), ['connect -', 'banner 554 !', 'quit - !']);
   t.deepEqual(await auditWhenIdle(store), []);
   const charged = (await callsOf(store, account.accountId)).map((row) => row.charged);

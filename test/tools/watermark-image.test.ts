@@ -58,7 +58,7 @@ for (const opacity of [0.05, 0.35, 0.5, 0.777, 1])
     const { values } = changes(data, width, [...ground, 255]);
     const light = [...ground.map((value) => over(value, 255, opacity)), 255];
     const dark = ground.map((value) => over(value, 0, opacity));
-    t.true((values.get(light.join()) ?? 0) > 100, 'the inside of the letters');
+    t.true((values.get(light.join()) ?? 0) > 100, 'enough pixels inside the letters');
     for (const key of values.keys()) {
       const pixel = key.split(',').map(Number);
       t.is(pixel[3], 255);
@@ -224,7 +224,7 @@ for (const text of ['W'.repeat(200), '﷽'.repeat(200), 'a\n'.repeat(100), `a${'
       t.true(changes(data, width, [0, 80, 0, 255]).values.size > 0);
     });
 
-test('an image wider than the longest possible line is marked', async (t) => {
+test('an image wider than the longest possible line gets a watermark', async (t) => {
   const [width, height] = [1_200_000, 12];
   const made = await mark(await flat(width, height, [0, 80, 0]).png().toBuffer(), { position: 'center' });
   const { data, info } = await sharp(made).raw().toBuffer({ resolveWithObject: true });

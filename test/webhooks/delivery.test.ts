@@ -234,7 +234,7 @@ test('the 20th consecutive failure disables the endpoint and holds later events;
     t.is((await json(refused)).code, 'endpoint_disabled');
   }
   await fire(it);
-  await until('it is held', async () => (await deliveries(it)).some(({ state }) => state === 'held'));
+  await until('a delivery is held', async () => (await deliveries(it)).some(({ state }) => state === 'held'));
   t.is(it.receiver.received.length, 20);
 
   it.receiver.answer(() => ({}));
@@ -246,7 +246,9 @@ test('the 20th consecutive failure disables the endpoint and holds later events;
   const [held] = (await deliveries(it)).filter(({ state }) => state === 'held');
   t.deepEqual(await json(await post(it, 'resend', { deliveryIds: [held?.id] })), { queued: 1 });
   await it.receiver.until(21);
-  await until('it arrived', async () => (await deliveries(it)).every(({ state }) => state !== 'held'));
+  await until('no delivery is held', async () =>
+    (await deliveries(it)).every(({ state }) => state !== 'held'),
+  );
 });
 
 test('a failing endpoint gets one attempt at a time, and its pending deliveries follow when it recovers', async (t) => {

@@ -70,7 +70,7 @@ test('in production an endpoint on localhost gets no requests, but the listen co
     ...['--forward', program.url, '--url', stack.baseUrl],
     ...['--key', account.accountKey, '--secret', secret],
   ]);
-  await until('it listens', async () => output().includes(`Forwarding events to ${program.url}`));
+  await until('the command listens', async () => output().includes(`Forwarding events to ${program.url}`));
   const key = await account.manage('/api/v1/account/keys', { name: 'x', scopes: ['tools'] });
   t.is(key.status, 201);
   const [delivery] = await program.until(1);
@@ -87,7 +87,7 @@ test('in production an endpoint on localhost gets no requests, but the listen co
   t.is(program.received.length, 1, 'earlier events are not forwarded');
 
   const held = () => store.deliveries.findOne({ endpointId: id, state: 'held' });
-  await until('its delivery is held', async () => (await held()) !== null);
+  await until('the delivery is held', async () => (await held()) !== null);
   const attempt = await (await account.manage(`/api/v1/account/webhooks/${id}/test`, {})).json();
   t.like(attempt, { statusCode: null });
   t.regex(attempt.error, /^target_refused/);
@@ -97,7 +97,7 @@ test('in production an endpoint on localhost gets no requests, but the listen co
   const ids = [...(await Promise.all(burst)).flat(), ...(await happen([120_000]))];
   await until('the burst arrived', async () => ids.every((it) => output().includes(`${it}  200`)));
   const printed = program.received.map((it) => it.id).filter((it) => ids.includes(it));
-  t.deepEqual(printed.toSorted(), ids.toSorted(), 'each once');
+  t.deepEqual(printed.toSorted(), ids.toSorted(), 'each event is printed once');
   t.deepEqual(
     program.received.map((it) => it.id).filter((it) => !ids.includes(it)),
     [delivery.id, attempt.eventId],

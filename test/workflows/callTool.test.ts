@@ -55,7 +55,7 @@ test('a charged result is returned, at the price of the call and not the current
   });
   t.deepEqual(await call.handle.result(), { result: OUTPUT, available: 93 });
   t.deepEqual(call.ledgerSteps, ['reserve', `charged ${NONCE}`]);
-  t.deepEqual(prices, [7], 'the price that came with the call');
+  t.deepEqual(prices, [7], 'the reserved price is that of the call');
   const { events } = await call.handle.fetchHistory();
   t.true((events?.length ?? 99) <= 13, `${events?.length} events`);
   await record('success', call);

@@ -132,7 +132,7 @@ async function fire({ accountId }: Endpoint): Promise<void> {
 async function saveHistory(name: string, endpoint: Endpoint): Promise<void> {
   const callId = `webhook-${endpoint.id}`;
   const handle = client.workflow.getHandle(callId);
-  await until('it is idle', async () => {
+  await until('the workflow is idle', async () => {
     for (const post of postsOf(endpoint)) end(post, true);
     const { events } = await handle.fetchHistory();
     return events?.at(-1)?.timerStartedEventAttributes != null;
@@ -197,7 +197,7 @@ async function act(
       if (postsOf(endpoint).length === 0) {
         if (story.gone || story.state === 'disabled') return null;
         await fire(endpoint);
-        await until('it is posted', async () => postsOf(endpoint).length > 0);
+        await until('the delivery is attempted', async () => postsOf(endpoint).length > 0);
       }
       const [post] = postsOf(endpoint);
       if (post === undefined) return 'no delivery was posted';
@@ -292,7 +292,7 @@ test('results of attempts that started before the endpoint was enabled do not co
   end(first, false);
   end(second, true);
   await until(
-    'one is delivered',
+    'the second delivery succeeded',
     async () => (await store.deliveries.countDocuments({ _id: second.deliveryId, state: 'delivered' })) === 1,
   );
   t.like(await rowOf(endpoint), { failures: 0, state: 'active', epoch: 1 });
@@ -315,13 +315,14 @@ test('a healthy endpoint gets five concurrent attempts; after a failure it gets 
   await until('five attempts are running', async () => postsOf(endpoint).length === 5);
   const under = postsOf(endpoint);
   for (const post of under) end(post, false);
-  await until('they are counted', async () => (await rowOf(endpoint))?.failures === 5);
+  await until('the failures are counted', async () => (await rowOf(endpoint))?.failures === 5);
   for (let left = 12; left > 0; left--) {
-    await until('one more', async () => postsOf(endpoint).length > 0);
+    await until('another attempt is running', async () => postsOf(endpoint).length > 0);
     t.is(postsOf(endpoint).length, 1);
     const [post] = postsOf(endpoint);
     if (post !== undefined) end(post, left === 1);
-    if (left > 1) await until('it is counted', async () => (await rowOf(endpoint))?.failures === 18 - left);
+    if (left > 1)
+      await until('the failure is counted', async () => (await rowOf(endpoint))?.failures === 18 - left);
   }
   t.is((await rowOf(endpoint))?.state, 'active');
   await saveHistory('endpoint-failing', endpoint);

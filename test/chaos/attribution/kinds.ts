@@ -75,8 +75,8 @@ const INVALID: Kind = {
 };
 
 /**
- * Roles of callers; a role determines the kinds of calls. Each caller of an account has its own API key, which the call
- * list names.
+ * Roles of callers; a role determines the kinds of calls. Each caller of an account has its own API key, whose prefix
+ * the call list shows for each call.
  */
 export const ROLES = ['keyed', 'unkeyed', 'impatient', 'acting'] as const;
 export type Role = (typeof ROLES)[number];
