@@ -28,8 +28,8 @@ import {
 } from './harness.ts';
 import { shell } from './shell.ts';
 
-// Tests docker-compose.yml on a real engine with the commands from the header of that file, in a copy of the project without .env,
-// secrets and volumes. The tools reach the fixture container instead of the Internet.
+// Tests docker-compose.yml on a real engine, with the commands from the header of that file, in a copy of the project
+// without .env, secrets and volumes. The tools reach the fixture container instead of the Internet.
 //   npm run test:containers                  uses the machine's Docker, or one started by engine.sh (Debian, root)
 //   npm run test:containers -- --stand-ins   for machines without access to an image registry; see stand-ins.sh
 //   … --keep                                 prints the folder, and leaves the stack and the engine running
