@@ -16,7 +16,7 @@ const COMPETITORS = {
     captureWebsite.buffer(url, {
       ...viewport,
       scaleFactor: 1,
-      // Its filter lists would be downloaded from the Internet.
+      // Off, because the library would download filter lists from the Internet.
       blockAds: false,
       _browser: warm,
       _keepAlive: true,

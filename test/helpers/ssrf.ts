@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { HostAddresses } from '../../egress/resolver.ts';
 
-/** A row of a file in test/cases; test/cases/README.md explains the kinds. */
+/** A row of a file in test/cases; test/cases/ssrf.README explains the kinds. */
 export interface SsrfCase {
   input: string;
   kind: string;

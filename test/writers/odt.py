@@ -1,4 +1,4 @@
-"""Writes an OpenDocument text with odfpy, to the path given."""
+"""Writes an OpenDocument text document with odfpy to the path in the first argument."""
 
 import sys
 from odf.opendocument import OpenDocumentText

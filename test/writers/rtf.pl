@@ -1,4 +1,4 @@
-# Writes a document with RTF::Writer, to the path given.
+# Writes a document with RTF::Writer to the path in the first argument.
 use strict;
 use warnings;
 use RTF::Writer;

@@ -10,7 +10,7 @@ command=$1 folder=$2
 bin=$folder/bin run=$folder/run
 kubernetes=v1.34.4
 here=$(cd "$(dirname "$0")" && pwd)
-# The address of names.ts. Pods reach it because it is an address of the node.
+# The address on which names.ts serves DNS. Pods can reach it because it is an address of the node.
 dns=169.254.25.53
 between_pods=(-s 10.244.0.0/24 -d 10.244.0.0/24 -j ACCEPT)
 export KUBECONFIG=$run/kubeconfig
@@ -26,13 +26,14 @@ build() {
     rm -rf "$source"
     cp -r "$(module "k8s.io/kubernetes@$kubernetes")" "$source"
     chmod -R u+w "$source"
-    # The module replaces its libraries by folders that it does not contain; they are published as modules too.
+    # go.mod replaces Kubernetes's libraries by folders that the published module does not contain, so the replacements are
+    # removed; the libraries are published as modules too.
     sed -i -E "/=> \.\/staging\//d; s#(k8s\.io/[a-z0-9-]+) v0\.0\.0\$#\1 v0${kubernetes#v1}#" "$source/go.mod"
     rm -rf "$source/go.work" "$source/go.work.sum" "$source/vendor"
-    # Without these, the server reports no version, and Helm refuses the chart.
+    # Without these linker flags, the API server reports no version, and Helm refuses the chart.
     local version=k8s.io/component-base/version
     local flags="-s -w -X $version.gitVersion=$kubernetes -X $version.gitMajor=1 -X $version.gitMinor=34"
-    # kubectl last: it marks the end of the build.
+    # Builds kubectl last, because its file marks a complete build.
     (cd "$source" && go mod tidy -e >/dev/null 2>&1 || true
       for name in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
         go build -ldflags="$flags" -o "$bin/$name" "./cmd/$name"
@@ -60,7 +61,7 @@ start() {
   setsid "$@" >"$run/$name.log" 2>&1 </dev/null &
   echo $! >"$run/$name.pid"
 }
-# wait_for SECONDS COMMAND…
+# wait_for SECONDS COMMAND…: repeats the command until it succeeds; fails after this many seconds.
 wait_for() {
   local left=$1
   shift
@@ -122,7 +123,8 @@ contexts: [{ name: test, context: { cluster: test, user: admin } }]
 current-context: test
 CONFIG
   )
-  # The kubelet admits every client, so it listens on loopback only; the API server finds it under the name of the node.
+  # The kubelet does not authenticate its clients, so it listens on loopback only; the API server reaches it by the node's
+  # name.
   cat >"$run/kubelet.yaml" <<CONFIG
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -134,7 +136,7 @@ cgroupsPerQOS: false
 enforceNodeAllocatable: []
 failSwapOn: false
 failCgroupV1: false
-# Otherwise the kubelet deletes the images on a disk that is 85 % full.
+# Disables the deletion of images, which otherwise starts when the disk is 85 % full.
 imageGCHighThresholdPercent: 100
 containerRuntimeEndpoint: unix://$run/containerd.sock
 clusterDNS: [$dns]
@@ -164,11 +166,12 @@ up() {
   start scheduler "$bin/kube-scheduler" --kubeconfig="$KUBECONFIG"
   start kubelet "$bin/kubelet" --kubeconfig="$KUBECONFIG" --config="$run/kubelet.yaml" --root-dir="$run/kubelet" \
     --hostname-override=localhost
-  # Masquerades all traffic to services, so that answers pass the node although pods share a bridge.
+  # Masquerades all traffic to services, so that responses pass through the node although pods share a bridge.
   start proxy "$bin/kube-proxy" --kubeconfig="$KUBECONFIG" --hostname-override=localhost --proxy-mode=iptables \
     --cluster-cidr=10.244.0.0/24 --masquerade-all --conntrack-max-per-core=0
   sysctl -q -w net.ipv4.ip_forward=1
-  # A Docker engine drops forwarded packets that no rule accepts, also those between pods.
+  # Accepts packets between pods, because a Docker engine on the machine makes the kernel drop forwarded packets that no
+  # rule accepts.
   iptables -C FORWARD "${between_pods[@]}" 2>/dev/null || iptables -I FORWARD "${between_pods[@]}"
   ip address replace "$dns/32" dev lo
   start names node "$here/names.ts" "$dns" "$bin/kubectl"
@@ -193,7 +196,7 @@ stop() {
 
 down() {
   if [ -f "$run/apiserver.pid" ]; then
-    # Deployments first, so that ended pods are not replaced.
+    # Deletes the deployments first, so that they do not replace deleted pods.
     "$bin/kubectl" delete deployments,jobs --all --all-namespaces --timeout=60s >/dev/null 2>&1 || true
     "$bin/kubectl" delete pods --all --all-namespaces --grace-period=5 --timeout=120s >/dev/null 2>&1 || true
   fi
