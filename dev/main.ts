@@ -105,14 +105,14 @@ async function exampleCommand(baseUrl: string, apiKey: string): Promise<string> 
 function printSummary(demo: DemoFile, command: string): void {
   const lines = [
     ['API', demo.baseUrl],
-    ['Reference', `${demo.baseUrl}/docs`],
+    ['Documentation', `${demo.baseUrl}/docs`],
     ['Dashboard', `${demo.dashboardUrl}  (${demo.email} / ${demo.password})`],
     ['Temporal UI', demo.temporalUiUrl ?? `not part of this stack; use the UI of ${demo.temporalAddress}`],
     ['API key', demo.apiKey],
     ['Account key', demo.accountKey],
   ];
   log('');
-  for (const [name = '', value] of lines) log(`${name.padEnd(12)} ${value}`);
+  for (const [name = '', value] of lines) log(`${name.padEnd(13)} ${value}`);
   log(`\nTry it:\n${command}\n`);
 }
 

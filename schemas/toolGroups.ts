@@ -27,13 +27,13 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Images and documents': {
     'image-upscale': 'Enlarges an image two or four times with a neural network.',
-    'watermark-image': 'Draws a text on an image, in any script.',
-    'qr-generate': 'Encodes a text or URL as a QR code.',
+    'watermark-image': 'Draws text on an image, in any script.',
+    'qr-generate': 'Encodes text or a URL as a QR code.',
     'word-to-pdf': 'Converts Word, OpenDocument and RTF documents to PDF.',
     'pdf-metadata': 'Reads title, author, number of pages and encryption of a PDF.',
   },
   'Hashes and passwords': {
-    'hash-text': 'Computes the MD5, SHA-1, SHA-256 or SHA-512 digest of a text.',
+    'hash-text': 'Computes the MD5, SHA-1, SHA-256 or SHA-512 digest of text.',
     'bcrypt-hash': 'Hashes a password with bcrypt for storage.',
     'bcrypt-verify': 'Checks a password against a bcrypt hash.',
     'argon2-verify': 'Checks a password against an Argon2 hash.',

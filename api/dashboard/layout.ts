@@ -92,7 +92,7 @@ function userOf({ viewer }: NonNullable<Page['menu']>): Html {
   )}</div>`;
 }
 
-const logo = html`<svg class="logo" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><rect width="24" height="24" rx="6"/><path d="M7 6v7a5 5 0 0 0 10 0V6M12 18v-7"/></svg>`;
+const logo = html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true" focusable="false"><rect width="32" height="32" rx="7"/><path d="M8 9v8.5a5 5 0 0 0 10 0V9"/><circle cx="23.5" cy="21.5" r="2.6"/></svg>`;
 
 /** Renders a complete HTML document around the content of a page. */
 export const layout = ({ title, main, menu, parent, actions }: Page): string =>

@@ -1,18 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createDocument, type Document } from '../http/document.ts';
 
-const BASE = readFileSync(new URL('base.css', import.meta.url), 'utf8');
+const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
+const BASE = read('base.css');
+const DARK = read('dark.css');
 
 const joined = (parts: readonly string[]): Document =>
-  createDocument('text/css; charset=utf-8', [BASE, ...parts].join('\n'));
+  createDocument('text/css; charset=utf-8', parts.join('\n'));
 
-/** Reads a style sheet and prepends the shared base. */
-export const styleSheet = (file: URL): Document => joined([readFileSync(file, 'utf8')]);
+/** Reads a style sheet of pages with light colours only, and prepends the shared base. */
+export const lightStyleSheet = (file: URL): Document => joined([BASE, readFileSync(file, 'utf8')]);
 
-/** Joins the style sheets of a folder, in the order of their names, after the shared base. */
+/** Reads a style sheet of pages with light and dark colours, and prepends the shared base. */
+export const styleSheet = (file: URL): Document => joined([BASE, DARK, readFileSync(file, 'utf8')]);
+
+/** Joins the style sheets of a folder, in the order of their names, after the shared base with light and dark colours. */
 export const styleSheets = (folder: URL): Document =>
-  joined(
-    readdirSync(folder)
+  joined([
+    BASE,
+    DARK,
+    ...readdirSync(folder)
       .sort()
       .map((name) => readFileSync(new URL(name, folder), 'utf8')),
-  );
+  ]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type Router from '@koa/router';
-import { styleSheet } from '../dashboard/styleSheet.ts';
+import { lightStyleSheet } from '../dashboard/styleSheet.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, type Document, sendDocument } from '../http/document.ts';
 
@@ -37,7 +37,7 @@ export function docsRoutes(router: Router<State>, serverUrl: string | null): voi
   const policy = POLICY.replace("connect-src 'self'", `connect-src 'self'${origin}`);
   const pages = new Map([
     ['/docs/reference', own(HTML, 'reference.html')],
-    ['/docs/assets/page.css', styleSheet(new URL('./page.css', import.meta.url))],
+    ['/docs/assets/page.css', lightStyleSheet(new URL('./page.css', import.meta.url))],
     ['/docs/assets/reference.js', own(JAVASCRIPT, 'reference.js')],
     ['/docs/assets/swagger-ui.css', ofPackage(CSS, 'swagger-ui.css')],
     ['/docs/assets/swagger-ui-bundle.js', ofPackage(JAVASCRIPT, 'swagger-ui-bundle.js')],
