@@ -4,7 +4,7 @@ import { type Html, html } from '../html.ts';
 import { icon } from './icons.ts';
 import { table } from './table.ts';
 import { code } from './tabs.ts';
-import { number } from './text.ts';
+import { number, typed } from './text.ts';
 
 const PICTURES = ['image/png', 'image/jpeg', 'image/webp'];
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -24,7 +24,7 @@ function plain(value: unknown): Html {
   if (typeof value === 'boolean') return html`${value ? 'yes' : 'no'}`;
   if (typeof value === 'number') return html`${String(value)}`;
   const text = String(value);
-  return text === '' ? html`<span class="quiet">empty</span>` : html`${cut(text)}`;
+  return text === '' ? html`<span class="quiet">empty</span>` : typed(cut(text));
 }
 
 /** A value in a table cell: nested values as lists of names and values. */
