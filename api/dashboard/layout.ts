@@ -38,7 +38,7 @@ const MENU = [
   { title: 'Account', entries: [{ path: '/dashboard/settings', name: 'Settings', icon: 'settings' }] },
 ] as const satisfies readonly { title: string | null; entries: readonly Entry[] }[];
 const OPERATOR = { path: '/dashboard/operator', name: 'Operator', icon: 'operator' } as const;
-const REFERENCE: Entry = { path: '/docs', name: 'API reference', icon: 'book' };
+const REFERENCE: Entry = { path: '/docs', name: 'Documentation', icon: 'book' };
 
 export type Section = (typeof MENU)[number]['entries'][number]['name'] | typeof OPERATOR.name;
 
