@@ -100,7 +100,8 @@ export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): 
   // not permitted to issue. getPeerX509Certificate returns the certificates as sent, but removes them from OpenSSL's list
   // and leaks about 10 KB, so it is called last and only when needed.
   const sorted = sortedChain(socket, rootOf);
-  // The chain of getPeerCertificate is longer when it follows issuer names whose signatures do not match.
+  // `presented` is the chain of getPeerCertificate, which links certificates by the names of their issuers. It can be longer
+  // than `sorted`, whose signatures were checked, and is then kept, because it is what the server sent.
   return sorted.chain.length < presented.chain.length ? presented : { ...presented, ...sorted };
 }
 

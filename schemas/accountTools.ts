@@ -78,7 +78,10 @@ export const accountPlan = define({
         description: 'Maximum total price in credits, charged if every call returns a result.',
       },
       available: { type: 'integer', description: 'Credits that the account can spend now.' },
-      sufficient: { type: 'boolean', description: 'Whether the available credits pay for all calls.' },
+      sufficient: {
+        type: 'boolean',
+        description: 'Whether the available credits cover all calls of the plan.',
+      },
     },
     required: ['price', 'available', 'sufficient'],
     additionalProperties: false,

@@ -177,7 +177,7 @@ export const VARIABLES = {
   CHROMIUM_PATH: variable({
     parse: String,
     fallback: null,
-    about: 'Path of the Chromium executable. Default: the first one found in the usual places.',
+    about: 'Path of the Chromium executable. Default: the first one found in the standard install locations.',
   }),
   CHROMIUM_UNCONFINED: variable({
     parse: boolean,
@@ -194,7 +194,8 @@ export const VARIABLES = {
   SOFFICE_PATH: variable({
     parse: String,
     fallback: null,
-    about: 'Path of the LibreOffice executable. Default: the first one found in the usual places.',
+    about:
+      'Path of the LibreOffice executable. Default: the first one found in the standard install locations.',
   }),
   SMTP_URL: variable({
     parse: (text) => url(text, ['smtp:', 'smtps:']),
@@ -248,7 +249,7 @@ export const VARIABLES = {
     fallback: [],
     fallbackText: '',
     secret: true,
-    about: 'Headers of requests to the collector, `name=value,…`, with percent-encoded values.',
+    about: 'Headers to send to the collector, `name=value,…`, with percent-encoded values.',
   }),
   OTEL_TRACES_SAMPLER_ARG: variable({
     parse: ratio,

@@ -24,7 +24,10 @@ export interface PendingAnswers {
    * @throws if the call was refunded or MongoDB is unreachable
    */
   assertPending(callId: string): Promise<void>;
-  /** Records that this process now answers the call's caller. Returns false if no answer is pending any more. */
+  /**
+   * Records that this process will send the response of the call, instead of the process that recorded it before. Returns
+   * false if the response was already sent or given up.
+   */
   adopt(callId: string): Promise<boolean>;
   /**
    * Records that the caller gets an error, even if the call is charged. From then on the sweeper settles the call.

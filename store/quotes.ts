@@ -23,7 +23,7 @@ export interface FeedLease {
 /** Stores the last accepted quotes of each feed, and the leases of the workers that fetch feeds. */
 export interface QuoteStore {
   read(feed: string): Promise<FeedState>;
-  /** Returns null while another worker has the lease, or before `retryAt`. An unreleased lease ends after `leaseMs`. */
+  /** Returns null while another worker has the lease, or before `retryAt`. A lease that is not released expires after `leaseMs`. */
   lease(feed: string, leaseMs: number): Promise<FeedLease | null>;
   /** Ends the lease and stores the quotes. No-op if the lease has expired and another worker has it. */
   release(lease: FeedLease, quotes: FeedState['quotes'], retryMs: number): Promise<void>;

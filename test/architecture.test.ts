@@ -76,7 +76,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'api/dashboard/scripts/firstCall.js',
     'api/dashboard/scripts/palette.js',
   ],
-  // Of a page's own world, and a built-in class for as long as a PDF is read.
+  // Scripts that run in Chromium change globals of the page; limitBytes.ts replaces a built-in class while it reads a PDF.
   globals: [
     'activities/browser/page/consent.ts',
     'activities/browser/page/serviceWorkers.ts',

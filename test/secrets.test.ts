@@ -222,7 +222,7 @@ test.serial(
     t.timeout(180_000);
     const { account, store, stack } = scene;
     const moments: [headers: Record<string, string>, isLate: boolean, states: CallState[]][] = [
-      // Whether there is a hold to refund depends on how far the workflow has come.
+      // Whether there is a hold to refund depends on how far the workflow has progressed.
       [{}, false, ['refused', 'refunded', 'charged']],
       [{ 'Idempotency-Key': 'hung-up-soon' }, false, ['refused', 'refunded', 'charged']],
       [{}, true, ['refunded', 'charged']],

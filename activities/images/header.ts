@@ -93,7 +93,7 @@ function readWebp(bytes: Buffer): Size | null {
 const paddedLength = (length: number): number => length + (length % 2);
 
 /**
- * Counts the frames of an animated WebP. The result is lossless if the first frame is.
+ * Counts the frames of an animated WebP. The image counts as lossless if its first frame is.
  *
  * @param at offset of the first frame
  */

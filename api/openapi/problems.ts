@@ -35,7 +35,11 @@ export const PROBLEM_SCHEMA = {
   type: 'object',
   description: 'An error (RFC 9457). Branch on `code`; its meaning is stable.',
   properties: {
-    type: { type: 'string', format: 'uri-reference', description: 'Link to the explanation of the code.' },
+    type: {
+      type: 'string',
+      format: 'uri-reference',
+      description: 'URL of the explanation of the error code.',
+    },
     title: { type: 'string', description: 'Kind of error in words.' },
     status: { type: 'integer', description: 'HTTP status code, the same as in the response.' },
     detail: { type: 'string', description: 'Description of this occurrence.' },

@@ -181,7 +181,7 @@ export function toolPage(tool: ToolDefinition, baseUrl: string): Page {
     summary: summaryOf(tool),
     markdown: markdownOf(tool, baseUrl, own, common),
     headings: HEADINGS,
-    body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span> <a class="button" href="/dashboard/tools/${name}">Run it in the dashboard</a></p>
+    body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span> <a class="button" href="/dashboard/tools/${name}">Run this tool in the dashboard</a></p>
 <p class="lead">${summaryOf(tool)}</p>
 ${
   picture === null

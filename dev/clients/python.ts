@@ -115,7 +115,7 @@ function createWriter() {
   return { classes, declare };
 }
 
-/** Types of all inputs, outputs, rows and events. */
+/** Returns the types of all inputs and outputs of tools, of the items of lists, and of webhook events. */
 export function pythonTypesFile({ schemas, events }: Definitions): string {
   const { classes, declare } = createWriter();
   for (const { name, schema, about } of schemas) declare(name, schema, about);

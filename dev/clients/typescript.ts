@@ -94,7 +94,7 @@ const declaration = (name: string, schema: ObjectSchema, about: string): string 
     indent: '',
   })}\n`;
 
-/** Types of all inputs, outputs, rows and events. */
+/** Returns the types of all inputs and outputs of tools, of the items of lists, and of webhook events. */
 export const typesFile = ({ schemas, events }: Definitions): string =>
   [
     HEAD,

@@ -107,7 +107,7 @@ const dmarc = {
   properties: {
     record: text('The record that applies; null if there is none.'),
     domain: text('Domain that publishes it: the domain itself or one of its parents.'),
-    organizationalDomain: text('Organizational domain; null if DNS failed.'),
+    organizationalDomain: text('Organizational domain; null if the DNS lookup failed.'),
     policy: policy(
       'Policy for mail of this domain: `p` of its own record, or `sp` (else `p`) of that of a parent.',
     ),
@@ -221,7 +221,7 @@ const dane = {
   additionalProperties: false,
 } as const;
 
-/** The report of smtp-test on the DNS records of a mail domain. */
+/** The part of smtp-test's output that describes the DNS records of a mail domain. */
 export const MAIL_DOMAIN = {
   type: ['object', 'null'],
   description:

@@ -96,7 +96,7 @@ export default defineTool({
               type: 'number',
               exclusiveMinimum: 0,
               maximum: 1,
-              description: 'Gold content as a fraction of 1.',
+              description: 'Gold content as a fraction between 0 and 1.',
             },
             ...perUnit,
           },

@@ -197,11 +197,13 @@ export default defineTool({
             ms: {
               type: 'integer',
               minimum: 0,
-              description: 'Duration in milliseconds; the DNS lookup before `connect` is not included.',
+              description:
+                'Duration of the step in milliseconds. For the step `connect`, this excludes the DNS lookup.',
             },
             ok: {
               type: 'boolean',
-              description: 'Whether the step succeeded. An invalid certificate does not make a step fail.',
+              description:
+                'Whether the step succeeded. A step can succeed even if the certificate is invalid.',
             },
           },
           required: ['step', 'command', 'reply', 'code', 'ms', 'ok'],

@@ -116,7 +116,8 @@ export default defineTool({
           properties: {
             url: {
               type: 'string',
-              description: 'Absolute URL in `src`, else in the first candidate of `srcset`.',
+              description:
+                'Absolute URL from `src`, or from the first candidate of `srcset` if there is no `src`.',
             },
             alt: {
               type: ['string', 'null'],

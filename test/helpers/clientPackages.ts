@@ -11,7 +11,11 @@ type Log = (line: string) => void;
 export const FETCH = { idleMs: 180_000, totalMs: 600_000 };
 const project = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Runs a program to its end with the environment of package clients. @throws with its last line when it fails */
+/**
+ * Runs a program until it exits, with the environment variables that npm and pip need.
+ *
+ * @throws if the program fails, with the last line of its output
+ */
 export const fetching = (file: string, args: string[], options: Partial<RunOptions> = {}): Promise<string> =>
   run(file, args, { env: clientEnv(), ...FETCH, ...options });
 

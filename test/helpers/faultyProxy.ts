@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { listen } from './egress.ts';
 import type { Random } from './random.ts';
 
-/** What the proxy does with a request. */
+/** Faults that the proxy can inject into a request. */
 export const FAULTS = [
   'cut before sending',
   'cut after sending',

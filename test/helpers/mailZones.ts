@@ -115,14 +115,14 @@ const spf: Row[] = [
   [['v=spf1 -all', 'v=spf1 ~all'], false],
   [['v=spf1 -all', 'other=record'], true],
   [[], false],
-  // Literals of the grammar are case-insensitive (RFC 5234 section 2.3). The peer wants a lower-case version.
+  // Literals of the grammar are case-insensitive (RFC 5234 section 2.3). checkdmarc wants a lower-case version.
   ['V=SPF1 A MX -ALL', true, { peer: false }],
-  // RFC 7208 section 4.6: a syntax error anywhere in the record counts. The peer ignores those after `all`.
+  // RFC 7208 section 4.6: a syntax error anywhere in the record counts. checkdmarc ignores those after `all`.
   ['v=spf1 -all foo', false, { peer: true }],
-  // Section 12: a name needs two labels and a top-level one with a letter. The peer warns of it.
+  // RFC 7208 section 12: a name needs two labels and a top-level one with a letter. checkdmarc warns of it.
   ['v=spf1 a:foo -all', false, { peer: true }],
   ['v=spf1 include:a.123 -all', false],
-  // Section 12: the value of an unknown modifier is a macro-string. The peer does not read it.
+  // RFC 7208 section 12: the value of an unknown modifier is a macro-string. checkdmarc ignores such values.
   ['v=spf1 foo=%{x -all', false, { peer: true }],
 ];
 
@@ -157,10 +157,10 @@ const dmarc: Row[] = [
   ['v=DMARC1; p=none; fo=x', false],
   ['v=DMARC1; p=none; t=x', false],
   ['v=DMARC1; p=none; psd=x', false],
-  // Values that receivers replace by the default (RFC 9989 section 4.8) violate the syntax. The peer warns of these two.
+  // Values that receivers replace by the default (RFC 9989 section 4.8) violate the syntax. checkdmarc warns of these two.
   ['v=DMARC1; p=none; adkim=x', false, { peer: true }],
   ['v=DMARC1; p=none; fo=0:1', false, { peer: true }],
-  // RFC 9989 section 4.10 discards other records. The peer rejects them.
+  // RFC 9989 section 4.10 discards other records. checkdmarc rejects them.
   [['v=DMARC1; p=none', 'other=record'], true, { peer: false }],
 ];
 

@@ -47,7 +47,7 @@ const TEXT = `text: { type: 'string', maxLength: 1000, description: 'Text.' }`;
 const FILE_IMPORTS = `import { checkSourceUrl, FILE_ERRORS, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 `;
 
-/** A tool that only computes, in a thread of the worker. */
+/** A tool that only computes and runs in a worker thread. */
 const plain = { name: 'reverse-text', title: 'Reverse text', price: 4 };
 /** A tool that decodes a file of the caller in a child process. */
 const picture = { name: 'image-size', title: 'Image size', price: 2 };

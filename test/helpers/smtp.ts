@@ -23,7 +23,7 @@ export interface Peer {
 export interface ScriptedSmtp {
   address: string;
   port: number;
-  /** Lines that clients sent, over all connections in order. */
+  /** Lines received from clients, across all connections, in order of arrival. */
   heard: string[];
   connections: number;
   close(): void;

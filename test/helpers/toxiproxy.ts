@@ -29,7 +29,7 @@ export interface Link {
   heal(): Promise<void>;
 }
 
-/** Starts toxiproxy with one link to each server. */
+/** Starts toxiproxy with one proxy per server. */
 export async function startToxiproxy<N extends string>(
   upstreams: Record<N, string>,
   log: (line: string) => void,

@@ -53,7 +53,7 @@ test('two workers return the last good quote during a feed outage and after rest
   await second.kill('network');
   await untilFresh(); // the remaining worker is enough to refresh the quote
 
-  // Only the feeds' guard may connect to this address; the guard of the callers' requests refuses it.
+  // The egress rules permit the feed's address for the price feeds only; requests of callers to it must be refused.
   const refused = await account.call('http-request', { url: `${feed.env.GOLD_FEED_URL}${GOLD}` });
   t.is(recordAt(await refused.json()).code, 'target_refused');
 

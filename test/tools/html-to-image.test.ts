@@ -195,7 +195,7 @@ test.serial('an endless script is stopped and the page is captured as it is', as
     return pixel(Buffer.from(String(fileBase64), 'base64'), 5, 50);
   };
   t.deepEqual(await drawBy(Date.now() + 24_000), [0, 255, 0]);
-  // The deadline is too short to detect that the script is endless.
+  // With this deadline the call ends before the browser can detect that the script is endless.
   const deadline = Date.now() + 5_000;
   await t.throwsAsync(drawBy(deadline), { code: 'deadline_exceeded' });
   t.true(Date.now() < deadline + 1_000);

@@ -35,7 +35,7 @@ export const faultOf = (failure: Failure | null, field: string): string | null =
 function faultItem(fault: Fault, labels: Labels): Html {
   const field = fieldOf(fault);
   const label = Object.hasOwn(labels, field) ? labels[field] : undefined;
-  // A fault without a field on the page, such as one of a path parameter, gets no link.
+  // A fault is not linked if the page has no field for it, as for a path parameter.
   const place = label === undefined ? field : html`<a href="#${field}">${label}</a>`;
   return html`<li>${place} ${prose(fault.message)}</li>`;
 }

@@ -2,7 +2,7 @@ import { type Html, html } from '../html.ts';
 
 interface Place {
   path: string;
-  /** Other query parameters, such as filters. */
+  /** Query parameters besides `cursor`, such as filters. */
   query: Readonly<Record<string, string>>;
   /** Cursor of the current page; undefined on the first. */
   cursor: string | undefined;

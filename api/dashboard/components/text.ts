@@ -22,7 +22,7 @@ export const moment = (iso: string | null, none = 'never'): Html =>
     ? html`<span class="quiet">${none}</span>`
     : html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 
-/** Formats milliseconds for people. */
+/** Formats a duration in milliseconds as readable text. */
 export const duration = (ms: number): string =>
   ms < 1000 ? `${number(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 

@@ -77,7 +77,7 @@ interface WebhooksPage {
   news?: WebhooksNews | null;
 }
 
-/** The action that was just performed; `again`: the form for a new endpoint was sent twice. */
+/** Messages after a redirect, by the action that was performed. `again`: the form for a new endpoint was submitted twice. */
 export const WEBHOOKS_NEWS = {
   deleted: 'The endpoint was deleted.',
   again:

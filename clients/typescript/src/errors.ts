@@ -71,7 +71,7 @@ export class ApiError extends UtilityToolsError {
   readonly moreFaults: number;
   /** Credits that can be spent, with `insufficient_credits`. */
   readonly available: number | null;
-  /** Price of the call, with `insufficient_credits`. */
+  /** Price of the call; set only with the code `insufficient_credits`. */
   readonly cost: number | null;
   /** Milliseconds after which the service suggests a retry. */
   readonly retryAfterMs: number | null;
@@ -99,7 +99,7 @@ export function isApiError<C extends ErrorCode>(error: unknown, code?: C): error
   return error instanceof ApiError && (code === undefined || error.code === code);
 }
 
-/** No usable response arrived: no connection, a lost connection, or a response of something in between. */
+/** No usable response arrived: the connection failed or was lost, or an intermediary such as a proxy responded instead of the service. */
 export class ConnectionError extends UtilityToolsError {
   override name = 'ConnectionError';
   /** Status of the response, if there was one. */

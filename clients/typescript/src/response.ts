@@ -40,7 +40,7 @@ export function retryAfterOf(headers: Headers): number | null {
   return Number.isNaN(time) ? null : Math.max(0, time - Date.now());
 }
 
-/** The error of a response that is not a success. */
+/** Creates the error for an unsuccessful response. */
 export function errorOf(
   { status, headers, body }: Reply,
   { isTool, idempotencyKey }: { isTool: boolean; idempotencyKey: string | null },

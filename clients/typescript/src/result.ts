@@ -17,7 +17,7 @@ export interface Credits {
   cost: number;
   /** Credits charged for this call, over all its attempts. */
   charged: number;
-  /** Credits available for further calls; null if the service does not say. */
+  /** Credits available for further calls; null if the response does not include them. */
   left: number | null;
 }
 

@@ -15,7 +15,7 @@ export interface Evidence {
   records: Records;
   /** Request id and Idempotency-Key of each call, by call id. */
   origins: ReadonlyMap<string, { requestId: string; key: string | null }>;
-  /** Number of POST requests that the target received, by observation id. */
+  /** Number of POST requests that the target received, by the id of the observation, which is in the URL of each call. */
   posts: ReadonlyMap<string, number>;
   deliveries: readonly Delivery[];
   /** Changes of API keys that the Account API confirmed, such as `api_key.created key_…`. */

@@ -199,7 +199,8 @@ export async function startTemporalCluster(
   open.defer(async () => {
     await Promise.all(all.map((it) => it.kill('SIGKILL')));
   });
-  // One after the other: a process that starts writes the metadata of the cluster, and ends if another one does too.
+  // The processes start one after the other: each writes the cluster's metadata, and exits if another one writes it at the
+  // same time.
   for (const it of all) await it.start();
   await Promise.all(
     frontends.map((host) =>

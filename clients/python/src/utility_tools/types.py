@@ -191,7 +191,7 @@ class GoldPriceOutputKaratsItem(TypedDict):
     karat: int
     """Karat: parts of gold in 24 parts of the alloy."""
     purity: float
-    """Gold content as a fraction of 1."""
+    """Gold content as a fraction between 0 and 1."""
     pricePerOunce: float
     """Price per troy ounce (31.1034768 g)."""
     pricePerGram: float
@@ -589,7 +589,7 @@ class SmtpTestOutputDomainDmarc(TypedDict):
     domain: Union[str, None]
     """Domain that publishes it: the domain itself or one of its parents."""
     organizationalDomain: Union[str, None]
-    """Organizational domain; null if DNS failed."""
+    """Organizational domain; null if the DNS lookup failed."""
     policy: Literal["none", "quarantine", "reject", None]
     """Policy for mail of this domain: `p` of its own record, or `sp` (else `p`) of that of a parent."""
     subdomainPolicy: Literal["none", "quarantine", "reject", None]
@@ -710,9 +710,9 @@ class SmtpTestOutputStepsItem(TypedDict):
     code: Union[int, None]
     """SMTP reply code; null if there was no reply."""
     ms: int
-    """Duration in milliseconds; the DNS lookup before `connect` is not included."""
+    """Duration of the step in milliseconds. For the step `connect`, this excludes the DNS lookup."""
     ok: bool
-    """Whether the step succeeded. An invalid certificate does not make a step fail."""
+    """Whether the step succeeded. A step can succeed even if the certificate is invalid."""
 
 
 class SmtpTestOutput(TypedDict):
@@ -901,7 +901,7 @@ class WebScrapeOutputLinksItem(TypedDict):
 
 class WebScrapeOutputImagesItem(TypedDict):
     url: str
-    """Absolute URL in `src`, else in the first candidate of `srcset`."""
+    """Absolute URL from `src`, or from the first candidate of `srcset` if there is no `src`."""
     alt: Union[str, None]
     """Alternative text, cut at 1000 characters; null if absent."""
     width: Union[int, None]

@@ -187,7 +187,7 @@ export interface GoldPriceOutput {
   karats: {
     /** Karat: parts of gold in 24 parts of the alloy. */
     karat: number;
-    /** Gold content as a fraction of 1. */
+    /** Gold content as a fraction between 0 and 1. */
     purity: number;
     /** Price per troy ounce (31.1034768 g). */
     pricePerOunce: number;
@@ -662,7 +662,7 @@ export interface SmtpTestOutput {
       record: string | null;
       /** Domain that publishes it: the domain itself or one of its parents. */
       domain: string | null;
-      /** Organizational domain; null if DNS failed. */
+      /** Organizational domain; null if the DNS lookup failed. */
       organizationalDomain: string | null;
       /** Policy for mail of this domain: `p` of its own record, or `sp` (else `p`) of that of a parent. */
       policy: "none" | "quarantine" | "reject" | null;
@@ -791,9 +791,9 @@ export interface SmtpTestOutput {
     reply: string | null;
     /** SMTP reply code; null if there was no reply. */
     code: number | null;
-    /** Duration in milliseconds; the DNS lookup before `connect` is not included. */
+    /** Duration of the step in milliseconds. For the step `connect`, this excludes the DNS lookup. */
     ms: number;
-    /** Whether the step succeeded. An invalid certificate does not make a step fail. */
+    /** Whether the step succeeded. A step can succeed even if the certificate is invalid. */
     ok: boolean;
   }[];
 }
@@ -1013,7 +1013,7 @@ export interface WebScrapeOutput {
    * `data:` URLs, are left out.
    */
   images: {
-    /** Absolute URL in `src`, else in the first candidate of `srcset`. */
+    /** Absolute URL from `src`, or from the first candidate of `srcset` if there is no `src`. */
     url: string;
     /** Alternative text, cut at 1000 characters; null if absent. */
     alt: string | null;
