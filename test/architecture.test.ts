@@ -12,6 +12,8 @@ const FOLDERS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows',
 const PLATFORM = 'workers/platform';
 type Room = (typeof FOLDERS)[number] | typeof PLATFORM;
 
+/** The runner of the tests starts the stack that they share. */
+const RUNNER = { file: 'dev/test.ts', target: 'test/helpers/stack.ts' };
 /** The rooms from which each room may import, in addition to its own files. */
 const MAY_IMPORT: Record<Room, readonly Room[]> = {
   schemas: [],
@@ -172,8 +174,8 @@ test('every import of a file is found', (t) => {
 });
 
 test('rooms import only from the rooms that they may import', (t) => {
-  const wrong = imports.filter(({ room, target }) => {
-    if (target === null) return false;
+  const wrong = imports.filter(({ file, room, target }) => {
+    if (target === null || (file === RUNNER.file && target === RUNNER.target)) return false;
     const to = roomOf(target);
     if (to === undefined) return !target.startsWith('package.json');
     return !(to === room || MAY_IMPORT[room].includes(to));

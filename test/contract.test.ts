@@ -30,6 +30,9 @@ const NOT_REPEATABLE = new Set([
   'website-screenshot',
   'html-to-image',
 ]);
+/** Removes the TTLs of DNS records, which count down while an answer is cached. */
+const withoutTtl = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (name, field) => (name === 'ttl' ? undefined : field)));
 /** Maximum body size of tools that set no limit of their own: 1 MiB. */
 const BODY_BYTES = 1_048_576;
 const CREDITS = 10_000;
@@ -134,7 +137,7 @@ for (const tool of tools) {
       const { raw } = tool;
       if (raw === undefined) {
         t.is(fits(tool.output, result.structuredContent), null);
-        if (!NOT_REPEATABLE.has(name)) t.deepEqual(result.structuredContent, output);
+        if (!NOT_REPEATABLE.has(name)) t.deepEqual(withoutTtl(result.structuredContent), withoutTtl(output));
         return;
       }
       const fields = recordAt(result.structuredContent);

@@ -96,5 +96,5 @@ async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Bro
   }
 }
 
-/** The browser pool of a worker, as a resource that tools can require. */
+/** The browser pool of a worker, as a resource that tools can ask for. */
 export const browsers: Resource<Browsers> = { name: 'Chromium', open };
