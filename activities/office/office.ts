@@ -41,12 +41,12 @@ async function findProgram(given: string | null): Promise<string> {
     if (!(await isFile(join(folder, 'soffice.bin')))) continue;
     if (await isFile(join(folder, 'libpythonloaderlo.so'))) return folder;
     throw new ServiceError('tool_unavailable', {
-      detail: 'LibreOffice is installed here without Python.',
+      detail: 'LibreOffice is installed on this server without its Python support.',
       cause: new Error(`${folder} contains no Python loader; on Debian install python3-uno`),
     });
   }
   throw new ServiceError('tool_unavailable', {
-    detail: 'LibreOffice is not installed here.',
+    detail: 'LibreOffice is not installed on this server.',
     cause: new Error(`LibreOffice was not found at ${paths.join(', ')}; install it or set SOFFICE_PATH`),
   });
 }

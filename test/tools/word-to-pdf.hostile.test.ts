@@ -402,5 +402,5 @@ test('a missing LibreOffice program is reported', async (t) => {
   const error = await t.throwsAsync(
     office.open({ env: readEnv({ SOFFICE_PATH: '/nonexistent/soffice' }), log: () => undefined }),
   );
-  t.like(error, { code: 'tool_unavailable', detail: 'LibreOffice is not installed here.' });
+  t.like(error, { code: 'tool_unavailable', detail: 'LibreOffice is not installed on this server.' });
 });

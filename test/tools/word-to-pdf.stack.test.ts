@@ -19,7 +19,7 @@ test('without LibreOffice the call is refunded and the error states the reason; 
     t.regex(response.headers.get('Retry-After') ?? '', /^[1-9]\d*$/);
     t.is(response.headers.get('X-Credits-Charged'), '0');
     const problem = recordAt(await response.json());
-    t.like(problem, { code: 'tool_unavailable', detail: 'LibreOffice is not installed here.' });
+    t.like(problem, { code: 'tool_unavailable', detail: 'LibreOffice is not installed on this server.' });
     t.false(JSON.stringify(problem).includes('/nonexistent'));
     t.true(processesWith(stack.dataDir).some((line) => line.includes('heavy')));
     t.deepEqual(await auditWhenIdle(store), []);
