@@ -5,7 +5,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ServerFailure } from '@temporalio/common';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Resend } from '../../store/deliveries.ts';
 import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
@@ -61,7 +61,7 @@ const TEST_START_MS = 20_000;
  * (Temporal's `history.maxInFlightUpdates`). The workflow has not received the update, so it can be sent again.
  */
 const RESOURCE_EXHAUSTED = 8;
-/** How long an update that is not admitted is sent again. */
+/** How long an update that the workflow has not received is sent again. */
 const ADMISSION_TIMEOUT_MS = 10_000;
 const ADMISSION_RETRY_MS = 250;
 const RETRY_AFTER_SECONDS = 5;
@@ -92,6 +92,15 @@ function statusOf(error: unknown): number | null {
   return 'code' in error && typeof error.code === 'number' ? error.code : statusOf(error.cause);
 }
 
+/**
+ * Whether the workflow has not received an update, so that the update can be sent again: the Temporal server did not admit
+ * it, or rejected it because a worker completed its workflow task without processing it. The latter happens when many
+ * updates arrive while the worker loads the workflow.
+ */
+const isUnprocessed = (error: unknown): boolean =>
+  statusOf(error) === RESOURCE_EXHAUSTED ||
+  (error instanceof WorkflowUpdateFailedError && error.cause instanceof ServerFailure);
+
 /** Converts rejected updates and transport errors to errors of the error table. */
 function asServiceError(error: unknown): unknown {
   const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
@@ -115,8 +124,8 @@ function asServiceError(error: unknown): unknown {
 
 export function createEndpointWorkflow(client: Client): EndpointWorkflow {
   /**
-   * Sends an update. Sends it again if the Temporal server does not admit it, the connection fails, or the workflow
-   * run ends before it has accepted the update.
+   * Sends an update. Sends it again if the workflow has not received it, the connection fails, or the workflow run ends
+   * before it has accepted the update.
    */
   async function retryUpdate<T>(
     endpointId: string,
@@ -136,7 +145,7 @@ export function createEndpointWorkflow(client: Client): EndpointWorkflow {
           send({ updateId, startWorkflowOperation }),
         );
       } catch (error) {
-        if (statusOf(error) === RESOURCE_EXHAUSTED) {
+        if (isUnprocessed(error)) {
           if (Date.now() + ADMISSION_RETRY_MS > admissionDeadline)
             throw new ServiceError('rate_limited', {
               detail: 'Too many requests for this webhook endpoint are running.',

@@ -193,7 +193,7 @@ test.serial('failed requests to Stripe are retried, and a refusal is shown to th
   mock.failNext(400);
   const refused = await owner.post('/credits/buy', { pack: '1000', reference });
   t.is(refused.status, 502);
-  t.regex(await refused.text(), /Nothing was charged\. Try again later/);
+  t.regex(await refused.text(), /Nothing was paid\. Try again later/);
 });
 
 test('with Stripe configured there is no test checkout', async (t) => {
