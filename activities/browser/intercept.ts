@@ -1,7 +1,7 @@
 import type { ContinueRequestOverrides, HTTPRequest, Page, ResponseForRequest } from 'puppeteer';
 
 /**
- * What to do with a request: true allows it, false blocks it, `changes` modifies it, and a response answers it without
+ * Decision about a request: true allows it, false blocks it, `changes` modifies it, and a response answers it without
  * the network.
  */
 export type Decision = boolean | { changes: ContinueRequestOverrides } | Partial<ResponseForRequest>;

@@ -26,7 +26,7 @@ export interface RenderOptions extends Omit<CaptureOptions, 'format' | 'box'>, E
   /** CSS selector of the element to capture. */
   selector?: string | undefined;
   /**
-   * What to wait for before the capture: a CSS selector that must match a visible element, or a number of milliseconds.
+   * Condition to wait for before the capture: a CSS selector that must match a visible element, or a number of milliseconds.
    */
   waitFor?: string | number | undefined;
 }
@@ -82,7 +82,7 @@ async function perform<T>(
   return { ...picture, rest };
 }
 
-/** What a tool that renders pages receives from its worker. */
+/** Context that a worker gives to a tool that renders pages. */
 export interface RenderContext extends Limits {
   resource: Browsers;
 }

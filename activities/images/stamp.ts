@@ -67,7 +67,7 @@ async function drawText({ text, align, size, wrap }: TextOptions, width: number)
   }
 }
 
-/** Finds the largest font size at which the text fits into the box. Lines are broken anew at each size. */
+/** Finds the largest font size at which the text fits into the box. Lines are broken again for each size. */
 async function fittingSize(options: TextOptions, box: Box): Promise<number> {
   let { size } = options;
   for (let step = 0; step < MAX_STEPS && size > MIN_SIZE; step++) {

@@ -6,7 +6,7 @@ export interface DmarcRecord {
   domain: string;
   text: string;
   tags: Tag[];
-  /** What violates the syntax. */
+  /** Violations of the syntax. */
   faults: string[];
 }
 

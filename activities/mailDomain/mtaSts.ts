@@ -62,7 +62,7 @@ export async function checkMtaSts(
   const [record, ...more] = texts?.filter(isMtaSts) ?? [];
   if (texts !== null && record === undefined) findings.errors.push('There is no MTA-STS record.');
   if (more.length > 0)
-    findings.errors.push('There is more than one MTA-STS record, so that senders assume that there is none.');
+    findings.errors.push('There is more than one MTA-STS record, so senders ignore all of them.');
   if (record === undefined || more.length > 0)
     return { record: null, id: null, policy: null, ...NO_POLICY, ...verdictOf(findings) };
 

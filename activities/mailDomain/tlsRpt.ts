@@ -14,8 +14,7 @@ export async function checkTlsRpt(domain: string, dns: Dns): Promise<DomainRepor
   const texts = await orError('The TLS-RPT record', findings, dns.texts(`_smtp._tls.${domain}`));
   const [record, ...more] = texts?.filter(isTlsRpt) ?? [];
   if (texts !== null && record === undefined) errors.push('There is no TLS-RPT record.');
-  if (more.length > 0)
-    errors.push('There is more than one TLS-RPT record, so that senders assume that there is none.');
+  if (more.length > 0) errors.push('There is more than one TLS-RPT record, so senders ignore all of them.');
   if (record === undefined || more.length > 0) return { record: null, reports: [], ...verdictOf(findings) };
 
   const { tags, faults } = readTags(record);

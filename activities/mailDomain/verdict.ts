@@ -2,10 +2,10 @@ import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/smtp-test.ts';
 
-/** What a domain publishes about its mail; `schemas/formats/mailDomain.ts` describes it. */
+/** Records that a domain publishes about its email; `schemas/formats/mailDomain.ts` describes it. */
 export type DomainReport = NonNullable<ToolOutput<typeof definition>['domain']>;
 
-/** What is wrong with a part of the report, in sentences. */
+/** Faults of one part of the report, as sentences. */
 export interface Findings {
   errors: string[];
   warnings: string[];

@@ -112,7 +112,7 @@ async function post(
 
 const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
 
-/** Creates the activity of the `delivery` pool. Each attempt reads endpoint, URL and secrets anew and is recorded. */
+/** Creates the activity of the `delivery` pool. Each attempt reads endpoint, URL and secrets again and is recorded. */
 export const createDeliveryActivities = (services: DeliveryServices): DeliveryActivities => ({
   async deliver({ endpointId, deliveryId, attempt }) {
     const { store, attempts } = services;

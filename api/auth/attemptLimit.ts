@@ -6,7 +6,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Store } from '../../store/mongo.ts';
 import { addressKey } from './addressKey.ts';
 
-/** Who attempts to sign in, and to which account. */
+/** The client that attempts to sign in, and the account. */
 export interface Attempt {
   address: string;
   email: string | null;

@@ -3,7 +3,7 @@ import type { DisputeStage } from '../../store/mongo.ts';
 import type { Report } from '../../store/payments.ts';
 
 /**
- * What a Stripe event reports. Null: the event does not concern a purchase of this service, or changes no credits. A
+ * The report of a Stripe event. Null: the event does not concern a purchase of this service, or changes no credits. A
  * string: why the event is invalid.
  */
 type Reading = Report | string | null;
