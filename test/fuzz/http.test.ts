@@ -153,12 +153,12 @@ const RAW_REQUESTS: [name: string, bytes: () => string | Buffer, status: RegExp]
   ],
   [
     'dot segments in the path',
-    () => `${head([], { method: 'GET', path: '/docs/../../etc/passwd' })}\r\n\r\n`,
+    () => `${head([], { method: 'GET', path: '/api/../../etc/passwd' })}\r\n\r\n`,
     /^404$/,
   ],
   [
     'encoded dot segments and NUL',
-    () => `${head([], { method: 'GET', path: '/docs/%2e%2e%2f%2e%2e%2fetc%2fpasswd%00' })}\r\n\r\n`,
+    () => `${head([], { method: 'GET', path: '/api/%2e%2e%2f%2e%2e%2fetc%2fpasswd%00' })}\r\n\r\n`,
     /^40[04]$/,
   ],
   [
