@@ -8,6 +8,7 @@ import { isBrowser, isRenderer, openBrowsers, type Site, startSite } from '../he
 import { soon } from '../helpers/egress.ts';
 import { processesWith, remaining, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
+import { until } from '../helpers/until.ts';
 
 const tool = await loadTool('website-screenshot');
 const PAGE = '<!doctype html><title>T</title><h1>hello</h1>';
@@ -142,7 +143,8 @@ test.serial('the loss of an idle browser does not delay calls', async (t) => {
   t.true((first[0] ?? 0) > 0);
   process.kill(first[0] ?? Number.NaN, 'SIGKILL');
   t.deepEqual(await stillAlive(first, 10_000), []);
-  // Waits until the replacement browser is ready.
+  await until('the replacement has started', async () => resource.metrics.browsers.started === 2);
+  // Waits until the replacement has prepared its page.
   await sleep(2_000);
   await shoot(resource);
   // Only two browsers were started in total, so no call had to start one and wait for it.
