@@ -1,5 +1,5 @@
 /** An object header, such as `12 0 obj`. Comments between its parts are too rare to be supported. */
-const OBJECT = /\b(\d{1,10})\s{1,20}(\d{1,5})\s{1,20}obj\b/g;
+const OBJECT = /\b(\d{1,10})\s{1,4}(\d{1,5})\s{1,4}obj\b/g;
 const CATALOG = /\/Type\s{0,20}\/Catalog\b/;
 /** Entries by which the information dictionary is recognised, because few other dictionaries have them. */
 const INFO = /\/(?:Producer|Creator)\b/;
