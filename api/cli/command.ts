@@ -6,7 +6,7 @@ import type { Account, Store } from '../../store/mongo.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
 import type { Options, Values } from './arguments.ts';
 
-/** What a command needs to run: the environment, the database and the services built on it. */
+/** Dependencies of a command: the environment, the database and the services built on it. */
 export interface CommandContext {
   env: AddressedEnv;
   store: Store;

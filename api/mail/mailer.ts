@@ -4,7 +4,7 @@ import type { Env } from '../../schemas/env.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 
 export interface Mail {
-  /** Kind of email, for logs and metrics. `taken`: somebody tried to sign up with a registered email address. */
+  /** Kind of email, for logs and metrics. `taken`: a sign-up used a registered email address. */
   kind: 'verify' | 'reset' | 'taken' | 'disabled';
   /** The recipient's email address. */
   to: string;

@@ -11,7 +11,7 @@ export const FORGOT = '/dashboard/forgot-password';
 export interface Mails extends Pick<Mailer, 'delivers' | 'reaches'> {
   verify(email: string, token: string): void;
   reset(email: string, token: string): void;
-  /** Tells the owner of an account that somebody tried to sign up with the account's email address. */
+  /** Tells the owner of an account of a sign-up with the account's email address. */
   accountExists(email: string): void;
   /** Tells an owner that a webhook endpoint was disabled. @throws if the email could not be sent */
   disabled(email: string, notice: NoticeDoc): Promise<void>;

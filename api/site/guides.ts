@@ -7,7 +7,7 @@ import { errorList, errorTable } from './errorTable.ts';
 import { renderMarkdown, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
 
-/** What the guides show of the installation. */
+/** Values of the installation that the guides show. */
 export interface Installation {
   registry: Registry;
   /** URL of the API, without a trailing slash. */

@@ -142,7 +142,7 @@ ${codes.map((code) => `    ${literal(code)},\n`).join('')}]
 
 REMEDIES: Dict[str, str] = {
 ${remedies.join('')}}
-"""What to do about each error."""
+"""Advice for each error of the service, by its code."""
 `;
 }
 

@@ -105,7 +105,7 @@ export const typesFile = ({ schemas, events }: Definitions): string =>
 /** Codes of all errors, with what a caller can do. */
 export const errorsFile = (): string =>
   `${HEAD}
-/** What to do about each error of the service, by its stable code. */
+/** Advice for each error of the service, by its stable code. */
 export const REMEDIES = {
 ${Object.keys(ERRORS)
   .map(

@@ -11,7 +11,7 @@ const verdict = {
     description:
       'Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty.',
   },
-  errors: texts('What is wrong, one sentence each. A missing record is an error.'),
+  errors: texts('Errors of this part, one sentence each. A missing record is an error.'),
   warnings: texts('What is allowed but unwise, or will be ignored, one sentence each.'),
 } as const;
 const VERDICT = ['valid', 'errors', 'warnings'] as const;
@@ -225,7 +225,7 @@ const dane = {
 export const MAIL_DOMAIN = {
   type: ['object', 'null'],
   description:
-    'What the domain publishes about its mail; null unless `domain` is given. If DNS fails for a part, its `errors` say so.',
+    'DNS records that the domain publishes for email; null unless `domain` is given. If DNS fails for a part, its `errors` say so.',
   properties: {
     name: {
       type: 'string',

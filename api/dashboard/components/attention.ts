@@ -4,7 +4,7 @@ import { type Html, html } from '../html.ts';
 import { icon } from './icons.ts';
 import { count, moment, typed } from './text.ts';
 
-/** What can need the owner's attention. */
+/** Conditions that can need the owner's attention. */
 export interface Attention {
   account: AccountRow;
   /** Days for which the credits last; null if unknown. */
@@ -50,7 +50,7 @@ const keyItems = ({ keys, now }: Attention): Html[] =>
         html`The key <a href="/dashboard/keys">${typed(name)}</a> expires on ${moment(expiresAt)}.`,
     );
 
-/** What needs attention, with links; null if nothing does. */
+/** A list of the conditions that need attention, with links; null if there are none. */
 export function attentionList(attention: Attention): Html | null {
   const items = [...creditsItem(attention), ...endpointItems(attention), ...keyItems(attention)];
   return items.length === 0

@@ -4,7 +4,7 @@ import { icon } from './icons.ts';
 /** A step of the first use. */
 export interface Step {
   title: string;
-  /** What to do. */
+  /** Instruction for the step. */
   text: Html;
   isDone: boolean;
 }

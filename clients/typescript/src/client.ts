@@ -16,7 +16,7 @@ const numberOf = (headers: Headers, name: string): number | null => {
 };
 
 /**
- * What the call cost. The service reports 0 for a replay; a replay under the client's own key is the result of an earlier
+ * Credits of the call. The service reports 0 for a replay; a replay under the client's own key is the result of an earlier
  * attempt of the same call, which was charged.
  */
 function creditsOf(headers: Headers, isOwnReplay: boolean): Credits {

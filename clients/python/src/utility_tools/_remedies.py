@@ -75,4 +75,4 @@ REMEDIES: Dict[str, str] = {
     "target_timeout": "Retry later, or raise the timeout if the tool has such a field.",
     "deadline_exceeded": "Retry, or request less work per call.",
 }
-"""What to do about each error."""
+"""Advice for each error of the service, by its code."""

@@ -539,7 +539,7 @@ class SmtpTestOutputDomainMx(TypedDict):
     valid: bool
     """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
     errors: List[str]
-    """What is wrong, one sentence each. A missing record is an error."""
+    """Errors of this part, one sentence each. A missing record is an error."""
     warnings: List[str]
     """What is allowed but unwise, or will be ignored, one sentence each."""
 
@@ -578,7 +578,7 @@ class SmtpTestOutputDomainSpf(TypedDict):
     valid: bool
     """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
     errors: List[str]
-    """What is wrong, one sentence each. A missing record is an error."""
+    """Errors of this part, one sentence each. A missing record is an error."""
     warnings: List[str]
     """What is allowed but unwise, or will be ignored, one sentence each."""
 
@@ -611,7 +611,7 @@ class SmtpTestOutputDomainDmarc(TypedDict):
     valid: bool
     """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
     errors: List[str]
-    """What is wrong, one sentence each. A missing record is an error."""
+    """Errors of this part, one sentence each. A missing record is an error."""
     warnings: List[str]
     """What is allowed but unwise, or will be ignored, one sentence each."""
 
@@ -632,7 +632,7 @@ class SmtpTestOutputDomainMtaSts(TypedDict):
     valid: bool
     """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
     errors: List[str]
-    """What is wrong, one sentence each. A missing record is an error."""
+    """Errors of this part, one sentence each. A missing record is an error."""
     warnings: List[str]
     """What is allowed but unwise, or will be ignored, one sentence each."""
 
@@ -645,7 +645,7 @@ class SmtpTestOutputDomainTlsRpt(TypedDict):
     valid: bool
     """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
     errors: List[str]
-    """What is wrong, one sentence each. A missing record is an error."""
+    """Errors of this part, one sentence each. A missing record is an error."""
     warnings: List[str]
     """What is allowed but unwise, or will be ignored, one sentence each."""
 
@@ -678,7 +678,7 @@ class SmtpTestOutputDomainDane(TypedDict):
     valid: bool
     """Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty."""
     errors: List[str]
-    """What is wrong, one sentence each. A missing record is an error."""
+    """Errors of this part, one sentence each. A missing record is an error."""
     warnings: List[str]
     """What is allowed but unwise, or will be ignored, one sentence each."""
 
@@ -739,7 +739,7 @@ class SmtpTestOutput(TypedDict):
     authMechanisms: List[str]
     """Advertised AUTH mechanisms in upper case. Many servers advertise none before STARTTLS."""
     domain: Union["SmtpTestOutputDomain", None]
-    """What the domain publishes about its mail; null unless `domain` is given. If DNS fails for a part, its `errors` say so."""
+    """DNS records that the domain publishes for email; null unless `domain` is given. If DNS fails for a part, its `errors` say so."""
     flags: List[Literal["starttls_injection", "early_reply"]]
     """Detected weaknesses. `starttls_injection`: the server sent plaintext after its reply to STARTTLS, which a client may wrongly read as part of the encrypted session; this tool discards it. `early_reply`: the server sent replies before the command was sent; they are in a step `unsolicited` and are not treated as the reply to the command."""
     steps: List["SmtpTestOutputStepsItem"]

@@ -589,8 +589,8 @@ export interface SmtpTestOutput {
   /** Advertised AUTH mechanisms in upper case. Many servers advertise none before STARTTLS. */
   authMechanisms: string[];
   /**
-   * What the domain publishes about its mail; null unless `domain` is given. If DNS fails for a part,
-   * its `errors` say so.
+   * DNS records that the domain publishes for email; null unless `domain` is given. If DNS fails for a
+   * part, its `errors` say so.
    */
   domain: {
     /** The domain: lower case, internationalised labels as `xn--…`, no trailing dot. */
@@ -606,7 +606,7 @@ export interface SmtpTestOutput {
       }[];
       /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
       valid: boolean;
-      /** What is wrong, one sentence each. A missing record is an error. */
+      /** Errors of this part, one sentence each. A missing record is an error. */
       errors: string[];
       /** What is allowed but unwise, or will be ignored, one sentence each. */
       warnings: string[];
@@ -647,7 +647,7 @@ export interface SmtpTestOutput {
       }[];
       /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
       valid: boolean;
-      /** What is wrong, one sentence each. A missing record is an error. */
+      /** Errors of this part, one sentence each. A missing record is an error. */
       errors: string[];
       /** What is allowed but unwise, or will be ignored, one sentence each. */
       warnings: string[];
@@ -684,7 +684,7 @@ export interface SmtpTestOutput {
       failureOptions: string[];
       /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
       valid: boolean;
-      /** What is wrong, one sentence each. A missing record is an error. */
+      /** Errors of this part, one sentence each. A missing record is an error. */
       errors: string[];
       /** What is allowed but unwise, or will be ignored, one sentence each. */
       warnings: string[];
@@ -709,7 +709,7 @@ export interface SmtpTestOutput {
       mx: string[];
       /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
       valid: boolean;
-      /** What is wrong, one sentence each. A missing record is an error. */
+      /** Errors of this part, one sentence each. A missing record is an error. */
       errors: string[];
       /** What is allowed but unwise, or will be ignored, one sentence each. */
       warnings: string[];
@@ -722,7 +722,7 @@ export interface SmtpTestOutput {
       reports: string[];
       /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
       valid: boolean;
-      /** What is wrong, one sentence each. A missing record is an error. */
+      /** Errors of this part, one sentence each. A missing record is an error. */
       errors: string[];
       /** What is allowed but unwise, or will be ignored, one sentence each. */
       warnings: string[];
@@ -758,7 +758,7 @@ export interface SmtpTestOutput {
       }[];
       /** Whether the record exists, follows its RFC and can be used: true if and only if `errors` is empty. */
       valid: boolean;
-      /** What is wrong, one sentence each. A missing record is an error. */
+      /** Errors of this part, one sentence each. A missing record is an error. */
       errors: string[];
       /** What is allowed but unwise, or will be ignored, one sentence each. */
       warnings: string[];
