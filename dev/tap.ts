@@ -1,5 +1,7 @@
 /** Matches the result line of a top-level test in TAP 13. */
 const RESULT = /^(not )?ok \d+(?: - (.*))?$/;
+/** Last line of a diagnostic block, which follows the result line of a failed test. */
+const DIAGNOSTIC_END = '  ...';
 /**
  * Separator in the titles of tests. AVA prefixes each title with those parts of the file's path that are below the
  * common folder of all test files.
@@ -14,6 +16,8 @@ export interface TapCounter {
   readLine(line: string): string | null;
   readonly passed: number;
   readonly failed: number;
+  /** Output of each failed test: its result line and the diagnostic block that follows. */
+  readonly failures: readonly string[];
 }
 
 /** Returns the path of the deepest folder that contains all files, with a trailing slash. */
@@ -45,16 +49,27 @@ export function createTapCounter(files: readonly string[]): TapCounter {
   );
   const started = performance.now();
   let passed = 0;
-  let failed = 0;
+  const failures: string[][] = [];
+  let inFailure = false;
+
+  function readDiagnostic(line: string): void {
+    if (!inFailure) return;
+    failures.at(-1)?.push(line);
+    if (line === DIAGNOSTIC_END) inFailure = false;
+  }
+
   return {
     readLine(line) {
       const match = RESULT.exec(line);
-      if (match === null) return null;
-      const [, not, title = ''] = match;
-      if (!/# SKIP\b/i.test(title)) {
-        if (not === undefined) passed += 1;
-        else failed += 1;
+      if (match === null) {
+        readDiagnostic(line);
+        return null;
       }
+      const [, not, title = ''] = match;
+      const isSkipped = /# SKIP\b/i.test(title);
+      inFailure = not !== undefined && !isSkipped;
+      if (inFailure) failures.push([line]);
+      if (not === undefined && !isSkipped) passed += 1;
       const label = [...pending.keys()].find((it) => title.startsWith(it));
       if (label === undefined) return null;
       const file = pending.get(label);
@@ -66,7 +81,10 @@ export function createTapCounter(files: readonly string[]): TapCounter {
       return passed;
     },
     get failed() {
-      return failed;
+      return failures.length;
+    },
+    get failures() {
+      return failures.map((lines) => lines.join('\n'));
     },
   };
 }

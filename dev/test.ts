@@ -21,6 +21,8 @@ const SLOW = process.argv.includes('--slow');
 const AVA_ARGS = process.argv.slice(2).filter((arg) => arg !== '--slow');
 
 const count = { passed: 0, failed: 0 };
+/** Output of the failed tests, which is printed again at the end of the run. */
+const failures: string[] = [];
 
 interface CommandOptions {
   env: NodeJS.ProcessEnv;
@@ -110,6 +112,7 @@ async function main(signal: AbortSignal): Promise<void> {
     const ava = ['node_modules/.bin/ava', '--tap', ...args];
     const passed = await command(process.execPath, ava, { env: { ...testEnv, ...sizes }, signal, onLine });
     count.passed += counter.passed;
+    failures.push(...counter.failures);
     // AVA can fail although no test fails, for example when a test file does not load.
     count.failed += passed ? counter.failed : Math.max(1, counter.failed);
   }
@@ -122,5 +125,6 @@ try {
   count.failed += 1;
   if (!signal.aborted) console.error(error instanceof StartError ? error.message : error);
 }
+if (failures.length > 0) console.log(['# The failed tests again:', ...failures].join('\n'));
 console.log(`${count.passed} passed, ${count.failed} failed`);
 process.exit(signal.aborted ? 130 : count.failed > 0 || count.passed === 0 ? 1 : 0);

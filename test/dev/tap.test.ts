@@ -3,12 +3,16 @@ import test from 'ava';
 import { suites } from '../../dev/suites.ts';
 import { createTapCounter } from '../../dev/tap.ts';
 
-test('results are counted without skipped tests, and each new file is reported once', (t) => {
+test('results are counted without skipped tests, each new file is reported once, and failures keep their diagnostics', (t) => {
   const counter = createTapCounter(['test/api/errors.test.ts', 'test/contract.test.ts']);
   const printed = [
     'TAP version 13',
     'ok 1 - api › errors › a title',
     'not ok 2 - contract › another › with an arrow',
+    '  ---',
+    '  message: a reason',
+    '  ...',
+    '#   a log line',
     '    ok 1 - nested',
     'ok 3 - api › errors › later # SKIP',
     '1..3',
@@ -20,9 +24,16 @@ test('results are counted without skipped tests, and each new file is reported o
     undefined,
     undefined,
     undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
   ]);
   t.is(counter.passed, 1);
   t.is(counter.failed, 1);
+  t.deepEqual(counter.failures, [
+    'not ok 2 - contract › another › with an arrow\n  ---\n  message: a reason\n  ...',
+  ]);
 });
 
 test('each test file runs once; the slow suites repeat only those files that run more cases there', (t) => {
