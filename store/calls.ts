@@ -12,7 +12,8 @@ export type Claim = { claimed: true; call: CallDoc } | { claimed: false; call: C
 export interface Calls {
   /**
    * Inserts a new call. The unique index on account and Idempotency-Key admits exactly one of concurrent calls with
-   * the same key; the others get the call that was inserted.
+   * the same key; the others get the call that was inserted. Idempotent: if the call itself was inserted by an earlier
+   * attempt, it is claimed.
    */
   claim(call: NewCall): Promise<Claim>;
   /** Records that the workflow of a running call is being started or restarted. */
@@ -40,11 +41,14 @@ export function createCalls({ calls }: Store): Calls {
           await calls.insertOne(call);
           return { claimed: true, call };
         } catch (error) {
-          if (!isDuplicate(error) || call.idempotency === undefined) throw error;
+          if (!isDuplicate(error)) throw error;
         }
+        // Without a key, only the id can be a duplicate.
+        if (call.idempotency === undefined) return { claimed: true, call };
         const { key } = call.idempotency;
         const first = await calls.findOne({ accountId: call.accountId, 'idempotency.key': key });
         if (first === null) continue; // The key was released in the meantime.
+        if (first._id === call._id) return { claimed: true, call: first };
         if (first.idempotency !== undefined && first.idempotency.expiresAt > now)
           return { claimed: false, call: first };
         await calls.updateOne({ _id: first._id, 'idempotency.key': key }, { $unset: { idempotency: '' } });

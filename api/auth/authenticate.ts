@@ -1,6 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
+import { retryStore } from '../../workers/platform/retryUntilAborted.ts';
 import type { Caller, Context } from '../http/context.ts';
 
 /** Counts a failed authentication of a client address. @throws ServiceError rate_limited above the limit */
@@ -32,8 +33,8 @@ export function createAuthenticate({ apiKeys, accounts, onFailure, session }: De
       return;
     }
     const presented = BEARER.exec(header)?.[1];
-    const key = presented === undefined ? null : await apiKeys.authenticate(presented);
-    const account = key === null ? null : await accounts.find(key.accountId);
+    const key = presented === undefined ? null : await retryStore(() => apiKeys.authenticate(presented));
+    const account = key === null ? null : await retryStore(() => accounts.find(key.accountId));
     if (key === null || account === null) {
       await onFailure(ctx.ip);
       throw new ServiceError(header === '' ? 'missing_api_key' : 'invalid_api_key');

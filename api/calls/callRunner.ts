@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Env } from '../../schemas/env.ts';
 import { ERRORS, isErrorCode, isFinalRefusal, ServiceError } from '../../schemas/errors.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
-import { type Calls, IDEMPOTENCY_MS } from '../../store/calls.ts';
+import { type Calls, IDEMPOTENCY_MS, type NewCall } from '../../store/calls.ts';
 import type { Keyring } from '../../store/keyring.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { ApiKeyDoc, CallDoc } from '../../store/mongo.ts';
@@ -13,7 +13,7 @@ import type { PendingAnswers } from '../../store/pendingAnswers.ts';
 import { INLINE_BYTES, type Results } from '../../store/results.ts';
 import type { Undelivered } from '../../store/undelivered.ts';
 import type { Vault } from '../../store/vault.ts';
-import { retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
+import { retryStore, retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import { isCallFailure } from '../../workflows/contract.ts';
 import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
@@ -264,11 +264,11 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       };
 
       if (idempotencyKey !== null) {
-        const first = await calls.findByKey(accountId, idempotencyKey);
+        const first = await retryStore(() => calls.findByKey(accountId, idempotencyKey));
         if (first !== null) return replay(first);
       }
       toolCall.checkNewCall();
-      const { claimed, call } = await calls.claim({
+      const newCall: NewCall = {
         _id: randomUUID(),
         accountId,
         keyId: key?._id ?? null,
@@ -287,7 +287,8 @@ export function createCallRunner(deps: Dependencies): CallRunner {
                 expiresAt: new Date(now + IDEMPOTENCY_MS),
               },
             }),
-      });
+      };
+      const { claimed, call } = await retryStore(() => calls.claim(newCall));
       if (!claimed) return replay(call);
 
       const request = requestFor(call);

@@ -27,6 +27,10 @@ const REFUSED_MS = 15_000;
 /** Timeout in milliseconds of a caller that disconnects long before the call's deadline. */
 const SHORT_TIMEOUT_MS = 2000;
 const BLIP_MS = 4000;
+/** How often the connections are closed during calls, so that some close while a command is being sent. */
+const CUTS = 10;
+const CUT_MS = 200;
+const CALLS_PER_CUT = 20;
 
 interface Fault {
   name: string;
@@ -148,6 +152,15 @@ test('when a server does not work, /readyz reports it and calls are refused befo
     else await sleep(BLIP_MS);
     await link.heal();
     await Promise.all(waiting);
+
+    for (let cut = 0; cut < CUTS; cut++) {
+      const running = Array.from({ length: CALLS_PER_CUT }, (_, i) => call(`${name}, cut ${cut}, call ${i}`));
+      await sleep(cut * 10);
+      await link.cut();
+      await sleep(CUT_MS);
+      await link.heal();
+      await Promise.all(running);
+    }
   }
 
   const faults = [
