@@ -8,8 +8,10 @@ documents are converted.
 
 Request through a socket: the import filter (empty to detect it), the file name and the size in bytes, each on a line, and
 then the document. Response: a line and data. The line is "pdf <size in bytes>" before the PDF, "unreadable" before the
-reason, or, for a fault of the service, "failed" before the reason. The process is killed when the worker closes its end of
-the socket for writing.
+reason, or, for a fault of the service, "failed" before the reason. After the response follows a last line: "ended" when the
+process has ended by itself, also by a crash, or "killed" when it was killed from outside the sandbox. Without a last line,
+the fork server or the parent of the process was killed. The process is killed when the worker closes its end of the socket
+for writing.
 """
 
 import ctypes
@@ -110,14 +112,14 @@ def wait_for_threads():
 
 
 def wait(child, channel):
-    """Waits until the child has ended; kills it when the worker closes its end of the channel."""
+    """Waits until the child has ended, and returns its wait status. Kills it when the worker closes its end of the channel."""
     ended = os.pidfd_open(child)
     events = select.poll()
     events.register(ended, select.POLLIN)
     events.register(channel, select.POLLRDHUP)
-    events.poll()
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    if ended not in (fd for fd, _ in events.poll()):
+        os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
 
 
 def properties(values):
@@ -174,7 +176,12 @@ class ForkServer(unohelper.Base, XJobExecutor):
                 acquire_mutex()
                 self.answer(channel)
             else:
-                wait(child, channel)
+                status = wait(child, channel)
+                killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+                with open(channel, "wb", closefd=False) as reply:
+                    reply.write(b"\nkilled" if killed else b"\nended")
+        except BrokenPipeError:
+            pass  # The worker does not read the response any more.
         except BaseException as error:
             with open(channel, "wb") as reply:
                 reply.write(f"failed\n{error!r}".encode())

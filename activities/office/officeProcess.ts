@@ -26,8 +26,10 @@ export interface OfficeProcess {
 
 /** Maximum size of a PDF in bytes; the contract's limit for tool output. */
 const PDF_BYTES = 50_000_000;
-/** Maximum length in bytes of the first line of a process's response. */
-const HEAD_BYTES = 100;
+/** Maximum length in bytes of the first and last line of a process's response together. */
+const LINES_BYTES = 100;
+/** Last line of the response of a process that ended by itself. */
+const ENDED = '\nended';
 
 /**
  * Creates the client of a forked LibreOffice process.
@@ -56,10 +58,10 @@ export function createOfficeProcess(channel: Duplex, ready: Promise<void>): Offi
       let size = 0;
       for await (const chunk of channel) {
         size += chunk.length;
-        if (size <= PDF_BYTES + HEAD_BYTES) chunks.push(chunk);
+        if (size <= PDF_BYTES + LINES_BYTES) chunks.push(chunk);
         else channel.end();
       }
-      if (size > PDF_BYTES + HEAD_BYTES) throw new ServiceError('output_too_large');
+      if (size > PDF_BYTES + LINES_BYTES) throw new ServiceError('output_too_large');
       return readAnswer(Buffer.concat(chunks));
     },
     async end() {
@@ -74,10 +76,13 @@ export function createOfficeProcess(channel: Duplex, ready: Promise<void>): Offi
 
 function readAnswer(answer: Buffer): Buffer {
   const headEnd = answer.indexOf('\n');
-  const head = answer.toString('latin1', 0, Math.min(HEAD_BYTES, Math.max(0, headEnd)));
-  const body = answer.subarray(headEnd + 1);
+  const head = answer.toString('latin1', 0, Math.min(LINES_BYTES, Math.max(0, headEnd)));
+  const rest = answer.subarray(headEnd + 1);
+  if (head === 'failed') throw new Error(`LibreOffice could not be started: ${rest}`);
+  // The document is not to blame, for example if the kernel ran out of memory.
+  if (!answer.subarray(-ENDED.length).equals(Buffer.from(ENDED))) throw new Error('LibreOffice was killed');
+  const body = rest.subarray(0, -ENDED.length);
   if (head === `pdf ${body.length}`) return body;
-  if (head === 'failed') throw new Error(`LibreOffice could not be started: ${body}`);
   throw new ServiceError('corrupt_source', {
     detail: 'The document is damaged: LibreOffice cannot read it.',
     cause: new Error(head === 'unreadable' ? body.toString() : 'LibreOffice ended without an answer'),

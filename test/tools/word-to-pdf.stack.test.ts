@@ -1,9 +1,14 @@
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
+import { listen } from '../helpers/egress.ts';
 import { recordAt } from '../helpers/json.ts';
 import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
-import { processesWith } from '../helpers/processes.ts';
+import { makeDocx } from '../helpers/office.ts';
+import { childrenOf, processesWith } from '../helpers/processes.ts';
 import { startStack } from '../helpers/stack.ts';
 
 test('without LibreOffice the call is refunded and the error states the reason; the worker keeps running', async (t) => {
@@ -28,5 +33,34 @@ test('without LibreOffice the call is refunded and the error states the reason; 
   } finally {
     await store.close();
     await stack.stop();
+  }
+});
+
+/** Number of paragraphs of a document whose conversion takes long enough to be interrupted. */
+const PARAGRAPHS = 3000;
+
+test('a conversion whose LibreOffice is killed from outside is repeated', async (t) => {
+  t.timeout(180_000);
+  const document = makeDocx({ body: '<w:p><w:r><w:t>Some words.</w:t></w:r></w:p>'.repeat(PARAGRAPHS) });
+  const files = createServer((_, response) => response.end(document));
+  const host = `127.0.0.1:${await listen(files)}`;
+  const stack = await startStack({ pools: ['orchestrator', 'heavy'], env: { EGRESS_ALLOW: host } });
+  try {
+    const account = await makeAccount(stack, 1000);
+    /** Processes that convert a document: the parent in the new namespaces, and the child that runs LibreOffice. */
+    const converting = () =>
+      childrenOf(stack.pid('heavy') ?? 0, /^[^\0]*soffice\.bin\0/)
+        .filter((pid) => existsSync(`/proc/${pid}/root/tmp/job/in`))
+        .sort((a, b) => a - b);
+    for (const victim of [0, 1]) {
+      const pending = account.call('word-to-pdf', { fileUrl: `http://${host}/letter.docx` });
+      while (converting().length < 2) await sleep(10);
+      process.kill(converting()[victim] ?? 0, 'SIGKILL');
+      const response = await pending;
+      t.is(response.status, 200, await response.text());
+    }
+  } finally {
+    await stack.stop();
+    files.close();
   }
 });
