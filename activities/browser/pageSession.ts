@@ -38,7 +38,7 @@ function answerDialogs(page: Page): void {
   });
 }
 
-/** Closes popup windows that the page opens. */
+/** Closes popup windows that the page opens. Closing fails only if the popup or the browser is already gone. */
 function closePopups(context: BrowserContext, own: Page): void {
   context.on('targetcreated', async (target) => {
     if (target.type() !== 'page') return;

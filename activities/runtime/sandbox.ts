@@ -129,6 +129,7 @@ function run(command: readonly string[], channels = 0): SandboxedProcess {
     child.once('error', reject);
     child.once('close', resolve);
   });
+  // Prevents an unhandled rejection if the program cannot be started before anything awaits `exited`.
   exited.catch(() => undefined);
   return {
     stdin: child.stdin,

@@ -78,6 +78,7 @@ export function createSettlement(deps: Dependencies): Settlement {
     settling.catch((error) =>
       log.warn({ err: error, callId: row._id }, 'refund failed; the sweeper will retry it'),
     );
+    // A failure is logged above; at the end of the wait, the refund goes on in the background.
     await untilAborted(settling, timeLeft(wait)).catch(() => undefined);
   }
 
