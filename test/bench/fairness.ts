@@ -99,18 +99,32 @@ async function callSequentially(account: TestAccount, { tool, body }: Call) {
   return { p50: at(0.5), p95: at(0.95), max: at(1), calls: durations.length, refused };
 }
 
-/** Returns the duration in milliseconds of the flooding tool's longest attempt since a time, from the worker's log. */
-async function longestAttempt(stack: Stack, { pool, flood: { tool } }: Scenario, since: number) {
-  let longest = 0;
-  const lines = createInterface({ input: createReadStream(join(stack.dataDir, 'logs', `${pool}.log`)) });
+/** Reads the records that a process of the stack has logged since a time. */
+async function* logged(stack: Stack, name: string, since: number): AsyncGenerator<Record<string, unknown>> {
+  const lines = createInterface({ input: createReadStream(join(stack.dataDir, 'logs', `${name}.log`)) });
   for await (const line of lines) {
     if (!line.startsWith('{')) continue;
     const record: unknown = JSON.parse(line);
-    if (!isRecord(record) || record.tool !== tool || record.outcome !== 'ok') continue;
+    if (!isRecord(record)) continue;
     const at = new Date(typeof record.time === 'number' ? record.time : String(record.time)).getTime();
-    if (at >= since) longest = Math.max(longest, Number(record.ms));
+    if (at >= since) yield record;
   }
+}
+
+/** Returns the duration in milliseconds of the flooding tool's longest attempt since a time, from the worker's log. */
+async function longestAttempt(stack: Stack, { pool, flood: { tool } }: Scenario, since: number) {
+  let longest = 0;
+  for await (const record of logged(stack, pool, since))
+    if (record.tool === tool && record.outcome === 'ok') longest = Math.max(longest, Number(record.ms));
   return longest;
+}
+
+/** Returns the milliseconds of each phase of an account's slowest call since a time, from the API's log. */
+async function slowestPhases(stack: Stack, accountId: string, since: number): Promise<unknown> {
+  let slowest: Record<string, unknown> = { ms: 0 };
+  for await (const record of logged(stack, 'api', since))
+    if (record.account === accountId && Number(record.ms) > Number(slowest.ms)) slowest = record;
+  return slowest.phases;
 }
 
 async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<FairnessRow> {
@@ -129,6 +143,7 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
   // Waits for the queued calls to end, so that the next row starts with an idle pool.
   const done = (await floods).reduce((sum, each) => sum + each, 0);
   const longestJob = await longestAttempt(stack, scenario, since);
+  console.error('slowest call, ms of its phases:', await slowestPhases(stack, account.accountId, since));
   return {
     pool,
     flood: scenario.flood.tool,
