@@ -38,11 +38,9 @@ export async function withStore<T>(
   }
 }
 
-function createKey(stack: Pick<Stack, 'mongodbUri'>, key: NewKey): Promise<{ id: string; key: string }> {
-  return withStore(stack, async (store) => {
-    const made = await createApiKeys(store, (error) => console.error(error)).create(key);
-    return { id: made.row._id, key: made.key };
-  });
+async function createKey(store: Store, key: NewKey): Promise<{ id: string; key: string }> {
+  const made = await createApiKeys(store, (error) => console.error(error)).create(key);
+  return { id: made.row._id, key: made.key };
 }
 
 /** Creates an account with this many credits and a unique email address. */
@@ -51,13 +49,16 @@ export async function makeAccount(
   credits: number,
 ): Promise<TestAccount> {
   const email = `${randomUUID()}@example.com`;
-  const { _id: accountId } = await withStore(stack, (store) =>
-    createAccounts(store).create({ email, credits }),
-  );
-  const defaults = { accountId, name: 'test', scope: 'tools', tools: null, expiresAt: null } as const;
-  const addKey: TestAccount['addKey'] = (key) => createKey(stack, { ...defaults, ...key });
-  const toolsKey = (await addKey({})).key;
-  const accountKey = (await addKey({ scope: 'account' })).key;
+  const { defaults, toolsKey, accountKey } = await withStore(stack, async (store) => {
+    const { _id: accountId } = await createAccounts(store).create({ email, credits });
+    const defaults = { accountId, name: 'test', scope: 'tools', tools: null, expiresAt: null } as const;
+    const { key: toolsKey } = await createKey(store, defaults);
+    const { key: accountKey } = await createKey(store, { ...defaults, scope: 'account' });
+    return { defaults, toolsKey, accountKey };
+  });
+  const { accountId } = defaults;
+  const addKey: TestAccount['addKey'] = (key) =>
+    withStore(stack, (store) => createKey(store, { ...defaults, ...key }));
 
   const at: TestAccount['at'] = (baseUrl) => ({
     call: (tool, body, headers = {}) =>
