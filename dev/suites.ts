@@ -1,7 +1,10 @@
 import { globSync } from 'node:fs';
 
-/** Matches the test files of `npm run test:slow`: fault injection, load, random input, the page corpus and the client packages. */
-const SLOW = /^test\/(?:chaos|load|fuzz|browser|clients)\//;
+/**
+ * Matches the test files of `npm run test:slow`: fault injection, load, random input, the page corpus, the client packages,
+ * the dashboard in a browser, and files that go deeper into one topic of a tool (`tool.topic.test.ts`).
+ */
+const SLOW = /^test\/(?:(?:chaos|load|fuzz|browser|clients|dashboard)\/|tools\/[\w-]+\.[\w-]+\.test\.ts$)/;
 /**
  * Matches test files that render pages, enlarge images or measure time. They cause so much load that no other test file
  * runs at the same time.
