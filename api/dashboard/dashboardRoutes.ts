@@ -63,7 +63,7 @@ interface Dependencies {
   log: Logger;
 }
 
-/** Registers the pages of the dashboard. They work without JavaScript; scripts add comfort. */
+/** Registers the pages of the dashboard. They work without JavaScript (progressive enhancement). */
 export function dashboardRoutes(router: Router<State>, deps: Dependencies): void {
   // For the command palette (scripts/palette.js).
   const toolTitles = [...deps.registry.values()].map(({ name, title }) => ({ name, title }));

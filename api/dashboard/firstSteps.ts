@@ -11,7 +11,7 @@ interface Progress {
   hasEndpoint: boolean;
 }
 
-/** An account of this age that makes calls has decided whether it wants webhooks. */
+/** Accounts that make calls and are older than this do not see the list of first steps. */
 const SETTLED_MS = 14 * 86_400_000;
 
 /** The steps from sign-up to a working integration; none for an account that is in use. */

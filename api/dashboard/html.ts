@@ -1,5 +1,5 @@
 /**
- * Markup that is safe to send unescaped. Only `html` and `ownMarkup` create it, so that foreign data cannot pose as markup.
+ * Markup that is safe to send unescaped. Only `html` and `ownMarkup` create it, so that untrusted text is always escaped.
  */
 class Markup {
   readonly markup: string;

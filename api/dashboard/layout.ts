@@ -29,7 +29,7 @@ const MENU = [
     ],
   },
   {
-    title: 'Pay',
+    title: 'Billing',
     entries: [
       { path: '/dashboard/credits', name: 'Credits', icon: 'credits' },
       { path: '/dashboard/ledger', name: 'Ledger', icon: 'ledger' },

@@ -11,7 +11,7 @@ import { count } from './components/text.ts';
 
 const DAY_MS = 86_400_000;
 const PACE_DAYS = 7;
-/** Longest forecast. */
+/** Longest forecast in days. */
 const LONG_DAYS = 730;
 
 /** Calls of a day, a tool, a key or a period. */
@@ -23,7 +23,6 @@ export interface Sums {
 
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
 
-/** Adds up rows. */
 export const sumOf = (rows: readonly Sums[]): Sums => ({
   calls: rows.reduce((total, { calls }) => total + calls, 0),
   succeeded: rows.reduce((total, { succeeded }) => total + succeeded, 0),

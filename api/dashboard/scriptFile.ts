@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createDocument, type Document } from '../http/document.ts';
 
-/** Joins the scripts of a folder in one file. Each is a block, so that its names are its own. */
+/** Joins the scripts of a folder in one file. Each script is a block, so that its variables are local to it. */
 export function scriptFile(folder: URL): Document {
   const scripts = readdirSync(folder)
     .sort()

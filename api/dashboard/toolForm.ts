@@ -1,7 +1,7 @@
 import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
 import { fieldNumber } from './number.ts';
 
-/** The value of a JSON text. Other texts are kept, so that the schema refuses them. */
+/** Parses JSON. Returns other text unchanged, so that the schema rejects it. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

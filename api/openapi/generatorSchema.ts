@@ -62,18 +62,18 @@ function isStringOrList({ type, oneOf }: Json): boolean {
   );
 }
 
-/** Rewrites the parts of a schema. */
+/** Rewrites the subschemas of a schema. */
 const rewriteParts = (schema: Json): Json =>
   Object.fromEntries(
     Object.entries(schema)
-      // A default of null says nothing, and generators put it into fields that cannot hold it.
+      // `default: null` is omitted: it carries no information, and generators assign it to fields that are not nullable.
       .filter(([keyword, value]) => keyword !== 'default' || value !== null)
       .map(([keyword, value]) => [keyword, forGenerators(value)]),
   );
 
 /**
- * Rewrites a schema for the document: shared schemas become references, and what code generators translate to code that
- * does not compile becomes simpler. Validation uses the original schema.
+ * Rewrites a schema for the document: shared schemas become references, and constructs for which generators create code
+ * that does not compile are simplified. Validation uses the original schema.
  */
 export function forGenerators(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(forGenerators);

@@ -47,14 +47,14 @@ export const PROBLEM_SCHEMA = {
     requestId: { type: 'string', description: 'Id of the request. Quote it when you contact support.' },
     errors: {
       type: 'array',
-      description: `Only with \`invalid_input\`: the faults of the input, at most ${MAX_FAULTS}. Long texts are cut.`,
+      description: `Only with \`invalid_input\`: the faults of the input, at most ${MAX_FAULTS}. Long messages are truncated.`,
       maxItems: MAX_FAULTS,
       items: {
         type: 'object',
         properties: {
           pointer: {
             type: 'string',
-            description: 'JSON Pointer (RFC 6901) into the body; the name of a query parameter.',
+            description: 'JSON Pointer (RFC 6901) into the request body, or the name of a query parameter.',
           },
           message: { type: 'string', description: 'Description of the fault.' },
         },
@@ -98,7 +98,7 @@ function problemResponse(codes: readonly ErrorCode[], headers: readonly string[]
   };
 }
 
-/** Every set of codes that some operation returns with the same status and headers, in the order of first use. */
+/** The responses of `components.responses`: one for each set of error codes and headers, in the order of first use. */
 export interface SharedResponses {
   /** A reference to the response with these codes, which is created at the first use. */
   use(codes: readonly ErrorCode[], headers: readonly string[]): Json;
@@ -111,14 +111,14 @@ const pascal = (code: string): string =>
   code.replaceAll(/(?:^|_)(\w)/g, (_all, letter) => letter.toUpperCase());
 
 /**
- * Creates an empty collection of shared responses. Generators make a class of each response that is not shared. A response
- * is named for its only code, or for its status; a number tells several of one status apart.
+ * Creates an empty collection of shared responses, because generators create a class for each response that is not shared.
+ * A response is named after its code if it has only one, else after its status; a number makes the name unique.
  */
 export function createSharedResponses(): SharedResponses {
   const responses = new Map<string, { name: string; response: Json }>();
   const names = new Set<string>();
   function nameOf([code, ...others]: readonly ErrorCode[]): string {
-    if (code === undefined) throw new Error('a response without codes');
+    if (code === undefined) throw new Error('a response needs at least one error code');
     const base = others.length === 0 ? pascal(code) : `Error${ERRORS[code].status}`;
     for (let number = 1; ; number++) {
       const name = number === 1 ? base : `${base}Variant${number}`;

@@ -59,7 +59,7 @@ function limitsOf(schema: Schema): string[] {
 const valuesOf = ({ enum: values }: Schema): string[] =>
   Array.isArray(values) ? values.filter((it) => it !== null).map(show) : [];
 
-/** Objects inside a schema whose fields are listed too, with what is appended to the name. */
+/** Nested objects whose fields are listed too, with the suffix that their path adds to the name. */
 function inner(schema: Schema): { suffix: string; schema: Schema }[] {
   const { items, properties } = schema;
   if (isRecord(properties)) return [{ suffix: '', schema }];
@@ -91,7 +91,7 @@ function fieldsWithin(schema: Schema, prefix: string): Field[] {
 /** All fields of a tool's input or output, in the order of the schema, with those of objects inside it. */
 export const fieldsOf = (schema: ObjectSchema): Field[] => fieldsWithin(schema, '');
 
-/** Longer lists of values are closed at first. */
+/** Longer lists of values are collapsed. */
 const OPEN_VALUES = 12;
 
 function valueList(values: readonly string[]): Html | null {
@@ -104,7 +104,7 @@ function valueList(values: readonly string[]): Html | null {
 `;
 }
 
-/** @param anchor prefix of the ids of the fields @param isInput whether "required" says anything */
+/** @param anchor prefix of the ids of the fields @param isInput whether to mark required fields; all output fields are */
 export const fieldList = (fields: readonly Field[], anchor: string, isInput: boolean): Html =>
   html`<ul class="fields">
 ${fields.map(
@@ -123,7 +123,7 @@ ${
 )}</ul>
 `;
 
-/** The same in Markdown. */
+/** Renders the fields as a Markdown list. */
 export const fieldLines = (fields: readonly Field[], isInput: boolean): string =>
   fields
     .map(({ name, type, isRequired, isSecret, limits, values, description }) => {

@@ -18,7 +18,7 @@ export interface Installation {
   packs: readonly Pack[];
 }
 
-/** Address of the local stack in the files, which pages replace by that of the installation. */
+/** Address of the local stack, which the files contain. Pages show the address of the installation instead. */
 const LOCAL_URL = `http://${VARIABLES.HOST.fallback}:${VARIABLES.PORT.fallback}`;
 
 const FOLDER = new URL('../../docs/', import.meta.url);
@@ -86,7 +86,7 @@ function inserts({ registry, freeCredits, packs }: Installation): Record<string,
     'free credits': { markdown: `A new account starts with ${freeCredits} free credits.` },
     'tool limits': {
       markdown: table(
-        ['Tool', 'Request body', 'Time for the work', 'Pool'],
+        ['Tool', 'Request body', 'Time limit', 'Pool'],
         tools.map(({ name, limits, pool }) => [
           `[\`${name}\`](/docs/tools/${name})`,
           `${(limits.bodyBytes ?? DEFAULT_BODY_BYTES) / MEGABYTE} MB`,
@@ -128,7 +128,7 @@ async function guide(name: string, baseUrl: string, known: Record<string, Insert
 export async function loadGuides(installation: Installation): Promise<Map<string, Page>> {
   const known = inserts(installation);
   const guides = new Map<string, Page>();
-  // One after the other: the API answers other requests in between.
+  // Sequential, so that the event loop can serve other requests in between.
   for (const name of PUBLISHED) guides.set(name, await guide(name, installation.baseUrl, known));
   return guides;
 }

@@ -10,7 +10,7 @@ import { creditsOf, outputOf, pictureOf } from './toolPage.ts';
 
 /** The tool of the first example. */
 const FIRST = 'hash-text';
-/** Fields of a result that a card shows, and their longest text. */
+/** Number of output fields that a card shows, and of characters of each. */
 const SHOWN_FIELDS = 4;
 const SHOWN_CHARACTERS = 44;
 

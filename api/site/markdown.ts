@@ -14,7 +14,7 @@ export interface Rendered {
   headings: Heading[];
 }
 
-/** Anchor of a heading as GitHub derives it, so that links between the files work in both places. */
+/** Anchor of a heading as GitHub derives it, so that links between the files work on GitHub and on the site. */
 export const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()

@@ -17,7 +17,7 @@ interface Part {
 /** Bounds of a query: its cost grows with the number of words. */
 const QUERY_CHARACTERS = 100;
 const QUERY_WORDS = 6;
-/** Shorter words are found only as a whole: very many words begin with them. */
+/** Shorter words match only whole words, because too many words begin with them. */
 const PREFIX_CHARACTERS = 3;
 const RESULTS = 20;
 const EXCERPT_CHARACTERS = 180;
@@ -48,7 +48,7 @@ function partsOf({ path, title, markdown }: Page): Part[] {
   return parts;
 }
 
-/** Words with hyphens, underscores and dots are found as a whole and by their parts. */
+/** Words with hyphens, underscores and dots match as a whole and by their parts. */
 const tokenize = (text: string): string[] => {
   const words = text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}_.-]*/gu) ?? [];
   return words.flatMap((word) => [word, ...(/[_.-]/.test(word) ? word.split(/[_.-]+/).filter(Boolean) : [])]);

@@ -1,8 +1,8 @@
-// Old links to operations of the API reference.
+// Redirects old links to operations of the API reference.
 if (location.pathname === '/docs' && location.hash.startsWith('#/'))
   location.replace(`/docs/reference${location.hash}`);
 
-// Buttons that copy code. Without scripts the code can be selected.
+// Adds a copy button to each code block.
 const status = document.createElement('p');
 status.className = 'skip';
 status.setAttribute('role', 'status');

@@ -91,7 +91,10 @@ async function sectionsOf(installation: Installation): Promise<Section[]> {
   return [start, texts, ...tools, ...others].filter((section) => section !== undefined);
 }
 
-/** Renders all pages of the site. Other requests are answered in between; it takes less than a second of CPU time. */
+/**
+ * Renders all pages of the site, in less than a second of CPU time. Yields to the event loop after each page, so that other
+ * requests are served.
+ */
 export async function createSite(installation: Installation): Promise<Site> {
   const { baseUrl, registry } = installation;
   const inner = await sectionsOf(installation);

@@ -15,13 +15,13 @@ import { codeBlock } from './highlight.ts';
 import { renderInline } from './markdown.ts';
 import type { Page } from './page.ts';
 
-/** Longest text of an example that is shown whole; files in base64 are longer. */
+/** Longer strings in examples, such as base64 files, are truncated. */
 const SHOWN_CHARACTERS = 100;
 
 const shorten = (_key: string, value: unknown): unknown =>
   typeof value === 'string' && value.length > SHOWN_CHARACTERS ? `${value.slice(0, 48)}…` : value;
 
-/** An example's output as JSON; files are cut. */
+/** An example's output as JSON; long strings are truncated. */
 export const outputOf = (output: Record<string, unknown>): string => JSON.stringify(output, shorten, 2);
 
 export const creditsOf = (price: number): string => (price === 1 ? '1 credit' : `${price} credits`);
@@ -35,8 +35,8 @@ function limitRows(tool: ToolDefinition): [string, string][] {
   return [
     ['Price', `${creditsOf(price)} for a result, 0 for an error`],
     ['Request body', `${(limits.bodyBytes ?? DEFAULT_BODY_BYTES) / MEGABYTE} MB`],
-    ['Time for the work', `${limits.workMs / 1000} s`],
-    ['Pool', `\`${pool}\`, at most 64 running calls of an account`],
+    ['Time limit', `${limits.workMs / 1000} s`],
+    ['Pool', `\`${pool}\`, at most 64 concurrent calls per account`],
     [
       'Repeating with the same Idempotency-Key',
       secrets.length > 0
@@ -62,7 +62,7 @@ function mimeTypes({ raw, output }: ToolDefinition): string[] {
 
 const PICTURES = new URL('./pictures/', import.meta.url);
 
-/** Address of the picture that the tool made, or null. */
+/** URL path of a sample image that the tool created; null if there is none. */
 export function pictureOf({ name }: Pick<ToolDefinition, 'name'>): string | null {
   return existsSync(new URL(`${name}.webp`, PICTURES)) ? `/docs/assets/pictures/${name}.webp` : null;
 }
@@ -99,7 +99,7 @@ ${own.map(
 `,
 )}</ul>
 `
-  }<p>${own.length === 0 ? 'The tool has no errors of its own.' : null} Errors of every call: ${common.map((code, index) => html`${index === 0 ? null : ', '}${link(code)}`)}.</p>
+  }<p>${own.length === 0 ? 'The tool has no specific errors.' : null} Errors that every tool can return: ${common.map((code, index) => html`${index === 0 ? null : ', '}${link(code)}`)}.</p>
 `;
 };
 
@@ -142,9 +142,9 @@ ${fieldLines(fieldsOf(output), false)}
 
 ## Errors
 
-${own.length === 0 ? 'The tool has no errors of its own.' : errorList(own)}
+${own.length === 0 ? 'The tool has no specific errors.' : errorList(own)}
 
-[Errors](/docs/errors.md) of every call: ${common.map((code) => `\`${code}\``).join(', ')}.
+[Errors](/docs/errors.md) that every tool can return: ${common.map((code) => `\`${code}\``).join(', ')}.
 `;
 }
 
@@ -197,7 +197,7 @@ ${limitRows(tool).map(
 `,
 )}</tbody></table>
 ${heading('Request')}<p>One JSON object. Unknown fields are rejected.</p>
-${fieldList(fieldsOf(input), 'request', true)}${heading('Response')}<p>Every field is present; one without a value is <code>null</code>.</p>
+${fieldList(fieldsOf(input), 'request', true)}${heading('Response')}<p>Every field is present; a field without a value is <code>null</code>.</p>
 ${fieldList(fieldsOf(output), 'response', false)}${heading('Errors')}${errorMarkup(own, common)}`,
   };
 }

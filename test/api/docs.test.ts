@@ -201,7 +201,7 @@ for (const path of [
     t.is(head.headers.get('Content-Length'), String((await get.arrayBuffer()).byteLength));
     const etag = head.headers.get('ETag') ?? '';
     t.is(get.headers.get('ETag'), etag);
-    // As browsers revalidate; fetch would add the no-cache of a reload.
+    // Browsers revalidate with `max-age=0`; without this header, fetch would add `no-cache`.
     const again = await fetch(url, { headers: { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' } });
     t.is(again.status, 304);
   });
@@ -328,7 +328,7 @@ test('llms.txt has the form of llmstxt.org, and its links resolve to Markdown', 
   }
 });
 
-test('robots.txt, icons and the social card are what they say', async (t) => {
+test('robots.txt names the sitemap, and icons and the social card match their media types', async (t) => {
   t.regex(await textOf('/robots.txt'), new RegExp(`^Sitemap: ${stack.baseUrl}/sitemap.xml$`, 'm'));
   for (const [path, type, start] of [
     ['/favicon.svg', 'image/svg+xml', '<svg'],
@@ -362,7 +362,7 @@ test('the search finds pages by words, names and codes, and escapes what was sea
   t.notRegex(hostile, /<script>alert/);
   t.regex(await textOf('/docs/search?q=zzzzqqq'), /No page contains/);
   t.regex(await textOf('/docs/search'), /Enter a word/);
-  // More words than are searched for.
+  // More words than a search uses.
   await textOf(`/docs/search?q=${'a+b+c+'.repeat(500)}`);
 });
 

@@ -53,7 +53,7 @@ export async function startTab(baseUrl: string): Promise<Tab> {
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Impacts by severity. */
+/** Impact levels of axe-core, from the lowest to the highest. */
 const IMPACTS = ['minor', 'moderate', 'serious', 'critical'];
 
 /** Returns the accessibility findings of axe-core from this impact upwards, each with its elements. */

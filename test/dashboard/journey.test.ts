@@ -210,7 +210,7 @@ test.serial('a run shows its time, and its result or what to correct', async (t)
   t.deepEqual(tab.complaints, []);
 });
 
-test.serial('the keyboard alone is enough: skip link, command palette, tabs', async (t) => {
+test.serial('skip link, command palette and tabs work with the keyboard alone', async (t) => {
   const { page, open, text } = tab;
   const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
   await page.setViewport({ width: 1440, height: 900 });
@@ -301,7 +301,7 @@ test.serial('an operator sees the pools and an account', async (t) => {
   await Promise.all([page.waitForNavigation(), page.click('td a')]);
   await inspect(t, tab);
   await page.type('#amount', '98998987');
-  await type('Reason', 'as many as in the books of a large customer');
+  await type('Reason', 'the balance of a large customer');
   await press('Adjust');
   t.regex(await text(), /Balance 98,99/);
   await inspect(t, tab);
@@ -333,7 +333,7 @@ test.serial('the reference is accessible, with its sections open and without scr
   t.deepEqual(tab.complaints, []);
 });
 
-test.serial('the site is accessible in both colour schemes, and its scripts only add comfort', async (t) => {
+test.serial('the site is accessible in both colour schemes, and works without its scripts', async (t) => {
   const { page, open } = tab;
   for (const path of ['/', '/docs/webhooks', '/docs/tools/website-screenshot', '/docs/errors']) {
     await open(path);

@@ -114,7 +114,7 @@ test('a sign-up creates the account and its credits once the email is verified, 
   const signedUp = await post('/sign-up', { ...credentials }, EVIL_HOST);
   t.is(signedUp.status, 200);
   t.deepEqual(signedUp.headers.getSetCookie(), []);
-  t.regex(await wordsOf(t, signedUp), new RegExp(`We sent a mail to ${credentials.email}`));
+  t.regex(await wordsOf(t, signedUp), new RegExp(`We sent an email to ${credentials.email}`));
 
   const early = await signIn(credentials);
   t.is(early.status, 403);
@@ -423,7 +423,7 @@ async function createFailingEndpoint(owner: Visitor): Promise<string> {
   return id;
 }
 
-test('the owner of a disabled endpoint gets one mail, also when the first attempt fails', async (t) => {
+test('the owner of a disabled endpoint gets one mail, even if the first attempt fails', async (t) => {
   receiver.answer(() => ({ status: 500 }));
   const owner = await newOwner(t);
   const id = await createFailingEndpoint(owner);
@@ -502,7 +502,7 @@ test('line breaks in texts cannot inject mail headers', async (t) => {
     t.is((await post('/sign-up', { email, password: 'long enough' })).status, 422);
     t.is((await post('/forgot-password', { email })).status, 422);
   }
-  // Also for values that were stored before today's validation.
+  // The same holds for values that the current validation would reject, but that are already stored.
   const { accountId, email } = await makeAccount(stack, 0);
   const url = `http://localhost/\r\nBcc: ${victim}\r\n\r\n<b>`;
   await store.accounts.updateOne(
@@ -610,7 +610,7 @@ test('the pages that wait for a mail, and those that mails link to, pass the che
   await type('Email', email);
   await page.type('#password', password);
   await press('Sign up');
-  t.regex(await text(), /We sent a mail to/);
+  t.regex(await text(), /We sent an email to/);
   await inspect(t, tab);
   await follow(1);
   await inspect(t, tab);

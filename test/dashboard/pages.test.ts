@@ -457,7 +457,7 @@ test('calls are filtered by tool, outcome and day, and paged', async (t) => {
   const today = new Date().toISOString().slice(0, 10);
   t.is((await rows(`?from=${today}&to=${today}&tool=qr-generate`)).length > 0, true);
   t.is((await rows('?to=2001-01-01')).length, 0);
-  // The last four-digit date has no next day.
+  // The day after this one would have a five-digit year.
   t.is((await rows('?tool=qr-generate&from=0001-01-01&to=9999-12-31')).length, 2);
 
   const first = await pageOf(t, await owner.get('/calls?tool=hash-text'));
@@ -582,7 +582,7 @@ test('the overview reports what needs attention', async (t) => {
     t.regex(words, shown);
 });
 
-test('the first steps tick themselves off', async (t) => {
+test('the list of first steps marks the completed ones', async (t) => {
   const owner = await newOwner(stack);
   const steps = async () => {
     const done = (await pageOf(t, await owner.get(''))).filter((it) => attribute(it, 'class') === 'done');
@@ -804,7 +804,7 @@ test('operators set a monthly allowance', async (t) => {
 
 test('events are filtered by type and delivery state, and paged', async (t) => {
   const owner = await newOwner(stack);
-  t.regex(mainText(await pageOf(t, await owner.get('/events'))), /Nothing has happened yet/);
+  t.regex(mainText(await pageOf(t, await owner.get('/events'))), /There are no events yet/);
   await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
   await withStore(stack, async ({ accounts, events, deliveries, webhookEndpoints }) => {
     const account = await accounts.findOne({ email: owner.email });
@@ -846,7 +846,7 @@ test('events are filtered by type and delivery state, and paged', async (t) => {
   );
   t.deepEqual(rest, []);
   t.is(rowsOf(await page('?state=failed&event=webhook.test')).filter((it) => /Resend/.test(it)).length, 0);
-  t.regex(mainText(await page('?state=delivered')), /No event fits/);
+  t.regex(mainText(await page('?state=delivered')), /No events match/);
 
   for (const [query, count] of [
     ['', 32],
@@ -909,7 +909,7 @@ test('a disabled endpoint shows what disabled it', async (t) => {
   }
 });
 
-test('operators find an account and adjust it once, also when the form is submitted twice', async (t) => {
+test('operators find an account and adjust it once, even if the form is submitted twice', async (t) => {
   const credentials = await makeUser(stack, 'operator');
   const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const owner = await newOwner(stack);

@@ -341,7 +341,7 @@ test('the schedule grants allowances, once a month however often it runs', async
   const env = readEnv(stack.env);
   const client = await connectClient(env, loadKeyring(env));
   try {
-    // Also while a run that started before the allowance was set is still active.
+    // The allowance is granted even while a run that started before it was set is still active.
     await client.schedule.getHandle('allowance').trigger(ScheduleOverlapPolicy.BUFFER_ONE);
     await until('it is granted', async () => (await balanceOf(accountId)).balance === 305);
     const again = { workflowId: `allowance-${randomUUID()}`, taskQueue: 'orchestrator' };

@@ -235,7 +235,7 @@ test('markup in stored texts is escaped: key names, URLs, trial inputs', async (
     t.deepEqual(shape(events), plain.events);
     t.true(events.some((element) => element.tagName === 'td' && textOf(element).includes(text)));
 
-    // Also for a URL that was stored before today's validation.
+    // The same holds for a URL that the current validation would reject, but that is already stored.
     const path = await addWebhook(t, owner, 'http://localhost:3999/plain');
     await withStore(stack, ({ webhookEndpoints }) =>
       webhookEndpoints.updateOne({ _id: path.replace('/webhooks/', '') }, { $set: { url: text } }),

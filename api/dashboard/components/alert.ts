@@ -7,7 +7,7 @@ import { prose } from './text.ts';
 export interface Failure {
   message: string;
   faults: readonly Fault[];
-  /** The code of the error table; absent for messages of forms that are no operation of the API. */
+  /** The error code; absent for forms that do not call an operation of the API. */
   code?: ErrorCode;
 }
 

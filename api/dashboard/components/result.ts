@@ -9,16 +9,16 @@ import { number, typed } from './text.ts';
 const PICTURES = ['image/png', 'image/jpeg', 'image/webp'];
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const LONG_TEXT = 120;
-/** Longest text that is shown; the saved file has all of it. */
+/** Number of characters after which a text is cut on the page. The saved file contains the whole text. */
 const SHOWN_TEXT = 20_000;
-/** Rows and list items that are shown; the saved file has all of them. */
+/** Number of rows and list items that the page shows. The saved file contains all of them. */
 const SHOWN_ROWS = 200;
 
 const none = html`<span class="quiet">none</span>`;
 
 const cut = (text: string): string => (text.length > SHOWN_TEXT ? `${text.slice(0, SHOWN_TEXT)}…` : text);
 
-/** A value without parts. */
+/** A scalar value. */
 function plain(value: unknown): Html {
   if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
   if (typeof value === 'boolean') return html`${value ? 'yes' : 'no'}`;
@@ -49,7 +49,7 @@ function rows(name: string, items: readonly Record<string, unknown>[]): Html {
   );
   return items.length <= SHOWN_ROWS
     ? shown
-    : html`${shown}<p class="quiet">The first ${SHOWN_ROWS} of ${number(items.length)}. The saved file has all.</p>`;
+    : html`${shown}<p class="quiet">The first ${SHOWN_ROWS} of ${number(items.length)}. The saved file contains all of them.</p>`;
 }
 
 function valueView(name: string, value: unknown): Html {
@@ -67,7 +67,7 @@ function valueView(name: string, value: unknown): Html {
 const saveLink = (address: string, fileName: string): Html =>
   html`<a class="button" href="${address}" download="${fileName}">${icon('download')}Save ${fileName}</a>`;
 
-/** A file as an image, with the link that saves it. */
+/** The file of a result: its image, if it is one, and a link that saves it. */
 function fileView(tool: ToolDefinition, output: Record<string, unknown>) {
   if (tool.raw === undefined) return null;
   const [data, type] = [output[tool.raw.data], output[tool.raw.mimeType]];

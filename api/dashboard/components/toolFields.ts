@@ -8,7 +8,7 @@ import { count, prose } from './text.ts';
 /** Longer texts get a multi-line field. */
 const ONE_LINE = 10_000;
 const LONGEST_PLACEHOLDER = 80;
-/** A form with more optional fields than the first shows only the second number of them unfolded. */
+/** A form with more than MOST_OPTIONAL optional fields shows SHOWN_OPTIONAL of them and collapses the others. */
 const MOST_OPTIONAL = 8;
 const SHOWN_OPTIONAL = 4;
 
@@ -94,7 +94,7 @@ function fieldOf(
 
 /**
  * The form fields of a tool, derived from its input schema. Fields that are not in `input` have the schema's default; the
- * tool's example is only a placeholder. Further optional fields are folded, unless they have values or faults.
+ * tool's example is only a placeholder. Further optional fields are collapsed, unless they have values or faults.
  */
 export function toolFields(
   tool: ToolDefinition,

@@ -33,7 +33,7 @@ export function overviewPages(
       lists.keys(accountId, NEWEST_KEYS),
       webhooks.list(accountId, ALL_ENDPOINTS),
     ]);
-    // After the usage, which has copied the newest calls.
+    // Read after the usage, because reading the usage first copies the newest calls from the journal.
     const failures = await lists.failures(accountId, SHOWN_FAILURES);
     const keys = keyPage.items.map(keyRow);
     const steps = firstSteps({

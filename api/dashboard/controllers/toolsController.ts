@@ -39,7 +39,7 @@ export function toolPages(
     tool: ToolDefinition,
     more: Pick<Parameters<typeof toolPage>[0], 'input' | 'failure' | 'tried'>,
   ): Promise<string> {
-    // Read again, because a run has changed it.
+    // The account is read again, because a run changes its balance.
     const account = (await accounts.find(viewer.account._id)) ?? viewer.account;
     return toolPage({
       viewer: { ...viewer, account },

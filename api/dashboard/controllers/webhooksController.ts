@@ -29,7 +29,7 @@ interface Dependencies {
 }
 
 const HOUR_MS = 3_600_000;
-/** Selectable kinds of event. Tests are sent to every endpoint. */
+/** Kinds of event that can be selected. An endpoint receives its test events in any case. */
 const CHOICES = EVENT_KINDS.filter((kind) => kind !== 'webhook.test');
 const ALL_EVENTS = { url: '', events: CHOICES };
 

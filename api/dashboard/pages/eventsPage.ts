@@ -143,9 +143,9 @@ export function eventsPage(page: EventsPage): string {
   const { viewer, events, cursor, query, failure = null, resent = null } = page;
   const nothing =
     Object.keys(asked(query)).length > 0
-      ? html`<p>No event fits. <a href="${EVENTS_PATH}">Show all events</a>.</p>`
-      : html`<p>Nothing has happened yet. <a href="/dashboard/keys">Making a key</a> is an event, and so are credits that
-come or run low. <a href="${WEBHOOKS_PATH}">Add a webhook endpoint</a>, and each is posted there.</p>`;
+      ? html`<p>No events match. <a href="${EVENTS_PATH}">Show all events</a>.</p>`
+      : html`<p>There are no events yet. An event is recorded when a <a href="/dashboard/keys">key</a> is created, or when
+credits are added or run low. <a href="${WEBHOOKS_PATH}">Add a webhook endpoint</a> to receive events.</p>`;
   return layout({
     title: 'Events',
     menu: { viewer, section: 'Events' },

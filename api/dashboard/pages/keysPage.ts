@@ -69,7 +69,7 @@ const scopeOf = ({ scopes, tools }: KeyRow): string =>
 /** A complete call with the key; `firstCall.js` reports when the call arrives. */
 const firstCall = ({ id, key }: MadeKey['row'], { tool, baseUrl }: NonNullable<MadeKey['example']>): Html =>
   html`<section class="box" aria-labelledby="first">
-<h2 id="first">Make a call with it</h2>
+<h2 id="first">Make a call with this key</h2>
 <p>This calls <a href="/dashboard/tools/${tool.name}">${tool.name}</a> for ${count(tool.price, 'credit')}. The key is filled in.</p>
 ${snippetsWithKey({ tool, input: tool.examples[0]?.input ?? {}, baseUrl }, key)}
 <p class="waiting" role="status" data-first-call="${firstCallPath(id)}"><a href="/dashboard/calls?key=${encodeURIComponent(id)}">Show the calls with this key</a></p>
@@ -176,7 +176,7 @@ export function keysPage(page: KeysPage): string {
   return layout({
     title: 'Keys',
     menu: { viewer, section: 'Keys' },
-    main: html`<p class="lead">Programs send a key with each call. Use one key for each program, so that you can revoke it alone.</p>
+    main: html`<p class="lead">Programs send a key with each call. Use one key for each program, so that you can revoke each key separately.</p>
 ${alert(page.failure ?? null, LABELS)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
 ${
   keys.items.length === 0

@@ -47,7 +47,7 @@ export const ledgerPage = ({ viewer, entries, cursor, audit }: LedgerPage): stri
     title: 'Ledger',
     menu: { viewer, section: 'Ledger' },
     main: html`${audit === undefined ? null : verdict(audit)}
-<p>Every change of your balance. The amounts of all entries add up to it.</p>
+<p>Every change of your balance. The amounts of all entries add up to your balance.</p>
 <div class="actions"><a class="button" href="${LEDGER_PATH}/statement.csv" download>Download all as CSV</a>
 ${actionButton(viewer, AUDIT_PATH, 'Recompute my balance')}</div>
 ${

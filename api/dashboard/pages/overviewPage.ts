@@ -33,7 +33,7 @@ import { toolPath } from './toolPage.ts';
 export const PERIODS = [7, 30, 90] as const;
 export type Period = (typeof PERIODS)[number];
 
-/** Keys that are shown; the others are few or small. */
+/** Number of keys in the table: those with the most credits. */
 const SHOWN_KEYS = 10;
 
 interface Overview {

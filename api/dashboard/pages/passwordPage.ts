@@ -35,7 +35,7 @@ export const forgotPage = ({ mails, email = '', failure, sent = false }: Forgot)
 ${emailField(email, failure ?? null)}
 <button>Send the link</button>
 </form>
-<p><a href="/dashboard/sign-in">Back to the sign-in</a></p>`
+<p><a href="/dashboard/sign-in">Back to sign-in</a></p>`
       : html`<p>This installation sends no mail. Ask its operator for a new password.</p>`,
   });
 

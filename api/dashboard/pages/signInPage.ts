@@ -68,7 +68,7 @@ export const signUpPage = ({ freeCredits, verifies, again }: SignUp): string =>
       freeCredits === 0
         ? 'You pay only for calls that return a result.'
         : `A new account starts with ${number(freeCredits)} free credits. You pay only for calls that return a result.`
-    }${verifies ? ' We first send you a mail to verify your address.' : ''}</p>
+    }${verifies ? ' We first send you an email to verify your address.' : ''}</p>
 <form class="card" method="post" action="/dashboard/sign-up">
 ${emailField(again?.email ?? '', again?.failure ?? null)}
 ${inputField({

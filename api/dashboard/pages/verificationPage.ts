@@ -16,8 +16,8 @@ const sentNotice = (email: string, sent: CheckMail['sent']): Html | null => {
   if (sent === undefined) return null;
   return notice(
     sent === 'sign-up'
-      ? html`<p>We sent a mail to <strong>${email}</strong>.</p>`
-      : html`<p>If <strong>${email}</strong> is not verified yet, we sent a mail to it.</p>`,
+      ? html`<p>We sent an email to <strong>${email}</strong>.</p>`
+      : html`<p>If <strong>${email}</strong> is not verified yet, we sent an email to it.</p>`,
   );
 };
 
@@ -26,11 +26,11 @@ export const checkMailPage = ({ email, failure, sent }: CheckMail): string =>
   layout({
     title: 'Verify your email address',
     main: html`${alert(failure ?? null)}${sentNotice(email, sent)}
-<p>Open the link in our mail within one hour, then <a href="/dashboard/sign-in">sign in</a>.</p>
-<h2>No mail?</h2>
-<p>Check your spam folder, or send the mail again:</p>
+<p>Open the link in our email within one hour, then <a href="/dashboard/sign-in">sign in</a>.</p>
+<h2>No email?</h2>
+<p>Check your spam folder, or request another email:</p>
 <form class="card" method="post" action="${VERIFY}">
 ${emailField(email, failure ?? null)}
-<button class="plain">Send the mail again</button>
+<button class="plain">Resend the email</button>
 </form>`,
   });

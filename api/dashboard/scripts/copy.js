@@ -1,4 +1,5 @@
-// Adds a copy button to keys, secrets, ids and snippets. Browsers offer the clipboard only to secure pages.
+// Adds a copy button to keys, secrets, ids and snippets. Browsers provide the clipboard only in secure contexts (HTTPS or
+// localhost).
 if (navigator.clipboard !== undefined)
   for (const element of document.querySelectorAll('[data-copy]')) {
     const button = document.createElement('button');

@@ -1,4 +1,4 @@
-// On a narrow screen the menu is one row: shows the entry of the current page in it.
+// On a narrow screen the menu is one row. Scrolls it to the entry of the current page.
 const current = document.querySelector('.menu [aria-current]');
 const row = document.querySelector('.menu');
 if (current !== null && row.scrollWidth > row.clientWidth)

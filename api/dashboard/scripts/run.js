@@ -1,4 +1,4 @@
-// Shows that a tool runs, and for how long.
+// Shows that a tool is running, and for how many seconds.
 for (const form of document.querySelectorAll('form.run')) {
   const button = form.querySelector('[data-run]');
   const label = button.querySelector('span');
@@ -14,13 +14,13 @@ for (const form of document.querySelectorAll('form.run')) {
     progress.textContent = 'The tool is running.';
     show();
     timer = setInterval(show, 1000);
-    // A button that is disabled at once would not be submitted by some browsers.
+    // Some browsers cancel the submission if its handler disables the button synchronously.
     setTimeout(() => {
       button.disabled = true;
     });
   });
 
-  // The browser shows a kept page again when the user goes back.
+  // When the user goes back, the browser may restore the page from its cache with the button still disabled.
   window.addEventListener('pageshow', ({ persisted }) => {
     if (!persisted) return;
     clearInterval(timer);

@@ -1,4 +1,4 @@
-// Shows the sections of `.tabs` one at a time (WAI-ARIA tabs pattern). The choice is kept for other pages.
+// Shows the sections of `.tabs` one at a time (WAI-ARIA tabs pattern). The selected tab is remembered on other pages.
 const CHOICE = 'tab';
 
 for (const [group, tabs] of document.querySelectorAll('[data-tabs]').entries()) {
