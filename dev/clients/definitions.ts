@@ -43,7 +43,7 @@ export interface ClientOperation {
   isList: boolean;
 }
 
-/** What the clients are generated from. */
+/** The definitions from which the clients are generated. */
 export interface Definitions {
   schemas: NamedSchema[];
   /** Names of the types of webhook events. */
@@ -81,7 +81,7 @@ function clientOperation(operation: Operation): ClientOperation {
   };
 }
 
-/** Parameters of a list besides the cursor, which the clients pass on themselves. */
+/** Parameters of a list without the cursor, which the clients set themselves. */
 function withoutCursor(query: ObjectSchema): ObjectSchema {
   const { cursor: _cursor, ...properties } = query.properties;
   return { ...query, properties };

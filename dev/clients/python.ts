@@ -41,7 +41,7 @@ const BASIC: Readonly<Record<string, string>> = {
   null: 'None',
 };
 
-/** Translates schemas; each nested object becomes a class of its own, which precedes its user. */
+/** Translates schemas. Each nested object becomes a class, which is declared before the class that uses it. */
 function createWriter() {
   const classes: string[] = [];
 
@@ -128,7 +128,7 @@ WebhookEvent = Union[${events.join(', ')}]
 `;
 }
 
-/** Codes of all errors, with what a caller can do. */
+/** The codes of all errors, with advice for the caller. */
 export function pythonErrorsFile(): string {
   const codes = Object.keys(ERRORS);
   const remedies = Object.entries(REMEDIES).map(

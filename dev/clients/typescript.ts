@@ -102,7 +102,7 @@ export const typesFile = ({ schemas, events }: Definitions): string =>
     `/** An event as an endpoint receives it. */\nexport type WebhookEvent = ${events.join(' | ')};\n`,
   ].join('\n');
 
-/** Codes of all errors, with what a caller can do. */
+/** The codes of all errors, with advice for the caller. */
 export const errorsFile = (): string =>
   `${HEAD}
 /** Advice for each error of the service, by its stable code. */

@@ -16,7 +16,7 @@ import { type Stack, startStack } from '../helpers/stack.ts';
 /** Calls of each client; soak tests make more. */
 const CALLS = Number(process.env.TEST_CLIENT_CALLS ?? 150);
 const AT_ONCE = 8;
-/** So many that a call fails only once in 10^18 cases, when every attempt is disturbed. */
+/** With so many retries, the proxy disturbs every attempt of a call in only one of 10^18 cases. */
 const MAX_RETRIES = 60;
 
 /** The result of one call as its caller sees it. */

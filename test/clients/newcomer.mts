@@ -1,4 +1,4 @@
-// A program of a newcomer, compiled and run in a folder with only the packed client.
+// A first program of a new user, compiled and run in a folder that contains only the packed client.
 import {
   type HashTextInput,
   isApiError,

@@ -1,4 +1,4 @@
-"""A program of a newcomer, run in an environment with only the wheel, and type-checked against it."""
+"""A first program of a new user, run in an environment with only the wheel, and type-checked against it."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ test.serial('the wheel of the Python client works in an empty environment, with 
   const check = ['-m', 'mypy', '--strict', '--python-executable', python];
   await runFile(testPython, [...check, '-p', 'utility_tools'], { cwd: folder });
   await runFile(testPython, [...check, '--cache-dir', join(folder, 'mypy'), here('newcomer.py')]);
-  // The grammar of the oldest supported version.
+  // The sources must parse with the grammar of the oldest supported Python version.
   const parse =
     'import ast, sys; [ast.parse(open(name).read(), feature_version=(3, 9)) for name in sys.argv[1:]]';
   await runFile(python, ['-c', parse, ...globSync(here('../../clients/python/src/utility_tools/*.py'))]);

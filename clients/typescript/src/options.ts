@@ -26,7 +26,7 @@ export interface ClientOptions {
 }
 
 export interface RequestOptions {
-  /** Ends the wait; the promise rejects with an `AbortedError`. */
+  /** Stops waiting for the response; the promise rejects with an `AbortedError`. */
   signal?: AbortSignal | undefined;
   /** Milliseconds for this call with all its retries. Default: that of the client. */
   timeoutMs?: number | undefined;

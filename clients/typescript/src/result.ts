@@ -1,7 +1,7 @@
-/** What the client knows about a tool. */
+/** The properties of a tool that the client needs. */
 export interface ToolInfo {
   name: string;
-  /** True if the input has secret fields. The service stores nothing of such a call, so that it cannot be replayed. */
+  /** True if the input has secret fields. The service does not store such calls, so they cannot be replayed. */
   hasSecrets: boolean;
 }
 

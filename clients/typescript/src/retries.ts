@@ -1,6 +1,6 @@
 import { ApiError, type ConnectionError } from './errors.ts';
 
-/** Codes that repeating the same request within seconds can turn into a result. */
+/** Error codes after which the same request may succeed within seconds. */
 const TRANSIENT: readonly string[] = [
   'rate_limited',
   'pool_busy',
@@ -8,24 +8,24 @@ const TRANSIENT: readonly string[] = [
   'tool_unavailable',
   'internal',
 ];
-/** Statuses of proxies that could not reach the service, or were told to wait. */
+/** Statuses with which a proxy reports that the service is unreachable or overloaded. */
 const PROXY_STATUSES: readonly number[] = [408, 429, 500, 502, 503, 504];
 const MAX_DELAY_MS = 8_000;
 
-/** What may be repeated without a second effect. */
+/** The properties of a request that decide whether it may be repeated. */
 export interface Repeatable {
-  /** The request may be sent again although it may have arrived: it has an idempotency key, or no effect beyond the first. */
+  /** The request may be repeated even if it has already run: it has an idempotency key, or it is idempotent. */
   always: boolean;
   /**
-   * The service refuses a key that it has already seen with `idempotency_key_used`, because the tool has secret fields. It
-   * frees the key once it has noticed the lost connection of an earlier attempt.
+   * The tool has secret fields, so the service rejects a key that it has already seen (`idempotency_key_used`). It releases
+   * the key when it detects that the connection of the earlier attempt was lost.
    */
   keyIsFreed: boolean;
 }
 
 /**
- * Whether a failed attempt may be repeated. A refusal by the service itself with 429 or 503 had no effect; after anything
- * else the request may have run.
+ * Whether a failed attempt may be repeated. After a 429 or 503 from the service itself, the request had no effect; after any
+ * other failure, it may have run.
  *
  * @param isUncertain true if an earlier attempt may have arrived
  */
@@ -42,8 +42,8 @@ export function mayRetry(
 }
 
 /**
- * Milliseconds before the next attempt: those that the service asks for, else a delay that doubles with each attempt, with
- * jitter so that clients do not return all at once.
+ * Milliseconds before the next attempt: a delay that doubles with each attempt, with jitter so that clients do not retry at
+ * the same time, and at least the delay of `Retry-After`.
  */
 export function retryDelay(attempt: number, firstMs: number, retryAfterMs: number | null): number {
   const backoff = Math.min(MAX_DELAY_MS, firstMs * 2 ** (attempt - 1));

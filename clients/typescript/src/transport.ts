@@ -14,7 +14,7 @@ const ATTEMPT_MS = 110_000;
 /** Visible ASCII: anything else cannot be sent, and `fetch` would quote the key in its error. */
 const VISIBLE = /^[\x21-\x7e]+$/;
 
-/** A request with what the transport needs to repeat it. */
+/** A request, and the information that decides whether it may be repeated. */
 export interface TransportRequest extends Repeatable {
   method: string;
   /** Path with query. */
@@ -57,7 +57,9 @@ function checkedKey(apiKey: string | undefined): string {
       'The API key is missing. Create one in the dashboard of the service and pass it as `apiKey`.',
     );
   if (!VISIBLE.test(key))
-    throw new TypeError('The API key contains characters that no key has. Copy it again from the dashboard.');
+    throw new TypeError(
+      'The API key contains characters that are not valid in a key. Copy it again from the dashboard.',
+    );
   return key;
 }
 
@@ -67,7 +69,7 @@ function checkedUrl(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, '');
 }
 
-/** Reason of a failed `fetch`: its cause names the fault of the connection. */
+/** Reason of a failed `fetch`. The `cause` of its error describes the connection error. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);

@@ -57,7 +57,7 @@ function checkTime(timestamp: string, now: number): void {
   if (!/^\d+$/.test(timestamp) || difference >= TOLERANCE_S)
     throw new WebhookVerificationError(
       `The delivery was signed at ${timestamp}, ${TOLERANCE_S} seconds or more from the time of this machine. It may be a ` +
-        'repeated request; or set the clock of this machine.',
+        'replayed request. If it is not, correct the clock of this machine.',
     );
 }
 

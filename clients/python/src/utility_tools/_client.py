@@ -15,7 +15,7 @@ from ._transport import AsyncTransport, Transport
 
 
 def _request_of(tool: ToolInfo, input: Any, options: CallOptions) -> Tuple[Request, bool]:
-    """The request of a call, and whether its key is one of the client's own."""
+    """Returns the request of a call, and whether the client generated its idempotency key."""
     own_key = options.idempotency_key is None
     key = str(uuid.uuid4()) if own_key else options.idempotency_key or None
     headers: Dict[str, str] = {}

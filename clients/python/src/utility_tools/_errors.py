@@ -73,7 +73,7 @@ class ApiError(UtilityToolsError):
 
 
 class ApiConnectionError(UtilityToolsError):
-    """No usable response arrived: no connection, a lost connection, or a response of something in between."""
+    """No usable response arrived: the connection failed or was lost, or an intermediary such as a proxy responded."""
 
     def __init__(
         self,

@@ -16,11 +16,11 @@ _EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "a
 
 @dataclass(frozen=True)
 class ToolInfo:
-    """What the client knows about a tool."""
+    """The properties of a tool that the client needs."""
 
     name: str
     has_secrets: bool
-    """True if the input has secret fields. The service stores nothing of such a call, so that it cannot be replayed."""
+    """True if the input has secret fields. The service does not store such calls, so they cannot be replayed."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class CallOptions:
 
 @dataclass(frozen=True)
 class Credits:
-    """What a call cost."""
+    """The credits of a call."""
 
     cost: int
     """Price of the call."""
     charged: int
     """Credits charged for this call, over all its attempts."""
     left: Optional[int]
-    """Credits available for further calls; None if the service does not say."""
+    """Credits available for further calls; None if the response does not include them."""
 
 
 @dataclass(frozen=True)

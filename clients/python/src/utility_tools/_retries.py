@@ -17,9 +17,9 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8080"
 # The service ends every call within 100 s; an attempt that takes longer has lost its connection.
 _ATTEMPT_S = 110.0
 _MAX_DELAY_S = 8.0
-# Codes that repeating the same request within seconds can turn into a result.
+# Error codes after which the same request may succeed within seconds.
 _TRANSIENT = {"rate_limited", "pool_busy", "feed_unavailable", "tool_unavailable", "internal"}
-# Statuses of proxies that could not reach the service, or were told to wait.
+# Statuses with which a proxy reports that the service is unreachable or overloaded.
 _PROXY_STATUSES = {408, 429, 500, 502, 503, 504}
 
 
@@ -44,7 +44,7 @@ def settings_of(
             "The API key is missing. Create one in the dashboard of the service and pass it as `api_key`."
         )
     if not (key.isascii() and key.isprintable() and " " not in key):
-        raise ValueError("The API key contains characters that no key has. Copy it again from the dashboard.")
+        raise ValueError("The API key contains characters that are not valid in a key. Copy it again from the dashboard.")
     url = (base_url or DEFAULT_BASE_URL).rstrip("/")
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"The base URL {base_url!r} is not an http or https URL.")
@@ -53,7 +53,7 @@ def settings_of(
 
 @dataclass(frozen=True)
 class Request:
-    """A request with what is needed to repeat it."""
+    """A request, and the information that decides whether it may be repeated."""
 
     method: str
     path: str
@@ -63,10 +63,10 @@ class Request:
     is_tool: bool
     idempotency_key: Optional[str]
     always: bool
-    """The request may be sent again although it may have arrived: it has a key, or no effect beyond the first."""
+    """The request may be repeated even if it has already run: it has an idempotency key, or it is idempotent."""
     key_is_freed: bool
-    """The service refuses a key that it has already seen, because the tool has secret fields. It frees the key once it has
-    noticed the lost connection of an earlier attempt."""
+    """The tool has secret fields, so the service rejects a key that it has already seen. It releases the key when it detects
+    that the connection of the earlier attempt was lost."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _error_of(response: httpx.Response, request: Request) -> Union[ApiError, Api
 
 
 def _may_retry(error: Union[ApiError, ApiConnectionError], request: Request, is_uncertain: bool) -> bool:
-    """A refusal by the service itself with 429 or 503 had no effect; after anything else the request may have run."""
+    """After a 429 or 503 from the service itself, the request had no effect; after any other failure, it may have run."""
     if isinstance(error, ApiError):
         if error.code == "idempotency_key_used":
             return request.key_is_freed and is_uncertain
@@ -167,7 +167,7 @@ def _advice(request: Request) -> str:
 
 
 def flow(request: Request, settings: Settings, timeout: Optional[float]) -> Flow:
-    """Yields what to do next and receives the outcome. Returns the successful response; raises UtilityToolsError."""
+    """Yields the next step and receives its outcome. Returns the successful response; raises UtilityToolsError."""
     limit = settings.timeout if timeout is None else timeout
     ends_at = time.monotonic() + limit
     is_uncertain = False

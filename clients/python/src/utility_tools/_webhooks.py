@@ -44,7 +44,7 @@ def _check_time(timestamp: str, now: float) -> None:
     if not (timestamp.isascii() and timestamp.isdigit()) or abs(now - int(timestamp)) >= _TOLERANCE_S:
         raise WebhookVerificationError(
             f"The delivery was signed at {timestamp}, {_TOLERANCE_S} seconds or more from the time of this machine. It may be "
-            "a repeated request; or set the clock of this machine."
+            "a replayed request. If it is not, correct the clock of this machine."
         )
 
 

@@ -9,7 +9,7 @@ export const EXIT = {
   key: { code: 4, about: 'the API key is missing, invalid or not permitted (401, 403)' },
   credits: { code: 5, about: 'too few credits, or the price exceeds --max-credits (402)' },
   target: { code: 6, about: 'the target or the file could not be used' },
-  later: { code: 7, about: 'rate limit, or the service cannot do it now (429, 5xx): repeat later' },
+  later: { code: 7, about: 'rate limit, or the service is temporarily unavailable (429, 5xx): repeat later' },
   connection: { code: 8, about: 'no connection, or not finished within --timeout' },
   interrupted: { code: 130, about: 'interrupted with Ctrl-C' },
 } as const;

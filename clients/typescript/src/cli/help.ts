@@ -8,7 +8,7 @@ const GLOBAL = `Options of every tool:
                              other options override its fields
       --max-credits N        Do not run the call if it costs more than N credits
       --timeout SECONDS      Give up after this time, all retries included (default: 300)
-      --idempotency-key KEY  Repeat an earlier call: its result costs nothing within 24 hours
+      --idempotency-key KEY  Repeat an earlier call: within 24 hours, its result is free
       --base-url URL         URL of the service
   -q, --quiet                Print no progress on standard error
   -h, --help                 Print this help
@@ -80,7 +80,7 @@ export function programHelp(commands: readonly Command[]): string {
   );
   return `Usage: utility-tools TOOL [options]
 
-Tools (prices may change; the service decides):
+Tools (the service may have changed its prices):
 ${rows.join('')}
 utility-tools TOOL --help lists the options of a tool.
 

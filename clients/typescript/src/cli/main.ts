@@ -4,7 +4,7 @@ import { run } from './run.ts';
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort());
 
-// The exit code is set instead of exiting, so that everything is written first.
+// Sets the exit code instead of calling exit(), so that all output is written first.
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   out: (data) => void process.stdout.write(data),

@@ -11,7 +11,7 @@ import { programHelp, toolHelp } from './help.ts';
 
 type Output = Record<string, unknown>;
 
-/** Where the command reads its settings and writes. */
+/** The environment variables, output streams and interrupt signal of the command. */
 export interface Surroundings {
   env: Readonly<Record<string, string | undefined>>;
   out(data: string | Uint8Array): void;
@@ -58,7 +58,7 @@ async function write(
   if (output === '-') return out(content.bytes());
   const path = await saveFile({ file: content }, output).catch((error: Error) => {
     throw new Error(
-      `The file could not be saved: ${error.message}. It is paid for: repeat the command with ` +
+      `The file could not be saved: ${error.message}. The call was charged: repeat the command with ` +
         `--idempotency-key ${result.idempotencyKey} within 24 hours to get it without a second charge.`,
     );
   });
@@ -78,7 +78,7 @@ async function runTool(command: Command, args: string[], surroundings: Surroundi
     );
   if (!hasFile(command) && invocation.output !== null)
     throw new UsageError(
-      `${command.name} creates no file, so that -o has no meaning. Its output is on standard output.`,
+      `${command.name} creates no file, so it does not support -o. It prints its output to standard output.`,
     );
   const progress = invocation.quiet ? () => undefined : surroundings.progress;
   const client = new AnyTool({
