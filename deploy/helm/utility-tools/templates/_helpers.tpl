@@ -99,7 +99,7 @@ fsGroup: 1000
       {{- end }}
 {{- end }}
 
-{{- /* Scaled by an autoscaler, so that the Deployment states no number of replicas. */}}
+{{- /* Returns "true" for components with an autoscaler, whose Deployments set no number of replicas. */}}
 {{- define "utility-tools.autoscaled" -}}
 {{- if eq .component "api" -}}
 {{ if .root.Values.autoscaling.enabled }}true{{ end }}
