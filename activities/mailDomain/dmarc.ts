@@ -10,7 +10,7 @@ const POLICIES: readonly Policy[] = ['none', 'quarantine', 'reject'];
 const KNOWN = ['v', 'p', 'sp', 'np', 'rua', 'ruf', 'adkim', 'aspf', 'fo', 't', 'psd'];
 /** Tags of RFC 7489 that RFC 9989 removed. */
 const REMOVED = ['pct', 'rf', 'ri'];
-/** Domains of report addresses that are checked. */
+/** Maximum number of domains of report addresses that are checked. */
 const MAX_RECEIVERS = 5;
 const ADDRESS = /^mailto:[^\s@,!]+@([a-z0-9._-]+)(?:!\d+[kmgt]?)?$/i;
 
@@ -67,7 +67,7 @@ function readOptions(record: DmarcRecord, { errors }: Findings): string[] {
   return options;
 }
 
-/** The sentences about tags whose values are not read. */
+/** Reports syntax errors, and tags that are repeated, removed, unknown or in an unusual order. */
 function checkTags(record: DmarcRecord, { errors, warnings }: Findings): void {
   errors.push(...record.faults);
   for (const name of repeated(record.tags.map(({ name, value }) => ({ name: name.toLowerCase(), value }))))

@@ -10,7 +10,7 @@ export interface DmarcRecord {
   faults: string[];
 }
 
-/** Names that a tree walk queries at most (RFC 9989 section 4.10). */
+/** Maximum number of names that a tree walk queries (RFC 9989 section 4.10). */
 const MAX_NAMES = 8;
 const DMARC = /^v[ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)/i;
 

@@ -5,7 +5,7 @@ import { parseQueryName } from '../../schemas/formats/hostname.ts';
 import { decodeChunks } from '../dns/decodeChunks.ts';
 import { lookupPublic } from '../dns/lookupPublic.ts';
 
-/** Looks up names from records, which may be no names at all. */
+/** Looks up names that come from records, and that may not be valid host names. */
 export interface Dns {
   /** A name that cannot exist has no records. @throws ServiceError as `lookupPublic` */
   lookup(name: string, type: RecordType): Promise<Lookup>;

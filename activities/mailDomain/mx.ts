@@ -2,7 +2,7 @@ import { isInternalName, parseHost } from '../../schemas/formats/hostname.ts';
 import type { Dns } from './dns.ts';
 import { type DomainReport, type Findings, newFindings, orError, verdictOf } from './verdict.ts';
 
-/** Mail servers that are looked up. */
+/** Maximum number of mail servers that are looked up. */
 const MAX_SERVERS = 10;
 
 export interface MxFindings {

@@ -9,7 +9,7 @@ const NAME = /^[a-z0-9][\w.-]*$/i;
 /**
  * Splits a record at its semicolons; one may follow the last field.
  *
- * @returns the fields, and the parts that are none
+ * @returns the fields, and the parts that are not fields
  */
 export function readTags(record: string): { tags: Tag[]; faults: string[] } {
   const parts = record.split(';').map((part) => part.trim());

@@ -20,7 +20,7 @@ export const verdictOf = ({ errors, warnings }: Findings): Findings & { valid: b
   warnings: [...new Set(warnings)],
 });
 
-/** Failures of name servers and web servers. Others, such as `deadline_exceeded`, are this service's. */
+/** Failures of name servers and web servers. Other errors, such as `deadline_exceeded`, are faults of this service. */
 const THEIRS: readonly ErrorCode[] = [
   ...(['host_not_found', 'target_refused', 'target_failed', 'target_timeout'] as const),
   'source_too_large',

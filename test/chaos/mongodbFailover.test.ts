@@ -9,7 +9,7 @@ test('when the primary of MongoDB fails, no credit is lost or charged twice and 
   const { temporalAddress } = open.adopt(await startNamespace(), (it) => it.stop());
   const { mongodbUri, whole } = await startReplicaSet(open, (line) => t.log(line));
 
-  /** A fault of the member that is the primary when it begins. */
+  /** A fault of the member that is the primary when the fault begins. */
   const fault = (
     name: string,
     begin: (primary: Member) => Promise<unknown>,
@@ -38,7 +38,7 @@ test('when the primary of MongoDB fails, no credit is lost or charged twice and 
     ({ machine }) => machine.isolate(),
     ({ machine }) => machine.reconnect(),
   );
-  // For some seconds it still accepts writes of the service, which no majority can confirm.
+  // For some seconds the old primary still accepts writes, which no majority can acknowledge.
   const separated = fault(
     'separated from the other members',
     ({ machine }) => machine.separate(),
