@@ -12,8 +12,8 @@ import {
 /** Longest period in days, including today. */
 export const USAGE_DAYS = 90;
 /**
- * Usage is summed at every multiple of this number of entries even if nobody reads it, so that a reader never has to
- * sum many.
+ * Usage is summed at every multiple of this number of entries, even if no request reads it, so that a read never has
+ * to sum many.
  */
 export const USAGE_INTERVAL = 1000;
 /**

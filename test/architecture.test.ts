@@ -69,7 +69,8 @@ const CONTRACT = 'workflows/contract.ts';
 const COMMON = { files: ['workflows/failureConverter.ts', CONTRACT], from: '@temporalio/common' };
 /** Files that may use a way other than imports to load modules or reach the network, by the name of the way in WAYS. */
 const ALLOWED: Record<string, readonly string[]> = {
-  // Reach our own processes, or run on the machine of who says where to (a browser included): never a caller's target.
+  // These files connect only to the service's own processes, or run on the machine of the person who chooses the target,
+  // such as a browser or a command. They never connect to a target that a caller chooses.
   fetch: [
     'workers/vaultClient.ts',
     'workers/metrics.ts',

@@ -93,7 +93,7 @@ test('the command lists every tool, and the help of a tool its fields', async (t
   }
 });
 
-test('a mistake on the command line says what is wrong', async (t) => {
+test('the error of an invalid command line names the mistake', async (t) => {
   for (const [args, message] of [
     [['hash'], /no tool "hash"/],
     [['hash-text'], /--text is missing/],

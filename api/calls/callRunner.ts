@@ -225,8 +225,8 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const hasSecrets = secretFields(tool).length > 0;
       const open = Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
       const text = hasSecrets ? null : (canonicalize({ tool: tool.name, input }) ?? null);
-      // Calls from the dashboard cannot be replayed, because users do not know the idempotency key that their form
-      // contains.
+      // Calls from the dashboard cannot be replayed, because the dashboard does not show the idempotency key of a
+      // form.
       const canReplay = key !== null && idempotencyKey !== null && text !== null;
       const actsOnWorld = tool.actsOnWorld?.(input) ?? false;
       const policy = policyOf(tool, actsOnWorld, deps.limits);

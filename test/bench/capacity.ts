@@ -31,7 +31,7 @@ export interface CapacityRow {
 
 export interface Capacity {
   rows: CapacityRow[];
-  /** While nothing is called, per second. */
+  /** Figures of the idle service, per second. */
   idle: { cpu: Record<string, number>; operations: Record<string, number> };
   /** MB by process, with its child processes, after the calls. */
   memory: Record<string, number>;

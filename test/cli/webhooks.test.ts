@@ -82,7 +82,7 @@ test.serial('endpoints are listed, disabled, enabled and deleted; an adjustment 
   t.is(receiver.received.length, 1);
 });
 
-// Must run last, because afterwards the running stack does not know the new master key.
+// Must run last, because the running stack does not have the master key that this test adds.
 test.serial(
   'rekey: all secrets can be decrypted with only the new master key, including one that is not activated yet',
   async (t) => {

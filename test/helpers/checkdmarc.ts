@@ -10,7 +10,7 @@ import { run } from '../../dev/programs/run.ts';
 const VERSION = '6.0.4';
 const PRINT_VERSION = 'import importlib.metadata as it; print(it.version("checkdmarc"))';
 const LIMITS = { idleMs: 300_000, totalMs: 900_000 };
-/** Starts Python with the packages beside it. */
+/** Starts Python with the packages in the folder of this script. */
 const START = '#!/bin/sh\nPYTHONPATH="$(dirname "$0")/lib" exec python3 "$@"\n';
 
 /** Path of a Python that has checkdmarc. */

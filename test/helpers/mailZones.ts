@@ -115,7 +115,7 @@ const spf: Row[] = [
   [['v=spf1 -all', 'v=spf1 ~all'], false],
   [['v=spf1 -all', 'other=record'], true],
   [[], false],
-  // Literals of the grammar are case-insensitive (RFC 5234 section 2.3). checkdmarc wants a lower-case version.
+  // Literals of the grammar are case-insensitive (RFC 5234 section 2.3). checkdmarc requires a lower-case version.
   ['V=SPF1 A MX -ALL', true, { peer: false }],
   // RFC 7208 section 4.6: a syntax error anywhere in the record counts. checkdmarc ignores those after `all`.
   ['v=spf1 -all foo', false, { peer: true }],

@@ -115,7 +115,7 @@ export async function startReplicaSet(
   });
   const whole = () =>
     until('the replica set is whole', async () => {
-      // Every member must see the same primary: one that just came back may still believe that it is the primary.
+      // Every member must see the same primary: a member that has just returned may still report itself as the primary.
       const seen = await Promise.all(hosts.map((host) => primaryOfWhole(host).catch(() => null)));
       const isAgreed = seen.every((host) => host === seen[0]);
       return isAgreed ? (members.find(({ host }) => host === seen[0]) ?? null) : null;

@@ -279,7 +279,7 @@ async function reserveFor(ledger: Ledger, call: Reservation): Promise<() => Prom
   return () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
 }
 
-test('an entry stays in the journal until it is in the ledger, also while other processes copy the journal', async (t) => {
+test('an entry stays in the journal until it is in the ledger, even while other processes copy the journal', async (t) => {
   await using databases = await openDatabases(1);
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');

@@ -394,7 +394,7 @@ test('a refused connection is target_failed', async (t) => {
   t.is(await codeOf(() => server.ask()), 'target_failed');
 });
 
-test('requests with unsafe methods are sent once, also when they fail', async (t) => {
+test('requests with unsafe methods are sent once, even if they fail', async (t) => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     t.true(tool.definition.actsOnWorld?.({ url: 'http://example.com/', method }), method);
     const server = await serving(t);

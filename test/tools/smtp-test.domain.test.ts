@@ -97,7 +97,7 @@ async function reportOn(name: string, policy = POLICY, status = 200, headers = {
 
 const PARTS = { spf: SPF_CASES, dmarc: DMARC_CASES, tlsRpt: TLS_RPT_CASES, mtaSts: MTA_STS_CASES } as const;
 for (const [part, cases] of Object.entries(PARTS))
-  test.serial(`${part}: records are valid as their RFC says`, async (t) => {
+  test.serial(`${part}: the validity of records follows the RFC`, async (t) => {
     for (const { name, zone, valid } of cases) {
       const report: Record<string, unknown> = await reportOn(name);
       const found = report[part];

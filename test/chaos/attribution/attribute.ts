@@ -4,7 +4,7 @@ import type { Delivery } from '../../helpers/receiver.ts';
 import type { Observation } from './callers.ts';
 import type { Records } from './records.ts';
 
-/** Everything that the test knows about one account when all calls have ended. */
+/** The observations and records of one account after all calls have ended. */
 export interface Evidence {
   /** Credits that the account had when it was created. */
   credits: number;

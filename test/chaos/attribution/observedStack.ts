@@ -61,7 +61,7 @@ async function makeOwner(stack: Stack, receiver: Receiver, credits: number): Pro
   return account;
 }
 
-/** Starts two API processes and the workers of the calls of `kinds.ts`. It ends with `open`. */
+/** Starts two API processes and the workers of the calls of `kinds.ts`. Disposing `open` stops them. */
 export async function startObservedStack(
   open: AsyncDisposableStack,
   { servers, env = {} }: Required<Pick<StackOptions, 'servers'>> & Pick<StackOptions, 'env'>,
