@@ -12,11 +12,11 @@ interface Progress {
 }
 
 /** Accounts that make calls and are older than this do not see the list of first steps. */
-const SETTLED_MS = 14 * 86_400_000;
+const CHECKLIST_MS = 14 * 86_400_000;
 
 /** The steps from sign-up to a working integration; none for an account that is in use. */
 export function firstSteps({ openedAt, now, verifies, hasKey, hasCalled, hasEndpoint }: Progress): Step[] {
-  if (hasCalled && now.getTime() - openedAt.getTime() > SETTLED_MS) return [];
+  if (hasCalled && now.getTime() - openedAt.getTime() > CHECKLIST_MS) return [];
   return [
     ...(verifies ? [{ title: 'Verify your email address', text: html``, isDone: true }] : []),
     {

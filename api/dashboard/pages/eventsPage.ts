@@ -75,7 +75,7 @@ ${selectField({
 }
 
 /** The details of an event: its message if it has one, else its data without ids. */
-const told = ({ data }: EventRow): Html | string =>
+const detailsOf = ({ data }: EventRow): Html | string =>
   typeof data.message === 'string'
     ? data.message
     : html`${Object.entries(data)
@@ -126,7 +126,7 @@ const eventTable = (page: EventsPage): Html =>
     [
       { title: 'When', cell: ({ createdAt }) => moment(createdAt) },
       { title: 'Event', cell: ({ event }) => html`<code>${event}</code>` },
-      { title: 'Details', cell: told },
+      { title: 'Details', cell: detailsOf },
       { title: 'Deliveries', cell: (event) => deliveriesOf(page, event) },
     ],
     page.events.items,

@@ -108,7 +108,7 @@ const attemptTable = (attempts: readonly AttemptRow[]): Html =>
   );
 
 function secrets(viewer: Viewer, path: string, { rotationEndsAt }: WebhookRow): Html {
-  const waits = rotationEndsAt !== null;
+  const isPending = rotationEndsAt !== null;
   const force = choice({
     name: 'force',
     value: 'true',
@@ -117,19 +117,19 @@ function secrets(viewer: Viewer, path: string, { rotationEndsAt }: WebhookRow): 
   });
   return html`<h3>Signing secret</h3>
 ${
-  waits
+  isPending
     ? html`<p>A new secret is pending: both secrets sign deliveries until ${moment(rotationEndsAt)}, then only the new one. Activate
 it earlier once your receiver has it.</p>`
     : html`<p class="quiet">After a rotation both secrets sign deliveries for 24 hours, or until you activate the new
 one.</p>`
 }
-<div class="actions">${waits ? actionButton(viewer, `${path}/activate`, 'Activate the new secret') : null}
+<div class="actions">${isPending ? actionButton(viewer, `${path}/activate`, 'Activate the new secret') : null}
 ${confirmation({
   action: `${path}/rotate`,
   viewer,
   label: 'Rotate the secret',
   text: 'A new secret is created and shown once.',
-  ...(waits && { extra: force }),
+  ...(isPending && { extra: force }),
 })}</div>`;
 }
 
