@@ -13,6 +13,7 @@ export interface TlsOptions
       | 'minVersion'
       | 'maxVersion'
       | 'ciphers'
+      | 'ecdhCurve'
       | 'ALPNProtocols'
       | 'minDHSize'
       | 'secureOptions'

@@ -2,7 +2,8 @@ import type { Offered } from './survey.ts';
 
 export type Grade = 'A+' | 'A' | 'B' | 'C' | 'F';
 
-const BROKEN_SUITE = /_NULL_|_EXPORT_|_anon_|_WITH_(?:RC4|RC2|DES)_|_DES40_/;
+/** `TLS_SHA…` are the suites of TLS 1.3 without encryption (RFC 9150). */
+const BROKEN_SUITE = /_NULL_|_EXPORT|_anon_|_WITH_(?:RC4|RC2|DES)_|^TLS_SHA/;
 const OLD_SUITE = /_3DES_|_IDEA_|_SEED_/;
 const FORWARD_SECRET = /^TLS_(?:DHE|ECDHE|AES|CHACHA20)_/;
 const POST_QUANTUM = /MLKEM/;

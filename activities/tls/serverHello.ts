@@ -6,24 +6,30 @@ export interface Choice {
   cipherSuite: number;
   /** Key exchange group; null when the server has not named it yet, or the key exchange has no named group. */
   group: number | null;
+  /** Application protocol that the server selected in its ServerHello, which only TLS 1.2 and older do; else null. */
+  alpn: string | null;
+  /** Whether the server sent an OCSP response with its certificate, unencrypted as in TLS 1.2 and older. */
+  stapled: boolean;
 }
 
 /** Parses a server's answer to a ClientHello as the bytes arrive. */
 export interface AnswerReader {
   /** Adds received bytes. @returns whether the answer is complete */
   add(bytes: Buffer): boolean;
-  /** The parameters that the server selected; null when it refused the offer. */
+  /** The parameters that the server selected; null until its ServerHello has arrived, and when it refuses the offer. */
   readonly choice: Choice | null;
 }
 
 const RECORD = { alert: 21, handshake: 22 };
-const MESSAGE = { serverHello: 2, serverKeyExchange: 12, serverHelloDone: 14 };
+const MESSAGE = { serverHello: 2, serverKeyExchange: 12, serverHelloDone: 14, certificateStatus: 22 };
 const FATAL = 2;
-const EXTENSION = { supportedVersions: 43, keyShare: 51 };
+const EXTENSION = { alpn: 16, supportedVersions: 43, keyShare: 51 };
 const NAMED_CURVE = 3;
 const RECORD_HEAD = 5;
+/** Bytes of the type and length of a certificate status (RFC 6066 section 8). */
+const STATUS_HEAD = 4;
 const MESSAGE_HEAD = 4;
-/** Maximum number of unparsed bytes, after which reading stops. Only the certificates in an answer are long. */
+/** Maximum number of received bytes, after which reading stops. Only the certificates in an answer are long. */
 const MAX_BYTES = 256 * 1024;
 
 const versionOf = (code: number): Version | null => {
@@ -38,15 +44,18 @@ function readServerHello(body: Buffer): Choice | null {
   let at = 35 + body.readUInt8(34);
   const cipherSuite = body.readUInt16BE(at);
   let group: number | null = null;
+  let alpn: string | null = null;
   at += 3;
   for (at += 2; at + 4 <= body.length; ) {
     const type = body.readUInt16BE(at);
     const length = body.readUInt16BE(at + 2);
     if (type === EXTENSION.supportedVersions) version = versionOf(body.readUInt16BE(at + 4));
     if (type === EXTENSION.keyShare) group = body.readUInt16BE(at + 4);
+    // A list of one name: its length in 16 bits, the length of the name in 8 bits, and the name (RFC 7301).
+    if (type === EXTENSION.alpn) alpn = body.toString('latin1', at + 7, at + 4 + length);
     at += 4 + length;
   }
-  return version === null ? null : { version, cipherSuite, group };
+  return version === null ? null : { version, cipherSuite, group, alpn, stapled: false };
 }
 
 /**
@@ -54,6 +63,7 @@ function readServerHello(body: Buffer): Choice | null {
  * the ServerKeyExchange, which names the elliptic curve in TLS 1.2 and older.
  */
 export function createAnswerReader(wholeFlight: boolean): AnswerReader {
+  let total = 0;
   let received = Buffer.alloc(0);
   let handshake = Buffer.alloc(0);
   let choice: Choice | null = null;
@@ -64,6 +74,8 @@ export function createAnswerReader(wholeFlight: boolean): AnswerReader {
       choice = readServerHello(body);
       return choice === null || choice.version === 'TLSv1.3' || !wholeFlight;
     }
+    if (type === MESSAGE.certificateStatus && choice !== null)
+      choice = { ...choice, stapled: body.length > STATUS_HEAD };
     if (type === MESSAGE.serverKeyExchange && choice !== null && body.readUInt8(0) === NAMED_CURVE)
       choice = { ...choice, group: body.readUInt16BE(1) };
     return type === MESSAGE.serverKeyExchange || type === MESSAGE.serverHelloDone;
@@ -79,22 +91,30 @@ export function createAnswerReader(wholeFlight: boolean): AnswerReader {
     return false;
   }
 
+  /** Removes all complete records from the received bytes and parses their content. @returns whether the answer is complete */
+  function readRecords(): boolean {
+    const contents: Buffer[] = [];
+    let ended = false;
+    while (!ended && received.length >= RECORD_HEAD) {
+      const type = received.readUInt8(0);
+      const end = RECORD_HEAD + received.readUInt16BE(3);
+      ended = type !== RECORD.alert && type !== RECORD.handshake;
+      if (ended || received.length < end) break;
+      const content = received.subarray(RECORD_HEAD, end);
+      received = received.subarray(end);
+      if (type === RECORD.handshake) contents.push(content);
+      // Alerts of level warning, such as unrecognized_name, do not end the handshake.
+      else ended = content[0] === FATAL;
+    }
+    handshake = Buffer.concat([handshake, ...contents]);
+    return readMessages() || ended;
+  }
+
   return {
     add(bytes) {
+      total += bytes.length;
       received = Buffer.concat([received, bytes]);
-      while (received.length >= RECORD_HEAD) {
-        const type = received.readUInt8(0);
-        const end = RECORD_HEAD + received.readUInt16BE(3);
-        if (type !== RECORD.alert && type !== RECORD.handshake) return true;
-        if (received.length < end) break;
-        const content = received.subarray(RECORD_HEAD, end);
-        received = received.subarray(end);
-        if (type === RECORD.handshake) handshake = Buffer.concat([handshake, content]);
-        // Alerts of level warning, such as unrecognized_name, do not end the handshake.
-        else if (content[0] === FATAL) return true;
-        if (readMessages()) return true;
-      }
-      return received.length + handshake.length > MAX_BYTES;
+      return readRecords() || total > MAX_BYTES;
     },
     get choice() {
       return choice;

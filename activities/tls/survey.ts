@@ -1,15 +1,22 @@
-import { once } from 'node:events';
-import { failureKind } from '../../egress/failure.ts';
-import type { Guard, Socket, TLSSocket } from '../../egress/guard.ts';
-import { ANYTHING } from '../../egress/probe.ts';
+import type { Limits } from '../../egress/clock.ts';
+import { targetFailed } from '../../egress/failure.ts';
+import type { Guard } from '../../egress/guard.ts';
 import type { Vetted } from '../../egress/vet.ts';
-import { ServiceError } from '../../schemas/errors.ts';
 import { mapConcurrent } from '../links/mapConcurrent.ts';
-import { encodeClientHello, type Offer, type Version } from './clientHello.ts';
-import { CIPHER_SUITES, CIPHER_SUITES_13, GROUPS } from './registry.ts';
-import { type Choice, createAnswerReader } from './serverHello.ts';
+import { type AskServer, createAskServer } from './askServer.ts';
+import type { Version } from './clientHello.ts';
+import { encryptedExtensions } from './encryptedExtensions.ts';
+import {
+  CIPHER_SUITES,
+  CIPHER_SUITES_13,
+  CURVES,
+  GROUPS,
+  GROUPS_13,
+  OLD_GROUPS,
+  RARE_CIPHER_SUITES,
+} from './registry.ts';
 
-/** The TLS parameters that a server accepts; lists are in the server's order of preference. */
+/** The TLS parameters that a server accepts; lists are in the order in which the server chose them. */
 export interface Offered {
   protocols: { version: Version; cipherSuites: string[] }[];
   groups: string[];
@@ -17,59 +24,31 @@ export interface Offered {
   ocspStapling: boolean;
 }
 
-interface Limits {
-  signal: AbortSignal;
-  /** Epoch milliseconds, for all connections together. */
-  deadline: number;
+/** The cipher suites and groups of one protocol version that a server accepts, as codes. */
+interface Accepted {
+  version: Version;
+  cipherSuites: number[];
+  groups: number[];
 }
-type Egress = Pick<Guard, 'connect' | 'startTls'>;
 
-/** Maximum number of concurrent connections. Servers may limit the connections from one IP address. */
-const CONCURRENCY = 4;
-const OLD_VERSIONS = ['SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2'] as const;
+const ALL_VERSIONS = ['SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies Version[];
 const ALPN_PROTOCOLS = ['h2', 'http/1.1'] as const;
-/** Kinds of connection failures by which a server refuses the offered TLS parameters. */
-const REFUSALS: ReadonlySet<string | null> = new Set(['tls', 'reset']);
-
-/** Sends one ClientHello on a new connection. @returns what the server selected; null when it refuses the offer */
-async function offerOnce(
-  egress: Egress,
-  vetted: Vetted,
-  offer: Omit<Offer, 'serverName'>,
-  limits: Limits,
-  wholeFlight: boolean,
-): Promise<Choice | null> {
-  const { host } = vetted.target;
-  const socket: Socket = await egress.connect(vetted, limits);
-  const reader = createAnswerReader(wholeFlight);
-  const time = AbortSignal.timeout(Math.max(0, limits.deadline - Date.now()));
-  const signal = AbortSignal.any([limits.signal, time]);
-  const closed = once(socket, 'close', { signal }).catch(() => undefined);
-  try {
-    const answered = Promise.withResolvers<void>();
-    socket.on('data', (bytes: Buffer) => {
-      try {
-        if (reader.add(bytes)) answered.resolve();
-      } catch {
-        answered.resolve(); // An answer that cannot be parsed counts as a refusal.
-      }
-    });
-    socket.write(encodeClientHello({ ...offer, serverName: host.kind === 'name' ? host.name : null }));
-    await Promise.race([answered.promise, closed]);
-    limits.signal.throwIfAborted();
-    if (time.aborted) throw new ServiceError('target_timeout');
-    return reader.choice;
-  } finally {
-    socket.destroy();
-  }
-}
+const SUITES_13 = [...CIPHER_SUITES_13.keys()];
+/** Cipher suites of the older versions, in portions that are offered separately. */
+const OLD_SUITES = [[...CIPHER_SUITES.keys()], [...RARE_CIPHER_SUITES.keys()]];
+const SUITE_NAMES = new Map([...CIPHER_SUITES, ...RARE_CIPHER_SUITES, ...CIPHER_SUITES_13]);
+/** Matches suites whose key exchange uses an elliptic curve that the server chooses for each connection. */
+const EPHEMERAL_CURVE = /^TLS_ECDH(?:E|_anon)_/;
 
 /** Offers all values, then all except those chosen so far, until the server refuses. @returns the values in chosen order */
-async function exhaust<T>(all: readonly T[], ask: (left: readonly T[]) => Promise<T | null>): Promise<T[]> {
+async function exhaust(
+  all: readonly number[],
+  choose: (left: readonly number[]) => Promise<number | null>,
+): Promise<number[]> {
   const left = new Set(all);
-  const chosen: T[] = [];
+  const chosen: number[] = [];
   while (left.size > 0) {
-    const choice = await ask([...left]);
+    const choice = await choose([...left]);
     if (choice === null || !left.delete(choice)) break;
     chosen.push(choice);
   }
@@ -79,82 +58,87 @@ async function exhaust<T>(all: readonly T[], ask: (left: readonly T[]) => Promis
 const namesOf = (codes: readonly number[], names: ReadonlyMap<number, string>): string[] =>
   codes.map((code) => names.get(code) ?? `0x${code.toString(16).padStart(4, '0')}`);
 
-/** Performs a TLS handshake with Node's client. @returns the result of `read`; null when the server refuses the handshake */
-async function shake<T>(
-  egress: Egress,
-  vetted: Vetted,
-  limits: Limits,
-  options: { ALPNProtocols?: string[]; requestOCSP?: boolean },
-  read: (socket: TLSSocket) => T,
-  observe?: (socket: TLSSocket) => void,
-): Promise<T | null> {
-  const socket = await egress.connect(vetted, limits);
-  try {
-    const wanted = observe === undefined ? {} : { observe };
-    return read(await egress.startTls(socket, vetted, { ...ANYTHING, ...limits, ...options, ...wanted }));
-  } catch (error) {
-    if (REFUSALS.has(failureKind(error))) return null;
-    throw error;
-  } finally {
-    socket.destroy();
+/** Finds the cipher suites and groups that a server accepts with one protocol version. */
+async function surveyVersion(ask: AskServer, version: Version, signal: AbortSignal): Promise<Accepted> {
+  const is13 = version === 'TLSv1.3';
+  const choose = async (
+    offer: { cipherSuites: readonly number[]; groups: readonly number[] },
+    wholeFlight: boolean,
+  ) => {
+    const choice = await ask({ ...offer, version }, { signal, wholeFlight });
+    return choice?.version === version ? choice : null;
+  };
+
+  const cipherSuites: number[] = [];
+  for (const portion of is13 ? [SUITES_13] : OLD_SUITES) {
+    const chosen = await exhaust(portion, async (left) => {
+      const offer = { cipherSuites: left, groups: is13 ? GROUPS_13 : OLD_GROUPS };
+      return (await choose(offer, false))?.cipherSuite ?? null;
+    });
+    cipherSuites.push(...chosen);
   }
+  const elliptic = cipherSuites.filter((code) => EPHEMERAL_CURVE.test(SUITE_NAMES.get(code) ?? ''));
+  // A ClientHello of SSL 3.0 has no extensions and names no groups.
+  if (version === 'SSLv3' || (!is13 && elliptic.length === 0)) return { version, cipherSuites, groups: [] };
+
+  const all = is13 ? GROUPS_13 : CURVES;
+  const offered = is13 ? cipherSuites : elliptic;
+  const choice = async (groups: readonly number[]): Promise<number | null> =>
+    (await choose({ cipherSuites: offered, groups }, true))?.group ?? null;
+  const groups = cipherSuites.length === 0 ? [] : await exhaust(all, choice);
+  if (is13) return { version, cipherSuites, groups };
+  // Up to TLS 1.2, a client must also support the curve of the server's certificate, which may be among those chosen so far.
+  // These are therefore offered again, as the client's last preference.
+  const rest = all.filter((code) => !groups.includes(code));
+  const further = await exhaust(rest, (left) => choice([...left, ...groups]));
+  return { version, cipherSuites, groups: [...groups, ...further] };
 }
+
+/** The version at which the extensions are asked for: TLS 1.2, whose answers need no decryption, else the newest. */
+const versionForExtensions = (accepted: readonly Accepted[]): Accepted | undefined =>
+  accepted.find(({ version }) => version === 'TLSv1.2') ?? accepted.at(-1);
 
 /**
  * Finds out which protocols, cipher suites, groups and extensions a server accepts, with one connection for each offer.
  *
  * @throws ServiceError `target_failed`, `target_timeout`; the signal's reason
  */
-export async function surveyTls(egress: Egress, vetted: Vetted, limits: Limits): Promise<Offered> {
-  const suitesOf = (version: Version): Promise<number[]> => {
-    const suites = version === 'TLSv1.3' ? CIPHER_SUITES_13 : CIPHER_SUITES;
-    return exhaust([...suites.keys()], async (cipherSuites) => {
-      const offer = { version, cipherSuites, groups: [...GROUPS.keys()] };
-      const choice = await offerOnce(egress, vetted, offer, limits, false);
-      return choice?.version === version ? choice.cipherSuite : null;
-    });
-  };
-  const groupsOf = (version: Version, cipherSuites: readonly number[]): Promise<number[]> =>
-    exhaust([...GROUPS.keys()], async (groups) => {
-      const offer = { version, cipherSuites, groups };
-      const choice = await offerOnce(egress, vetted, offer, limits, true);
-      return choice?.version === version ? choice.group : null;
-    });
-
-  const versions: Version[] = [...OLD_VERSIONS, 'TLSv1.3'];
-  const found = await mapConcurrent(versions, CONCURRENCY, limits.signal, async (version) => {
-    const suites = await suitesOf(version);
-    const names = version === 'TLSv1.3' ? CIPHER_SUITES_13 : CIPHER_SUITES;
-    const elliptic = suites.filter(
-      (code) => version === 'TLSv1.3' || names.get(code)?.startsWith('TLS_ECDH'),
-    );
-    const groups = elliptic.length === 0 || version === 'SSLv3' ? [] : await groupsOf(version, elliptic);
-    return { version, cipherSuites: namesOf(suites, names), groups };
-  });
-
-  const alpn = await mapConcurrent(ALPN_PROTOCOLS, CONCURRENCY, limits.signal, (protocol) =>
-    shake(egress, vetted, limits, { ALPNProtocols: [protocol] }, ({ alpnProtocol }) =>
-      alpnProtocol === protocol ? protocol : null,
-    ),
+export async function surveyTls(
+  egress: Pick<Guard, 'connect' | 'startTls'>,
+  vetted: Vetted,
+  limits: Limits,
+): Promise<Offered> {
+  const ask = createAskServer(egress, vetted, limits);
+  const all = await mapConcurrent(ALL_VERSIONS, ALL_VERSIONS.length, limits.signal, (version, signal) =>
+    surveyVersion(ask, version, signal),
   );
-  let stapled = false;
-  await shake(
-    egress,
-    vetted,
-    limits,
-    { requestOCSP: true },
-    () => undefined,
-    (socket) =>
-      socket.on('OCSPResponse', (response: Buffer | null) => {
-        stapled = (response?.length ?? 0) > 0;
-      }),
-  );
+  const accepted = all.filter(({ cipherSuites }) => cipherSuites.length > 0);
+  const best = versionForExtensions(accepted);
+  if (best === undefined)
+    throw targetFailed('tls', { detail: 'The target refused all handshakes of the survey.' });
+
+  const { version, cipherSuites } = best;
+  const { signal } = limits;
+  const offer = { version, cipherSuites, groups: version === 'TLSv1.3' ? best.groups : OLD_GROUPS };
+  const found: { alpn: string | null; stapled: boolean }[] = [];
+  for (const alpn of [...ALPN_PROTOCOLS, null]) {
+    const answer =
+      version === 'TLSv1.3'
+        ? await encryptedExtensions(egress, vetted, limits, { ...offer, alpn })
+        : await ask({ ...offer, alpn, requestOcsp: true }, { signal, wholeFlight: true });
+    if (answer !== null) found.push(answer);
+  }
+  // The server has accepted this offer before. If it refuses now, its other answers cannot be relied on either.
+  if ((await ask(offer, { signal })) === null)
+    throw targetFailed('tls', { detail: 'The target stopped answering during the survey.' });
+
   return {
-    protocols: found
-      .filter(({ cipherSuites }) => cipherSuites.length > 0)
-      .map(({ version, cipherSuites }) => ({ version, cipherSuites })),
-    groups: namesOf([...new Set(found.toReversed().flatMap(({ groups }) => groups))], GROUPS),
-    alpn: alpn.filter((protocol) => protocol !== null),
-    ocspStapling: stapled,
+    protocols: accepted.map((each) => ({
+      version: each.version,
+      cipherSuites: namesOf(each.cipherSuites, SUITE_NAMES),
+    })),
+    groups: namesOf([...new Set(all.toReversed().flatMap(({ groups }) => groups))], GROUPS),
+    alpn: ALPN_PROTOCOLS.filter((protocol) => found.some(({ alpn }) => alpn === protocol)),
+    ocspStapling: found.some(({ stapled }) => stapled),
   };
 }

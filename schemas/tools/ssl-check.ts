@@ -53,8 +53,13 @@ export default defineTool({
     'error. Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate. Host ' +
     'names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 2048 ' +
     'bits is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
-    '`target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake. With ' +
-    '`survey`, up to a few hundred further handshakes in at most 25 s determine what the server accepts.\n\n' +
+    '`target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake.\n\n' +
+    'With `survey`, up to a few hundred further handshakes determine what the server accepts, at most 4 at the same time. ' +
+    'If the server closes the connection or does not answer within 3 s, the offer is repeated on a single connection; after ' +
+    'that it counts as refused. A survey that takes longer than 25 s is `target_timeout`; a server that stops answering during the survey is ' +
+    '`target_failed`. SSL 2.0 and cipher suites that need a shared key or password (PSK, SRP, Kerberos) are not tested. A ' +
+    'server that accepts only SSL 3.0, RC4, 3DES or suites without a certificate is `target_failed`, because its ' +
+    'certificate cannot be read.\n\n' +
     'The grade of the survey is the worst that applies: F for SSL 3.0 or a cipher suite without encryption or ' +
     'authentication, of export strength, or with RC4, RC2 or DES; C without TLS 1.2 and 1.3, or with 3DES, IDEA or ' +
     'SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without forward secrecy; A otherwise, or A+ with a ' +
@@ -172,7 +177,7 @@ export default defineTool({
                   type: 'array',
                   items: { type: 'string' },
                   description:
-                    'IANA names of the accepted cipher suites, in the order in which the server chose them.',
+                    'IANA names of the accepted cipher suites, in the order in which the server chose them. Suites that few servers accept are offered separately and come last.',
                 },
               },
               required: ['version', 'cipherSuites'],
@@ -183,7 +188,7 @@ export default defineTool({
             type: 'array',
             items: { type: 'string' },
             description:
-              'IANA names of the accepted key exchange groups: for TLS 1.3 all groups, for older versions only elliptic curves.',
+              'IANA names of the accepted key exchange groups, those of TLS 1.3 first: for TLS 1.3 all groups, for older versions only elliptic curves.',
           },
           postQuantum: {
             type: 'boolean',

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { createServer, type TlsOptions } from 'node:tls';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { encodeClientHello } from '../../activities/tls/clientHello.ts';
 import { grade } from '../../activities/tls/grade.ts';
+import { CIPHER_SUITES, CIPHER_SUITES_13, GROUPS, GROUPS_13 } from '../../activities/tls/registry.ts';
 import type { Offered } from '../../activities/tls/survey.ts';
 import { freePort } from '../../dev/ports.ts';
 import { createGuard } from '../../egress/guard.ts';
@@ -212,6 +214,60 @@ test.serial('a survey finds ALPN, OCSP stapling and post-quantum key exchange', 
   });
 });
 
+test.serial(
+  'all groups and cipher suites of TLS 1.3 are found, including those without encryption',
+  async (t) => {
+    const groups = GROUPS_13.map((code) => GROUPS.get(code) ?? '');
+    const suites = [...CIPHER_SUITES_13.values()];
+    const options = {
+      minVersion: 'TLSv1.3',
+      ciphers: `${suites.join(':')}:ALL:@SECLEVEL=0`,
+      ecdhCurve: groups.join(':'),
+      ALPNProtocols: ['h2'],
+    } as const;
+    const found = await survey(t, await serveNode(t, options, true));
+    t.deepEqual([found.groups].flat().sort(), groups.sort());
+    t.deepEqual([recordsAt(found.protocols)[0]?.cipherSuites].flat().sort(), suites.sort());
+    t.like(found, { alpn: ['h2'], ocspStapling: true, postQuantum: true, grade: 'F' });
+  },
+);
+
+test.serial('with an ECDSA certificate, the curves besides that of the certificate are found', async (t) => {
+  const curves = 'P-256:P-384:P-521';
+  const port = await serve(t, ecdsa, ['-tls1_2', '-curves', curves]);
+  t.deepEqual((await survey(t, port)).groups, ['secp256r1', 'secp384r1', 'secp521r1']);
+});
+
+test.serial('a server that requires a client certificate is surveyed completely', async (t) => {
+  const options = ['-tls1_2', '-Verify', '1', '-alpn', 'h2'];
+  t.like(await survey(t, await serve(t, rsa, options)), { alpn: ['h2'], grade: 'B' });
+});
+
+test.serial('ALPN and stapling are found without TLS 1.2 and 1.3', async (t) => {
+  const options = {
+    maxVersion: 'TLSv1.1',
+    minVersion: 'TLSv1',
+    ciphers: 'ALL:!aNULL:@SECLEVEL=0',
+    ALPNProtocols: ['http/1.1'],
+  } as const;
+  t.like(await survey(t, await serveNode(t, options, true)), {
+    alpn: ['http/1.1'],
+    ocspStapling: true,
+    grade: 'C',
+  });
+});
+
+test('no ClientHello has a size of 256 to 511 bytes, which some servers do not answer', (t) => {
+  for (let suites = 1; suites <= CIPHER_SUITES.size; suites++)
+    for (const version of ['TLSv1', 'TLSv1.2', 'TLSv1.3'] as const) {
+      const cipherSuites = [...CIPHER_SUITES.keys()].slice(0, suites);
+      const record = encodeClientHello({ version, cipherSuites, groups: [23], serverName: 'example.com' });
+      const size = record.readUInt16BE(3);
+      t.is(size, record.length - 5);
+      t.true(size < 256 || size > 511, `${version}, ${suites} suites: ${size}`);
+    }
+});
+
 test('without the option the output has no survey; without a server the call fails', async (t) => {
   const port = await serveNode(t, {}, false);
   t.is((await tool.call({ host: `example.com:${port}` }, { egress })).survey, null);
@@ -239,6 +295,8 @@ test('the grade is that of the worst rule that applies', (t) => {
     'TLS_DH_anon_WITH_AES_128_CBC_SHA',
     'TLS_RSA_EXPORT_WITH_DES40_CBC_SHA',
     'TLS_RSA_WITH_DES_CBC_SHA',
+    'TLS_RSA_EXPORT1024_WITH_RC4_56_SHA',
+    'TLS_SHA256_SHA256',
   ])
     t.is(grade(of('TLSv1.2', suite)), 'F', suite);
   t.is(grade(of('SSLv3', 'TLS_RSA_WITH_AES_128_CBC_SHA')), 'F');

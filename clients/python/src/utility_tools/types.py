@@ -777,7 +777,7 @@ class SslCheckOutputSurveyProtocolsItem(TypedDict):
     version: Literal["SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
     """Protocol version."""
     cipherSuites: List[str]
-    """IANA names of the accepted cipher suites, in the order in which the server chose them."""
+    """IANA names of the accepted cipher suites, in the order in which the server chose them. Suites that few servers accept are offered separately and come last."""
 
 
 class SslCheckOutputSurvey(TypedDict):
@@ -786,7 +786,7 @@ class SslCheckOutputSurvey(TypedDict):
     protocols: List["SslCheckOutputSurveyProtocolsItem"]
     """Accepted protocol versions from SSL 3.0 to TLS 1.3, oldest first."""
     groups: List[str]
-    """IANA names of the accepted key exchange groups: for TLS 1.3 all groups, for older versions only elliptic curves."""
+    """IANA names of the accepted key exchange groups, those of TLS 1.3 first: for TLS 1.3 all groups, for older versions only elliptic curves."""
     postQuantum: bool
     """Whether the server accepts a post-quantum key exchange group, such as `X25519MLKEM768`."""
     alpn: List[Literal["h2", "http/1.1"]]

@@ -899,12 +899,15 @@ export interface SslCheckOutput {
     protocols: {
       /** Protocol version. */
       version: "SSLv3" | "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
-      /** IANA names of the accepted cipher suites, in the order in which the server chose them. */
+      /**
+       * IANA names of the accepted cipher suites, in the order in which the server chose them. Suites that
+       * few servers accept are offered separately and come last.
+       */
       cipherSuites: string[];
     }[];
     /**
-     * IANA names of the accepted key exchange groups: for TLS 1.3 all groups, for older versions only
-     * elliptic curves.
+     * IANA names of the accepted key exchange groups, those of TLS 1.3 first: for TLS 1.3 all groups, for
+     * older versions only elliptic curves.
      */
     groups: string[];
     /** Whether the server accepts a post-quantum key exchange group, such as `X25519MLKEM768`. */
