@@ -63,8 +63,8 @@ function forward(client: Socket, port: number): void {
   client.pipe(target).pipe(client);
 }
 
-const check = (port: number, guard = egress): Promise<Json> =>
-  tool.call({ host: `example.com:${port}`, survey: true }, { egress: guard });
+const check = (port: number, guard = egress, limits: { deadline?: number } = {}): Promise<Json> =>
+  tool.call({ host: `example.com:${port}`, survey: true }, { egress: guard, ...limits });
 const versionsOf = (output: Json): unknown[] =>
   recordsAt(recordAt(output, 'survey').protocols).map(({ version }) => version);
 
@@ -112,6 +112,18 @@ for (const [what, act] of Object.entries(HOSTILE))
     t.true(Date.now() - started < CHECK_MS + SURVEY_MS);
     await until('closed connections', async () => front.open.size === 0, 5_000);
   });
+
+test('a server that answers each offer slowly is `target_timeout` at the deadline', async (t) => {
+  const port = await serveTls(t);
+  const front = await startFront(t, (client, number) => {
+    if (number === 1) forward(client, port);
+    else setTimeout(() => forward(client, port), 1_000);
+  });
+  const deadline = Date.now() + 6_000;
+  t.is(await codeOf(() => check(front.port, egress, { deadline })), 'target_timeout');
+  t.true(Date.now() < deadline + CHECK_MS);
+  await until('closed connections', async () => front.open.size === 0, 5_000);
+});
 
 test('a server that stops answering during the survey makes the call fail', async (t) => {
   const port = await serveTls(t);
