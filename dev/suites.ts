@@ -10,7 +10,7 @@ const SLOW = /^test\/(?:(?:chaos|load|fuzz|browser|clients|dashboard)\/|tools\/[
  * runs at the same time.
  */
 const HEAVY =
-  /^test\/(?:load|chaos|fuzz|browser|clients|dashboard)\/|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test/;
+  /^test\/(?:load|chaos|fuzz|browser|clients|dashboard)\/|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test|\.testssl\./;
 /**
  * Test files whose number of random cases an environment variable sets. `npm test` runs few cases, and `npm run
  * test:slow` runs the files again with these numbers.
