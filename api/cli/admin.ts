@@ -9,6 +9,7 @@ import { adjust } from './commands/adjust.ts';
 import { createAccount } from './commands/createAccount.ts';
 import { keyCommands } from './commands/keys.ts';
 import { rekey } from './commands/rekey.ts';
+import { userCommands } from './commands/users.ts';
 import { webhookCommands } from './commands/webhooks.ts';
 import { helpFor, overview } from './help.ts';
 import { runCli, withStore } from './run.ts';
@@ -19,6 +20,7 @@ const COMMANDS: readonly Command[] = [
   ...accountCommands,
   ...keyCommands,
   ...webhookCommands,
+  ...userCommands,
   rekey,
 ];
 

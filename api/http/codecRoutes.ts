@@ -43,7 +43,7 @@ const BODY = {
 interface Dependencies {
   sessions: Sessions;
   codec: PayloadCodec;
-  env: Pick<Env, 'TEMPORAL_UI_URL'>;
+  env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL'>;
 }
 
 /**
@@ -90,6 +90,19 @@ export function codecRoutes(router: Router<State>, { sessions, codec, env }: Dep
     ctx.set('Access-Control-Allow-Methods', 'POST');
     ctx.set('Access-Control-Allow-Headers', 'Content-Type, X-Namespace');
     ctx.set('Access-Control-Max-Age', String(PREFLIGHT_SECONDS));
+  });
+
+  // The proxy in front of the Temporal UI asks this for each request, and forwards the request on 204 only.
+  router.get('/codec/operator', async (ctx) => {
+    ctx.set('Cache-Control', 'no-store');
+    const user = await sessions.user(ctx);
+    if (user === null) {
+      ctx.redirect(`${env.PUBLIC_URL ?? ''}/dashboard`);
+      return;
+    }
+    if (user.role !== 'operator')
+      throw new ServiceError('insufficient_scope', { detail: 'Only operators can open the Temporal UI.' });
+    ctx.status = 204;
   });
 
   router.post('/codec/decode', cors, async (ctx) => {

@@ -117,6 +117,20 @@ test("payloads are not decrypted without an operator's session", async (t) => {
   await refused(403, { Cookie: owner });
 });
 
+test("the Temporal UI's proxy learns who is an operator", async (t) => {
+  const ask = (headers: Record<string, string>) =>
+    fetch(`${stack.baseUrl}/codec/operator`, { headers, redirect: 'manual' });
+  const owner = await signUp(stack.baseUrl, freshCredentials());
+  t.is((await ask({ Cookie: operator })).status, 204);
+  t.is((await ask({ Cookie: owner })).status, 403);
+  for (const headers of [{}, { Cookie: 'utility-tools.session_token=made.up' }]) {
+    const response = await ask(headers);
+    t.is(response.status, 302);
+    t.regex(response.headers.get('location') ?? '', /\/dashboard$/);
+  }
+  t.is((await ask({ Authorization: `Bearer ${account.accountKey}` })).status, 302);
+});
+
 test('payloads that are not encrypted are returned unchanged', async (t) => {
   const payloads = [
     { metadata: { encoding: base64(Buffer.from('json/plain')) }, data: base64(Buffer.from('"a"')) },

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
 import { withStore } from '../helpers/account.ts';
+import { freshCredentials, signUp } from '../helpers/session.ts';
 import { type SharedStack, startStack, useStack } from '../helpers/stack.ts';
 
 interface Ended {
@@ -243,6 +244,11 @@ const MISUSED: [string, string[], RegExp][] = [
   ],
   ['no reason', ['adjust', '--account', 'x', '--credits', '5'], /--reason R is missing/],
   ['a bad limit', ['accounts', '--limit', '0'], /--limit/],
+  [
+    'an unknown role',
+    ['users', 'set', '--email', 'a@b', '--role', 'king'],
+    /--role must be owner or operator/,
+  ],
   ['neither id nor e-mail', ['accounts', 'show'], /--account ID or --email E/],
 ];
 
@@ -273,6 +279,11 @@ const FAILS: [string, string[], RegExp][] = [
     /no account for "x@example.com"/,
   ],
   [
+    'a user who never signed up',
+    ['users', 'set', '--email', 'x@example.com', '--role', 'operator'],
+    /no user "x@example.com"/,
+  ],
+  [
     'an account to be changed',
     ['accounts', 'set', '--account', 'acc_x', '--monthly-allowance', '1'],
     /no account "acc_x"/,
@@ -286,6 +297,21 @@ for (const [name, args, line] of FAILS)
     t.regex(stderr, line);
     t.is(stderr.indexOf('\n'), stderr.length - 1);
   });
+
+test.serial('users set makes a user an operator, and an owner again', async (t) => {
+  const credentials = freshCredentials();
+  const cookie = await signUp(stack.baseUrl, credentials);
+  const status = async () => {
+    const init = { headers: { Cookie: cookie }, redirect: 'manual' } as const;
+    return (await fetch(`${stack.baseUrl}/codec/operator`, init)).status;
+  };
+  t.is(await status(), 403);
+  const set = (role: string) => admin('users', 'set', '--email', credentials.email, '--role', role);
+  t.deepEqual(await set('operator'), { email: credentials.email, role: 'operator' });
+  t.is(await status(), 204);
+  await set('owner');
+  t.is(await status(), 403);
+});
 
 test.serial('values that the API refuses are refused by the commands too', async (t) => {
   const address = email();

@@ -1,0 +1,31 @@
+import { setUserRole } from '../../../store/userRoles.ts';
+import type { Role } from '../../auth/auth.ts';
+import { CommandError } from '../addresses.ts';
+import { UsageError } from '../arguments.ts';
+import type { Command } from '../command.ts';
+
+const ROLES: readonly Role[] = ['owner', 'operator'];
+
+const setUser: Command = {
+  name: 'users set',
+  about:
+    'Changes the role of a user. An operator can adjust all accounts, open the Temporal UI and read the payloads of calls.',
+  options: {
+    email: { value: 'E', about: 'Email address with which the user signs in.', required: true },
+    role: { value: 'ROLE', about: 'owner or operator.', required: true },
+  },
+  prepare(values) {
+    const email = values.text('email');
+    const role = ROLES.find((known) => known === values.text('role'));
+    if (role === undefined) throw new UsageError('--role must be owner or operator');
+    return async ({ store }) => {
+      if (!(await setUserRole(store, email, role)))
+        throw new CommandError(
+          `there is no user ${JSON.stringify(email)}; users sign up at /dashboard with their own password`,
+        );
+      return { email, role };
+    };
+  },
+};
+
+export const userCommands: readonly Command[] = [setUser];
