@@ -39,6 +39,15 @@ FROM base AS orchestrator
 ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "orchestrator"]
 
+FROM base AS gateway
+ENV INTERNAL_PORT=9090
+EXPOSE 3128 7233
+CMD ["node", "workers/gateway/main.ts"]
+
+# Issues the certificates for Temporal, once at each start.
+FROM base AS certificates
+CMD ["node", "workers/certificates/main.ts", "/certificates"]
+
 FROM base AS delivery
 ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "delivery"]

@@ -18,7 +18,7 @@ import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createPayments } from '../store/payments.ts';
 import { createPendingAnswers } from '../store/pendingAnswers.ts';
-import { createResults } from '../store/results.ts';
+import { createResults, mongodbPieces } from '../store/results.ts';
 import { createUndelivered } from '../store/undelivered.ts';
 import { createVault } from '../store/vault.ts';
 import { createWebhookEndpoints } from '../store/webhookEndpoints.ts';
@@ -143,7 +143,7 @@ async function main(): Promise<void> {
       client,
       calls: createCalls(store),
       ledger,
-      results: createResults(store, keyring),
+      results: createResults(mongodbPieces(store), keyring),
       dispatchEvents,
       answers,
       undelivered: createUndelivered({ store, ledger, accounts }),

@@ -48,6 +48,7 @@ make_secrets() {
   secret postgres_password "$(random 24)"
   secret mongodb_keyfile "$(random 64)"
   secret mongodb_root_password "$(random 24)"
+  secret mongodb_gateway_uri "mongodb://utility-tools-gateway:$(random 24)@mongodb:27017/utility_tools?replicaSet=rs0&authSource=admin"
   secret mongodb_uri "mongodb://utility-tools:$(random 24)@mongodb:27017/utility_tools?replicaSet=rs0&authSource=admin"
   # Empty files disable mail, Stripe and the headers of traces.
   for name in otlp_headers smtp_url stripe_secret_key stripe_webhook_secret; do
@@ -70,6 +71,6 @@ check_host
 check_kernel
 if [ "${1:-}" != --check ]; then
   make_secrets
-  [ -e .env ] || fault 'the file .env is missing. Run: cp .env.example .env, then set PUBLIC_URL in it.'
+  [ -e .env ] || fault 'the file .env is missing. Run: cp .env.example .env, then set PUBLIC_URL and TEMPORAL_UI_URL in it.'
 fi
 exit $status

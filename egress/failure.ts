@@ -1,16 +1,18 @@
 import { ServiceError } from '../schemas/errors.ts';
 
-/** The kind of a `target_failed` error. Every `target_failed` that the guard throws has a kind, except DNS errors. */
-export type FailureKind =
-  | 'refused'
-  | 'reset'
-  | 'unreachable'
+/** The kinds of a `target_failed` error. Every `target_failed` that the guard throws has a kind, except DNS errors. */
+export const FAILURE_KINDS = [
+  'refused',
+  'reset',
+  'unreachable',
   /** The TLS handshake failed. */
-  | 'tls'
+  'tls',
   /** The TLS handshake succeeded, but the certificate is not valid for this host. */
-  | 'certificate'
-  | 'protocol'
-  | 'redirects';
+  'certificate',
+  'protocol',
+  'redirects',
+] as const;
+export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 const DETAILS: Record<FailureKind, string> = {
   refused: 'The target refused the connection.',

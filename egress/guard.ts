@@ -2,9 +2,10 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { AllowEntry } from '../schemas/formats/allow.ts';
 import { type Limits, startClock } from './clock.ts';
-import { type ConnectOptions, connect, type Dial, dialTcp } from './connect.ts';
+import { type ConnectOptions, connect as connectDirectly, type Dial, dialTcp } from './connect.ts';
 import { exchange, type RequestOptions, writeHeaders } from './exchange.ts';
 import { type FetchOptions, fetchFollowing } from './fetch.ts';
+import type { Gateway } from './gateway.ts';
 import { createOwnAddresses, type IsOwn } from './own.ts';
 import { createPolicy } from './policy.ts';
 import { type FilteringProxy, type ProxyOptions, startProxy } from './proxy.ts';
@@ -13,7 +14,7 @@ import { type GuardedResponse, readResponse, type Trail } from './response.ts';
 import { createRoots, type RootOf } from './roots.ts';
 import { parseTarget, type Target, type TargetKind } from './target.ts';
 import { certificateFaults, startTls, type TlsOptions } from './tls.ts';
-import { type Vetted, vet } from './vet.ts';
+import { type Vetted, vet as vetDirectly } from './vet.ts';
 
 export type { Socket, TLSSocket };
 
@@ -56,6 +57,8 @@ export interface GuardOptions {
   ca?: readonly string[];
   /** Opens a TCP connection. Default: `dialTcp`. */
   dial?: Dial;
+  /** Resolves names and opens connections instead of `resolver` and `dial`. It vets each target too. Default: none. */
+  gateway?: Gateway | null;
   /** Recognises this machine's own addresses. */
   isOwn?: IsOwn;
 }
@@ -67,9 +70,20 @@ export function createGuard({
   ownPorts,
   ca,
   dial = dialTcp,
+  gateway = null,
   isOwn = createOwnAddresses(),
 }: GuardOptions): Guard {
   const policy = createPolicy({ allow, ownPorts, isOwn });
+
+  const vet = (target: Target, limits: Limits): Promise<Vetted> =>
+    vetDirectly(
+      target,
+      policy,
+      gateway === null ? resolver : { addresses: (name, its) => gateway.addresses(name, target.port, its) },
+      limits,
+    );
+  const connect = (vetted: Vetted, options: ConnectOptions): Promise<Socket> =>
+    gateway === null ? connectDirectly(vetted, dial, options) : gateway.connect(vetted, options);
 
   async function send(target: Target, options: RequestOptions, trail: Trail): Promise<GuardedResponse> {
     const { url } = target;
@@ -80,8 +94,8 @@ export function createGuard({
     let socket: Socket | undefined;
     clock.onEnd(() => socket?.destroy());
     try {
-      const vetted = await vet(target, policy, resolver, clock);
-      socket = await connect(vetted, dial, clock);
+      const vetted = await vet(target, clock);
+      socket = await connect(vetted, clock);
       let certificateFault: string | null = null;
       if (url.secure) {
         const secure = await startTls(socket, vetted, ca, {
@@ -106,8 +120,8 @@ export function createGuard({
 
   return {
     parseTarget: (input, kind) => parseTarget(input, kind, policy),
-    vet: (target, limits) => vet(target, policy, resolver, limits),
-    connect: (vetted, options) => connect(vetted, dial, options),
+    vet,
+    connect,
     startTls: (socket, vetted, options) => startTls(socket, vetted, ca, options),
     rootOf: createRoots(ca),
     request: (target, options) => send(target, options, { startedAt: performance.now(), redirects: [] }),
@@ -115,7 +129,7 @@ export function createGuard({
     proxy: (options) =>
       startProxy(async (url, limits) => {
         const target = parseTarget(url, { kind: 'url', pointer: '' }, policy);
-        return connect(await vet(target, policy, resolver, limits), dial, limits);
+        return connect(await vet(target, limits), limits);
       }, options),
   };
 }

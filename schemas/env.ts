@@ -102,6 +102,22 @@ export const VARIABLES = {
     about: '`host:port` of the Temporal server. Default: `npm start` runs a local Temporal server.',
   }),
   TEMPORAL_NAMESPACE: variable({ parse: String, fallback: 'default', about: 'Temporal namespace.' }),
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: variable({
+    parse: String,
+    fallback: null,
+    about:
+      'PEM file with the CA certificates that may sign the certificate of the Temporal server. Connects with TLS. Default: the public CAs, if a client certificate is set; else no TLS.',
+  }),
+  TEMPORAL_TLS_CLIENT_CERT_PATH: variable({
+    parse: String,
+    fallback: null,
+    about: 'PEM file with the client certificate for Temporal (mutual TLS). Default: no client certificate.',
+  }),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: variable({
+    parse: String,
+    fallback: null,
+    about: 'PEM file with the private key of the client certificate.',
+  }),
   BUILD_ID: variable({
     parse: buildId,
     fallback: null,
@@ -145,6 +161,28 @@ export const VARIABLES = {
     fallbackText: '',
     about:
       'Exceptions to the egress guard: targets that are reachable although they are not public, as `host:port` or CIDR block, separated by commas. They apply to every caller.',
+  }),
+  GATEWAY_URL: variable({
+    parse: webUrl,
+    fallback: null,
+    about:
+      'URL of the gateway through which a tool worker reaches targets and stores large results, so that it needs neither MongoDB nor a way to the Internet. Default: the worker connects itself.',
+  }),
+  GATEWAY_PORT: variable({
+    parse: port,
+    fallback: 3128,
+    about: 'Port of the gateway for targets and large results.',
+  }),
+  GATEWAY_TEMPORAL_PORT: variable({
+    parse: port,
+    fallback: 7233,
+    about: 'Port at which the gateway lets workers poll their own task queue.',
+  }),
+  GATEWAY_CERTIFICATES: variable({
+    parse: (text) => resolve(text),
+    fallback: null,
+    about:
+      "Directory with `tls.crt` and `tls.key` of the gateway, and `ca.crt`, which signs the certificates of its workers. The common name of a worker's certificate is the pool whose queue it may poll.",
   }),
   OWN_PORTS: variable({
     parse: (text) => list(text).map(port),
@@ -313,6 +351,21 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     MONGODB_URI: read('MONGODB_URI', v.MONGODB_URI, source),
     TEMPORAL_ADDRESS: read('TEMPORAL_ADDRESS', v.TEMPORAL_ADDRESS, source),
     TEMPORAL_NAMESPACE: read('TEMPORAL_NAMESPACE', v.TEMPORAL_NAMESPACE, source),
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: read(
+      'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+      v.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
+      source,
+    ),
+    TEMPORAL_TLS_CLIENT_CERT_PATH: read(
+      'TEMPORAL_TLS_CLIENT_CERT_PATH',
+      v.TEMPORAL_TLS_CLIENT_CERT_PATH,
+      source,
+    ),
+    TEMPORAL_TLS_CLIENT_KEY_PATH: read(
+      'TEMPORAL_TLS_CLIENT_KEY_PATH',
+      v.TEMPORAL_TLS_CLIENT_KEY_PATH,
+      source,
+    ),
     BUILD_ID: read('BUILD_ID', v.BUILD_ID, source),
     TEMPORAL_UI_URL: read('TEMPORAL_UI_URL', v.TEMPORAL_UI_URL, source),
     MASTER_KEYS: read('MASTER_KEYS', v.MASTER_KEYS, source),
@@ -320,6 +373,10 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     RATE_LIMIT: read('RATE_LIMIT', v.RATE_LIMIT, source),
     POOL_WAIT: read('POOL_WAIT', v.POOL_WAIT, source),
     EGRESS_ALLOW: read('EGRESS_ALLOW', v.EGRESS_ALLOW, source),
+    GATEWAY_URL: read('GATEWAY_URL', v.GATEWAY_URL, source),
+    GATEWAY_PORT: read('GATEWAY_PORT', v.GATEWAY_PORT, source),
+    GATEWAY_TEMPORAL_PORT: read('GATEWAY_TEMPORAL_PORT', v.GATEWAY_TEMPORAL_PORT, source),
+    GATEWAY_CERTIFICATES: read('GATEWAY_CERTIFICATES', v.GATEWAY_CERTIFICATES, source),
     OWN_PORTS: read('OWN_PORTS', v.OWN_PORTS, source),
     DNS_SERVERS: read('DNS_SERVERS', v.DNS_SERVERS, source),
     WEBHOOK_RETRY_SCHEDULE: read('WEBHOOK_RETRY_SCHEDULE', v.WEBHOOK_RETRY_SCHEDULE, source),
@@ -343,6 +400,10 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
   };
   if (env.PORT !== 0 && env.PORT === env.INTERNAL_PORT)
     throw new EnvError('INTERNAL_PORT: must differ from PORT; 0 picks a free port');
+  if ((env.TEMPORAL_TLS_CLIENT_CERT_PATH === null) !== (env.TEMPORAL_TLS_CLIENT_KEY_PATH === null))
+    throw new EnvError(
+      'TEMPORAL_TLS_CLIENT_CERT_PATH: requires TEMPORAL_TLS_CLIENT_KEY_PATH; set both or neither',
+    );
   if (env.NODE_ENV === 'production' && env.RATE_LIMIT === null)
     throw new EnvError('RATE_LIMIT: must not be off in production');
   // With STRIPE_SECRET_KEY alone, payments would succeed but no credits would be added.

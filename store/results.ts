@@ -8,6 +8,13 @@ export interface ResultReference {
   pieces: number;
 }
 
+/** Where encrypted pieces of inputs and results are stored. */
+export interface Pieces {
+  put(id: string, sealed: Uint8Array, expiresAt: Date): Promise<void>;
+  /** Returns null when there is no such piece. */
+  get(id: string): Promise<Uint8Array | null>;
+}
+
 export interface Results {
   /**
    * Stores bytes until `expiresAt`.
@@ -25,14 +32,28 @@ export const INLINE_BYTES = 64 * 1024;
 /** Size of a piece; below MongoDB's limit of 16 MB per document. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
-export function createResults({ results }: Store, keyring: Keyring): Results {
+/** Maximum size in bytes of an encrypted piece. */
+export const SEALED_PIECE_BYTES = PIECE_BYTES + 1024;
+
+/** Stores pieces in MongoDB. */
+export const mongodbPieces = ({ results }: Pick<Store, 'results'>): Pieces => ({
+  async put(id, sealed, expiresAt) {
+    await results.replaceOne({ _id: id }, { data: Buffer.from(sealed), expiresAt }, { upsert: true });
+  },
+  async get(id) {
+    const row = await results.findOne({ _id: id }, { promoteBuffers: true });
+    return row?.data ?? null;
+  },
+});
+
+export function createResults(store: Pieces, keyring: Keyring): Results {
   return {
     async write(callId, data, expiresAt, id = randomUUID()) {
       const pieces = Math.max(1, Math.ceil(data.length / PIECE_BYTES));
       for (let piece = 0; piece < pieces; piece++) {
         const plain = data.subarray(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES);
         const sealed = keyring.seal('result', `${callId}:${id}:${piece}:${pieces}`, plain);
-        await results.replaceOne({ _id: `${id}:${piece}` }, { data: sealed, expiresAt }, { upsert: true });
+        await store.put(`${id}:${piece}`, sealed, expiresAt);
       }
       return { id, pieces };
     },
@@ -40,9 +61,9 @@ export function createResults({ results }: Store, keyring: Keyring): Results {
     async read(callId, { id, pieces }) {
       const parts: Buffer[] = [];
       for (let piece = 0; piece < pieces; piece++) {
-        const row = await results.findOne({ _id: `${id}:${piece}` }, { promoteBuffers: true });
-        if (row === null) throw new Error(`result ${id} of call ${callId} is gone`);
-        parts.push(keyring.open('result', `${callId}:${id}:${piece}:${pieces}`, row.data));
+        const sealed = await store.get(`${id}:${piece}`);
+        if (sealed === null) throw new Error(`result ${id} of call ${callId} is gone`);
+        parts.push(keyring.open('result', `${callId}:${id}:${piece}:${pieces}`, sealed));
       }
       return Buffer.concat(parts);
     },

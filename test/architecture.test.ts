@@ -49,6 +49,8 @@ const NETWORK = [
 ];
 /** Connects only to the mail server that the operator configures. */
 const MAILER = 'api/mail/mailer.ts';
+/** Listens for workers, and connects only to the Temporal server that the operator configures. */
+const TEMPORAL_GATE = 'workers/gateway/temporalGate.ts';
 /** Files that listen on ports and never connect. */
 const LISTENERS = [
   'api/http/publicServer.ts',
@@ -73,6 +75,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   // such as a browser or a command. They never connect to a target that a caller chooses.
   fetch: [
     'workers/vaultClient.ts',
+    'workers/gatewayClient.ts',
     'workers/metrics.ts',
     'api/cli/eventFeed.ts',
     'api/cli/listen.ts',
@@ -226,6 +229,7 @@ test('only egress/ connects to other machines', (t) => {
       !typesOnly &&
       NETWORK.includes(from.replace(/^node:/, '')) &&
       !LISTENERS.includes(file) &&
+      file !== TEMPORAL_GATE &&
       file !== MAILER,
   );
   t.deepEqual(wrong.map(show), []);

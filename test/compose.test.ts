@@ -7,6 +7,10 @@ import { parse } from 'yaml';
 import { VARIABLES } from '../schemas/env.ts';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 
+/** Services of this project that run no worker of a pool and no API. */
+const GATEWAY = 'gateway';
+const CERTIFICATES = 'certificates';
+
 interface Service {
   build?: { target: string };
   environment?: Record<string, string | null>;
@@ -19,6 +23,8 @@ interface Service {
   ulimits?: { core?: number };
   image?: string;
   tmpfs?: string[];
+  volumes?: string[];
+  dns?: string | string[];
   mem_limit?: string;
   pids_limit?: number;
   logging?: { options?: Record<string, string> };
@@ -26,6 +32,8 @@ interface Service {
 
 /** Longer than the time limit of any call, from the API contract, in seconds. */
 const LONGEST_CALL_S = 100;
+/** Pools that reach nothing but the gateway. */
+const CONFINED = ['browser', 'heavy'];
 /** Variables that the images set themselves, so that the Compose file need not set them. */
 const IN_THE_IMAGE = ['HOST', 'PORT', 'INTERNAL_PORT', 'DATA_DIR', 'NODE_ENV'];
 /** Variables whose defaults fit: other containers do not use these ports, and each container is reached by its name. */
@@ -59,8 +67,11 @@ test.before(async () => {
 });
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
+/** The services that run this project's images and keep running. */
 const ours = (): [string, Service][] =>
-  Object.entries(services).filter(([, { build }]) => build !== undefined);
+  Object.entries(services).filter(([name, { build }]) => build !== undefined && name !== CERTIFICATES);
+/** Those of them that run the API or a pool. */
+const processes = (): [string, Service][] => ours().filter(([name]) => name !== GATEWAY);
 
 /** Returns the lines of each stage of the Dockerfile, by the name of the stage. */
 const stages = (): Map<string, string> => {
@@ -72,12 +83,12 @@ const stages = (): Map<string, string> => {
 
 test('the API and each pool have one service with its own image', (t) => {
   t.deepEqual(
-    ours()
+    processes()
       .map(([name]) => name)
       .sort(),
     ['api', ...inUse].sort(),
   );
-  for (const [name, { build }] of ours()) {
+  for (const [name, { build }] of processes()) {
     t.is(build?.target, name);
     const stage = stages().get(name) ?? '';
     const command =
@@ -135,8 +146,8 @@ test('secrets are passed as files and do not appear in the Compose file', (t) =>
     text,
     /^\s*(?:MASTER_KEYS|MONGODB_URI|POSTGRES_PASSWORD|STRIPE_SECRET_KEY|STRIPE_WEBHOOK_SECRET|SMTP_URL):/m,
   );
-  for (const [name, { secrets = [], environment = {} }] of ours()) {
-    for (const secret of ['master_keys', 'mongodb_uri']) {
+  for (const [name, { secrets = [], environment = {} }] of processes()) {
+    for (const secret of CONFINED.includes(name) ? ['master_keys'] : ['master_keys', 'mongodb_uri']) {
       t.true(
         secrets.some(({ source }) => source === secret),
         `${name}: ${secret}`,
@@ -152,43 +163,71 @@ test('no process of the service can write a core dump', (t) => {
 
 test("services that connect to addresses from callers or owners have outside access, but not to the service's own ports", (t) => {
   const open = Object.entries(services).filter(([, { networks = {} }]) => 'outside' in networks);
-  const reachable = ['8080', '9090', '27017', '5432', '8233', ...TEMPORAL_PORTS];
+  const reachable = ['8080', '9090', '27017', '5432', '8233', '3128', ...TEMPORAL_PORTS];
   for (const [name, { environment = {} }] of ours()) {
     if (name === 'api' || name === 'orchestrator') continue;
-    t.true(
-      open.some(([other]) => other === name),
-      `${name} has a way out`,
-    );
     t.deepEqual(environment.OWN_PORTS?.split(',').sort(), reachable.toSorted(), name);
   }
-  for (const name of ['mongodb', 'postgresql', 'temporal', 'orchestrator'])
-    t.false(
-      open.some(([other]) => other === name),
-      `${name} has none`,
-    );
+  t.deepEqual(open.map(([name]) => name).sort(), ['cpu', 'delivery', GATEWAY, 'network'].sort());
 });
 
 /** Returns the internal networks of a service, which have no access to the outside. */
 const inner = (name: string): string[] =>
   Object.keys(services[name]?.networks ?? {}).filter((network) => networks[network]?.internal === true);
 
-test('the pools that process hostile content share no internal network with services other than MongoDB and Temporal', (t) => {
-  for (const name of ['browser', 'heavy']) {
-    const own = inner(name);
-    t.is(own.length, 1, name);
-    const neighbours = Object.keys(services).filter((other) =>
-      inner(other).some((network) => own.includes(network)),
-    );
-    t.deepEqual(neighbours.sort(), ['mongodb', name, 'temporal'].sort());
+test('the pools that process hostile content share a network with the gateway only, and have no secret of the database', (t) => {
+  for (const name of CONFINED) {
+    const { networks: own = {}, secrets = [], environment = {}, dns } = services[name] ?? {};
+    t.deepEqual(Object.keys(own), [name]);
+    t.deepEqual(inner(name), [name]);
+    const neighbours = Object.keys(services).filter((other) => inner(other).includes(name));
+    t.deepEqual(neighbours.sort(), [GATEWAY, name].sort());
+    t.is(networks[name]?.driver_opts?.['com.docker.network.bridge.inhibit_ipv4'], 'true');
+    t.deepEqual([dns].flat(), ['127.0.0.1']);
+    t.false(secrets.some(({ source }) => source.startsWith('mongodb')));
+    t.is(environment.MONGODB_URI_FILE, '');
+    t.is(environment.GATEWAY_URL, `http://${GATEWAY}:3128`);
+    t.is(environment.TEMPORAL_ADDRESS, `${GATEWAY}:7233`);
   }
   t.is(networks.outside?.driver_opts?.['com.docker.network.bridge.enable_icc'], 'false');
 });
 
+test('Temporal requires certificates, and each volume of private keys has one kind of owner', (t) => {
+  const { environment = {} } = services.temporal ?? {};
+  t.is(environment.TEMPORAL_TLS_REQUIRE_CLIENT_AUTH, 'true');
+  const mounts = (name: string) =>
+    (services[name]?.volumes ?? [])
+      .map((volume) => volume.split(':'))
+      .filter(([source = '']) => source.startsWith('temporal-'));
+  const issued = mounts(CERTIFICATES).map(([source = '']) => source);
+  const owners: Record<string, string[]> = {
+    'temporal-ca': [],
+    'temporal-server': ['temporal'],
+    'temporal-client': ['api', 'cpu', 'delivery', GATEWAY, 'network', 'orchestrator', 'temporal-setup'],
+    'temporal-ui': ['temporal-ui'],
+    'temporal-gateway': [GATEWAY],
+    'temporal-browser': ['browser'],
+    'temporal-heavy': ['heavy'],
+  };
+  t.deepEqual(issued.sort(), Object.keys(owners).sort());
+  for (const [volume, expected] of Object.entries(owners)) {
+    const found = Object.keys(services).filter(
+      (name) => name !== CERTIFICATES && mounts(name).some(([source]) => source === volume),
+    );
+    t.deepEqual(found.sort(), expected.toSorted(), volume);
+    for (const name of found)
+      t.true(
+        mounts(name).every(([, , mode]) => mode === 'ro'),
+        name,
+      );
+  }
+});
+
 test('the API is reachable from outside only through the proxy', (t) => {
   const published = Object.keys(services).filter((name) => services[name]?.ports !== undefined);
-  t.deepEqual(published.sort(), ['proxy', 'temporal-ui']);
+  t.deepEqual(published, ['proxy']);
   t.is(services.api?.environment?.TRUST_PROXY, 'true');
-  t.deepEqual(inner('proxy'), ['edge']);
+  t.deepEqual(inner('proxy').sort(), ['edge', 'edge-ui']);
   const neighbours = Object.keys(services).filter((name) => inner(name).includes('edge'));
   t.deepEqual(neighbours.sort(), ['api', 'proxy']);
 });

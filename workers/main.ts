@@ -4,11 +4,12 @@ import type { BrowserMetrics } from '../activities/browser/metrics.ts';
 import { createDecoders } from '../activities/decoders/pool.ts';
 import { openResources } from '../activities/runtime/resources.ts';
 import { createThreads } from '../activities/runtime/threads.ts';
+import { createGateway } from '../egress/gateway.ts';
 import { createGuard, type Guard, type GuardOptions } from '../egress/guard.ts';
 import { permitsIcmp } from '../egress/icmp.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
-import { EnvError, readEnv } from '../schemas/env.ts';
+import { type Env, EnvError, readEnv } from '../schemas/env.ts';
 import { allowHost } from '../schemas/formats/allow.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { AUDIT_TIMEOUT_MS, audit } from '../store/audit.ts';
@@ -18,10 +19,11 @@ import { loadKeyring } from '../store/keyring.ts';
 import { createLedger } from '../store/ledger.ts';
 import { findWaiting } from '../store/maintenance.ts';
 import { assertMasterKeys } from '../store/masterKeys.ts';
-import { openStore } from '../store/mongo.ts';
-import { createResults } from '../store/results.ts';
+import { openStore, type Store } from '../store/mongo.ts';
+import { createResults, mongodbPieces } from '../store/results.ts';
 import { countOldHolds } from '../store/sweeper.ts';
 import { type Build, createBuild } from './deployment.ts';
+import { assertGateway, gatewayPieces } from './gatewayClient.ts';
 import {
   observeBrowsers,
   observeDeliveries,
@@ -37,7 +39,7 @@ import { createRegistry, observeReadiness } from './platform/metricsRegistry.ts'
 import { createReadiness } from './platform/readiness.ts';
 import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
-import { connectClient, dataConverter, temporalAddress } from './platform/temporal.ts';
+import { connectClient, dataConverter, temporalServer } from './platform/temporal.ts';
 import { traceActivities, traceSinks } from './platform/temporalTracing.ts';
 import { tracedGuard } from './platform/tracedGuard.ts';
 import { startTracing } from './platform/tracing.ts';
@@ -53,8 +55,19 @@ import {
   WORKER_POOLS,
   type WorkerPool,
 } from './pools.ts';
-import { openQuotes } from './quotes.ts';
+import { noQuotes, openQuotes } from './quotes.ts';
 import { createVaultClient } from './vaultClient.ts';
+
+/**
+ * Pools whose workers can run behind a gateway: their tools process content of strangers, and need no secret fields, no
+ * quotes and no DNS records.
+ */
+const BEHIND_GATEWAY: readonly WorkerPool[] = ['browser', 'heavy'];
+
+function mongodbUri({ MONGODB_URI }: Pick<Env, 'MONGODB_URI'>): string {
+  if (MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
+  return MONGODB_URI;
+}
 
 function chosenPool(): WorkerPool {
   const { values } = parseArgs({ options: { pool: { type: 'string' } } });
@@ -96,12 +109,20 @@ async function main(): Promise<void> {
   const tracing = await startTracing(env, pool, log);
   open.defer(() => tracing.stop());
   const keyring = loadKeyring(env);
-  const { MONGODB_URI } = env;
-  if (MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
+  const { GATEWAY_URL } = env;
   const isTraced = env.OTEL_EXPORTER_OTLP_ENDPOINT !== null;
-  const store = open.adopt(await openStore(MONGODB_URI, undefined, isTraced), (it) => it.close());
+  // A worker behind a gateway has no connection to MongoDB.
+  const store =
+    GATEWAY_URL === null
+      ? open.adopt(await openStore(mongodbUri(env), undefined, isTraced), (it) => it.close())
+      : null;
+  const requireStore = (): Store => {
+    if (store === null) throw new EnvError(`GATEWAY_URL: the pool ${pool} needs MongoDB`);
+    return store;
+  };
+  if (!BEHIND_GATEWAY.some((name) => name === pool)) requireStore();
   // Checked before the SDK's runtime starts, because a started runtime keeps the process alive after an error.
-  await assertMasterKeys(store, keyring);
+  if (store !== null) await assertMasterKeys(store, keyring);
   const metrics = createRegistry(pool);
   // The Temporal SDK serves its metrics on a separate port.
   const sdkPort = env.SDK_METRICS_PORT || (await freePort());
@@ -115,9 +136,7 @@ async function main(): Promise<void> {
     },
   });
 
-  const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress(env) }), (it) =>
-    it.close(),
-  );
+  const connection = open.adopt(await NativeConnection.connect(temporalServer(env)), (it) => it.close());
 
   const guard = (options: GuardOptions): Guard =>
     isTraced ? tracedGuard(createGuard(options)) : createGuard(options);
@@ -126,6 +145,7 @@ async function main(): Promise<void> {
   addReservedPorts(blockedPorts);
   const { build, ...options } = await (async (): Promise<PoolOptions & { build?: Build | null }> => {
     if (pool === 'orchestrator') {
+      const store = requireStore();
       await ensureIndexes(store);
       const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
       const client = await connectClient(env, keyring);
@@ -145,7 +165,9 @@ async function main(): Promise<void> {
       );
       const runAudit = async () => {
         await using owned = new AsyncDisposableStack();
-        return await audit(owned.adopt(await openStore(MONGODB_URI, AUDIT_TIMEOUT_MS), (it) => it.close()));
+        return await audit(
+          owned.adopt(await openStore(mongodbUri(env), AUDIT_TIMEOUT_MS), (it) => it.close()),
+        );
       };
       return {
         ...(await orchestratorWorker(store, ledger, client, env, runAudit, onSweep, onError)),
@@ -157,6 +179,7 @@ async function main(): Promise<void> {
       const localhost = deliversToLocalhost(env);
       const allow = [...(localhost ? [allowHost('localhost', null)] : []), ...env.EGRESS_ALLOW];
       const egress = guard({ resolver, allow, ownPorts: blockedPorts });
+      const store = requireStore();
       const attempts = createDeliveryAttempts(store);
       return deliveryWorker({
         store,
@@ -167,10 +190,12 @@ async function main(): Promise<void> {
         observe: observeDeliveries(metrics),
       });
     }
-    const egress = guard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: blockedPorts });
-    const quotes = openQuotes(env, store, resolver, (feed, error) =>
-      log.warn({ feed, err: error }, 'a quote feed could not be refreshed; the last good quotes stay in use'),
-    );
+    const gateway = GATEWAY_URL === null ? null : createGateway(GATEWAY_URL);
+    const egress = guard({ resolver, allow: env.EGRESS_ALLOW, ownPorts: blockedPorts, gateway });
+    const onFault = (feed: string, error: unknown) =>
+      log.warn({ feed, err: error }, 'a quote feed could not be refreshed; the last good quotes stay in use');
+    const quotes = store === null ? noQuotes : openQuotes(env, store, resolver, onFault);
+    const pieces = GATEWAY_URL === null ? mongodbPieces(requireStore()) : gatewayPieces(GATEWAY_URL);
     const tools = [...registry.values()].filter((tool) => tool.pool === pool).map(({ name }) => name);
     const decoders = open.adopt(
       createDecoders({ memoryBytes: JOB_MEMORY[pool], log: (line) => log.warn(line) }),
@@ -184,7 +209,7 @@ async function main(): Promise<void> {
     return toolWorker(pool, registry, {
       observe: observeTools(metrics, SLOTS[pool]),
       log,
-      results: createResults(store, keyring),
+      results: createResults(pieces, keyring),
       openVault: createVaultClient(keyring),
       resources: open.use(await openResources(tools, operator)),
       threads: open.adopt(createThreads(pool === 'cpu' ? 1 : 0), (it) => it.close()),
@@ -207,7 +232,11 @@ async function main(): Promise<void> {
   const assertReady = async () => {
     if (!isReady || worker.getState() !== 'RUNNING') throw new Error('the worker is not polling');
   };
-  const readiness = createReadiness({ ...mongodbCheck(store), worker: assertReady });
+  const readiness = createReadiness({
+    ...(store === null ? {} : mongodbCheck(store)),
+    ...(GATEWAY_URL === null ? {} : { gateway: (signal) => assertGateway(GATEWAY_URL, signal) }),
+    worker: assertReady,
+  });
   observeReadiness(metrics, readiness);
   const internal = open.adopt(
     createInternalServer({

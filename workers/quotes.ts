@@ -4,6 +4,7 @@ import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import type { Resolver } from '../egress/resolver.ts';
 import { type Env, EnvError } from '../schemas/env.ts';
+import { ServiceError } from '../schemas/errors.ts';
 import { type AllowEntry, allowHost } from '../schemas/formats/allow.ts';
 import { parseWebUrl } from '../schemas/formats/url.ts';
 import type { Store } from '../store/mongo.ts';
@@ -16,6 +17,12 @@ function allowUrl(variable: string, text: string): AllowEntry {
   const { protocol, hostname, port } = parsed.url;
   return allowHost(hostname, Number(port || (protocol === 'https:' ? 443 : 80)));
 }
+
+/** The quotes of a worker that has no connection to MongoDB. */
+export const noQuotes: Quotes = {
+  latest: () => Promise.reject(new ServiceError('feed_unavailable')),
+  close: async () => undefined,
+};
 
 /**
  * Creates the quotes of the configured price feeds. Feeds may have private addresses, so they are requested through a

@@ -1,4 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
+import { temporalServer } from '../../workers/platform/temporal.ts';
 import { createEndpointWorkflow, type EndpointWorkflow } from '../webhooks/endpointWorkflow.ts';
 import { startDispatch } from '../webhooks/startDispatch.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
@@ -14,11 +15,12 @@ const CONNECT_TIMEOUT_MS = 5000;
 async function withTemporal<T>(env: AddressedEnv, use: (client: Client) => Promise<T>): Promise<T> {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = env;
   if (address === null) throw new CommandError('TEMPORAL_ADDRESS is not set');
-  const connection = await Connection.connect({ address, connectTimeout: CONNECT_TIMEOUT_MS }).catch(
-    (error: unknown) => {
-      throw new CommandError(`Temporal at ${address} does not answer`, { cause: error });
-    },
-  );
+  const connection = await Connection.connect({
+    ...temporalServer(env),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+  }).catch((error: unknown) => {
+    throw new CommandError(`Temporal at ${address} does not answer`, { cause: error });
+  });
   try {
     return await use(new Client({ connection, namespace }));
   } finally {

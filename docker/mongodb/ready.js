@@ -1,12 +1,17 @@
 // Health check of MongoDB, run by mongosh. Exits with 0 on a writable primary. On the first start it also creates the
-// replica set and the users. MongoDB allows this from localhost until the first user exists (localhost exception).
+// replica set, the users and the gateway's role. MongoDB allows this from localhost until the first user exists (localhost exception).
 const { readFileSync } = require('node:fs');
 
 const secret = (name) => readFileSync(`/run/secrets/${name}`, 'utf8').trim();
 const admin = db.getSiblingDB('admin');
 const rootPassword = secret('mongodb_root_password');
-const [, user, password, database] =
-  /^mongodb:\/\/([^:@/]+):([^:@/]+)@[^/]+\/([^?]+)/.exec(secret('mongodb_uri')) ?? quit(2);
+const parse = (name) => {
+  const [, user, pwd, database] =
+    /^mongodb:\/\/([^:@/]+):([^:@/]+)@[^/]+\/([^?]+)/.exec(secret(name)) ?? quit(2);
+  return { user, pwd, database };
+};
+const service = parse('mongodb_uri');
+const gateway = parse('mongodb_gateway_uri');
 
 const signIn = () => {
   try {
@@ -30,13 +35,28 @@ if (!signIn()) {
   if (!signIn()) quit(1);
 }
 ensurePrimary();
-if (admin.getUser(user) === null)
+if (admin.getUser(service.user) === null)
   admin.createUser({
-    user,
-    pwd: password,
+    user: service.user,
+    pwd: service.pwd,
     roles: [
-      { role: 'readWrite', db: database },
-      { role: 'dbAdmin', db: database },
+      { role: 'readWrite', db: service.database },
+      { role: 'dbAdmin', db: service.database },
     ],
   });
+// The gateway stores and reads pieces of results, and nothing else.
+const role = 'utility-tools-results';
+if (admin.getRole(role) === null)
+  admin.createRole({
+    role,
+    privileges: [
+      {
+        resource: { db: gateway.database, collection: 'results' },
+        actions: ['find', 'insert', 'update'],
+      },
+    ],
+    roles: [],
+  });
+if (admin.getUser(gateway.user) === null)
+  admin.createUser({ user: gateway.user, pwd: gateway.pwd, roles: [{ role, db: 'admin' }] });
 quit(0);

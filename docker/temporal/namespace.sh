@@ -6,7 +6,8 @@ set -eu
 deadline=$(($(date +%s) + 180))
 # Without `passthrough`, gRPC looks up a TXT record, which takes 5 s in a network without upstream DNS.
 cli() {
-  temporal --address passthrough:///temporal:7233 --namespace utility-tools "$@"
+  temporal --address passthrough:///temporal:7233 --namespace utility-tools --tls-server-name temporal \
+    --tls-ca-path /certificates/ca.crt --tls-cert-path /certificates/tls.crt --tls-key-path /certificates/tls.key "$@"
 }
 wait_or_fail() {
   if [ "$(date +%s)" -ge "$deadline" ]; then

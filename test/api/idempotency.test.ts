@@ -7,7 +7,7 @@ import { createAccounts } from '../../store/accounts.ts';
 import { createCalls, IDEMPOTENCY_MS } from '../../store/calls.ts';
 import { createKeyring, type Keyring, loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
-import { createResults } from '../../store/results.ts';
+import { createResults, mongodbPieces } from '../../store/results.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { reply, type ScriptedDns, soa, startDns } from '../helpers/dns.ts';
@@ -373,7 +373,7 @@ test.serial('a large result is replayed byte for byte and is stored encrypted', 
 });
 
 test.serial('a result of several pieces is read completely, only with its own call and key', async (t) => {
-  const results = createResults(store, keyring);
+  const results = createResults(mongodbPieces(store), keyring);
   const data = Buffer.alloc(40_000_000, `${MARKER} `);
   data.writeUInt32BE(0xdeadbeef, data.length - 4);
   const reference = await results.write('call-1', data, new Date(Date.now() + 60_000));
@@ -382,7 +382,7 @@ test.serial('a result of several pieces is read completely, only with its own ca
   await t.throwsAsync(results.read('call-2', reference));
   await t.throwsAsync(results.read('call-1', { ...reference, pieces: reference.pieces - 1 }));
   const stranger = createKeyring([{ id: keyring.currentId, bytes: Buffer.alloc(32, 1) }]);
-  await t.throwsAsync(createResults(store, stranger).read('call-1', reference));
+  await t.throwsAsync(createResults(mongodbPieces(store), stranger).read('call-1', reference));
   const rows = store.results.find({ _id: { $regex: `^${reference.id}:` } }, { promoteBuffers: true });
   for await (const { data: sealed } of rows) t.false(Buffer.from(sealed).includes(MARKER));
 });

@@ -11,7 +11,7 @@ import { createKeyring } from '../../store/keyring.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
 import { createPendingAnswers } from '../../store/pendingAnswers.ts';
-import { createResults } from '../../store/results.ts';
+import { createResults, mongodbPieces } from '../../store/results.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { startDatabase } from '../helpers/stack.ts';
@@ -48,7 +48,7 @@ async function startFixture(t: ExecutionContext) {
   const settling = createSettlement({
     workflow: { result: () => Promise.reject(new Error('Temporal no longer has the workflow')) },
     ledger: ledgerOf(away),
-    results: createResults(away, keyring),
+    results: createResults(mongodbPieces(away), keyring),
     answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
     undelivered: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
     dispatchEvents: () => undefined,
@@ -76,7 +76,7 @@ async function startFixture(t: ExecutionContext) {
   return {
     store,
     link: links.mongodb,
-    results: createResults(store, keyring),
+    results: createResults(mongodbPieces(store), keyring),
     settling,
     chargedCall,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

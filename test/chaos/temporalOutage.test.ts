@@ -14,7 +14,7 @@ import { openLease } from '../../store/lease.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
 import { createPendingAnswers } from '../../store/pendingAnswers.ts';
-import { createResults } from '../../store/results.ts';
+import { createResults, mongodbPieces } from '../../store/results.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
@@ -78,7 +78,7 @@ test('calls that are charged while the API is cut off from Temporal return their
     client,
     calls: createCalls(store),
     ledger,
-    results: createResults(store, keyring),
+    results: createResults(mongodbPieces(store), keyring),
     answers: open.adopt(
       createPendingAnswers(store, lease, (error) => t.fail(String(error))),
       (it) => it.close(),

@@ -17,7 +17,7 @@ import { openLease } from '../../store/lease.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
 import { createPendingAnswers } from '../../store/pendingAnswers.ts';
-import { createResults } from '../../store/results.ts';
+import { createResults, mongodbPieces } from '../../store/results.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { interceptStore } from '../store/intercept.ts';
 
@@ -39,7 +39,7 @@ const answers = createPendingAnswers(store, lease, fail);
 const settling = createSettlement({
   workflow: { result: () => Promise.reject(new Error('not found')) },
   ledger,
-  results: createResults(store, createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
+  results: createResults(mongodbPieces(store), createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
   answers,
   undelivered: createUndelivered({ store, ledger, accounts }),
   dispatchEvents: () => undefined,

@@ -3,7 +3,7 @@ import test from 'ava';
 import { ensureIndexes } from '../../store/indexes.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import { openStore } from '../../store/mongo.ts';
-import { createResults } from '../../store/results.ts';
+import { createResults, mongodbPieces } from '../../store/results.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 const MB = 1024 * 1024;
@@ -13,7 +13,7 @@ async function openResults() {
   const database = open.adopt(await startDatabase(), (it) => it.stop());
   const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
   await ensureIndexes(store);
-  const results = createResults(store, createKeyring([{ id: 'a', bytes: randomBytes(32) }]));
+  const results = createResults(mongodbPieces(store), createKeyring([{ id: 'a', bytes: randomBytes(32) }]));
   const opened = open.move();
   return { store, results, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

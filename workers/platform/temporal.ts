@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type TLSConfig } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import type { Env } from '../../schemas/env.ts';
+import { type Env, EnvError } from '../../schemas/env.ts';
 import type { Keyring } from '../../store/keyring.ts';
 import { createCodec } from './codec.ts';
 import { traceWorkflowStarts } from './temporalTracing.ts';
@@ -18,10 +19,49 @@ export const dataConverter = (keyring: Keyring): DataConverter => ({
   failureConverterPath: fileURLToPath(new URL('../../workflows/failureConverter.ts', import.meta.url)),
 });
 
-/** Returns `TEMPORAL_ADDRESS`, which every process requires except the one that starts the local stack. */
-export function temporalAddress(env: Pick<Env, 'TEMPORAL_ADDRESS'>): string {
-  if (env.TEMPORAL_ADDRESS === null) throw new Error('TEMPORAL_ADDRESS is not set');
-  return env.TEMPORAL_ADDRESS;
+type TlsVariables =
+  | 'TEMPORAL_TLS_SERVER_CA_CERT_PATH'
+  | 'TEMPORAL_TLS_CLIENT_CERT_PATH'
+  | 'TEMPORAL_TLS_CLIENT_KEY_PATH';
+
+/** The variables that say how to connect to Temporal. Without those of TLS, the connection is not encrypted. */
+export type TemporalEnv = Pick<Env, 'TEMPORAL_ADDRESS'> & Partial<Pick<Env, TlsVariables>>;
+
+/** Options of `Connection.connect` and `NativeConnection.connect`. */
+interface Server {
+  address: string;
+  tls?: TLSConfig;
+}
+
+/**
+ * Returns the address of Temporal, which every process requires except the one that starts the local stack, and its TLS
+ * options. The files of the certificates are read once; restart the process to use new ones.
+ *
+ * @throws EnvError with one line that names the variable whose file cannot be read
+ */
+export function temporalServer(env: TemporalEnv): Server {
+  const { TEMPORAL_ADDRESS: address } = env;
+  if (address === null) throw new Error('TEMPORAL_ADDRESS is not set');
+  const read = (name: TlsVariables): Buffer | null => {
+    const path = env[name] ?? null;
+    if (path === null) return null;
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      throw new EnvError(`${name}: cannot read the file`, { cause: error });
+    }
+  };
+  const ca = read('TEMPORAL_TLS_SERVER_CA_CERT_PATH');
+  const crt = read('TEMPORAL_TLS_CLIENT_CERT_PATH');
+  const key = read('TEMPORAL_TLS_CLIENT_KEY_PATH');
+  if (ca === null && crt === null) return { address };
+  return {
+    address,
+    tls: {
+      ...(ca === null ? {} : { serverRootCACertificate: ca }),
+      ...(crt === null || key === null ? {} : { clientCertPair: { crt, key } }),
+    },
+  };
 }
 
 /**
@@ -32,12 +72,12 @@ export function temporalAddress(env: Pick<Env, 'TEMPORAL_ADDRESS'>): string {
  *   false
  */
 export async function connectClient(
-  env: Pick<Env, 'TEMPORAL_ADDRESS' | 'TEMPORAL_NAMESPACE'>,
+  env: TemporalEnv & Pick<Env, 'TEMPORAL_NAMESPACE'>,
   keyring: Keyring,
   retries = true,
 ): Promise<Client> {
   const connection = await Connection.connect({
-    address: temporalAddress(env),
+    ...temporalServer(env),
     connectTimeout: CONNECT_TIMEOUT_MS,
     channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
     ...(retries ? {} : { interceptors: [] }),
