@@ -6,10 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { Agent, request } from 'undici';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
-import { isRecord, type Json, recordAt } from '../helpers/json.ts';
+import {
+  assertHealthy,
+  CREDITS,
+  createClient,
+  HTTPS_PORT,
+  type HttpResult,
+  PROJECT,
+  UI_PORT,
+  UP_MS,
+  useFixture,
+} from './client.ts';
 import {
   BUILD_MS,
   buildStandIns,
@@ -26,7 +35,10 @@ import {
   signal,
   step,
 } from './harness.ts';
+import { testIsolation } from './isolation.ts';
+import { testKills } from './kills.ts';
 import { shell } from './shell.ts';
+import { testTemporalUi } from './temporalUi.ts';
 
 // Tests docker-compose.yml on a real engine, with the commands from the header of that file, in a copy of the project
 // without .env, secrets and volumes. The tools reach the fixture container instead of the Internet.
@@ -35,15 +47,10 @@ import { shell } from './shell.ts';
 //   … --keep                                 prints the folder, and leaves the stack and the engine running
 //   … --reuse FOLDER                         tests a stack left by --keep, without building
 
-/** Milliseconds within which all containers must be healthy; an idle machine takes two minutes. */
-const UP_MS = 20 * 60_000;
-const CREDITS = 10_000;
-/** Ports of this machine at which the proxy is published. */
-const HTTPS_PORT = 18_443;
+/** Port of this machine at which the proxy redirects to HTTPS. */
 const HTTP_PORT = 18_080;
 /** Failed authentications allowed per client address and minute, as in api/auth/failureLimit.ts. */
 const FAILURES = 60;
-const ONE_SHOT = ['temporal-schema', 'temporal-setup'];
 
 const { values: flags } = parseArgs({
   options: {
@@ -71,8 +78,9 @@ async function copyProject(folder: string): Promise<void> {
   }
   const example = await readFile(join(folder, '.env.example'), 'utf8');
   const settings = {
-    COMPOSE_PROJECT_NAME: 'utility-tools-test',
+    COMPOSE_PROJECT_NAME: PROJECT,
     PUBLIC_URL: 'https://localhost',
+    TEMPORAL_UI_URL: 'https://localhost:8233',
     // A long start period, because machines that run tests can be slow.
     START_PERIOD: `${UP_MS / 1000}s`,
   };
@@ -85,6 +93,7 @@ async function copyProject(folder: string): Promise<void> {
     'COMPOSE_FILE=docker-compose.yml:test/containers/fixture.yml',
     `HTTP_PORT=${HTTP_PORT}`,
     `HTTPS_PORT=${HTTPS_PORT}`,
+    `TEMPORAL_UI_PORT=${UI_PORT}`,
     `PROJECT=${root}`,
     `FIXTURE=${fixture}`,
   ];
@@ -94,101 +103,6 @@ async function copyProject(folder: string): Promise<void> {
   await writeFile(join(fixture, 'certificate.pem'), cert);
   await writeFile(join(fixture, 'key.pem'), key);
 }
-
-interface HttpResult {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  text: string;
-  json: Json;
-}
-
-interface Service {
-  Service: string;
-  State: string;
-  Health: string;
-  ExitCode: number;
-}
-
-/** Creates a client that uses the stack as callers and operators do. */
-function createClient(folder: string) {
-  let agent: Agent | null = null;
-  let keys = { apiKey: '', accountKey: '' };
-  const compose = (args: readonly string[], timeoutMs?: number) =>
-    run('docker', ['compose', ...args], folder, timeoutMs);
-
-  async function send(
-    path: string,
-    init: { key?: string; body?: unknown; headers?: Json } = {},
-  ): Promise<HttpResult> {
-    agent ??= new Agent({
-      connect: {
-        ca: await compose(['exec', '-T', 'proxy', 'cat', '/data/caddy/pki/authorities/local/root.crt']),
-      },
-    });
-    const { statusCode, headers, body } = await request(`https://localhost:${HTTPS_PORT}${path}`, {
-      method: init.body === undefined ? 'GET' : 'POST',
-      headers: {
-        ...(init.key === undefined ? {} : { authorization: `Bearer ${init.key}` }),
-        ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...Object.fromEntries(
-          Object.entries(init.headers ?? {}).map(([name, value]) => [name, String(value)]),
-        ),
-      },
-      body: init.body === undefined ? null : JSON.stringify(init.body),
-      dispatcher: agent,
-      headersTimeout: COMMAND_MS,
-      signal,
-    });
-    const text = await body.text();
-    let json: unknown = null;
-    try {
-      json = JSON.parse(text);
-    } catch {
-      // The body is not JSON, as in some responses.
-    }
-    return { status: statusCode, headers, text, json: isRecord(json) ? json : {} };
-  }
-
-  return {
-    compose,
-    send,
-    call: (tool: string, body: unknown, headers: Json = {}) =>
-      send(`/api/v1/tools/${tool}`, { key: keys.apiKey, body, headers }),
-    account: () => send('/api/v1/account', { key: keys.accountKey }),
-    async signUp(): Promise<void> {
-      const command = [
-        'create-account',
-        '--email',
-        'owner@example.com',
-        '--credits',
-        String(CREDITS),
-        '--json',
-      ];
-      const output = await compose(['exec', '-T', 'api', 'node', 'api/cli/admin.ts', ...command]);
-      const made = recordAt(JSON.parse(output));
-      keys = { apiKey: String(made.apiKey), accountKey: String(made.accountKey) };
-    },
-    async services(): Promise<Service[]> {
-      const output = await compose(['ps', '--all', '--format', 'json']);
-      return output
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-    },
-    close: async () => agent?.close(),
-  };
-}
-
-/** Replaces https by http in the URLs of an example, because the tools do not trust the fixture's certificate. */
-const useFixture = (pool: string, input: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(input).map(([field, value]) => [
-      field,
-      (pool !== 'cpu' || field === 'fileUrl') && typeof value === 'string'
-        ? value.replace(/^https:\/\/example\.com\//, 'http://example.com/')
-        : value,
-    ]),
-  );
 
 async function main(): Promise<void> {
   await using owned = new AsyncDisposableStack();
@@ -229,13 +143,7 @@ async function main(): Promise<void> {
   );
   await step('docker compose up --wait: every service becomes healthy', async () => {
     await client.compose(['up', '--detach', '--wait'], UP_MS);
-    const services = await client.services();
-    for (const { Service, State, Health, ExitCode } of services) {
-      if (ONE_SHOT.includes(Service)) assert.deepEqual([State, ExitCode], ['exited', 0], Service);
-      else if (Service === 'temporal-ui') assert.equal(State, 'running', Service);
-      else assert.deepEqual([State, Health], ['running', 'healthy'], Service);
-    }
-    assert.ok(services.length >= 14);
+    assert.ok((await assertHealthy(client)) >= 17);
   });
   if (hasFailed()) return;
 
@@ -269,6 +177,8 @@ async function main(): Promise<void> {
     const logs = await client.compose(['logs', '--no-log-prefix', 'browser', 'heavy']);
     assert.doesNotMatch(logs, /unconfined|no sandbox|without a sandbox|no network namespace/i);
   });
+  await testIsolation(client);
+  spent += await testTemporalUi(client, registry.get('hash-text')?.price ?? 0);
   await step(
     'errors return the same problem document as without the proxy, and nothing is charged',
     async () => {
@@ -338,7 +248,7 @@ async function main(): Promise<void> {
       { host: 'proxy', servername: 'localhost', path: '/api/v1/account', rejectUnauthorized: false,
         headers: { host: 'localhost', authorization: 'Bearer ut_wrong' } },
       (response) => console.log(response.statusCode) || process.exit())`;
-    const network = 'utility-tools-test_public';
+    const network = `${PROJECT}_public`;
     const image = 'node:24-bookworm-slim';
     const status = await run(
       'docker',
@@ -356,7 +266,15 @@ async function main(): Promise<void> {
     assert.deepEqual([again.text, again.headers['idempotent-replayed']], [first?.text, 'true']);
     const fresh = await client.call('hash-text', { text: 'after' });
     assert.equal(fresh.status, 200, fresh.text);
+    spent += registry.get('hash-text')?.price ?? 0;
   });
+  spent += await testKills(client, registry);
+  await step(
+    'the balance equals the granted credits minus the prices, after everything was killed',
+    async () => {
+      assert.equal((await client.account()).json.balance, CREDITS - spent);
+    },
+  );
   await step('the ledger audit finds no drift', () =>
     client.compose(['exec', '-T', 'api', 'node', 'api/cli/audit.ts']),
   );

@@ -74,7 +74,8 @@ temporal() {
   local cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/temporal
   if [ ! -x "$bin/temporal" ] && [ -x "$cached" ]; then cp "$cached" "$bin/temporal"; fi
   go_program temporal github.com/temporalio/cli/cmd/temporal@v1.5.1
-  schema=$(go mod download -json "go.temporal.io/server@v$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/schema
+  server=$(go mod download -json "go.temporal.io/server@v$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  [ -x "$bin/temporal-render" ] || CGO_ENABLED=0 go build -o "$bin/temporal-render" "$here/stand-ins/temporal-server/render.go"
 }
 
 ui() {
@@ -92,7 +93,8 @@ caddy=$(image_of caddy)
 go_program caddy "github.com/caddyserver/caddy/v2/cmd/caddy@v${caddy##*:}"
 build "$caddy" caddy "$bin/caddy"
 temporal
-build "$(image_of temporalio/server)" temporal-server "$bin/temporal-server"
-build "$(image_of temporalio/admin-tools)" temporal-admin-tools "$bin/temporal" "$bin/temporal-sql-tool" "$schema"
+build "$(image_of temporalio/server)" temporal-server "$bin/temporal-server" "$bin/temporal-render" \
+  "$server/docker/config_template.yaml"
+build "$(image_of temporalio/admin-tools)" temporal-admin-tools "$bin/temporal" "$bin/temporal-sql-tool" "$server/schema"
 ui
 build "$(image_of temporalio/ui)" temporal-ui "$bin/ui-server" "$ui_config"
