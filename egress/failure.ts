@@ -1,6 +1,6 @@
 import { ServiceError } from '../schemas/errors.ts';
 
-/** The kinds of a `target_failed` error. Every `target_failed` that the guard throws has a kind, except DNS errors. */
+/** The kinds of a `target_failed` error. Every `target_failed` error of the egress guard has a kind, except DNS errors. */
 export const FAILURE_KINDS = [
   'refused',
   'reset',

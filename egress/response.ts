@@ -37,7 +37,7 @@ export interface GuardedResponse extends Disposable {
   redirects: readonly Hop[];
   status: number;
   statusText: string;
-  /** Headers as sent: original case and order, repeated ones separate. Values are UTF-8 if valid UTF-8, else Latin-1. */
+  /** Headers as sent: original case and order; repeated headers are separate entries. Values are UTF-8 if valid UTF-8, else Latin-1. */
   headers: readonly Header[];
   /** All values of the headers with this name, joined by `, `; null when there is none. */
   header(name: string): string | null;

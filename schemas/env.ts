@@ -140,7 +140,7 @@ export const VARIABLES = {
   FREE_CREDITS: variable({
     parse: (text) => integer(text, 0, 1_000_000_000),
     fallback: 250,
-    about: 'Credits that a new account is given.',
+    about: 'Credits that a new account gets.',
   }),
   RATE_LIMIT: variable({
     parse: rateLimit,
@@ -255,7 +255,8 @@ export const VARIABLES = {
       { credits: 25_000, amount: 16_900, currency: 'USD' },
     ],
     fallbackText: '1000:9.00 USD,5000:39.00 USD,25000:169.00 USD',
-    about: 'Credit packs on sale, `credits:price,…`, in a currency with two decimals, or `off` to sell none.',
+    about:
+      'Credit packs on sale as `credits:price currency`, separated by commas, or `off` to sell none. Currencies without two decimals, such as JPY, are not supported.',
   }),
   STRIPE_SECRET_KEY: variable({
     parse: String,

@@ -166,7 +166,10 @@ export const attempt = {
       type: ['integer', 'null'],
       description: 'HTTP status code of the response; null if there was no response.',
     },
-    durationMs: { type: 'integer', description: 'Milliseconds until the end of the response headers.' },
+    durationMs: {
+      type: 'integer',
+      description: 'Milliseconds from the start of the attempt to the end of the response headers.',
+    },
     error: { type: ['string', 'null'], description: 'Why there was no response; null if there was one.' },
     responseBody: {
       type: ['string', 'null'],

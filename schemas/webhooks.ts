@@ -96,7 +96,7 @@ export const enableWebhook = defineOperation({
   path: `${PATH}/{id}/enable`,
   summary: 'Enable a webhook endpoint',
   description:
-    'Resets the failure count; attempts that started earlier no longer count. Held deliveries stay held until they are resent.',
+    'Resets the failure count of the endpoint; attempts that started earlier no longer count. Deliveries that were held while it was disabled stay held until they are resent.',
   success: { status: 200, schema: webhook },
   errors: ['not_found', 'pool_busy'],
 });

@@ -18,7 +18,7 @@ import {
 export interface Grant {
   accountId: string;
   type: Exclude<GrantDoc['type'], 'signup'>;
-  /** Credits to add, or to take if negative. */
+  /** Credits to add, or to deduct if negative. */
   amount: number;
   /**
    * Identifies the grant among those of its account and type: the payment id, the month of the allowance, or the

@@ -74,8 +74,9 @@ export interface Ledger {
  */
 const JOURNAL_LIMIT = 2000;
 /**
- * How long a journal entry waits for the next batch that is copied; a batch takes three writes. Until then a finished
- * call still shows as running, unless a reader copies the journal first.
+ * Delay in milliseconds between the first new journal entry of an account and the copying of its journal to `calls`,
+ * `entries` and `events`. Entries of this time are copied together, because each copy takes three writes, however many
+ * entries it has. Before the copy, a finished call is shown as running; requests that list calls copy the journal first.
  */
 const COPY_AFTER_MS = 100;
 /**

@@ -55,7 +55,7 @@ async function oldestDelivery({ deliveries, webhookEndpoints }: Store): Promise<
   return oldest?.nextAt;
 }
 
-/** Reads the current number and age of pending refunds and deliveries. */
+/** Reads how many refunds and deliveries are pending, and the age of the oldest. */
 export async function findWaiting(store: Store): Promise<Waiting> {
   const [hold, delivery, disabledEndpoints, abandoned] = await Promise.all([
     oldestHold(store),

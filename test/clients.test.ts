@@ -11,7 +11,7 @@ import { generateSigningSecret, signatureHeaders } from '../schemas/webhookSigna
 
 const NOW = 1_780_000_000;
 
-/** Runs the command without a service. */
+/** Runs the command `utility-tools` in an environment in which no service can be reached. */
 async function command(...args: string[]): Promise<{ code: number; out: string; progress: string }> {
   const written = { out: '', progress: '' };
   const code = await run(args, {

@@ -173,7 +173,7 @@ async function runTool(
   const { callId, requestId, input, storedInput, vault, resultExpiresAt } = call;
   const { attemptMs } = policy;
   const run = () => tool({ callId, requestId, input, storedInput, vault, resultExpiresAt, attemptMs });
-  // A call with side effects is not cancelled when the caller disconnects, because they may already have happened.
+  // A call with side effects is not cancelled when the caller disconnects, because the side effects may already have happened.
   return policy.actsOnWorld ? CancellationScope.nonCancellable(run) : run();
 }
 

@@ -17,7 +17,7 @@ export interface PageSession {
   lost: Promise<void>;
   /** Resolves with whether the page still responds. */
   answers(): Promise<boolean>;
-  /** Closes the browser context. Resolves with whether it closed in time. */
+  /** Closes the browser context. Resolves to true if it closed in time. */
   close(): Promise<boolean>;
 }
 

@@ -5,11 +5,11 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { isInternalName } from '../../schemas/formats/hostname.ts';
 
 /**
- * Looks up a name that a caller or a stranger chose. Names of internal networks are not looked up, and aliases of such
- * names are not reported: only the internal network may resolve them.
+ * Looks up a name that was chosen by a caller, or by a server that a caller named. Refuses names of internal networks,
+ * also as the target of an alias (CNAME), because only the internal network may resolve them.
  *
  * @param name as `parseQueryName` returns it
- * @throws ServiceError target_refused, and as `Resolver.lookup`
+ * @throws ServiceError target_refused, and the errors of `Resolver.lookup`
  */
 export async function lookupPublic(
   resolver: Resolver,

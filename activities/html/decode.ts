@@ -6,8 +6,8 @@ import { readContentType, XHTML_TYPE } from './contentType.ts';
 /** Number of bytes that the HTML Standard suggests to scan for a declared encoding (section 13.2.3.2). */
 const PRESCAN_BYTES = 1024;
 /**
- * Browsers scan beyond those bytes to the end of the head. This constant limits the scan of a page in which no tag ends
- * the head.
+ * Maximum number of bytes to scan for a declared encoding. Like browsers, the scan goes on to the end of the head; the
+ * limit is for pages whose head is never closed.
  */
 const HEAD_BYTES = 64 * 1024;
 const HEAD_END = /<\/head|<body/i;

@@ -24,7 +24,7 @@ function attribute(name: string, value: Attribute): Buffer {
   return block(5, [block(ATTRIBUTE.name, name), ...parts]);
 }
 
-/** Encodes a node of the graph. The node has the same name as its only output. */
+/** Encodes a node of the ONNX graph as a protobuf message. The node has the same name as its only output. */
 export const node = (
   operator: string,
   inputs: readonly string[],

@@ -44,7 +44,7 @@ export const PAGE = {
   limit: { value: 'N', about: 'Maximum number of rows to print, up to 1000. Default: 100.' },
   cursor: {
     value: 'CURSOR',
-    about: 'The nextCursor that the previous page printed. Default: the first page.',
+    about: 'The nextCursor that was printed with the previous page. Default: the first page.',
   },
 } as const;
 

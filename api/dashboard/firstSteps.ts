@@ -4,7 +4,7 @@ import { html } from './html.ts';
 interface Progress {
   openedAt: Date;
   now: Date;
-  /** Whether the account needed a verified email address. */
+  /** Whether accounts must verify their email address, which this account has done. */
   verifies: boolean;
   hasKey: boolean;
   hasCalled: boolean;

@@ -60,7 +60,7 @@ export interface ToolUse extends Sums, Latency {
   times: Histogram;
 }
 
-/** Sums and latency of each tool; the tools with the most credits and then calls first. */
+/** Numbers of calls and credits and the latency of each tool, sorted by credits and then by calls, descending. */
 export function perTool(usage: readonly DailyUsage[]): ToolUse[] {
   const byTool = Map.groupBy(
     usage.flatMap(({ tools }) => tools),

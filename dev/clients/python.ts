@@ -20,7 +20,7 @@ const RESERVED = new Set([
   'None',
 ]);
 
-/** JSON is a subset of Python's syntax for strings and numbers. */
+/** Returns a value as a Python literal. `JSON.stringify` writes strings and numbers in a form that Python also reads. */
 const literal = (value: unknown): string =>
   typeof value === 'boolean' ? (value ? 'True' : 'False') : value === null ? 'None' : JSON.stringify(value);
 const docstring = (text: string): string =>

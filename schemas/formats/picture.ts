@@ -67,7 +67,7 @@ export const PICTURE_INPUT = {
     type: 'string',
     enum: DEVICES,
     description:
-      'Device to emulate, a preset of puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and ' +
+      'Device to emulate, one of the device presets of Puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and ' +
       'touch input.',
   },
   userAgent: {

@@ -55,8 +55,8 @@ export default defineTool({
     'bits is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
     '`target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake.\n\n' +
     'With `survey`, up to a few hundred further handshakes determine what the server accepts, at most 4 at the same time. ' +
-    'If the server closes the connection or does not answer within 3 s, the offer is repeated on a single connection; after ' +
-    'that it counts as refused. A survey that takes longer than 25 s is `target_timeout`; a server that stops answering during the survey is ' +
+    'If the server closes the connection or does not answer within 3 s, the handshake is repeated while no other connection ' +
+    'is open; if it fails again, the server counts as not accepting it. A survey that takes longer than 25 s is `target_timeout`; a server that stops answering during the survey is ' +
     '`target_failed`. SSL 2.0 and cipher suites that need a shared key or password (PSK, SRP, Kerberos) are not tested. A ' +
     'server that accepts only SSL 3.0, RC4, 3DES or suites without a certificate is `target_failed`, because its ' +
     'certificate cannot be read.\n\n' +

@@ -39,7 +39,7 @@ export default defineTool({
         pattern:
           '^(?:[A-Za-z][A-Za-z0-9-]*|[.#]-{0,2}(?:[A-Za-z_]|[^\\u0000-\\u007F])(?:[A-Za-z0-9_-]|[^\\u0000-\\u007F])*)$',
         description:
-          'A tag name, `.class` or `#id`; `selectorMatches` then has the text of every matching element. Other CSS ' +
+          'A tag name, `.class` or `#id`; `selectorMatches` then contains the text of every matching element. Other CSS ' +
           'selectors are refused.',
       },
       includeText: {

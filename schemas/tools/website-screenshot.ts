@@ -107,7 +107,7 @@ export default defineTool({
         type: 'integer',
         minimum: 0,
         description:
-          'Number of requests that were blocked because they were for ads or trackers, or their target is not public.',
+          'Number of requests that were blocked because they were for ads or trackers, or because their target is not public.',
       },
     },
     required: [

@@ -6,7 +6,7 @@ import { measure } from './measure.ts';
 
 const BATCH = 10_000;
 const CREDITS = 10_000;
-/** Options for fast inserts of test data, which does not have to survive a crash of the database. */
+/** Options for fast inserts of test data, which need not survive a crash of the database. */
 export const FAST_INSERT = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
 
 export interface HistoryRow {

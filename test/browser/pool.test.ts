@@ -147,7 +147,7 @@ test.serial('the loss of an idle browser does not delay calls', async (t) => {
   // Waits until the replacement has prepared its page.
   await sleep(2_000);
   await shoot(resource);
-  // Only two browsers were started in total, so no call had to start one and wait for it.
+  // Only the two browsers of the pool were started, which start before the first call; no call waited for a start.
   t.is(resource.metrics.browsers.started, 2);
 });
 

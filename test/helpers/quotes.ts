@@ -43,7 +43,7 @@ export async function backdateQuotes({ quotes }: Pick<Store, 'quotes'>, ms: numb
   }
 }
 
-/** Opens the quotes of a feed, stored in a new database. */
+/** Opens the reader of gold price quotes, as a worker does, with a feed of the test and a new database. */
 export async function openQuotesRig(feed: Pick<Feed, 'port' | 'env'>): Promise<QuotesRig> {
   await using open = new AsyncDisposableStack();
   const database = open.adopt(await startDatabase(), (it) => it.stop());

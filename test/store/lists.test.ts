@@ -241,7 +241,7 @@ test.serial('every list reads its rows from an index, in the order of the index'
 
 const DAY_MS = 86_400_000;
 
-/** Sums of all days by tool: calls, calls with a result, credits. */
+/** Totals of all days by tool: calls, calls with a result, credits. */
 const totals = (usage: readonly DailyUsage[]) =>
   Object.fromEntries(
     [

@@ -86,7 +86,7 @@ export class Scheduler {
     return chosen;
   }
 
-  /** Runs operations until every living actor has finished. @throws the first error of an actor */
+  /** Runs the operations of the actors, one at a time, until each actor has finished or crashed. @throws the first error of an actor */
   async play(): Promise<void> {
     for (;;) {
       await tick(); // lets the actor register the operation that follows the last one

@@ -389,7 +389,7 @@ test.serial('killing a worker ends all its processes', async (t) => {
   });
   await once(worker.stdout, 'data');
   const pid = worker.pid ?? 0;
-  // Waits until both spare LibreOffice processes run. test/sandbox.test.ts covers processes that are still starting.
+  // Waits until both spare LibreOffice processes are running. test/sandbox.test.ts covers processes that are still starting.
   while (childrenOf(pid, /^[^\0]*soffice\.bin\0/).length < 2) await sleep(100);
   const tree = childrenOf(pid, /soffice|bwrap/);
   t.true(tree.length >= 6);

@@ -106,7 +106,7 @@ export function createTemporalGate(options: Options): TemporalGate {
         upstream.discard();
         fail(new Error('timeout'));
       });
-      // A response without a message has its status in the headers.
+      // A response without a message carries its status in the headers.
       request.once('response', (found) => Object.assign(trailers, grpcHeaders(found)));
       request.once('trailers', (found) => {
         trailers = { ...trailers, ...grpcHeaders(found) };

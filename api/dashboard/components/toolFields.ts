@@ -94,7 +94,8 @@ function fieldOf(
 
 /**
  * The form fields of a tool, derived from its input schema. Fields that are not in `input` have the schema's default; the
- * tool's example is only a placeholder. Further optional fields are collapsed, unless they have values or faults.
+ * tool's example is only a placeholder. Of many optional fields, all but the first are collapsed, unless one of
+ * them has a value or the last call failed.
  */
 export function toolFields(
   tool: ToolDefinition,

@@ -43,7 +43,7 @@ const draftOf = (form: URLSearchParams): WebhookDraft => ({
 /** Selecting every kind also subscribes to kinds that are added later. */
 const selectsAll = ({ events }: WebhookDraft): boolean => CHOICES.every((kind) => events.includes(kind));
 
-/** Encodes the result of an action in the query of the redirect. Secrets are never encoded. */
+/** Encodes the result of an action in the query of the redirect, which never contains secrets. */
 function asQuery(done: Exclude<Done, { secret: string }>): Record<string, string> {
   switch (done.kind) {
     case 'tested':

@@ -40,7 +40,7 @@ interface Overview {
   viewer: Viewer;
   account: AccountRow;
   period: Period;
-  /** Usage of the period. */
+  /** Usage of the account in the selected period, by day. */
   usage: readonly DailyUsage[];
   keys: readonly KeyRow[];
   endpoints: readonly WebhookRow[];

@@ -37,7 +37,7 @@ export interface Problem {
 
 const isKnown = (code: string): code is ErrorCode => Object.hasOwn(REMEDIES, code);
 
-/** Advice to the caller: to correct the listed faults, or the service's advice for the code. */
+/** Returns advice for the caller: which faults to correct, or what the service advises for this error code. */
 function remedyOf({ code, errors = [], moreErrors = 0 }: Problem): string {
   if (errors.length === 0) return isKnown(code) ? ` ${REMEDIES[code]}` : '';
   const faults = errors.map(({ pointer, message }) => `\n  ${pointer || '(input)'} ${message}`);

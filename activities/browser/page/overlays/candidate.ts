@@ -32,7 +32,7 @@ export interface Candidate extends Controls {
   atTop: boolean;
   atBottom: boolean;
   wide: boolean;
-  /** Whether the element is as high as the viewport and at one side of it, such as a menu, a cart or filters. */
+  /** Whether the element is as tall as the viewport and on one side of it, such as a menu, a cart or filters. */
   atSide: boolean;
   /** Whether the element covers the viewport and is translucent. */
   backdrop: boolean;

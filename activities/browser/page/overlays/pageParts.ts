@@ -50,12 +50,12 @@ export function containsMainContent(candidate: Candidate, consent: boolean): boo
   return !wall && candidate.text.length > candidate.textBeside;
 }
 
-/** Whether an element is a heading, list item or table cell, which pages make sticky while its section is scrolled. */
+/** Whether an element is a heading, list item or table cell: pages often keep these visible while their section scrolls. */
 export function isStickyHeading({ element }: Candidate): boolean {
   return element.matches('h1, h2, h3, h4, h5, h6, thead, tr, th, td, li, dt, dd, summary, caption');
 }
 
-/** Whether an element is a sticky section of the page that is as high as the viewport. */
+/** Whether an element is a sticky section of the page that is as tall as the viewport. */
 export function isStickySection({ element, style, share }: Candidate): boolean {
   return style.position === 'sticky' && (share === 0 || element.clientHeight >= 0.9 * innerHeight);
 }

@@ -96,7 +96,7 @@ class AccountMethods:
         return row
 
     def enable_webhook(self, id: str) -> WebhookEndpoint:
-        """Enable a webhook endpoint. Resets the failure count; attempts that started earlier no longer count. Held deliveries stay held until they are resent."""
+        """Enable a webhook endpoint. Resets the failure count of the endpoint; attempts that started earlier no longer count. Deliveries that were held while it was disabled stay held until they are resent."""
         row: WebhookEndpoint = self._request("POST", path_of("/api/v1/account/webhooks/{id}/enable", id), None)
         return row
 
@@ -188,7 +188,7 @@ class AsyncAccountMethods:
         return row
 
     async def enable_webhook(self, id: str) -> WebhookEndpoint:
-        """Enable a webhook endpoint. Resets the failure count; attempts that started earlier no longer count. Held deliveries stay held until they are resent."""
+        """Enable a webhook endpoint. Resets the failure count of the endpoint; attempts that started earlier no longer count. Deliveries that were held while it was disabled stay held until they are resent."""
         row: WebhookEndpoint = await self._request("POST", path_of("/api/v1/account/webhooks/{id}/enable", id), None)
         return row
 

@@ -115,8 +115,8 @@ export abstract class AccountMethods {
   }
 
   /**
-   * Enable a webhook endpoint. Resets the failure count; attempts that started earlier no longer count.
-   * Held deliveries stay held until they are resent.
+   * Enable a webhook endpoint. Resets the failure count of the endpoint; attempts that started earlier
+   * no longer count. Deliveries that were held while it was disabled stay held until they are resent.
    */
   enableWebhook(id: string, options?: RequestOptions): Promise<WebhookEndpoint> {
     return this.read<WebhookEndpoint>({ method: 'POST', path: `/api/v1/account/webhooks/${encodeURIComponent(id)}/enable` }, options);

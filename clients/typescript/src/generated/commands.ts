@@ -516,7 +516,7 @@ export const COMMANDS: readonly Command[] = [
           "Moto G4",
           "Moto G4 landscape"
         ],
-        "about": "Device to emulate, a preset of puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and touch input."
+        "about": "Device to emulate, one of the device presets of Puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and touch input."
       },
       {
         "field": "userAgent",
@@ -807,7 +807,7 @@ export const COMMANDS: readonly Command[] = [
     "name": "ssl-check",
     "title": "TLS certificate check",
     "price": 2,
-    "description": "Opens a TLS connection to a public host and reports the certificate that it presents, whether valid or not. An expired or self-signed certificate, or one for another host, is a result (`chainValid`, `chainError`, `hostnameMatches`), not an error. Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate. Host names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 2048 bits is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is `target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake.\n\nWith `survey`, up to a few hundred further handshakes determine what the server accepts, at most 4 at the same time. If the server closes the connection or does not answer within 3 s, the offer is repeated on a single connection; after that it counts as refused. A survey that takes longer than 25 s is `target_timeout`; a server that stops answering during the survey is `target_failed`. SSL 2.0 and cipher suites that need a shared key or password (PSK, SRP, Kerberos) are not tested. A server that accepts only SSL 3.0, RC4, 3DES or suites without a certificate is `target_failed`, because its certificate cannot be read.\n\nThe grade of the survey is the worst that applies: F for SSL 3.0 or a cipher suite without encryption or authentication, of export strength, or with RC4, RC2 or DES; C without TLS 1.2 and 1.3, or with 3DES, IDEA or SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without forward secrecy; A otherwise, or A+ with a post-quantum key exchange. The certificate does not affect the grade.",
+    "description": "Opens a TLS connection to a public host and reports the certificate that it presents, whether valid or not. An expired or self-signed certificate, or one for another host, is a result (`chainValid`, `chainError`, `hostnameMatches`), not an error. Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate. Host names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 2048 bits is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is `target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake.\n\nWith `survey`, up to a few hundred further handshakes determine what the server accepts, at most 4 at the same time. If the server closes the connection or does not answer within 3 s, the handshake is repeated while no other connection is open; if it fails again, the server counts as not accepting it. A survey that takes longer than 25 s is `target_timeout`; a server that stops answering during the survey is `target_failed`. SSL 2.0 and cipher suites that need a shared key or password (PSK, SRP, Kerberos) are not tested. A server that accepts only SSL 3.0, RC4, 3DES or suites without a certificate is `target_failed`, because its certificate cannot be read.\n\nThe grade of the survey is the worst that applies: F for SSL 3.0 or a cipher suite without encryption or authentication, of export strength, or with RC4, RC2 or DES; C without TLS 1.2 and 1.3, or with 3DES, IDEA or SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without forward secrecy; A otherwise, or A+ with a post-quantum key exchange. The certificate does not affect the grade.",
     "hasSecrets": false,
     "file": null,
     "options": [
@@ -900,7 +900,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": false,
         "isSecret": false,
-        "about": "A tag name, `.class` or `#id`; `selectorMatches` then has the text of every matching element. Other CSS selectors are refused."
+        "about": "A tag name, `.class` or `#id`; `selectorMatches` then contains the text of every matching element. Other CSS selectors are refused."
       },
       {
         "field": "includeText",
@@ -1213,7 +1213,7 @@ export const COMMANDS: readonly Command[] = [
           "Moto G4",
           "Moto G4 landscape"
         ],
-        "about": "Device to emulate, a preset of puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and touch input."
+        "about": "Device to emulate, one of the device presets of Puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and touch input."
       },
       {
         "field": "userAgent",
