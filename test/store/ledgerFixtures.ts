@@ -9,6 +9,12 @@ import { startDatabase } from '../helpers/stack.ts';
 /** Age in milliseconds of inserted calls: above the minimum age at which the sweeper checks a call. */
 const LONG_AGO_MS = 60_000;
 
+/**
+ * Timeout in milliseconds of one command: far above the service's own, because the disk of a machine that runs other tests
+ * can stall for seconds, and these tests are not about timeouts.
+ */
+const COMMAND_MS = 60_000;
+
 const POOL: Pool = 'cpu';
 
 /** Opens several new databases; tests that sweep need one each, because the sweeper works on a whole database. */
@@ -17,7 +23,7 @@ export async function openDatabases(count: number): Promise<{ stores: Store[] } 
   const stores: Store[] = [];
   for (let i = 0; i < count; i++) {
     const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
-    const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
+    const store = open.adopt(await openStore(mongodbUri, COMMAND_MS), (it) => it.close());
     await ensureIndexes(store);
     stores.push(store);
   }
