@@ -37,6 +37,9 @@ export async function requireAccount({ accounts }: CommandContext, id: string): 
   return account;
 }
 
+/** Loads the operations on Temporal. Loaded on demand, because the client takes half of the start-up time of a command. */
+export const loadTemporal = () => import('./temporal.ts');
+
 export const ACCOUNT = { value: 'ID', about: 'Id of the account.', required: true } as const;
 
 /** Options of every command that prints a list. */

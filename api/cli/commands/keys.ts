@@ -2,8 +2,7 @@ import { type NewKeyBody, newKeyBody } from '../../../schemas/accountRows.ts';
 import { newKey } from '../../account/newKey.ts';
 import { keyRow } from '../../account/rows.ts';
 import { createValidator } from '../../http/validator.ts';
-import { ACCOUNT, type Command, PAGE, pageOf, requireAccount } from '../command.ts';
-import { dispatchEventsNow } from '../temporal.ts';
+import { ACCOUNT, type Command, loadTemporal, PAGE, pageOf, requireAccount } from '../command.ts';
 
 const listKeys: Command = {
   name: 'keys list',
@@ -40,7 +39,7 @@ const createKey: Command = {
     return async (context) => {
       await requireAccount(context, id);
       const { row, key } = await context.apiKeys.create(newKey(id, body, context.registry));
-      await dispatchEventsNow(context.env, id);
+      await (await loadTemporal()).dispatchEventsNow(context.env, id);
       return { ...keyRow(row), key };
     };
   },
@@ -58,7 +57,7 @@ const revokeKey: Command = {
     return async (context) => {
       await requireAccount(context, id);
       await context.apiKeys.revoke(id, keyId);
-      await dispatchEventsNow(context.env, id);
+      await (await loadTemporal()).dispatchEventsNow(context.env, id);
       return { revoked: keyId };
     };
   },

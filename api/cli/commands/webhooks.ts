@@ -2,8 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebhookEndpointDoc } from '../../../store/webhookDocs.ts';
 import { webhookRow } from '../../account/rows.ts';
 import { CommandError } from '../addresses.ts';
-import { ACCOUNT, type Command, type CommandContext, PAGE, pageOf, requireAccount } from '../command.ts';
-import { withEndpointWorkflow } from '../temporal.ts';
+import {
+  ACCOUNT,
+  type Command,
+  type CommandContext,
+  loadTemporal,
+  PAGE,
+  pageOf,
+  requireAccount,
+} from '../command.ts';
 
 const WEBHOOK = { value: 'ID', about: 'Id of the webhook endpoint.', required: true } as const;
 /**
@@ -57,7 +64,9 @@ const enableWebhook: Command = {
     const id = values.text('webhook');
     return async (context) => {
       const { epoch } = await requireEndpoint(context, id);
-      await withEndpointWorkflow(context.env, (workflow) => workflow.requestEnable(id));
+      await (await loadTemporal()).withEndpointWorkflow(context.env, (workflow) =>
+        workflow.requestEnable(id),
+      );
       return waitForEndpoint(context, id, (row) => row.epoch > epoch);
     };
   },
@@ -71,7 +80,7 @@ const disableWebhook: Command = {
     const id = values.text('webhook');
     return async (context) => {
       await requireEndpoint(context, id);
-      await withEndpointWorkflow(context.env, (workflow) => workflow.disable(id));
+      await (await loadTemporal()).withEndpointWorkflow(context.env, (workflow) => workflow.disable(id));
       return waitForEndpoint(context, id, ({ state }) => state === 'disabled');
     };
   },
@@ -86,7 +95,7 @@ const deleteWebhook: Command = {
     return async (context) => {
       await requireEndpoint(context, id);
       await context.store.webhookEndpoints.deleteOne({ _id: id });
-      await withEndpointWorkflow(context.env, (workflow) => workflow.wake(id));
+      await (await loadTemporal()).withEndpointWorkflow(context.env, (workflow) => workflow.wake(id));
       return { deleted: id };
     };
   },
