@@ -4,11 +4,18 @@ import { hostname } from 'node:os';
 /** Wildcard addresses. Clients cannot connect to them, so the server's URL contains the host name instead. */
 const WILDCARDS = new Set(['0.0.0.0', '::']);
 
+/**
+ * Maximum number of connections that the kernel accepts before the process does; the system's limit applies too
+ * (`net.core.somaxconn`, 4096 on Linux). The default of Node.js, 511, is less than ten accounts open at once: a client
+ * whose connection does not fit repeats its SYN after 1, 3, 7 and 15 s.
+ */
+const BACKLOG = 4096;
+
 /** Starts listening. @returns the URL at which other processes reach the server @throws Error if the port is in use */
 export function listen(server: Server, host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       const address = server.address();
       if (address === null || typeof address === 'string')
         return reject(new Error('the server has no TCP address'));
