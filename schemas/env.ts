@@ -155,6 +155,12 @@ export const VARIABLES = {
     fallbackText: '60s',
     about: 'Maximum time a call waits for a free worker before it fails with `pool_busy`.',
   }),
+  CALLS_PER_POOL: variable({
+    parse: (text) => integer(text, 1, 100_000),
+    fallback: 128,
+    about:
+      'Maximum number of calls of each pool that one API process runs at the same time. Further calls wait in the process, and accounts get the next free place in turn. All API processes together need at least as many places as the pool has slots. No limit with `RATE_LIMIT=off`.',
+  }),
   EGRESS_ALLOW: variable({
     parse: (text) => list(text).map(parseAllow),
     fallback: [],
@@ -166,7 +172,7 @@ export const VARIABLES = {
     parse: webUrl,
     fallback: null,
     about:
-      'URL of the gateway through which a tool worker reaches targets and stores large results, so that it needs neither MongoDB nor a way to the Internet. Default: the worker connects itself.',
+      'URL of the gateway through which a tool worker reaches targets and stores large results, so that the worker needs no access to MongoDB or the Internet. Default: no gateway; the worker connects directly.',
   }),
   GATEWAY_PORT: variable({
     parse: port,
@@ -373,6 +379,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     FREE_CREDITS: read('FREE_CREDITS', v.FREE_CREDITS, source),
     RATE_LIMIT: read('RATE_LIMIT', v.RATE_LIMIT, source),
     POOL_WAIT: read('POOL_WAIT', v.POOL_WAIT, source),
+    CALLS_PER_POOL: read('CALLS_PER_POOL', v.CALLS_PER_POOL, source),
     EGRESS_ALLOW: read('EGRESS_ALLOW', v.EGRESS_ALLOW, source),
     GATEWAY_URL: read('GATEWAY_URL', v.GATEWAY_URL, source),
     GATEWAY_PORT: read('GATEWAY_PORT', v.GATEWAY_PORT, source),

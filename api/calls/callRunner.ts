@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize';
 import type { Logger } from 'pino';
 import type { Env } from '../../schemas/env.ts';
 import { ERRORS, isErrorCode, isFinalRefusal, ServiceError } from '../../schemas/errors.ts';
-import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
+import { type Pool, secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { type Calls, IDEMPOTENCY_MS, type NewCall } from '../../store/calls.ts';
 import type { Keyring } from '../../store/keyring.ts';
 import type { Ledger } from '../../store/ledger.ts';
@@ -19,6 +19,7 @@ import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
+import { createFairQueue, type FairQueue } from './fairQueue.ts';
 import { createSettlement, isReplayable } from './settlement.ts';
 
 /** A validated request to run a tool. */
@@ -58,7 +59,7 @@ interface Dependencies {
   keyring: Keyring;
   /** URL at which workers reach the vault of this process. */
   vaultUrl: string;
-  limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>;
+  limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT' | 'CALLS_PER_POOL'>;
   log: Logger;
 }
 
@@ -86,6 +87,8 @@ const RESULT_KEPT_MS = 15 * 60_000;
  * it.
  */
 const RESULT_AFTER_KEY_MS = 3_600_000;
+/** Share of a call's time for waiting for a worker that it may spend waiting in the API for a place. */
+const PLACE_WAIT_SHARE = 0.5;
 /** Maximum number of concurrent calls of one account in one pool. */
 export const MAX_RUNNING = 64;
 const DEFAULT_ATTEMPTS = 3;
@@ -95,15 +98,18 @@ const FINAL_CODES = Object.keys(ERRORS).filter((code) => isErrorCode(code) && is
 /**
  * Returns the limits of a call's workflow. Calls with side effects outside the service (`actsOnWorld`) are attempted
  * once.
+ *
+ * @param waitedMs milliseconds that the call has waited for a place, which shorten its wait for a worker
  */
 export function policyOf(
   tool: ToolDefinition,
   actsOnWorld: boolean,
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>,
+  waitedMs = 0,
 ): CallPolicy {
   const { workMs, attemptMs = workMs, attempts = DEFAULT_ATTEMPTS } = tool.limits;
-  const longest = LONGEST_CALL_MS - OVERHEAD_MS - GIVE_UP_MS;
-  const queueMs = Math.min(limits.POOL_WAIT, longest - workMs);
+  const longest = LONGEST_CALL_MS - OVERHEAD_MS - GIVE_UP_MS - waitedMs;
+  const queueMs = Math.min(limits.POOL_WAIT - waitedMs, longest - workMs);
   return {
     tool: tool.name,
     pool: tool.pool,
@@ -124,6 +130,23 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     log.warn({ err: error }, 'Temporal is unreachable; retrying'),
   );
   const { resultOrRefund, refundUnlessCharged, refundUndelivered } = createSettlement({ ...deps, workflow });
+  const places = deps.limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : deps.limits.CALLS_PER_POOL;
+  const queues: Readonly<Record<Pool, FairQueue>> = {
+    browser: createFairQueue(places),
+    cpu: createFairQueue(places),
+    network: createFairQueue(places),
+    heavy: createFairQueue(places),
+  };
+
+  /**
+   * Waits for a place in the pool. A call keeps its place until it ends, so that at most `CALLS_PER_POOL` workflows of
+   * this process compete for the servers and workers, however many calls arrive. @throws ServiceError pool_busy when the
+   * signal aborts
+   */
+  const takePlace = (pool: Pool, accountId: string, signal: AbortSignal): Promise<Disposable> =>
+    queues[pool].enter(accountId, signal).catch((error) => {
+      throw new ServiceError('pool_busy', { cause: error });
+    });
 
   /**
    * Moves the input to MongoDB if it is too large for a workflow payload, and returns the request with the reference.
@@ -229,10 +252,10 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       // form.
       const canReplay = key !== null && idempotencyKey !== null && text !== null;
       const actsOnWorld = tool.actsOnWorld?.(input) ?? false;
-      const policy = policyOf(tool, actsOnWorld, deps.limits);
+      const policyAfter = (waitedMs: number) => policyOf(tool, actsOnWorld, deps.limits, waitedMs);
       const now = Date.now();
       const wait: CallerWait = { hangup: toolCall.hangup, deadline: now + LONGEST_CALL_MS };
-      const requestFor = (row: CallDoc): CallRequest => ({
+      const requestFor = (row: CallDoc, policy: CallPolicy): CallRequest => ({
         callId: row._id,
         accountId,
         requestId: row.requestId,
@@ -260,7 +283,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         }
         if (row.state !== 'running') return awaitOutcome(row, null, wait, true);
         await calls.touch(row._id);
-        return awaitOutcome(row, requestFor(row), wait, true);
+        return awaitOutcome(row, requestFor(row, policyAfter(0)), wait, true);
       };
 
       if (idempotencyKey !== null) {
@@ -268,6 +291,10 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         if (first !== null) return replay(first);
       }
       toolCall.checkNewCall();
+      const tooLong = AbortSignal.timeout(Math.round(policyAfter(0).queueMs * PLACE_WAIT_SHARE));
+      // A call with an Idempotency-Key runs even if its caller disconnects.
+      const placeWait = canReplay ? tooLong : AbortSignal.any([tooLong, toolCall.hangup]);
+      using _place = await takePlace(tool.pool, accountId, placeWait);
       const newCall: NewCall = {
         _id: randomUUID(),
         accountId,
@@ -291,8 +318,8 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const { claimed, call } = await retryStore(() => calls.claim(newCall));
       if (!claimed) return replay(call);
 
-      const request = requestFor(call);
-      if (secrets.length === 0) return awaitOutcome(call, request, wait, false, toolCall.onStart);
+      const request = requestFor(call, policyAfter(Date.now() - now));
+      if (secrets.length === 0) return await awaitOutcome(call, request, wait, false, toolCall.onStart);
       const token = vault.put(call._id, Object.fromEntries(secrets.map((name) => [name, input[name]])));
       try {
         const withVault = { ...request, vault: { url: deps.vaultUrl, token } };

@@ -88,7 +88,7 @@ test('calls that are charged while the API is cut off from Temporal return their
     vault: createVault(keyring),
     keyring,
     vaultUrl: 'http://127.0.0.1:1',
-    limits: { RATE_LIMIT: null, POOL_WAIT },
+    limits: { RATE_LIMIT: null, POOL_WAIT, CALLS_PER_POOL: 128 },
     log: pino({}, { write: (line) => (givenUp += Number(line.includes('a call has no result'))) }),
   });
   const account = await makeAccount(stack, CREDITS);

@@ -1,0 +1,49 @@
+import test from 'ava';
+import { createFairQueue } from '../../api/calls/fairQueue.ts';
+
+const never = new AbortController().signal;
+
+test('accounts get free places in turn, and the tasks of an account keep their order', async (t) => {
+  const queue = createFairQueue(1);
+  const first = await queue.enter('a', never);
+  const started: string[] = [];
+  const tasks = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(async (name) => {
+    using _place = await queue.enter(name.charAt(0), never);
+    started.push(name);
+  });
+  first[Symbol.dispose]();
+  await Promise.all(tasks);
+  t.deepEqual(started, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+});
+
+test('no more tasks run at the same time than there are places, and one account can use all places', async (t) => {
+  const queue = createFairQueue(3);
+  let running = 0;
+  let most = 0;
+  const task = async () => {
+    using _place = await queue.enter('a', never);
+    most = Math.max(most, ++running);
+    await new Promise(setImmediate);
+    running--;
+  };
+  await Promise.all(Array.from({ length: 50 }, task));
+  t.is(most, 3);
+  t.is(running, 0);
+});
+
+test('an aborted wait throws the reason of the signal and takes no place', async (t) => {
+  const queue = createFairQueue(1);
+  const first = await queue.enter('a', never);
+  const abort = new AbortController();
+  const aborted = queue.enter('b', abort.signal);
+  const next = queue.enter('c', never);
+  abort.abort(new Error('disconnected'));
+  await t.throwsAsync(aborted, { message: 'disconnected' });
+  await t.throwsAsync(queue.enter('b', abort.signal), { message: 'disconnected' });
+  first[Symbol.dispose]();
+  first[Symbol.dispose]();
+  const second = await next;
+  const third = queue.enter('d', never);
+  second[Symbol.dispose]();
+  (await third)[Symbol.dispose]();
+});
