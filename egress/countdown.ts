@@ -2,7 +2,10 @@
 const TICK_MS = 100;
 /** A timer that fires more than this many milliseconds late was delayed by a blocked event loop, not by scheduling. */
 const LATE_MS = 50;
-/** Maximum time in milliseconds that a blocked event loop may add to a countdown. After that, it ends as `delayed`. */
+/**
+ * Total time in milliseconds of a blocked event loop that is not counted. A countdown that is delayed by more than this
+ * ends as `delayed`.
+ */
 const UNCOUNTED_MS = 10_000;
 
 /** Why a countdown ended: `elapsed` when all of its time was counted, `delayed` when too much time did not count. */

@@ -75,8 +75,9 @@ export interface Ledger {
 const JOURNAL_LIMIT = 2000;
 /**
  * Delay in milliseconds between the first new journal entry of an account and the copying of its journal to `calls`,
- * `entries` and `events`. Entries of this time are copied together, because each copy takes three writes, however many
- * entries it has. Before the copy, a finished call is shown as running; requests that list calls copy the journal first.
+ * `entries` and `events`. Entries written during the delay are copied in one batch, because a batch takes three writes
+ * whatever its size. Until then, `calls` still has a finished call as running; requests that list calls therefore copy the
+ * journal first.
  */
 const COPY_AFTER_MS = 100;
 /**

@@ -35,7 +35,10 @@ export interface NormalizedText {
   ends: number[];
 }
 
-/** Removes reply codes, white space and control characters, and records the positions of the remaining characters. */
+/**
+ * Removes SMTP reply codes, white space and control characters, and records the position of each remaining character in
+ * the original text, so that matches can be located there.
+ */
 export function compact(text: string): NormalizedText {
   const starts: number[] = [];
   const kept: string[] = [];

@@ -61,7 +61,7 @@ const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
 export function createSettlement(deps: Dependencies): Settlement {
   const { workflow, ledger, results, answers, undelivered, dispatchEvents, log } = deps;
 
-  /** Refunds the call. Continues after the caller's deadline. */
+  /** Refunds the call, even if the caller's deadline passes in the meantime. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
     await answers.undelivered(row, code);
     if (!(await undelivered.settle(row, code))) return;

@@ -4,7 +4,7 @@ import { html } from './html.ts';
 interface Progress {
   openedAt: Date;
   now: Date;
-  /** Whether accounts must verify their email address, which this account has done. */
+  /** Whether this installation requires verified email addresses. If so, the address of this account has been verified. */
   verifies: boolean;
   hasKey: boolean;
   hasCalled: boolean;

@@ -42,7 +42,7 @@ async function findMissing(programs: readonly DebianProgram[]): Promise<DebianPr
 /**
  * Installs those of the given programs that are missing, which requires Debian and root.
  *
- * @param dependents subject of the error message, in the plural: what needs the programs
+ * @param dependents what needs the programs: a plural noun that begins the error message, such as 'The tests'
  * @throws StartError that names the missing programs, when they cannot be installed
  */
 export async function ensurePrograms(

@@ -43,7 +43,7 @@ export async function backdateQuotes({ quotes }: Pick<Store, 'quotes'>, ms: numb
   }
 }
 
-/** Opens the reader of gold price quotes, as a worker does, with a feed of the test and a new database. */
+/** Starts the gold price reader in the same way as a worker, but with the test's own feed and an empty database. */
 export async function openQuotesRig(feed: Pick<Feed, 'port' | 'env'>): Promise<QuotesRig> {
   await using open = new AsyncDisposableStack();
   const database = open.adopt(await startDatabase(), (it) => it.stop());

@@ -79,7 +79,7 @@ async function startProcess(lab: TlsLab, file: string, args: string[], ready: Re
   await untilPrinted(server, ready);
 }
 
-/** `openssl s_server` with one certificate, or two of different types. */
+/** Starts `openssl s_server` with one certificate, or with two that have different key types, such as RSA and ECDSA. */
 export const openssl =
   (keys: Key | readonly [Key, Key], ...options: string[]): StartServer =>
   async (lab) => {

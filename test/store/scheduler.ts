@@ -86,7 +86,10 @@ export class Scheduler {
     return chosen;
   }
 
-  /** Runs the operations of the actors, one at a time, until each actor has finished or crashed. @throws the first error of an actor */
+  /**
+   * Runs the simulated processes, interleaving them one operation at a time, until each of them has finished or was crashed
+   * on purpose. @throws the first error of a simulated process
+   */
   async play(): Promise<void> {
     for (;;) {
       await tick(); // lets the actor register the operation that follows the last one

@@ -106,7 +106,7 @@ export function createTemporalGate(options: Options): TemporalGate {
         upstream.discard();
         fail(new Error('timeout'));
       });
-      // A response without a message carries its status in the headers.
+      // A gRPC response without a message (Trailers-Only) carries its status in the headers instead of the trailers.
       request.once('response', (found) => Object.assign(trailers, grpcHeaders(found)));
       request.once('trailers', (found) => {
         trailers = { ...trailers, ...grpcHeaders(found) };

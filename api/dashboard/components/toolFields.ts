@@ -94,8 +94,8 @@ function fieldOf(
 
 /**
  * The form fields of a tool, derived from its input schema. Fields that are not in `input` have the schema's default; the
- * tool's example is only a placeholder. Of many optional fields, all but the first are collapsed, unless one of
- * them has a value or the last call failed.
+ * value of the tool's example appears only as the HTML placeholder. If there are more than `MOST_OPTIONAL` optional fields,
+ * those after the first `SHOWN_OPTIONAL` are collapsed, unless one of them has a value or the last call failed.
  */
 export function toolFields(
   tool: ToolDefinition,

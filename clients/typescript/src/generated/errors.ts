@@ -17,7 +17,7 @@ export const REMEDIES = {
   idempotency_key_used: "Use a new Idempotency-Key. Responses of tools that take secret fields are not stored, so a repeated request cannot receive the first request's response.",
   endpoint_disabled: "Repair the receiver, then enable the webhook endpoint again.",
   limit_reached: "Revoke an API key or delete a webhook endpoint that you no longer need.",
-  rotation_pending: "Activate the new secret, wait until 24 hours after the rotation, or set \"force\" to replace the new secret with another one.",
+  rotation_pending: "Activate the new secret first, or rotate again 24 hours after the last rotation. To discard the new secret and create another one now, set \"force\".",
   body_too_large: "Send a smaller body. \"detail\" states the limit in bytes.",
   unsupported_media_type: "Send Content-Type: application/json and no Content-Encoding.",
   invalid_input: "Correct the faults in \"errors\". \"pointer\" is the position of a fault in the request body. At most 20 faults are listed; \"moreErrors\" counts the others.",
