@@ -22,7 +22,7 @@ const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Number of light test files that run at the same time, suited to a machine with two cores. */
-const LIGHT_CONCURRENCY = 2;
+const LIGHT_CONCURRENCY = 3;
 
 export interface Suite {
   files: string[];
@@ -40,7 +40,7 @@ export function suites(slow: boolean): Suite[] {
   const light = { files: files.filter((file) => !HEAVY.test(file)), concurrency: LIGHT_CONCURRENCY, env: {} };
   const heavy = {
     files: files.filter((file) => HEAVY.test(file)),
-    concurrency: 1,
+    concurrency: 2,
     env: {},
   };
   const full = {

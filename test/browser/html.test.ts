@@ -6,7 +6,7 @@ import { type LoadedPage, loadPage } from '../../activities/html/load.ts';
 import { readMeta } from '../../activities/html/meta.ts';
 import { pageText } from '../../activities/html/text.ts';
 import { countWords } from '../../activities/html/words.ts';
-import { type Reader, type Served, startReader } from './chromium.ts';
+import { type Reader, type Served, startReader } from '../html/chromium.ts';
 
 let reader: Reader;
 test.before(async () => {
