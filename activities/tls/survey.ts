@@ -78,14 +78,18 @@ async function surveyVersion(ask: AskServer, version: Version, signal: AbortSign
     cipherSuites.push(...chosen);
   }
   const elliptic = cipherSuites.filter((code) => EPHEMERAL_CURVE.test(SUITE_NAMES.get(code) ?? ''));
-  // A ClientHello of SSL 3.0 has no extensions and names no groups.
-  if (version === 'SSLv3' || (!is13 && elliptic.length === 0)) return { version, cipherSuites, groups: [] };
-
-  const all = is13 ? GROUPS_13 : CURVES;
   const offered = is13 ? cipherSuites : elliptic;
+  if (offered.length === 0) return { version, cipherSuites, groups: [] };
+
   const choice = async (groups: readonly number[]): Promise<number | null> =>
     (await choose({ cipherSuites: offered, groups }, true))?.group ?? null;
-  const groups = cipherSuites.length === 0 ? [] : await exhaust(all, choice);
+  if (version === 'SSLv3') {
+    // A ClientHello of SSL 3.0 has no extensions and names no groups: the server always uses the same curve.
+    const curve = await choice([]);
+    return { version, cipherSuites, groups: curve === null ? [] : [curve] };
+  }
+  const all = is13 ? GROUPS_13 : CURVES;
+  const groups = await exhaust(all, choice);
   if (is13) return { version, cipherSuites, groups };
   // Up to TLS 1.2, a client must also support the curve of the server's certificate, which may be among those chosen so far.
   // These are therefore offered again, as the client's last preference.

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type TlsOptions } from 'node:tls';
@@ -16,6 +17,7 @@ import { parseAllow } from '../../schemas/formats/allow.ts';
 import { codeOf, listen } from '../helpers/egress.ts';
 import { type Json, recordsAt } from '../helpers/json.ts';
 import { issueCertificate } from '../helpers/pki.ts';
+import { surveyPort } from '../helpers/surveyComparison.ts';
 import { loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('ssl-check');
@@ -254,6 +256,32 @@ test.serial('ALPN and stapling are found without TLS 1.2 and 1.3', async (t) => 
     alpn: ['http/1.1'],
     ocspStapling: true,
     grade: 'C',
+  });
+});
+
+/** Answer of Node.js 0.12 (OpenSSL 1.0.1l) with TLS_ECDH_anon_WITH_AES_256_CBC_SHA on P-256, in SSL 3.0. */
+const SSL3_ANSWER = Buffer.from(
+  '160300004a0200004603007dffe60789c48bc462ca105d06132f26cc95632bab69d5ad5e9b0af81ad93ab820eef9525af268c00320d73e88d6' +
+    '0e15d94a9d671e74ae76cd84a89495217f9b37c0190016030000490c00004503001741046c5b83922532d9722b5cb4464401b482c5fff159' +
+    'f494691d1d004c4db0695424f78d89c80badbf5bc9eaa233d41a694898589b81bf03824dd0bc12e444b44b5f16030000040e000000',
+  'hex',
+);
+const SSL3_REFUSAL = Buffer.from('15030000020228', 'hex');
+
+test('the curve that a server always uses in SSL 3.0, whose ClientHello names none, is found', async (t) => {
+  const server = createTcpServer((client) => {
+    client.on('error', () => undefined);
+    client.once('data', (hello: Buffer) => {
+      const isSsl3 = hello[9] === 3 && hello[10] === 0;
+      const hasSuite = hello.subarray(44).includes(Buffer.from('c019', 'hex'));
+      client.end(isSsl3 && hasSuite ? SSL3_ANSWER : SSL3_REFUSAL);
+    });
+  });
+  t.teardown(() => server.close());
+  const { survey: found } = await surveyPort(await listen(server));
+  t.like(found, {
+    protocols: [{ version: 'SSLv3', cipherSuites: ['TLS_ECDH_anon_WITH_AES_256_CBC_SHA'] }],
+    groups: ['secp256r1'],
   });
 });
 
