@@ -5,17 +5,18 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
 import { SURVEY_MS } from '../../schemas/tools/ssl-check.ts';
 import { type Json, recordAt, recordsAt } from './json.ts';
+import { reasonFor } from './surveyReasons.ts';
 import { runTestssl, type TestsslReport } from './testssl.ts';
 import { loadTool } from './tool.ts';
 
 export const FIELDS = ['protocols', 'cipherSuites', 'groups', 'alpn', 'ocspStapling'] as const;
 export type Field = (typeof FIELDS)[number];
 
-/** A value that only one of the two programs reports. */
+/** A value that only one of the two programs reports, or that the server is configured with and neither reports. */
 export interface Difference {
   field: Field;
   value: string;
-  reportedBy: 'survey' | 'testssl.sh';
+  reportedBy: 'survey' | 'testssl.sh' | 'configuration';
   /** Why the programs differ; null when that is not known, which counts as an error of the survey. */
   reason: string | null;
 }
@@ -74,33 +75,17 @@ function differ(
   ];
 }
 
-/** Groups that testssl.sh 3.0.8 does not know. */
-const UNKNOWN_GROUP = /MLKEM|tls13$/;
-/** Cipher suites with which testssl.sh looks for elliptic curves. */
-const SEARCHED_SUITE = /^\S+ TLS_(?:ECDHE_(?!.*(?:NULL|RC4|3DES))|AES|CHACHA20)/;
-
-/** Returns the reason for a known difference: a limit of testssl.sh 3.0.8, or something that the survey does not report. */
-function reasonFor(
-  { field, value, reportedBy }: Omit<Difference, 'reason'>,
-  ours: { suites: readonly string[]; groups: readonly string[] },
-): string | null {
-  const has13 = ours.suites.some((suite) => suite.startsWith('TLSv1.3'));
-  if (reportedBy === 'testssl.sh')
-    return field === 'groups' && value.startsWith('ffdhe') && !has13
-      ? 'The survey reports finite fields only for TLS 1.3, testssl.sh also for TLS 1.2.'
-      : null;
-  if (field === 'groups' && UNKNOWN_GROUP.test(value)) return 'testssl.sh 3.0.8 does not know the group.';
-  if (field === 'groups' && !ours.suites.some((suite) => SEARCHED_SUITE.test(suite)))
-    return 'testssl.sh looks for curves only with suites that it counts as forward secret, without RC4, 3DES and NULL.';
-  if (field === 'groups' && !has13 && ours.suites.some((suite) => suite.includes('_ECDSA_')))
-    return 'testssl.sh does not offer the curve of the ECDSA certificate again after finding it, and the server then refuses.';
-  if (value.startsWith('TLSv1.3') && ours.groups.every((group) => UNKNOWN_GROUP.test(group)))
-    return 'testssl.sh 3.0.8 knows none of the groups of the server.';
-  return null;
-}
-
-/** Compares a survey with the report of testssl.sh on the same server. */
-export function differencesOf(survey: Json, testssl: TestsslReport): Difference[] {
+/**
+ * Compares a survey with the report of testssl.sh on the same server.
+ *
+ * @param configured the groups that the server is configured to accept, if testssl.sh does not find all of them. The survey
+ *   must then report these, and no group that neither these nor testssl.sh's report contain.
+ */
+export function differencesOf(
+  survey: Json,
+  testssl: TestsslReport,
+  configured: readonly string[] = [],
+): Difference[] {
   const protocols = recordsAt(survey.protocols);
   const suites = protocols.flatMap(({ version, cipherSuites }) =>
     textsIn(cipherSuites).map((suite) => `${version} ${suite}`),
@@ -118,7 +103,20 @@ export function differencesOf(survey: Json, testssl: TestsslReport): Difference[
       ? []
       : differ('ocspStapling', [String(survey.ocspStapling)], [String(testssl.ocspStapling)])),
   ];
-  return found.map((it) => ({ ...it, reason: reasonFor(it, { suites, groups: textsIn(survey.groups) }) }));
+  const ours = { suites, groups: textsIn(survey.groups) };
+  const theirs = { ...testssl, suites: theirSuites };
+  const isWrongGroup = ({ field, value, reportedBy }: Omit<Difference, 'reason'>): boolean =>
+    field === 'groups' && reportedBy === 'survey' && !configured.includes(value);
+  const missed = configured.filter((group) => ![...ours.groups, ...testssl.groups].includes(group));
+  return [
+    ...found.map((it) => ({ ...it, reason: isWrongGroup(it) ? null : reasonFor({ ...it, ours, theirs }) })),
+    ...missed.map((value) => ({
+      field: 'groups' as const,
+      value,
+      reportedBy: 'configuration' as const,
+      reason: null,
+    })),
+  ];
 }
 
 /**

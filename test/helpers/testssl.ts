@@ -10,6 +10,8 @@ import { recordsAt } from './json.ts';
 export interface TestsslReport {
   /** Accepted cipher suites, sorted, by protocol version as the survey names it. */
   protocols: Record<string, string[]>;
+  /** Whether it found a robust cipher suite with forward secrecy. Only then does it look for groups. */
+  forwardSecrecy: boolean;
   /** Accepted groups under their IANA names. */
   groups: string[];
   alpn: string[];
@@ -49,6 +51,7 @@ function read(findings: readonly { id: string; finding: string }[], stapling: bo
   const alpn = [values.get('ALPN_HTTP2'), values.get('ALPN')].join(' ');
   return {
     protocols,
+    forwardSecrecy: values.get('PFS') === 'offered',
     groups: groups
       .map((group) => GROUP_NAMES[group] ?? group)
       .filter((group) => /^(?:x\d|sec|brain|ffdhe)/.test(group)),

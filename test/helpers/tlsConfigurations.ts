@@ -6,6 +6,8 @@ export interface TlsConfiguration {
   sample?: true;
   /** Whether OCSP stapling is compared as well, which takes longer. Default: no. */
   stapling?: true;
+  /** The groups that the server is configured to accept; given where testssl.sh does not find all of them. */
+  groups?: readonly string[];
 }
 
 /** Options of s_server that permit the cipher suites and versions that Debian switches off. */
@@ -13,6 +15,11 @@ const weak = (ciphers: string): string[] => ['-cipher', `${ciphers}:@SECLEVEL=0`
 /** The extension supported_versions with a list that begins with TLS 1.3. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are bytes
 const TLS_13_OFFERED = /\x00\x2b\x00..\x03\x04/s;
+
+/** Default groups of OpenSSL 3.0 up to TLS 1.2. */
+const OPENSSL_CURVES = ['x25519', 'x448', 'secp256r1', 'secp384r1', 'secp521r1'];
+/** Default groups of OpenSSL 3.5, with which Node.js 24 is built. */
+const NODE_GROUPS = ['X25519MLKEM768', ...OPENSSL_CURVES, 'ffdhe2048', 'ffdhe3072'];
 
 /** Servers with which the survey of ssl-check and testssl.sh are compared. */
 export const TLS_CONFIGURATIONS: Readonly<Record<string, TlsConfiguration>> = {
@@ -28,7 +35,10 @@ export const TLS_CONFIGURATIONS: Readonly<Record<string, TlsConfiguration>> = {
   'OpenSSL, TLS 1.2': { start: openssl('rsa', '-tls1_2') },
   'OpenSSL, TLS 1.3': { stapling: true, start: openssl('ecdsa', '-tls1_3') },
   'OpenSSL, TLS 1.0 and 1.2': { start: openssl('rsa', '-no_tls1_1', '-no_tls1_3', ...weak('ALL')) },
-  'OpenSSL, TLS 1.0 to 1.2, ECDSA': { start: openssl('ecdsa', '-no_tls1_3', ...weak('ALL')) },
+  'OpenSSL, TLS 1.0 to 1.2, ECDSA': {
+    groups: OPENSSL_CURVES,
+    start: openssl('ecdsa', '-no_tls1_3', ...weak('ALL')),
+  },
   'OpenSSL, forward secrecy': {
     start: openssl('ecdsa', '-cipher', 'ECDHE+AESGCM:ECDHE+CHACHA20', '-serverpref'),
   },
@@ -52,8 +62,11 @@ export const TLS_CONFIGURATIONS: Readonly<Record<string, TlsConfiguration>> = {
   },
   'OpenSSL, ChaCha20 first': { start: openssl('rsa', '-serverpref', '-cipher', 'CHACHA20:AESGCM') },
   'OpenSSL, Camellia and ARIA': { start: openssl('rsa', '-tls1_2', '-cipher', 'CAMELLIA:ARIA') },
-  'OpenSSL, NULL': { start: openssl('rsa', '-tls1_2', ...weak('eNULL:AES128-SHA')) },
-  'OpenSSL, anonymous': { start: openssl('rsa', '-tls1_2', ...weak('aNULL:AES256-SHA')) },
+  'OpenSSL, NULL': { groups: OPENSSL_CURVES, start: openssl('rsa', '-tls1_2', ...weak('eNULL:AES128-SHA')) },
+  'OpenSSL, anonymous': {
+    groups: OPENSSL_CURVES,
+    start: openssl('rsa', '-tls1_2', ...weak('aNULL:AES256-SHA')),
+  },
   'OpenSSL, DSA': { start: openssl(['rsa', 'dsa'], '-no_tls1_3', ...weak('aDSS:AES128-SHA')) },
   'OpenSSL, X448 and P-521': { start: openssl('rsa', '-curves', 'X448:P-521') },
   'OpenSSL, finite fields in TLS 1.3': { start: openssl('rsa', '-tls1_3', '-curves', 'ffdhe2048:ffdhe4096') },
@@ -65,6 +78,7 @@ export const TLS_CONFIGURATIONS: Readonly<Record<string, TlsConfiguration>> = {
     start: openssl('ecdsa', '-tls1_2', '-serverpref', '-curves', 'P-256:X25519:P-384'),
   },
   'OpenSSL, ECDSA, preference of the client': {
+    groups: ['secp256r1', 'secp384r1', 'secp521r1'],
     start: openssl('ecdsa', '-tls1_2', '-curves', 'P-256:P-384:P-521'),
   },
   'OpenSSL, OCSP stapling and ALPN': {
@@ -105,16 +119,30 @@ export const TLS_CONFIGURATIONS: Readonly<Record<string, TlsConfiguration>> = {
   'GnuTLS, TLS 1.3 with CCM': {
     start: gnutls(['ecdsa'], 'NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-CCM:+AES-128-CCM-8'),
   },
-  'Node.js, defaults': { stapling: true, start: node('ecdsa', { ALPNProtocols: ['h2', 'http/1.1'] }) },
-  'Node.js, post-quantum': { start: node('rsa', { ecdhCurve: 'X25519MLKEM768:X25519' }) },
+  'Node.js, defaults': {
+    groups: NODE_GROUPS,
+    stapling: true,
+    start: node('ecdsa', { ALPNProtocols: ['h2', 'http/1.1'] }),
+  },
+  'Node.js, post-quantum': {
+    groups: ['X25519MLKEM768', 'x25519'],
+    start: node('rsa', { ecdhCurve: 'X25519MLKEM768:X25519' }),
+  },
   'Node.js, only post-quantum': {
+    groups: ['X25519MLKEM768', 'SecP256r1MLKEM768'],
     start: node('rsa', { ecdhCurve: 'X25519MLKEM768:SecP256r1MLKEM768', minVersion: 'TLSv1.3' }),
   },
-  'Node.js, OCSP stapling': { stapling: true, start: node('rsa', { ALPNProtocols: ['http/1.1'] }, true) },
+  'Node.js, OCSP stapling': {
+    groups: NODE_GROUPS,
+    stapling: true,
+    start: node('rsa', { ALPNProtocols: ['http/1.1'] }, true),
+  },
   'Node.js, Brainpool in TLS 1.3': {
+    groups: ['brainpoolP256r1tls13', 'secp384r1'],
     start: node('rsa', { ecdhCurve: 'brainpoolP256r1tls13:P-384', minVersion: 'TLSv1.3' }),
   },
   'Node.js, TLS 1.0 to 1.3': {
+    groups: NODE_GROUPS,
     start: node('rsa', { minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0', honorCipherOrder: true }),
   },
   'Node.js 0.12, everything': {
@@ -128,11 +156,23 @@ export const TLS_CONFIGURATIONS: Readonly<Record<string, TlsConfiguration>> = {
   'Node.js 0.12, SSL 3.0': {
     start: oldNode('rsa', { secureProtocol: 'SSLv3_method', ciphers: 'ALL', dhparam: 'dh2048.pem' }),
   },
-  'Node.js 0.12, RC4': { start: oldNode('rsa', { ciphers: 'RC4', honorCipherOrder: true }) },
-  'Node.js 0.12, 3DES, IDEA and SEED': { start: oldNode('rsa', { ciphers: '3DES:IDEA:SEED' }) },
+  'Node.js 0.12, RC4': {
+    groups: ['secp256r1'],
+    start: oldNode('rsa', { ciphers: 'RC4', honorCipherOrder: true }),
+  },
+  'Node.js 0.12, 3DES, IDEA and SEED': {
+    groups: ['secp256r1'],
+    start: oldNode('rsa', { ciphers: '3DES:IDEA:SEED' }),
+  },
   'Node.js 0.12, static curve': { start: oldNode('ecdsa', { ciphers: 'ECDH:ECDSA' }) },
-  'Node.js 0.12, DSA': { start: oldNode('dsa', { ciphers: 'ALL', dhparam: 'dh1024.pem' }) },
-  'Node.js 0.12, binary curve': { start: oldNode('rsa', { ciphers: 'EECDH', ecdhCurve: 'sect283r1' }) },
+  'Node.js 0.12, DSA': {
+    groups: ['secp256r1'],
+    start: oldNode('dsa', { ciphers: 'ALL', dhparam: 'dh1024.pem' }),
+  },
+  'Node.js 0.12, binary curve': {
+    groups: ['sect283r1'],
+    start: oldNode('rsa', { ciphers: 'EECDH', ecdhCurve: 'sect283r1' }),
+  },
   'nginx, defaults': { stapling: true, start: nginx(['rsa']) },
   'nginx, intermediate': {
     start: nginx(
@@ -156,6 +196,12 @@ export const TLS_CONFIGURATIONS: Readonly<Record<string, TlsConfiguration>> = {
   },
   'answers after 20 ms': { start: behind({ delayMs: 20 }, openssl('rsa')) },
   'one connection at a time': { sample: true, start: behind({ maximum: 1 }, openssl('rsa', '-alpn', 'h2')) },
-  'closes instead of sending alerts': { start: behind({ hidesAlerts: true }, openssl('ecdsa', '-tls1_2')) },
-  'intolerant of TLS 1.3': { start: behind({ refuses: TLS_13_OFFERED }, openssl('rsa')) },
+  'closes instead of sending alerts': {
+    groups: OPENSSL_CURVES,
+    start: behind({ hidesAlerts: true }, openssl('ecdsa', '-tls1_2')),
+  },
+  'intolerant of TLS 1.3': {
+    groups: OPENSSL_CURVES,
+    start: behind({ refuses: TLS_13_OFFERED }, openssl('rsa')),
+  },
 };

@@ -32,6 +32,17 @@ const KEYS = {
 } as const;
 type Key = keyof typeof KEYS | 'dsa';
 
+/**
+ * The second group of RFC 2409. `openssl dhparam` takes long to find such parameters; those that it finds with `-dsaparam`
+ * are written in a form that OpenSSL 1.0.1 does not read.
+ */
+const DH_1024 = `-----BEGIN DH PARAMETERS-----
+MIGHAoGBAP//////////yQ/aoiFowjTExmKLgNwc0SkCTgiKZ8x0Agu+pjsTmyJR
+Sgh5jjQE3e+VGbPNOkMbMCsKbfJfFDdP4TVtbVHCReSFtXZiXn7G9ExC6aY37WsL
+/1y29Aa37e44a/taiZ+lrp8kEXxLH+ZJKGZR7OZTgf//////////AgEC
+-----END DH PARAMETERS-----
+`;
+
 /** Creates self-signed certificates for example.com, Diffie-Hellman parameters and an OCSP response. */
 export async function createTlsLab(): Promise<TlsLab> {
   const folder = await mkdtemp(join(tmpdir(), 'tls-lab-'));
@@ -43,7 +54,9 @@ export async function createTlsLab(): Promise<TlsLab> {
   await openssl('dsaparam', '-genkey', '-out', 'dsa.pem', '1024');
   await openssl('req', ...self, '-sha1', '-key', 'dsa.pem', '-out', 'dsa.crt');
   await openssl('pkey', '-in', 'dsa.pem', '-out', 'dsa.key');
-  for (const bits of ['1024', '2048']) await openssl('dhparam', '-dsaparam', '-out', `dh${bits}.pem`, bits);
+  await writeFile(join(folder, 'dh1024.pem'), DH_1024);
+  const dh2048 = ['-algorithm', 'DH', '-pkeyopt', 'group:modp_2048', '-out', 'dh2048.pem'];
+  await openssl('genpkey', '-genparam', ...dh2048);
   await writeFile(join(folder, 'index'), '');
   await openssl('ocsp', '-issuer', 'rsa.crt', '-cert', 'rsa.crt', '-reqout', 'request');
   const signer = ['-index', 'index', '-CA', 'rsa.crt', '-rsigner', 'rsa.crt', '-rkey', 'rsa.key'];

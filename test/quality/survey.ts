@@ -47,7 +47,7 @@ const names = Object.keys(TLS_CONFIGURATIONS);
 const missing = Object.entries(TLS_CONFIGURATIONS)
   .filter(([name]) => pattern.test(name) && !rows.some((row) => row.name === name))
   .sort(([, a], [, b]) => Number(b.sample ?? false) - Number(a.sample ?? false));
-await mapConcurrent(missing, CONCURRENCY, never, async ([name, { start, stapling = false }]) => {
+await mapConcurrent(missing, CONCURRENCY, never, async ([name, { start, stapling = false, groups }]) => {
   const comparison = await compareSurvey(await start(lab), stapling).catch((error: unknown) => {
     console.log(`${name}: ${error}`);
     return null;
@@ -57,7 +57,7 @@ await mapConcurrent(missing, CONCURRENCY, never, async ([name, { start, stapling
   rows.push(row);
   if (file !== undefined) appendFileSync(file, `${JSON.stringify(row)}\n`);
   console.log(`${name}: ${Math.round(comparison.ms)} ms`);
-  for (const it of differencesOf(comparison.survey, comparison.testssl))
+  for (const it of differencesOf(comparison.survey, comparison.testssl, groups))
     console.log(`  ${it.field} ${it.value}: only ${it.reportedBy} ${it.reason ?? '(no known reason)'}`);
 });
 rows.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
@@ -84,7 +84,7 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
 const compared = rows.map(({ name, comparison: { survey, testssl } }) => ({
   name,
   testssl,
-  differences: differencesOf(survey, testssl),
+  differences: differencesOf(survey, testssl, TLS_CONFIGURATIONS[name]?.groups),
 }));
 const differences = compared.flatMap(({ name, differences: own }) => own.map((it) => ({ name, ...it })));
 const unexplained = differences.filter(({ reason }) => reason === null);
@@ -134,7 +134,8 @@ Node.js ${process.versions.node} (OpenSSL ${process.versions.openssl}), Node.js 
 a middlebox. \`test/helpers/tlsConfigurations.ts\` has the configurations. Each server is surveyed by ssl-check and then
 examined by testssl.sh ${testsslVersion} of Debian with \`--protocols --cipher-per-proto --pfs\`, some also with
 \`--server-defaults\` for OCSP stapling. Protocols, cipher suites by protocol, groups, ALPN and OCSP stapling are compared
-value by value. testssl.sh does not know the grade, which follows from these fields.
+value by value. Where testssl.sh cannot find all groups, those that only the survey reports are compared with the server's
+configuration. testssl.sh does not know the grade, which follows from these fields.
 
 Differences without a known reason: ${unexplained.length}.
 
@@ -150,13 +151,15 @@ ${reasons.join('\n')}
 
 ## Duration
 
-Of the call of ssl-check with the survey, one after the other on ${availableParallelism()} cores, with a load of ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}:
-p50 ${seconds(quantile(0.5))}, p95 ${seconds(quantile(0.95))}, maximum ${seconds(quantile(1))}. The goal is a p95 below ${seconds(P95_LIMIT_MS)}.
+Of the call of ssl-check with the survey, one server after the other on a machine with ${availableParallelism()} cores, without testssl.sh
+beside it. The load average of the machine over one minute was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} meanwhile; above ${availableParallelism()}, other work slowed the
+surveys down. p50 ${seconds(quantile(0.5))}, p95 ${seconds(quantile(0.95))}, maximum ${seconds(quantile(1))}. The goal is a p95 below ${seconds(P95_LIMIT_MS)}.
 
 ## Servers
 
-"Survey alone": ssl-check itself answers \`target_failed\`, because Node's client and the server have no cipher suite in common
-with which a certificate could be read. The survey was then run without the certificate check.
+"Survey alone": ssl-check itself answers \`target_failed\`, because Node's client gets no certificate: it has no cipher suite
+with a certificate in common with the server, or the server refuses a ClientHello that offers TLS 1.3. The survey was then
+run without the certificate check. The durations were measured at the load given above.
 
 ${table(['server', 'grade', 'how', 'differences', 'duration'], each)}
 `,
