@@ -66,7 +66,7 @@ async function perform<T>(
   if (prepare) await timed(metrics, 'overlays', () => prepare(renderPage));
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
-      await scrollThrough(world, requests, { step: height, ceiling: CEILING_CSS_PIXELS });
+      await scrollThrough(renderPage, requests, { step: height, ceiling: CEILING_CSS_PIXELS });
       await drawFrames(renderPage);
       await layOutAsWhole(world);
     });

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Page } from 'puppeteer';
+import type { CDPSession, Page } from 'puppeteer';
 import type { IsolatedWorld } from './isolatedWorld.ts';
 import { markScrolling, SCROLLING, suppressLeaving } from './page/intersections.ts';
 import { expandScroller, findScroller, SCROLLER, scrollTo } from './page/scrollers.ts';
+import { notifyScroller, pretendTallViewport, STILL, suppressResizing } from './page/scrollHandlers.ts';
 import { loadLazyContent, waitUntilPainted } from './page/settled.ts';
 import { cancelScrollAnimations, placeFixedElements, releaseBackgrounds } from './page/wholePage.ts';
+import type { RenderPage } from './pool.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
 import { within } from './within.ts';
 
@@ -16,12 +18,15 @@ const REST_MS = 3_000;
 const QUIET_MS = 400;
 const ANSWER_MS = 2_000;
 
+type Scrolled = Pick<RenderPage, 'page' | 'client' | 'world'>;
+
 /**
- * Keeps a page from hiding content again that it revealed, with an intersection observer, when the content was scrolled
- * into view. Must be called before the page loads.
+ * Keeps a page from hiding content again that it revealed, with an intersection observer or a scroll handler, when the
+ * content was scrolled into view. Must be called before the page loads.
  */
 export async function keepRevealed(page: Page): Promise<void> {
   await page.evaluateOnNewDocument(suppressLeaving, SCROLLING);
+  await page.evaluateOnNewDocument(suppressResizing, STILL);
 }
 
 /**
@@ -33,15 +38,51 @@ export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
     await within(world.evaluate(step), ANSWER_MS);
 }
 
+/** Whether a scroll handler is registered for the window, the document or the element that scrolls instead. */
+async function hasScrollHandlers(client: CDPSession): Promise<boolean> {
+  for (const expression of ['window', 'document', `document.querySelector('[${SCROLLER}]')`]) {
+    const { result } = await client.send('Runtime.evaluate', { expression });
+    if (result.objectId === undefined) continue;
+    const { listeners } = await client.send('DOMDebugger.getEventListeners', { objectId: result.objectId });
+    if (listeners.some(({ type }) => type === 'scroll')) return true;
+  }
+  return false;
+}
+
+/**
+ * Scrolls back to the top, and shows the whole content of a scroll container. Meanwhile, the page's scroll handlers are told
+ * that the viewport contains the whole page, and can show all blocks at once: handlers that run only after a pause did not
+ * run while the page was scrolled through, and others hide blocks again that leave the viewport.
+ */
+async function returnToTop(
+  { page, client, world }: Scrolled,
+  requests: Requests,
+  until: number,
+): Promise<void> {
+  const handled = (await within(hasScrollHandlers(client), ANSWER_MS)) === true;
+  const restore = handled
+    ? await within(page.evaluateHandle(pretendTallViewport, SCROLLER, STILL), ANSWER_MS)
+    : undefined;
+  await within(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
+  await within(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
+  if (restore === undefined) return;
+  await within(world.evaluate(notifyScroller, SCROLLER), ANSWER_MS);
+  // The handlers may start after a pause, and may load images.
+  await requests.waitForIdle(QUIET_MS, until);
+  const restored = restore.evaluate((run) => run());
+  await within(restored, ANSWER_MS);
+}
+
 /**
  * Scrolls through a page, one viewport at a time, so that lazy content loads. Waits for that content and scrolls back
  * to the top. Stops when the time is over or the ceiling is reached.
  */
 export async function scrollThrough(
-  world: IsolatedWorld,
+  scrolled: Scrolled,
   requests: Requests,
   { step, ceiling }: { step: number; ceiling: number },
 ): Promise<void> {
+  const { world } = scrolled;
   const until = Date.now() + SCROLL_MS;
   await within(world.evaluate(markScrolling, SCROLLING), ANSWER_MS);
   await within(world.evaluate(loadLazyContent), ANSWER_MS);
@@ -54,8 +95,7 @@ export async function scrollThrough(
   }
   await within(world.evaluate(loadLazyContent), ANSWER_MS);
   await requests.waitForIdle(QUIET_MS, until);
-  await within(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
-  await within(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
+  await returnToTop(scrolled, requests, until);
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
   await within(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, until - Date.now()));
 }

@@ -17,6 +17,14 @@ const toggling = (script: string) =>
   page(
     `<style>section{height:400px}section.in{background:#0f0}</style>${BLOCKS}<script>const o=new IntersectionObserver(${script});for(const s of document.querySelectorAll('section'))o.observe(s)</script>`,
   );
+/** A page whose scroll handlers call `check`, which shows the blocks for which `shown` is true of their box `r`. */
+const handling = (shown: string, handlers: string, body = BLOCKS) =>
+  page(
+    `<style>section{height:400px}section.in{background:#0f0}</style>${body}<script>function check(){for(const s of document.querySelectorAll('section')){const r=s.getBoundingClientRect();${shown}}}${handlers};check()</script>`,
+  );
+const SHOW = 'if(r.top<innerHeight*.8&&r.bottom>0)s.classList.add("in")';
+const TOGGLE = 's.classList.toggle("in",r.top<innerHeight*.8&&r.bottom>0)';
+const INNER = `<div id=inner style="height:100vh;overflow-y:auto">${BLOCKS}</div>`;
 
 test.before(async () => {
   resource = await openBrowsers();
@@ -44,6 +52,37 @@ test.before(async () => {
     ),
     '/ratio': toggling(
       'entries=>{for(const e of entries)e.target.className=e.intersectionRatio>0?"in":""},{threshold:[0,.5,1]}',
+    ),
+    '/scroll-debounced': handling(
+      SHOW,
+      'let t;addEventListener("scroll",()=>{clearTimeout(t);t=setTimeout(check,250)})',
+    ),
+    '/scroll-throttled': handling(
+      SHOW,
+      'let last=0;document.addEventListener("scroll",()=>{if(Date.now()-last>200){last=Date.now();check()}})',
+    ),
+    '/scroll-toggling': handling(
+      TOGGLE,
+      'let waits=false;addEventListener("scroll",()=>{if(!waits)requestAnimationFrame(()=>{waits=false;check()});waits=true})',
+    ),
+    '/scroll-fading': handling(
+      TOGGLE,
+      'addEventListener("scroll",check);let t;addEventListener("resize",()=>{clearTimeout(t);t=setTimeout(check,50)})',
+      `<style>section{transition:background .4s}</style>${BLOCKS}`,
+    ),
+    '/scroll-inner': handling(
+      TOGGLE.replace('innerHeight', 'inner.clientHeight'),
+      'inner.addEventListener("scroll",check)',
+      INNER,
+    ),
+    '/scroll-images': handling(
+      `if(r.top<innerHeight&&!s.firstChild)s.append(Object.assign(new Image(400,400),{style:"display:block",src:${JSON.stringify(dot('#0f0'))}}))`,
+      'let t;addEventListener("scroll",()=>{clearTimeout(t);t=setTimeout(check,200)})',
+    ),
+    '/shrinking': handling(
+      'h.style.height=scrollY>50?"40px":"80px";s.className="in"',
+      'addEventListener("scroll",check)',
+      `<header id=h style="position:fixed;top:0;width:100%;background:#00f"></header>${BLOCKS}`,
     ),
     '/view-timeline': page(
       `<style>@keyframes r{from{opacity:0}to{opacity:1}}section{height:400px;background:#0f0;animation:r linear both;animation-timeline:view()}</style>${BLOCKS}`,
@@ -109,7 +148,10 @@ test.serial('a sticky bar at the bottom of the viewport is shown at its position
   );
 });
 
-for (const path of ['/toggling', '/ratio', '/view-timeline'])
+const BY_SCROLL_HANDLER = ['debounced', 'throttled', 'toggling', 'fading', 'inner', 'images'].map(
+  (name) => `/scroll-${name}`,
+);
+for (const path of ['/toggling', '/ratio', '/view-timeline', ...BY_SCROLL_HANDLER])
   test.serial(`blocks that are shown only inside the viewport are all visible: ${path}`, async (t) => {
     const { at, height } = await shoot(path, { fullPage: true });
     t.is(height, 6000);
@@ -118,3 +160,8 @@ for (const path of ['/toggling', '/ratio', '/view-timeline'])
       Array.from({ length: 15 }, () => GREEN),
     );
   });
+
+test.serial('a header that shrinks while the page is scrolled is shown as at the top', async (t) => {
+  const { at } = await shoot('/shrinking', { fullPage: true });
+  t.deepEqual([at(20), at(70), at(90), at(5990)], [BLUE, BLUE, GREEN, GREEN]);
+});

@@ -1,0 +1,59 @@
+/// <reference lib="dom" />
+
+// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
+
+/** Attribute that the root element has while the page is captured and its handlers must not change it any more. */
+export const STILL = 'data-capture-still';
+
+/**
+ * Runs in the page before the page's own scripts. While the root element has the attribute `mark`, handlers of `resize` do
+ * not run: a capture beyond the viewport changes its size for a moment, and handlers would hide blocks again. Handlers
+ * of the window run in the order of their registration, so this one must be the first.
+ */
+export function suppressResizing(mark: string): void {
+  addEventListener('resize', (event) => {
+    if (document.documentElement?.hasAttribute(mark) === true) event.stopImmediatePropagation();
+  });
+}
+
+/**
+ * Tells the page's own scripts that the viewport is twice as high as the page. A scroll handler that shows blocks in the
+ * viewport, or in its upper part, then shows all blocks. The layout does not change. Must run in the world of the page's
+ * scripts.
+ *
+ * @param mark attribute of the element that scrolls instead of the document, if there is one
+ * @param still attribute to set on the root element afterwards
+ * @returns a function that restores the height of the viewport. From then on, handlers of scrolling and resizing do not run.
+ */
+export function pretendTallViewport(mark: string, still: string): () => void {
+  const root = document.documentElement;
+  const scroller = document.querySelector(`[${mark}]`);
+  const scrolling = [root, document.body, scroller];
+  const height = 2 * Math.max(...scrolling.map((element) => element?.scrollHeight ?? 0));
+  const heights: [object | null, string][] = [
+    [window, 'innerHeight'],
+    [window.visualViewport, 'height'],
+    [root, 'clientHeight'],
+    [scroller, 'clientHeight'],
+    // In quirks mode, the body has the height of the viewport instead of the root element.
+    [document.compatMode === 'BackCompat' ? document.body : null, 'clientHeight'],
+  ];
+  const restore = heights.map(([target, property]) => {
+    if (target === null) return () => undefined;
+    const own = Object.getOwnPropertyDescriptor(target, property);
+    Object.defineProperty(target, property, { configurable: true, writable: true, value: height });
+    return () =>
+      own === undefined
+        ? Reflect.deleteProperty(target, property)
+        : Object.defineProperty(target, property, own);
+  });
+  return () => {
+    for (const each of restore) each();
+    root.setAttribute(still, '');
+    addEventListener('scroll', (event) => event.stopImmediatePropagation(), true);
+  };
+}
+
+/** Notifies the scroll handlers of the marked scroll container, which may compare positions with its height. */
+export const notifyScroller = (mark: string): boolean | undefined =>
+  document.querySelector(`[${mark}]`)?.dispatchEvent(new Event('scroll'));
