@@ -143,7 +143,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate({ ...keyAuthentication, session: sessions.callerFromSession }),
     rateLimit,
   });
-  const keys = createKeys({ lists, apiKeys, registry, dispatchEvents });
+  const keys = createKeys({ lists, apiKeys, accounts, registry, dispatchEvents });
   accountRoutes(serve, { lists, keys, webhooks });
   const forwardToAuth = createForwardToAuth(
     auth,

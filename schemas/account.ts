@@ -4,6 +4,8 @@ import {
   delivery,
   event,
   key,
+  keyChangeBody,
+  keyRotationBody,
   ledgerEntry,
   newKey,
   newKeyBody,
@@ -95,6 +97,45 @@ export const createKey = defineOperation({
   errors: ['limit_reached'],
 });
 
+export const getKey = defineOperation({
+  id: 'getKey',
+  method: 'get',
+  path: '/api/v1/account/keys/{id}',
+  summary: 'Get an API key',
+  tag: TAG,
+  auth: 'account',
+  success: { status: 200, schema: key },
+  errors: ['not_found'],
+});
+
+export const changeKey = defineOperation({
+  id: 'changeKey',
+  method: 'patch',
+  path: '/api/v1/account/keys/{id}',
+  summary: 'Change an API key',
+  description:
+    'Changes the fields that the body contains. The change applies to calls that are accepted afterwards. Fires `api_key.changed`.',
+  tag: TAG,
+  auth: 'account',
+  body: keyChangeBody,
+  success: { status: 200, schema: key },
+  errors: ['not_found', 'key_inactive'],
+});
+
+export const rotateKey = defineOperation({
+  id: 'rotateKey',
+  method: 'post',
+  path: '/api/v1/account/keys/{id}/rotate',
+  summary: 'Rotate the secret of an API key',
+  description:
+    'The response contains the new secret in `key`, which is shown only once. The old secret stays valid for `overlapHours`. Both have the same limits and the same spend, and revoking the key ends both. Fires `api_key.rotated`.',
+  tag: TAG,
+  auth: 'account',
+  body: keyRotationBody,
+  success: { status: 200, schema: newKey },
+  errors: ['not_found', 'key_inactive', 'rotation_pending'],
+});
+
 export const revokeKey = defineOperation({
   id: 'revokeKey',
   method: 'delete',
@@ -135,6 +176,9 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
   listLedger,
   listKeys,
   createKey,
+  getKey,
+  changeKey,
+  rotateKey,
   revokeKey,
   listEvents,
 ];

@@ -91,6 +91,40 @@ export const ledgerEntry = {
   additionalProperties: false,
 } as const;
 
+/** Largest budget and price that the schemas accept. */
+const MAX_BUDGET = 1_000_000_000;
+const budget = { type: ['integer', 'null'], minimum: 1, maximum: MAX_BUDGET } as const;
+
+/** Limits of a key, which its owner can set at creation and change later. */
+const keyLimits = {
+  dailyBudget: {
+    ...budget,
+    description:
+      'Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for keys with the scope `tools`.',
+  },
+  monthlyBudget: {
+    ...budget,
+    description:
+      'Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited. Only for keys with the scope `tools`.',
+  },
+  rateLimit: {
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: 10_000,
+    description:
+      'Requests per second that the key may send; null: as many as the account. The limit of the account applies as well.',
+  },
+  allowedNetworks: {
+    type: ['array', 'null'],
+    items: { type: 'string', minLength: 1, maxLength: 50 },
+    minItems: 1,
+    maxItems: 50,
+    uniqueItems: true,
+    description:
+      'IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`, `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4 block.',
+  },
+} as const;
+
 const keyFields = {
   id: { type: 'string', description: 'Id of the key.' },
   name: { type: 'string', description: 'Name of the key.' },
@@ -109,7 +143,28 @@ const keyFields = {
     ...optionalTimestamp,
     description: 'When the key was last used, accurate to some seconds; null if it was never used.',
   },
+  lastUsedFrom: {
+    ...optionalText,
+    description: 'IP address of the client that last used the key; null if it was never used.',
+  },
   expiresAt: { ...optionalTimestamp, description: 'When the key expires; null if it never expires.' },
+  ...keyLimits,
+  spentToday: {
+    type: 'integer',
+    description: 'Credits charged or reserved for calls with the key today (UTC).',
+  },
+  spentThisMonth: {
+    type: 'integer',
+    description: 'Credits charged or reserved for calls with the key in this month (UTC).',
+  },
+  previousSecret: {
+    type: ['object', 'null'],
+    description:
+      'The secret that the last rotation replaced, while it is still valid; null if there is none. `prefix`: its first 9 characters.',
+    properties: { prefix: { type: 'string' }, expiresAt: timestamp },
+    required: ['prefix', 'expiresAt'],
+    additionalProperties: false,
+  },
   revokedAt: { ...optionalTimestamp, description: 'When the key was revoked; null if it was not revoked.' },
 } as const;
 
@@ -121,7 +176,15 @@ const keyRequired = [
   'tools',
   'createdAt',
   'lastUsedAt',
+  'lastUsedFrom',
   'expiresAt',
+  'dailyBudget',
+  'monthlyBudget',
+  'rateLimit',
+  'allowedNetworks',
+  'spentToday',
+  'spentThisMonth',
+  'previousSecret',
   'revokedAt',
 ] as const;
 
@@ -142,40 +205,76 @@ export const newKey = {
   additionalProperties: false,
 } as const;
 
+const keyName = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 100,
+  // Requires a visible character and forbids control characters. The control characters are written as ranges, because
+  // not every client supports `\p{Cc}`.
+  pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  description: 'Name of the key: up to 100 characters, not only spaces, no control characters.',
+} as const;
+const keyTools = {
+  type: ['array', 'null'],
+  items: { type: 'string' },
+  minItems: 1,
+  maxItems: 100,
+  uniqueItems: true,
+  description:
+    'Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`.',
+} as const;
+const keyExpiry = {
+  ...optionalTimestamp,
+  description: 'Time in the future at which the key expires; null if it never expires.',
+} as const;
+
 export const newKeyBody = {
   type: 'object',
   properties: {
-    name: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 100,
-      // Requires a visible character and forbids control characters. The control characters are written as ranges,
-      // because not every client supports `\p{Cc}`.
-      pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-      description: 'Name of the key: up to 100 characters, not only spaces, no control characters.',
-    },
+    name: keyName,
     scopes: {
       ...scopes,
       description:
         'Exactly one scope: `tools` permits calling tools, `account` permits managing the account.',
     },
-    tools: {
-      type: ['array', 'null'],
-      items: { type: 'string' },
-      minItems: 1,
-      maxItems: 100,
-      uniqueItems: true,
-      default: null,
-      description:
-        'Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`.',
-    },
-    expiresAt: {
-      ...optionalTimestamp,
-      default: null,
-      description: 'Time in the future at which the key expires; null if it never expires.',
-    },
+    tools: { ...keyTools, default: null },
+    expiresAt: { ...keyExpiry, default: null },
+    dailyBudget: { ...keyLimits.dailyBudget, default: null },
+    monthlyBudget: { ...keyLimits.monthlyBudget, default: null },
+    rateLimit: { ...keyLimits.rateLimit, default: null },
+    allowedNetworks: { ...keyLimits.allowedNetworks, default: null },
   },
   required: ['name', 'scopes'],
+  additionalProperties: false,
+} as const;
+
+export const keyChangeBody = {
+  type: 'object',
+  properties: { name: keyName, tools: keyTools, expiresAt: keyExpiry, ...keyLimits },
+  required: [],
+  minProperties: 1,
+  additionalProperties: false,
+} as const;
+
+export const keyRotationBody = {
+  type: 'object',
+  properties: {
+    overlapHours: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 168,
+      default: 24,
+      description:
+        'Hours for which the old secret stays valid beside the new one, at most until the key expires; 0: it ends now.',
+    },
+    force: {
+      type: 'boolean',
+      default: false,
+      description:
+        'Whether to replace the new secret of an earlier rotation while its old secret is still valid. The replaced secret ends now; `overlapHours` applies to the old one.',
+    },
+  },
+  required: [],
   additionalProperties: false,
 } as const;
 
@@ -219,5 +318,7 @@ export type CallRow = FromSchema<typeof call>;
 export type EntryRow = FromSchema<typeof ledgerEntry>;
 export type KeyRow = FromSchema<typeof key>;
 export type NewKeyBody = FromSchema<typeof newKeyBody>;
+export type KeyChangeBody = FromSchema<typeof keyChangeBody>;
+export type KeyRotationBody = FromSchema<typeof keyRotationBody>;
 export type DeliveryRow = FromSchema<typeof delivery>;
 export type EventRow = FromSchema<typeof event>;

@@ -81,7 +81,7 @@ export const VARIABLES = {
     parse: boolean,
     fallback: false,
     about:
-      'Whether the address of a client is taken from `X-Forwarded-For`. Enable it only behind a proxy that sets this header.',
+      'Whether the address of a client is taken from `X-Forwarded-For`. Enable it only behind a proxy that replaces this header: the first address in it counts, also for the allowed networks of API keys.',
   }),
   DATA_DIR: variable({
     parse: (text) => resolve(text),

@@ -36,6 +36,11 @@ export const ERRORS = {
     title: 'Price above maximum',
     detail: 'The price of the call exceeds X-Max-Credits. Nothing ran and nothing was charged.',
   },
+  key_budget_exceeded: {
+    status: 402,
+    title: 'Key budget exceeded',
+    detail: 'The call would exceed a budget of its API key. Nothing ran and nothing was charged.',
+  },
   tool_not_allowed: {
     status: 403,
     title: 'Tool not allowed',
@@ -45,6 +50,11 @@ export const ERRORS = {
     status: 403,
     title: 'Insufficient scope',
     detail: 'This API key does not have the required scope.',
+  },
+  network_not_allowed: {
+    status: 403,
+    title: 'Network not allowed',
+    detail: 'This API key may not be used from the address of the client.',
   },
   account_suspended: {
     status: 403,
@@ -69,6 +79,11 @@ export const ERRORS = {
     detail:
       'The Idempotency-Key was used for a call of a tool with secret fields. Responses of such tools are not stored, so the call cannot be replayed.',
   },
+  key_inactive: {
+    status: 409,
+    title: 'Key inactive',
+    detail: 'The API key is revoked or has expired, so that it cannot be changed.',
+  },
   endpoint_disabled: { status: 409, title: 'Endpoint disabled', detail: 'The webhook endpoint is disabled.' },
   limit_reached: {
     status: 409,
@@ -78,7 +93,7 @@ export const ERRORS = {
   rotation_pending: {
     status: 409,
     title: 'Rotation pending',
-    detail: 'An earlier rotation is still pending, because its new secret is not active yet.',
+    detail: 'An earlier rotation of this secret has not ended yet.',
   },
   body_too_large: {
     status: 413,
@@ -175,6 +190,8 @@ export interface ProblemMembers {
   moreErrors?: number;
   available?: number;
   cost?: number;
+  /** The exceeded budget of an API key. */
+  budget?: { period: 'day' | 'month'; credits: number; spent: number; resetsAt: string };
 }
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>

@@ -9,6 +9,8 @@ export const EVENT_KINDS = [
   'credits.exhausted',
   'credits.granted',
   'api_key.created',
+  'api_key.changed',
+  'api_key.rotated',
   'api_key.revoked',
   'webhook.test',
 ] as const;
@@ -101,6 +103,16 @@ export const EVENTS = {
     example: { balance: 1250, amount: 1000, source: 'purchase', reference: 'pi_3MtwBwLkdIwHu7ix28a3tqPa' },
   },
   'api_key.created': { summary: 'An API key was created.', data: apiKey, example: apiKeyExample },
+  'api_key.changed': {
+    summary: 'The name, tools, expiry or limits of an API key were changed.',
+    data: apiKey,
+    example: apiKeyExample,
+  },
+  'api_key.rotated': {
+    summary: 'An API key got a new secret.',
+    data: apiKey,
+    example: apiKeyExample,
+  },
   'api_key.revoked': { summary: 'An API key was revoked.', data: apiKey, example: apiKeyExample },
   'webhook.test': {
     summary: 'The owner of the endpoint sent a test event.',

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
 import { insertEvent, newEvent } from './events.ts';
+import { releaseSpend } from './keySpend.ts';
 import {
   type Account,
   type AccountDoc,
   type EntryType,
   type GrantDoc,
   isDuplicate,
+  type SpendPeriod,
   type Store,
 } from './mongo.ts';
 
@@ -26,6 +28,8 @@ export interface Grant {
    */
   reference: string;
   reason: string | null;
+  /** The charged call whose price the grant returns: it also gives back the budget of the call's API key. */
+  returned?: { callId: string; period: SpendPeriod };
 }
 
 export interface Granted {
@@ -105,7 +109,7 @@ export function createAccounts(store: Store): Accounts {
   }
 
   async function apply(session: ClientSession, grant: Grant): Promise<Granted> {
-    const { accountId, type, amount, reference, reason } = grant;
+    const { accountId, type, amount, reference, reason, returned } = grant;
     if (!Number.isSafeInteger(amount) || amount === 0)
       throw new RangeError('credits must be a whole number other than 0');
     const id = grantId(grant);
@@ -138,6 +142,15 @@ export function createAccounts(store: Store): Accounts {
       account = await post(session, { ...line, type: 'recovery', amount: -recovered }, -recovered);
 
     await grants.updateOne({ _id: id }, { $set: { applied, shortfall: missing } }, { session });
+    if (returned !== undefined) {
+      const { callId, period } = returned;
+      await accounts.updateOne(
+        { _id: accountId },
+        [{ $set: { keySpend: releaseSpend({ $literal: period }, amount) } }],
+        { session },
+      );
+      await store.calls.updateOne({ _id: callId }, { $unset: { period: '' } }, { session });
+    }
     if (amount > 0)
       await insertEvent(
         store,

@@ -1,8 +1,10 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { ClientSession, UpdateFilter } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
 import { insertEvent, newEvent } from './events.ts';
-import type { ApiKeyDoc, Store } from './mongo.ts';
+import { keepSpend } from './keySpend.ts';
+import type { ApiKeyDoc, KeyLimits, Store } from './mongo.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
@@ -15,6 +17,11 @@ const PREFIX_LENGTH = 9;
 const MAX_LIVE_KEYS = 50;
 /** Interval at which the times of last use are written to MongoDB, in one batch. */
 const LAST_USED_INTERVAL_MS = 5000;
+/**
+ * How long the spend of a revoked or expired key is kept. Longer than a call that was accepted before can wait for its
+ * reservation.
+ */
+const SPEND_KEPT_MS = 600_000;
 
 /** CRC-32 (as in zlib) of the random part, in base62, most significant digit first. */
 function checksum(random: string): string {
@@ -47,7 +54,11 @@ export function isWellFormedKey(text: string): boolean {
  */
 const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-export interface NewKey {
+/** Whether the key is neither revoked nor expired. */
+const isLive = ({ revokedAt, expiresAt }: ApiKeyDoc, now: Date): boolean =>
+  revokedAt === null && (expiresAt === null || expiresAt > now);
+
+export interface NewKey extends Partial<KeyLimits> {
   /** Default: a new random id. */
   id?: string;
   accountId: string;
@@ -57,12 +68,26 @@ export interface NewKey {
   expiresAt: Date | null;
 }
 
+/** Changes of a key; fields that are missing stay as they are. */
+export type KeyChange = Partial<KeyLimits & Pick<ApiKeyDoc, 'name' | 'tools' | 'expiresAt'>>;
+
+export interface Rotation {
+  /** How long the old secret stays valid, in milliseconds. */
+  overlapMs: number;
+  /** Whether to replace the new secret of a rotation whose old secret is still valid. */
+  force: boolean;
+}
+
 export interface ApiKeys {
   /**
-   * Returns the live key, or null if it is unknown, revoked or expired. Not cached, so revocation takes effect at
-   * once.
+   * Returns the live key, or null if it is unknown, revoked or expired. `prefix` is that of the given secret. Not
+   * cached, so revocation takes effect at once.
    */
   authenticate(key: string): Promise<ApiKeyDoc | null>;
+  /** Records a use of a key; the record is written to MongoDB in the next batch. @param address the client's IP address */
+  recordUse(id: string, address: string): void;
+  /** @throws ServiceError not_found, also for other accounts' keys */
+  find(accountId: string, id: string): Promise<ApiKeyDoc>;
   /**
    * Creates a key and its `api_key.created` event.
    *
@@ -76,13 +101,25 @@ export interface ApiKeys {
    * @throws ServiceError not_found, also for other accounts' keys
    */
   revoke(accountId: string, id: string): Promise<void>;
-  /** Writes the pending times of last use to MongoDB. */
+  /**
+   * Changes a live key and creates an `api_key.changed` event.
+   *
+   * @throws ServiceError not_found, also for other accounts' keys; key_inactive
+   */
+  change(accountId: string, id: string, change: KeyChange): Promise<ApiKeyDoc>;
+  /**
+   * Gives a live key a new secret and creates an `api_key.rotated` event.
+   *
+   * @throws ServiceError not_found, also for other accounts' keys; key_inactive, rotation_pending
+   */
+  rotate(accountId: string, id: string, rotation: Rotation): Promise<{ row: ApiKeyDoc; key: string }>;
+  /** Writes the pending records of last use to MongoDB. */
   flush(): Promise<void>;
 }
 
 export function createApiKeys(store: Store, onError: (error: unknown) => void): ApiKeys {
   const { apiKeys } = store;
-  const used = new Map<string, Date>();
+  const used = new Map<string, { at: Date; from: string }>();
   let timer: NodeJS.Timeout | undefined;
   let writing = Promise.resolve();
 
@@ -91,12 +128,18 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     used.clear();
     if (due.length === 0) return;
     await apiKeys.bulkWrite(
-      due.map(([_id, at]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt: at } } } })),
+      // Another API process may have written a later use already.
+      due.map(([_id, { at, from }]) => ({
+        updateOne: {
+          filter: { _id, $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: at } }] },
+          update: { $set: { lastUsedAt: at, lastUsedFrom: from } },
+        },
+      })),
       { ordered: false },
     );
   }
 
-  /** Writes the pending times of last use. Writes are serialised, so awaiting the last one awaits all. */
+  /** Writes the pending records of last use. Writes are serialised, so awaiting the last one awaits all. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -104,21 +147,69 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     return writing;
   }
 
-  const event = (row: ApiKeyDoc, kind: 'api_key.created' | 'api_key.revoked') =>
-    newEvent(row.accountId, kind, { keyId: row._id, name: row.name, prefix: row.prefix });
+  const event = (
+    row: ApiKeyDoc,
+    kind: 'api_key.created' | 'api_key.changed' | 'api_key.rotated' | 'api_key.revoked',
+  ) => newEvent(row.accountId, kind, { keyId: row._id, name: row.name, prefix: row.prefix });
+
+  async function find(accountId: string, id: string, session?: ClientSession): Promise<ApiKeyDoc> {
+    const row = await apiKeys.findOne({ _id: id, accountId }, { ...(session && { session }) });
+    if (row === null) throw new ServiceError('not_found');
+    return row;
+  }
+
+  /** Applies an update to a live key and creates its event, within a transaction. */
+  async function update(
+    row: ApiKeyDoc,
+    change: UpdateFilter<ApiKeyDoc>,
+    kind: 'api_key.changed' | 'api_key.rotated',
+    session: ClientSession,
+  ): Promise<ApiKeyDoc> {
+    if (!isLive(row, new Date())) throw new ServiceError('key_inactive');
+    const changed = await apiKeys.findOneAndUpdate({ _id: row._id }, change, {
+      session,
+      returnDocument: 'after',
+    });
+    if (changed === null) throw new ServiceError('not_found');
+    await insertEvent(store, event(changed, kind), session);
+    return changed;
+  }
+
+  /**
+   * Removes the spend of keys that can reserve no more credits, so that it does not accumulate in the account's
+   * document.
+   */
+  async function pruneSpend(accountId: string, session: ClientSession): Promise<void> {
+    const before = new Date(Date.now() - SPEND_KEPT_MS);
+    const kept = await apiKeys
+      .find(
+        { accountId, $nor: [{ revokedAt: { $lte: before } }, { expiresAt: { $lte: before } }] },
+        { session },
+      )
+      .project<{ _id: string }>({ _id: 1 })
+      .toArray();
+    const ids = kept.map(({ _id }) => _id);
+    await store.accounts.updateOne({ _id: accountId }, [{ $set: { keySpend: keepSpend(ids) } }], { session });
+  }
 
   return {
     flush,
+    find: (accountId, id) => find(accountId, id),
 
     async authenticate(key) {
       if (!isWellFormedKey(key)) return null;
-      const row = await apiKeys.findOne({ hash: hashKey(key) });
+      const hash = hashKey(key);
+      const row = await apiKeys.findOne({ $or: [{ hash }, { 'previous.hash': hash }] });
       const now = new Date();
-      if (row === null || row.revokedAt !== null || (row.expiresAt !== null && row.expiresAt <= now))
-        return null;
-      used.set(row._id, now);
+      if (row === null || !isLive(row, now)) return null;
+      if (row.hash === hash) return row;
+      const { previous } = row;
+      return previous !== undefined && previous.expiresAt > now ? { ...row, prefix: previous.prefix } : null;
+    },
+
+    recordUse(id, from) {
+      used.set(id, { at: new Date(), from });
       timer ??= setTimeout(() => flush().catch(onError), LAST_USED_INTERVAL_MS).unref();
-      return row;
     },
 
     async create({ id = `key_${randomUUID()}`, ...newKey }) {
@@ -155,7 +246,32 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
           throw new ServiceError('limit_reached', {
             detail: `The account has reached its limit of ${MAX_LIVE_KEYS} live keys. Revoke one first.`,
           });
+        await pruneSpend(row.accountId, session);
         await insertEvent(store, event(row, 'api_key.created'), session);
+      });
+      return { row, key };
+    },
+
+    change: (accountId, id, change) =>
+      store.transaction(async (session) =>
+        update(await find(accountId, id, session), { $set: change }, 'api_key.changed', session),
+      ),
+
+    async rotate(accountId, id, { overlapMs, force }) {
+      const key = generateKey();
+      const row = await store.transaction(async (session) => {
+        const old = await find(accountId, id, session);
+        const now = Date.now();
+        const pending =
+          old.previous !== undefined && old.previous.expiresAt.getTime() > now ? old.previous : null;
+        if (isLive(old, new Date(now)) && pending !== null && !force)
+          throw new ServiceError('rotation_pending');
+        const { hash, prefix } = pending ?? old;
+        const previous = { hash, prefix, expiresAt: new Date(now + overlapMs) };
+        const secret = { hash: hashKey(key), prefix: key.slice(0, PREFIX_LENGTH) };
+        const change: UpdateFilter<ApiKeyDoc> =
+          overlapMs > 0 ? { $set: { ...secret, previous } } : { $set: secret, $unset: { previous: '' } };
+        return update(old, change, 'api_key.rotated', session);
       });
       return { row, key };
     },
@@ -164,7 +280,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
       await store.transaction(async (session) => {
         const row = await apiKeys.findOneAndUpdate(
           { _id: id, accountId, revokedAt: null },
-          { $set: { revokedAt: new Date() } },
+          { $set: { revokedAt: new Date() }, $unset: { previous: '' } },
           { session, returnDocument: 'after' },
         );
         if (row !== null) await insertEvent(store, event(row, 'api_key.revoked'), session);

@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb';
 import { type EventKind, LOW_CREDITS } from '../schemas/events.ts';
-import type { AccountDoc, CallDoc, EntryDoc, GrantDoc, JournalEntry, Store } from './mongo.ts';
+import type { AccountDoc, CallDoc, EntryDoc, GrantDoc, JournalEntry, SpendPeriod, Store } from './mongo.ts';
 import { ABANDONED, isRefundDue } from './undelivered.ts';
 
 /** A stored number that differs from the recomputed one. */
@@ -37,6 +37,11 @@ interface Snapshot {
   readConcern: { level: 'snapshot' };
 }
 
+interface Spent {
+  credits: number;
+  period: SpendPeriod;
+}
+
 /**
  * The documents that belong to an account. `charged` and `fired` exclude charges whose entry is still in the journal,
  * because these may not have been copied yet.
@@ -46,6 +51,8 @@ export interface AccountRecords {
   entries: readonly EntryDoc[];
   /** Credits of charged calls by call id. */
   charged: ReadonlyMap<string, number>;
+  /** Credits of charged calls that count in the spend of a key. */
+  spent: readonly Spent[];
   grants: readonly Pick<GrantDoc, 'requested' | 'applied' | 'shortfall'>[];
   /** Number of events by kind. */
   fired: ReadonlyMap<EventKind, number>;
@@ -53,7 +60,7 @@ export interface AccountRecords {
 
 /**
  * Recomputes every account from its ledger entries on one snapshot. Compares the balance, the balance and number of
- * each entry, reserved credits and holds, charges and calls, grants, shortfall, and events.
+ * each entry, reserved credits and holds, the spend of keys, charges and calls, grants, shortfall, and events.
  */
 export async function audit(store: Store): Promise<Audit> {
   return store.client.withSession({ snapshot: true }, async (session) => {
@@ -146,7 +153,7 @@ async function readRecords(store: Store, snapshot: Snapshot, account: AccountDoc
   };
   const charged = store.calls.find(
     { accountId, state: 'charged', _id: { $nin: pending.calls } },
-    { ...snapshot, projection: { charged: 1 } },
+    { ...snapshot, projection: { charged: 1, period: 1 } },
   );
   const fired = store.events.aggregate<{ _id: EventKind; count: number }>(
     [
@@ -155,9 +162,13 @@ async function readRecords(store: Store, snapshot: Snapshot, account: AccountDoc
     ],
     snapshot,
   );
+  const calls = await charged.toArray();
   return {
     entries: await store.entries.find({ accountId }, snapshot).sort({ seq: 1 }).toArray(),
-    charged: new Map((await charged.toArray()).map((call) => [call._id, call.charged])),
+    charged: new Map(calls.map((call) => [call._id, call.charged])),
+    spent: calls.flatMap(({ charged: credits, period }) =>
+      period === undefined ? [] : [{ credits, period }],
+    ),
     grants: await store.grants.find({ accountId }, snapshot).toArray(),
     fired: new Map((await fired.toArray()).map(({ _id, count }) => [_id, count])),
   };
@@ -179,7 +190,7 @@ function linesOf(account: AccountDoc, { entries }: AccountRecords) {
 
 /** Audits one account. A pure function, so that tests can pass falsified records. */
 export function check(account: AccountDoc, records: AccountRecords): Drift[] {
-  const { charged, grants, fired } = records;
+  const { charged, spent, grants, fired } = records;
   const drift: Drift[] = [];
   const expect = (what: string, expected: number, found: number) => {
     if (expected !== found) drift.push({ accountId: account._id, what, expected, found });
@@ -211,6 +222,26 @@ export function check(account: AccountDoc, records: AccountRecords): Drift[] {
   for (const [pool, count] of Object.entries(account.running))
     expect(`running in ${pool}`, holds.filter((hold) => hold.pool === pool).length, count);
   if (account.reserved > account.balance) expect('reserved above balance', account.balance, account.reserved);
+
+  const counted: Spent[] = [...holds, ...chargesInJournal(account)]
+    .flatMap(({ cost, period }) => (period === undefined ? [] : [{ credits: cost, period }]))
+    .concat(spent);
+  for (const [keyId, { day, inDay, month, inMonth }] of Object.entries(account.keySpend ?? {})) {
+    const total = (isIn: (period: SpendPeriod) => boolean) =>
+      sum(
+        counted.filter(({ period }) => period.keyId === keyId && isIn(period)).map(({ credits }) => credits),
+      );
+    expect(
+      `spend of key ${keyId} in the day`,
+      total((period) => +period.day === +day),
+      inDay,
+    );
+    expect(
+      `spend of key ${keyId} in the month`,
+      total((period) => +period.month === +month),
+      inMonth,
+    );
+  }
 
   for (const callId of new Set([...paid.keys(), ...charged.keys()]))
     expect(`credits of call ${callId}`, paid.get(callId) ?? 0, charged.get(callId) ?? 0);

@@ -35,6 +35,10 @@ export async function ensureIndexes(store: Store): Promise<void> {
       { partialFilterExpression: { monthlyAllowance: { $gt: 0 } } },
     ),
     store.apiKeys.createIndex({ hash: 1 }, { unique: true }),
+    store.apiKeys.createIndex(
+      { 'previous.hash': 1 },
+      { partialFilterExpression: { 'previous.hash': { $exists: true } } },
+    ),
     store.apiKeys.createIndex({ accountId: 1, createdAt: -1, _id: -1 }),
     store.calls.createIndex(
       { accountId: 1, 'idempotency.key': 1 },

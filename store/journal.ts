@@ -52,6 +52,7 @@ export async function copyEntries(
             charged: entry.state === 'charged' ? entry.cost : 0,
             code: entry.code,
             finishedAt: entry.at,
+            ...(entry.period !== undefined && { period: entry.period }),
           },
           $unset: {
             ...(entry.release && { idempotency: '' }),

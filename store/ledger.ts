@@ -3,6 +3,14 @@ import DataLoader from 'dataloader';
 import type { Document } from 'mongodb';
 import { LOW_CREDITS } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
+import {
+  describeBudget,
+  type ExceededBudget,
+  exceededBudget,
+  type KeyBudget,
+  releaseSpend,
+  reserveSpend,
+} from './keySpend.ts';
 import type { JournalEntry, Store } from './mongo.ts';
 import { createProjection } from './projection.ts';
 import { createSteps, type StepResult } from './steps.ts';
@@ -17,6 +25,8 @@ export interface Reservation {
   price: number;
   /** Maximum number of concurrent calls of the account in the pool; null: unlimited. */
   maxRunning: number | null;
+  /** The API key of the call; missing if it has none. */
+  key?: KeyBudget | undefined;
 }
 
 /**
@@ -27,6 +37,8 @@ export interface Reservation {
 export type ReserveResult =
   | { status: 'held'; nonce: string; available: number; running?: number | undefined }
   | { status: 'insufficient' | 'busy' | 'suspended'; available: number }
+  /** The call would exceed a budget of its API key. */
+  | { status: 'over_budget'; available: number; budget: ExceededBudget; detail: string }
   /** The call has already ended. `code` is its error code; null if it has none. */
   | { status: 'closed'; code: string | null; available: number };
 
@@ -62,7 +74,7 @@ export interface Ledger {
    * exist
    */
   settle(settlement: Settlement): Promise<Settled>;
-  /** Releases a hold whose call has already ended, without changing the call's document. */
+  /** Releases a hold whose call has already ended, and gives back its key's budget, without changing the call's document. */
   dropStrayHold(accountId: string, callId: string, nonce: string): Promise<void>;
   /** Copies pending journal entries to their collections; for a graceful shutdown. */
   flush(): Promise<void>;
@@ -118,11 +130,13 @@ const hasNotEnded = (callId: string): Document => ({ $not: { $in: [callId, '$jou
  * `reserve` reads that document, releases its hold and returns `closed`.
  *
  * @param copyAfterMs how long entries wait to be copied in a batch
+ * @param clock time of reservations, which decides the day and the month of budgets. Default: MongoDB's clock
  */
 export function createLedger(
   store: Store,
   onError: (error: unknown) => void,
   copyAfterMs = COPY_AFTER_MS,
+  clock?: () => Date,
 ): Ledger {
   const { accounts, calls } = store;
   const projection = createProjection(store, onError, copyAfterMs);
@@ -177,6 +191,7 @@ export function createLedger(
             ],
           }
         : [],
+      ...(charged && { period: `${hold}.period` }),
       ...(traceparent !== undefined && { traceparent }),
     };
     const poolCounts = {
@@ -202,6 +217,8 @@ export function createLedger(
         reserved: after('$reserved', cost),
         seq,
         running: poolCounts,
+        // A charge leaves the spend of the key as it is: the reservation has added the price to it.
+        ...(!charged && { keySpend: releaseSpend(`${hold}.period`, cost) }),
         journal: { $concatArrays: ['$journal', [entry]] },
         [`holds.${callId}`]: '$$REMOVE',
       },
@@ -230,19 +247,29 @@ export function createLedger(
     const account = await accounts.findOne({ _id: accountId }, { projection: { [`holds.${callId}`]: 1 } });
     const hold = account?.holds?.[callId];
     if (hold?.nonce !== nonce) return;
-    await accounts.updateOne(
-      { _id: accountId, [`holds.${callId}.nonce`]: nonce },
-      { $inc: { reserved: -hold.cost, [`running.${hold.pool}`]: -1 }, $unset: { [`holds.${callId}`]: '' } },
-    );
+    await accounts.updateOne({ _id: accountId, [`holds.${callId}.nonce`]: nonce }, [
+      {
+        $set: {
+          reserved: { $subtract: ['$reserved', hold.cost] },
+          [`running.${hold.pool}`]: { $subtract: [`$running.${hold.pool}`, 1] },
+          keySpend: releaseSpend(`$holds.${callId}.period`, hold.cost),
+        },
+      },
+      { $unset: `holds.${callId}` },
+    ]);
   }
 
   /** Creates a hold, or returns the reason why the call gets none. */
   async function hold(call: Reservation, nonce: string): Promise<ReserveResult> {
-    const { callId, accountId, tool, pool, price, maxRunning } = call;
+    const { callId, accountId, tool, pool, price, maxRunning, key } = call;
+    const now = clock?.();
+    const at = now === undefined ? '$$NOW' : { $literal: now };
+    const spend = key === undefined ? null : reserveSpend(key, price, at);
     const running = { $ifNull: [`$running.${pool}`, 0] };
     const account = await stepOn({
       accountId,
       callId,
+      keyId: key?.id,
       when: {
         $and: [
           isMissing(`$holds.${callId}`),
@@ -251,12 +278,14 @@ export function createLedger(
           ...(maxRunning === null ? [] : [{ $lt: [running, maxRunning] }]),
           { $lte: [{ $size: '$journal' }, JOURNAL_LIMIT] },
           { $gte: [{ $subtract: ['$balance', '$reserved'] }, price] },
+          ...(spend?.when ?? []),
         ],
       },
       set: {
         reserved: { $add: ['$reserved', price] },
         [`running.${pool}`]: { $add: [running, 1] },
-        [`holds.${callId}`]: { nonce, tool, pool, cost: price, at: '$$NOW' },
+        ...spend?.set,
+        [`holds.${callId}`]: { nonce, tool, pool, cost: price, at, ...(spend && { period: spend.period }) },
       },
     });
     if (account === null) return { status: 'closed', code: null, available: 0 };
@@ -266,6 +295,9 @@ export function createLedger(
     if (account.entry !== undefined) return { status: 'closed', code: account.entry.code, available };
     if (account.shortfall > 0) return { status: 'suspended', available };
     if (available < price) return { status: 'insufficient', available };
+    const budget = key === undefined ? null : exceededBudget(key, account.keySpend, price, now ?? new Date());
+    if (budget !== null)
+      return { status: 'over_budget', available, budget, detail: describeBudget(budget, price) };
     if (maxRunning !== null && (account.running[pool] ?? 0) >= maxRunning)
       return { status: 'busy', available };
     await copyLeftovers(accountId, account.journal);

@@ -22,6 +22,29 @@ import type {
 } from './webhookDocs.ts';
 
 /**
+ * The day and the month (UTC) to which the price of a call counts in the spend of its API key. They are fixed when the
+ * price is reserved.
+ */
+export interface SpendPeriod {
+  keyId: string;
+  /** Midnight UTC. */
+  day: Date;
+  /** Midnight UTC of the first day of the month. */
+  month: Date;
+}
+
+/**
+ * Credits that the calls with an API key have reserved or been charged, in the latest day and the latest month (UTC) in
+ * which a call reserved credits.
+ */
+export interface KeySpend {
+  day: Date;
+  inDay: number;
+  month: Date;
+  inMonth: number;
+}
+
+/**
  * Credits reserved for a running call. The nonce identifies the reservation: a charge requires the hold with the
  * nonce that its own reservation returned.
  */
@@ -31,6 +54,8 @@ export interface Hold {
   pool: Pool;
   cost: number;
   at: Date;
+  /** Missing if the call has no API key. */
+  period?: SpendPeriod;
 }
 
 /**
@@ -50,6 +75,8 @@ export interface JournalEntry {
   seq: number;
   balanceAfter: number;
   events: { id: string; event: EventKind }[];
+  /** The period of a charged call's hold. */
+  period?: SpendPeriod;
   /** `traceparent` of the span in which the call ended; missing if traces are not exported. */
   traceparent?: string;
 }
@@ -83,6 +110,8 @@ export interface AccountDoc {
   endpointsMade?: number;
   /** Number of holds by pool, which is the number of running calls. */
   running: Partial<Record<Pool, number>>;
+  /** Spend of API keys by key id; keys that have never reserved credits are missing. */
+  keySpend?: Record<string, KeySpend>;
   holds: Record<string, Hold>;
   journal: JournalEntry[];
 }
@@ -239,6 +268,8 @@ export interface CallDoc {
    * once, and a crash does not release the Idempotency-Key.
    */
   actsOnWorld: boolean;
+  /** Set when a call with an API key is charged; removed if its price is returned later. */
+  period?: SpendPeriod;
   /**
    * Set from the start of the call if the caller cannot request the result again. Removed when the whole response has
    * been handed to the operating system, or when the call has been refunded.
@@ -255,18 +286,35 @@ export interface CallDoc {
   };
 }
 
-export interface ApiKeyDoc {
+/** Limits that the owner sets for an API key; null: not limited. */
+export interface KeyLimits {
+  /** Credits that calls with the key may spend in a day (UTC). */
+  dailyBudget: number | null;
+  /** Credits that calls with the key may spend in a month (UTC). */
+  monthlyBudget: number | null;
+  /** Requests per second. The limit of the account applies as well. */
+  rateLimit: number | null;
+  /** IP addresses and CIDR blocks from which the key may be used. */
+  allowedNetworks: string[] | null;
+}
+
+/** Limits that are missing do not apply. */
+export interface ApiKeyDoc extends Partial<KeyLimits> {
   _id: string;
   accountId: string;
   /** SHA-256 of the key in hexadecimal. The key itself is not stored. */
   hash: string;
   prefix: string;
+  /** The secret that the last rotation replaced, while it may still be valid. */
+  previous?: { hash: string; prefix: string; expiresAt: Date };
   name: string;
   scope: 'tools' | 'account';
   /** Names of the tools that the key may call; null: all tools. */
   tools: string[] | null;
   createdAt: Date;
   lastUsedAt: Date | null;
+  /** Client address of the last use. */
+  lastUsedFrom?: string;
   expiresAt: Date | null;
   revokedAt: Date | null;
 }

@@ -1,10 +1,13 @@
 import type { Document } from 'mongodb';
+import { spendField } from './keySpend.ts';
 import type { AccountDoc, Hold, JournalEntry, Store } from './mongo.ts';
 
 /** A conditional update of an account for one call, in aggregation expressions over the account's document. */
 export interface Step {
   accountId: string;
   callId: string;
+  /** API key whose spend the result contains. */
+  keyId?: string | undefined;
   /** The step is applied only if this expression is true. */
   when: Document;
   /** New values by field, as in `$set`; `$$REMOVE` removes a field. */
@@ -13,7 +16,7 @@ export interface Step {
 
 /** The account after a step, applied or not, with the hold and entry of the step's call. */
 export interface StepResult
-  extends Pick<AccountDoc, 'balance' | 'reserved' | 'shortfall' | 'running' | 'journal'> {
+  extends Pick<AccountDoc, 'balance' | 'reserved' | 'shortfall' | 'running' | 'keySpend' | 'journal'> {
   hold: Hold | undefined;
   /**
    * The call's journal entry, if it is still in the journal. `journal` contains only entries of the calls in the same
@@ -73,6 +76,9 @@ export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep
             shortfall: 1,
             running: 1,
             ...Object.fromEntries(callIds.map((callId) => [`holds.${callId}`, 1])),
+            ...Object.fromEntries(
+              batch.flatMap(({ step: { keyId } }) => (keyId === undefined ? [] : [[spendField(keyId), 1]])),
+            ),
             journal: {
               $concatArrays: [
                 {

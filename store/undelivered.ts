@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Accounts } from './accounts.ts';
+import { copyJournal } from './journal.ts';
 import { findExpired } from './lease.ts';
 import type { Ledger } from './ledger.ts';
 import type { CallDoc, Store } from './mongo.ts';
@@ -33,7 +34,7 @@ export interface SweptAnswers {
 }
 
 interface Dependencies {
-  store: Pick<Store, 'calls' | 'apiProcesses'>;
+  store: Store;
   ledger: Pick<Ledger, 'settle'>;
   accounts: Pick<Accounts, 'grant'>;
 }
@@ -79,14 +80,19 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
         ? (await ledger.settle({ callId, accountId, wanted: 'refunded', code, release })).state
         : call.state;
     const charged = state === 'charged';
-    if (charged)
+    if (charged) {
+      // The period of the charge is in the call's document only after the journal was copied.
+      await copyJournal(store, accountId);
+      const period = (await calls.findOne({ _id: callId }))?.period;
       await accounts.grant({
         accountId,
         type: 'adjustment',
         amount: cost,
         reason: `The result of call ${callId} could not be delivered.`,
         reference: `call ${callId}`,
+        ...(period !== undefined && { returned: { callId, period } }),
       });
+    }
     // Releases the Idempotency-Key of a dashboard call, so that resubmitting the form makes a new call.
     await close(callId, charged && release);
     return charged;

@@ -105,6 +105,11 @@ function reserveRefusal(held: Exclude<ReserveResult, { status: 'held' }>, price:
         ...common,
         retryAfter: 1,
       });
+    case 'over_budget':
+      return refusal('key_budget_exceeded', held.detail, {
+        ...common,
+        members: { cost: price, budget: held.budget },
+      });
     case 'suspended':
       return refusal(
         'account_suspended',
@@ -204,7 +209,7 @@ async function startDispatch(callId: string, accountId: string): Promise<void> {
  * @throws ApplicationFailure whose type is the error code
  */
 export async function callTool(call: CallRequest): Promise<CallResult> {
-  const { callId, accountId, requestId, policy } = call;
+  const { callId, accountId, requestId, policy, key } = call;
   const { tool, pool, price, maxRunning } = policy;
 
   const refund = async (cause: Refusal): Promise<ApplicationFailure> => {
@@ -223,7 +228,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   });
   let held: ReserveResult;
   try {
-    held = await reserve({ callId, accountId, tool, pool, price, maxRunning });
+    held = await reserve({ callId, accountId, tool, pool, price, maxRunning, key });
   } catch (error) {
     throw await refund({ ...toRefusal(error), mayHaveStarted: false });
   }

@@ -1,5 +1,6 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
 import type { Resend, SyncRequest, SyncResult } from '../store/deliveries.ts';
+import type { KeyBudget } from '../store/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger.ts';
 import type { ResultReference } from '../store/results.ts';
 import type { Sweep } from '../store/sweeper.ts';
@@ -50,6 +51,8 @@ export interface CallRequest {
   /** Reference to a large input; `input` is then empty. */
   storedInput?: ResultReference | undefined;
   vault: VaultReference | null;
+  /** The API key of the call and its budgets; missing for calls from the dashboard and in older histories. */
+  key?: KeyBudget | undefined;
   /** Expiry of the result if it is large and therefore stored in MongoDB; ISO 8601. */
   resultExpiresAt: string;
 }

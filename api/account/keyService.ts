@@ -1,47 +1,82 @@
-import type { KeyRow, NewKeyBody } from '../../schemas/accountRows.ts';
+import type { KeyChangeBody, KeyRotationBody, KeyRow, NewKeyBody } from '../../schemas/accountRows.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
 import type { Lists } from '../../store/lists.ts';
+import type { Account, ApiKeyDoc } from '../../store/mongo.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
-import { newKey } from './newKey.ts';
+import { keyChange, newKey } from './newKey.ts';
 import { keyRow } from './rows.ts';
 
-/** Operations on API keys, shared by the Account API and the dashboard. */
+/** Operations on API keys, shared by the Account API, the dashboard and the operator commands. */
 export interface Keys {
   list(accountId: string, page: PageRequest): Promise<Page<KeyRow>>;
+  /** @throws ServiceError not_found */
+  get(accountId: string, id: string): Promise<KeyRow>;
   /**
    * @param id id of the new key, which makes the creation idempotent. Default: a new random id
    * @throws ServiceError invalid_input, limit_reached
    * @throws a duplicate key error (`isDuplicate`) if a key with this id exists
    */
   create(accountId: string, body: NewKeyBody, id?: string): Promise<KeyRow & { key: string }>;
+  /** @throws ServiceError invalid_input, not_found, key_inactive */
+  change(accountId: string, id: string, body: KeyChangeBody): Promise<KeyRow>;
+  /** @throws ServiceError not_found, key_inactive, rotation_pending */
+  rotate(accountId: string, id: string, body: KeyRotationBody): Promise<KeyRow & { key: string }>;
   /** @throws ServiceError not_found */
   revoke(accountId: string, id: string): Promise<void>;
 }
 
 interface Dependencies {
-  lists: Lists;
-  apiKeys: ApiKeys;
+  lists: Pick<Lists, 'keys'>;
+  apiKeys: Omit<ApiKeys, 'authenticate' | 'recordUse' | 'flush'>;
+  accounts: Pick<Accounts, 'find'>;
   registry: Registry;
-  dispatchEvents: DispatchEvents;
+  /** Dispatches the events of the account. */
+  dispatchEvents(accountId: string): Promise<void> | void;
 }
 
-export const createKeys = ({ lists, apiKeys, registry, dispatchEvents }: Dependencies): Keys => ({
-  async list(accountId, page) {
-    const { items, nextCursor } = await lists.keys(accountId, page);
-    return { items: items.map(keyRow), nextCursor };
-  },
+const HOUR_MS = 3_600_000;
 
-  async create(accountId, body, id) {
-    const fields = newKey(accountId, body, registry);
-    const { row, key } = await apiKeys.create({ ...fields, ...(id !== undefined && { id }) });
-    dispatchEvents(accountId);
-    return { ...keyRow(row), key };
-  },
+export function createKeys({ lists, apiKeys, accounts, registry, dispatchEvents }: Dependencies): Keys {
+  /** The account, for the spend of its keys. */
+  const accountOf = async (accountId: string): Promise<Pick<Account, 'keySpend'>> =>
+    (await accounts.find(accountId)) ?? {};
+  const toRow = async (accountId: string, key: ApiKeyDoc): Promise<KeyRow> =>
+    keyRow(key, await accountOf(accountId));
 
-  async revoke(accountId, id) {
-    await apiKeys.revoke(accountId, id);
-    dispatchEvents(accountId);
-  },
-});
+  return {
+    async list(accountId, page) {
+      const { items, nextCursor } = await lists.keys(accountId, page);
+      const account = await accountOf(accountId);
+      return { items: items.map((key) => keyRow(key, account)), nextCursor };
+    },
+
+    get: async (accountId, id) => toRow(accountId, await apiKeys.find(accountId, id)),
+
+    async create(accountId, body, id) {
+      const fields = newKey(accountId, body, registry);
+      const { row, key } = await apiKeys.create({ ...fields, ...(id !== undefined && { id }) });
+      await dispatchEvents(accountId);
+      return { ...(await toRow(accountId, row)), key };
+    },
+
+    async change(accountId, id, body) {
+      const { scope } = await apiKeys.find(accountId, id);
+      const row = await apiKeys.change(accountId, id, keyChange(body, scope, registry));
+      await dispatchEvents(accountId);
+      return toRow(accountId, row);
+    },
+
+    async rotate(accountId, id, { overlapHours, force }) {
+      const { row, key } = await apiKeys.rotate(accountId, id, { overlapMs: overlapHours * HOUR_MS, force });
+      await dispatchEvents(accountId);
+      return { ...(await toRow(accountId, row)), key };
+    },
+
+    async revoke(accountId, id) {
+      await apiKeys.revoke(accountId, id);
+      await dispatchEvents(accountId);
+    },
+  };
+}

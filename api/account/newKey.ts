@@ -1,27 +1,53 @@
-import type { NewKeyBody } from '../../schemas/accountRows.ts';
+import type { KeyChangeBody, NewKeyBody } from '../../schemas/accountRows.ts';
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
+import { parseNetwork } from '../../schemas/formats/network.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import type { NewKey } from '../../store/apiKeys.ts';
+import type { KeyChange, NewKey } from '../../store/apiKeys.ts';
+import type { ApiKeyDoc } from '../../store/mongo.ts';
 
-/**
- * Converts the body of a request to create an API key, and makes the checks that its JSON Schema cannot express.
- *
- * @throws ServiceError invalid_input: unknown tools, tools with the scope `account`, an expiry in the past
- */
-export function newKey(accountId: string, body: NewKeyBody, registry: Registry): NewKey {
-  const { name, scopes, tools } = body;
-  const scope = scopes.includes('tools') ? 'tools' : 'account';
-  const expiresAt = body.expiresAt === null ? null : new Date(body.expiresAt);
-
+/** Finds the faults of a new or changed key that its JSON Schema cannot express. */
+function faultsOf(
+  { tools, expiresAt, dailyBudget, monthlyBudget, allowedNetworks }: KeyChangeBody,
+  scope: ApiKeyDoc['scope'],
+  registry: Registry,
+): Fault[] {
   const faults: Fault[] = (tools ?? []).flatMap((tool, index) =>
     registry.has(tool) ? [] : [{ pointer: `/tools/${index}`, message: 'is not a tool' }],
   );
-  if (tools !== null && scope !== 'tools')
-    faults.push({ pointer: '/tools', message: 'is permitted only with the scope "tools"' });
+  for (const [field, value] of Object.entries({ tools, dailyBudget, monthlyBudget }))
+    if (value != null && scope !== 'tools')
+      faults.push({ pointer: `/${field}`, message: 'is permitted only with the scope "tools"' });
+  for (const [index, network] of (allowedNetworks ?? []).entries()) {
+    const parsed = parseNetwork(network);
+    if (typeof parsed === 'string') faults.push({ pointer: `/allowedNetworks/${index}`, message: parsed });
+  }
   // Negated instead of `<=`: a leap second is a valid date-time but an invalid JavaScript date, for which every
   // comparison is false.
-  if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
+  if (expiresAt != null && !(Date.parse(expiresAt) > Date.now()))
     faults.push({ pointer: '/expiresAt', message: 'must be in the future' });
+  return faults;
+}
+
+const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
+
+/**
+ * Converts the body of a request to create an API key.
+ *
+ * @throws ServiceError invalid_input: unknown tools, an expiry in the past, invalid networks; tools and budgets with the
+ *   scope `account`
+ */
+export function newKey(accountId: string, body: NewKeyBody, registry: Registry): NewKey {
+  const { scopes, expiresAt, ...fields } = body;
+  const scope = scopes.includes('tools') ? 'tools' : 'account';
+  const faults = faultsOf(body, scope, registry);
   if (faults.length > 0) throw invalidInput(faults);
-  return { accountId, name, scope, tools, expiresAt };
+  return { ...fields, accountId, scope, expiresAt: dateOf(expiresAt) };
+}
+
+/** Converts the body of a request to change a key of this scope. @throws ServiceError invalid_input, as `newKey` */
+export function keyChange(body: KeyChangeBody, scope: ApiKeyDoc['scope'], registry: Registry): KeyChange {
+  const { expiresAt, ...fields } = body;
+  const faults = faultsOf(body, scope, registry);
+  if (faults.length > 0) throw invalidInput(faults);
+  return { ...fields, ...(expiresAt !== undefined && { expiresAt: dateOf(expiresAt) }) };
 }

@@ -8,6 +8,7 @@ import type {
 } from '../../schemas/accountRows.ts';
 import { EVENT_KINDS, LOW_CREDITS } from '../../schemas/events.ts';
 import type { AttemptRow, WebhookRow } from '../../schemas/webhookRows.ts';
+import { spentOf } from '../../store/keySpend.ts';
 import type { Account, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../store/mongo.ts';
 import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from '../../store/webhookDocs.ts';
 
@@ -50,17 +51,33 @@ export const entryRow = (entry: EntryDoc): EntryRow => ({
   reference: entry.reference,
 });
 
-export const keyRow = (key: ApiKeyDoc): KeyRow => ({
-  id: key._id,
-  name: key.name,
-  prefix: key.prefix,
-  scopes: [key.scope],
-  tools: key.tools,
-  createdAt: key.createdAt.toISOString(),
-  lastUsedAt: iso(key.lastUsedAt),
-  expiresAt: iso(key.expiresAt),
-  revokedAt: iso(key.revokedAt),
-});
+/** Converts a key of an account to a row of the Account API. */
+export function keyRow(key: ApiKeyDoc, { keySpend }: Pick<Account, 'keySpend'>, now = new Date()): KeyRow {
+  const { previous } = key;
+  const { inDay, inMonth } = spentOf(keySpend?.[key._id], now);
+  return {
+    id: key._id,
+    name: key.name,
+    prefix: key.prefix,
+    scopes: [key.scope],
+    tools: key.tools,
+    createdAt: key.createdAt.toISOString(),
+    lastUsedAt: iso(key.lastUsedAt),
+    lastUsedFrom: key.lastUsedFrom ?? null,
+    expiresAt: iso(key.expiresAt),
+    dailyBudget: key.dailyBudget ?? null,
+    monthlyBudget: key.monthlyBudget ?? null,
+    rateLimit: key.rateLimit ?? null,
+    allowedNetworks: key.allowedNetworks ?? null,
+    spentToday: inDay,
+    spentThisMonth: inMonth,
+    previousSecret:
+      previous === undefined || previous.expiresAt <= now
+        ? null
+        : { prefix: previous.prefix, expiresAt: previous.expiresAt.toISOString() },
+    revokedAt: iso(key.revokedAt),
+  };
+}
 
 const deliveryRow = (delivery: DeliveryDoc): DeliveryRow => ({
   id: delivery._id,

@@ -1,8 +1,10 @@
 import { ServiceError } from '../../schemas/errors.ts';
+import { isInNetworks } from '../../schemas/formats/network.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
 import { retryStore } from '../../workers/platform/retryUntilAborted.ts';
 import type { Caller, Context } from '../http/context.ts';
+import { plainAddress } from './addressKey.ts';
 
 /** Counts a failed authentication of a client address. @throws ServiceError rate_limited above the limit */
 export type FailureLimit = (address: string) => Promise<void>;
@@ -22,7 +24,7 @@ const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 
 /**
  * Creates the function that authenticates a request and sets `ctx.state.caller`. @throws ServiceError
- * missing_api_key, invalid_api_key, rate_limited
+ * missing_api_key, invalid_api_key, network_not_allowed, rate_limited
  */
 export function createAuthenticate({ apiKeys, accounts, onFailure, session }: Dependencies) {
   return async (ctx: Context): Promise<void> => {
@@ -39,6 +41,13 @@ export function createAuthenticate({ apiKeys, accounts, onFailure, session }: De
       await onFailure(ctx.ip);
       throw new ServiceError(header === '' ? 'missing_api_key' : 'invalid_api_key');
     }
+    const { allowedNetworks = null } = key;
+    if (allowedNetworks !== null && !isInNetworks(ctx.ip, allowedNetworks)) {
+      // Counts as a failure, so that a stolen key cannot be used to send requests without a limit.
+      await onFailure(ctx.ip);
+      throw new ServiceError('network_not_allowed');
+    }
+    apiKeys.recordUse(key._id, plainAddress(ctx.ip));
     ctx.state.caller = { account, key };
   };
 }

@@ -7,6 +7,7 @@ import { ERRORS, isErrorCode, isFinalRefusal, ServiceError } from '../../schemas
 import { type Pool, secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { type Calls, IDEMPOTENCY_MS, type NewCall } from '../../store/calls.ts';
 import type { Keyring } from '../../store/keyring.ts';
+import { budgetOf } from '../../store/keySpend.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { ApiKeyDoc, CallDoc } from '../../store/mongo.ts';
 import type { PendingAnswers } from '../../store/pendingAnswers.ts';
@@ -26,7 +27,7 @@ import { createSettlement, isReplayable } from './settlement.ts';
 export interface ToolCallRequest {
   accountId: string;
   /** Null for calls from the dashboard. */
-  key: Pick<ApiKeyDoc, '_id' | 'prefix'> | null;
+  key: Pick<ApiKeyDoc, '_id' | 'prefix' | 'dailyBudget' | 'monthlyBudget'> | null;
   tool: ToolDefinition;
   input: Record<string, unknown>;
   idempotencyKey: string | null;
@@ -262,6 +263,8 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         policy,
         input: open,
         vault: null,
+        // The budget of the key whose request starts the workflow counts, also if another key claimed the call.
+        ...(key !== null && { key: budgetOf(key) }),
         resultExpiresAt: new Date(
           row.idempotency === undefined
             ? now + RESULT_KEPT_MS

@@ -2,6 +2,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { Accounts } from '../../store/accounts.ts';
+import { budgetOf, describeBudget, exceededBudget } from '../../store/keySpend.ts';
 import type { Caller } from '../http/context.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 import { createValidator } from '../http/validator.ts';
@@ -51,7 +52,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
 
   /** Makes the checks that apply to new calls but not to replays of earlier ones. */
-  function checkNewCall({ caller: { account }, tool, max }: ToolCall): void {
+  function checkNewCall({ caller: { account, key }, tool, max }: ToolCall): void {
     outages.refuse();
     const { balance, reserved, running } = account;
     if (tool.price > max) throw new ServiceError('price_above_max');
@@ -59,6 +60,11 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     if (available < tool.price) {
       const detail = `This call costs ${tool.price} credits; ${available} are available.`;
       throw new ServiceError('insufficient_credits', { detail, available, cost: tool.price });
+    }
+    const budget = key && exceededBudget(budgetOf(key), account.keySpend, tool.price, new Date());
+    if (budget !== null) {
+      const detail = describeBudget(budget, tool.price);
+      throw new ServiceError('key_budget_exceeded', { detail, cost: tool.price, budget });
     }
     if (maxRunning !== null && (running[tool.pool] ?? 0) >= maxRunning)
       throw new ServiceError('rate_limited', { detail: 'The account has too many running calls.' });

@@ -1,13 +1,14 @@
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { returnToken, takeToken } from '../../store/buckets.ts';
-import type { Store } from '../../store/mongo.ts';
+import { returnToken, type TokenResult, takeToken } from '../../store/buckets.ts';
+import type { ApiKeyDoc, Store } from '../../store/mongo.ts';
 import { retryStore } from '../../workers/platform/retryUntilAborted.ts';
 import type { Context } from './context.ts';
 
 /**
  * Takes a token from the buckets of the account and of the key, and reports the account's quota in the headers
- * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
+ * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), with that of the key if its owner has set a
+ * limit.
  *
  * @param authorize throws if the request is not permitted. This error takes precedence over rate_limited; the token
  *   is spent in either case
@@ -15,26 +16,59 @@ import type { Context } from './context.ts';
  */
 export type TakeTokens = (ctx: Context, authorize?: () => void) => Promise<void>;
 
+/** Burst of a key's own limit, as a multiple of its rate, if the account has no limit from which it can be derived. */
+const BURST_SECONDS = 2;
+
+/**
+ * The limit of a key: that of the account, or the owner's lower limit with a burst of the same duration as that of the
+ * account. null: not limited.
+ */
+function limitOfKey({ rateLimit = null }: ApiKeyDoc, account: RateLimit | null): RateLimit | null {
+  if (rateLimit === null) return account;
+  if (account === null) return { rate: rateLimit, burst: rateLimit * BURST_SECONDS };
+  const rate = Math.min(rateLimit, account.rate);
+  return { rate, burst: Math.max(1, Math.floor((account.burst * rate) / account.rate)) };
+}
+
+interface Quota {
+  name: 'account' | 'key';
+  limit: RateLimit;
+  result: TokenResult;
+}
+
+/** Sets the headers that report the quotas. */
+function report(ctx: Context, quotas: readonly Quota[]): void {
+  const policies = quotas.map(
+    ({ name, limit: { rate, burst } }) => `"${name}";q=${burst};w=${Math.ceil(burst / rate)}`,
+  );
+  const left = quotas.map(({ name, result }) => `"${name}";r=${result.remaining};t=${result.resetSeconds}`);
+  ctx.set('RateLimit-Policy', policies.join(', '));
+  ctx.set('RateLimit', left.join(', '));
+}
+
 export function createRateLimit(store: Store, limit: RateLimit | null): TakeTokens {
   // Not idempotent: an attempt whose response was lost has taken a token too many.
   const tokenFrom = (bucket: string, limit: RateLimit) => retryStore(() => takeToken(store, bucket, limit));
   const refusal = (retryAfter: number) => new ServiceError('rate_limited', { retryAfter });
 
   async function take(ctx: Context): Promise<ServiceError | null> {
-    if (limit === null) return null;
     const { account, key } = ctx.state.caller;
     const accountBucket = `account:${account._id}`;
-    const ofAccount = await tokenFrom(accountBucket, limit);
-    const window = Math.ceil(limit.burst / limit.rate);
-    ctx.set('RateLimit-Policy', `"account";q=${limit.burst};w=${window}`);
-    ctx.set('RateLimit', `"account";r=${ofAccount.remaining};t=${ofAccount.resetSeconds}`);
-    if (!ofAccount.allowed) return refusal(ofAccount.retryAfterSeconds);
-    if (key === null) return null;
+    const quotas: Quota[] = [];
+    if (limit !== null) {
+      const ofAccount = await tokenFrom(accountBucket, limit);
+      quotas.push({ name: 'account', limit, result: ofAccount });
+      report(ctx, quotas);
+      if (!ofAccount.allowed) return refusal(ofAccount.retryAfterSeconds);
+    }
+    const keyLimit = key === null ? null : limitOfKey(key, limit);
+    if (key === null || keyLimit === null) return null;
     // The tokens are taken one after the other, and the account's token is given back if the key has none. If both
     // were taken at once, requests that one bucket refuses would use up the tokens of the other.
-    const ofKey = await tokenFrom(`key:${key._id}`, limit);
+    const ofKey = await tokenFrom(`key:${key._id}`, keyLimit);
+    if (key.rateLimit != null) report(ctx, [...quotas, { name: 'key', limit: keyLimit, result: ofKey }]);
     if (ofKey.allowed) return null;
-    await returnToken(store, accountBucket);
+    if (limit !== null) await returnToken(store, accountBucket);
     return refusal(ofKey.retryAfterSeconds);
   }
 

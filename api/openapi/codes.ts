@@ -10,8 +10,10 @@ const CALL: readonly ErrorCode[] = [
   'invalid_api_key',
   'insufficient_credits',
   'price_above_max',
+  'key_budget_exceeded',
   'tool_not_allowed',
   'insufficient_scope',
+  'network_not_allowed',
   'account_suspended',
   'idempotency_key_used',
   'body_too_large',
@@ -28,6 +30,7 @@ const ACCOUNT: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
   'insufficient_scope',
+  'network_not_allowed',
   'invalid_input',
   'rate_limited',
 ];

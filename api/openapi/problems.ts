@@ -19,6 +19,10 @@ export const CODES: readonly ErrorCode[] = Object.keys(ERRORS).filter(isErrorCod
 const MEMBERS: Partial<Record<ErrorCode, ProblemMembers>> = {
   invalid_input: { errors: [{ pointer: '/text', message: 'is required' }] },
   insufficient_credits: { available: 1, cost: 2 },
+  key_budget_exceeded: {
+    cost: 2,
+    budget: { period: 'day', credits: 100, spent: 99, resetsAt: '2026-12-01T00:00:00.000Z' },
+  },
 };
 
 /** An example body for each of the codes, for `components.examples`. */
@@ -71,7 +75,25 @@ export const PROBLEM_SCHEMA = {
       type: 'integer',
       description: 'Only with `insufficient_credits`: credits that can be spent.',
     },
-    cost: { type: 'integer', description: 'Only with `insufficient_credits`: credits the call costs.' },
+    cost: {
+      type: 'integer',
+      description: 'Only with `insufficient_credits` and `key_budget_exceeded`: credits the call costs.',
+    },
+    budget: {
+      type: 'object',
+      description: 'Only with `key_budget_exceeded`: the budget that the call would exceed.',
+      properties: {
+        period: { type: 'string', enum: ['day', 'month'], description: 'Period of the budget (UTC).' },
+        credits: { type: 'integer', description: 'Credits of the budget.' },
+        spent: {
+          type: 'integer',
+          description: 'Credits charged or reserved for calls with the key in the period.',
+        },
+        resetsAt: { type: 'string', format: 'date-time', description: 'When the next period begins.' },
+      },
+      required: ['period', 'credits', 'spent', 'resetsAt'],
+      additionalProperties: false,
+    },
   },
   required: ['type', 'title', 'status', 'detail', 'code', 'requestId'],
   additionalProperties: false,

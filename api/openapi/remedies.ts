@@ -10,9 +10,13 @@ export const REMEDIES: Record<ErrorCode, string> = {
   insufficient_credits:
     'Buy credits in the dashboard. "available" is the number of credits that can be spent, "cost" the price of the call. Credits reserved for running calls cannot be spent.',
   price_above_max: 'Raise or omit X-Max-Credits. The price is in X-Credits-Cost and in GET /api/v1/tools.',
+  key_budget_exceeded:
+    'Wait until "budget.resetsAt", use another key, or raise the budget of the key in the dashboard. "budget" states the period, its credits and how many the key has spent; running calls count.',
   tool_not_allowed: 'Use a key that permits this tool or all tools.',
   insufficient_scope:
     'Tools require a key with the scope "tools", the Account API a key with the scope "account". No key has both scopes.',
+  network_not_allowed:
+    'Send the request from an allowed network, or change the allowed networks of the key in the dashboard.',
   account_suspended:
     'Credits had to be deducted after they had been spent, for example because a purchase was refunded. Buy credits to cover them; the account then works again.',
   unknown_tool: 'Check the name after /api/v1/tools/.',
@@ -20,10 +24,11 @@ export const REMEDIES: Record<ErrorCode, string> = {
   method_not_allowed: 'Use a method listed in the Allow header. Tools are called with POST.',
   idempotency_key_used:
     "Use a new Idempotency-Key. Responses of tools that take secret fields are not stored, so a repeated request cannot receive the first request's response.",
+  key_inactive: 'Create a new key. Revoked and expired keys cannot be changed or restored.',
   endpoint_disabled: 'Repair the receiver, then enable the webhook endpoint again.',
   limit_reached: 'Revoke an API key or delete a webhook endpoint that you no longer need.',
   rotation_pending:
-    'Activate the new secret first, or rotate again 24 hours after the last rotation. To discard the new secret and create another one now, set "force".',
+    'Wait until the overlap of the two secrets has ended, or set "force" to discard the new secret and create another one now. The new secret of a webhook endpoint can also be activated.',
   body_too_large: 'Send a smaller body. "detail" states the limit in bytes.',
   unsupported_media_type: 'Send Content-Type: application/json and no Content-Encoding.',
   invalid_input:

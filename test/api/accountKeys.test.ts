@@ -46,12 +46,26 @@ test('a new key is shown once and valid immediately, and appears in the key list
   const { key, ...row } = await json(response);
   t.regex(key, /^ut_[0-9A-Za-z]{36}$/);
   const { id, createdAt, ...rest } = row;
-  t.deepEqual(rest, { ...body, prefix: key.slice(0, 9), lastUsedAt: null, revokedAt: null });
+  t.deepEqual(rest, {
+    ...body,
+    prefix: key.slice(0, 9),
+    lastUsedAt: null,
+    lastUsedFrom: null,
+    revokedAt: null,
+    dailyBudget: null,
+    monthlyBudget: null,
+    rateLimit: null,
+    allowedNetworks: null,
+    spentToday: 0,
+    spentThisMonth: 0,
+    previousSecret: null,
+  });
   t.true(Math.abs(Date.now() - Date.parse(createdAt)) < HOUR_MS);
   t.is((await hash(key)).status, 200);
 
   const [listed] = await rows(account);
-  t.deepEqual({ ...listed, lastUsedAt: null }, row);
+  const unused = { lastUsedAt: null, lastUsedFrom: null, spentToday: 0, spentThisMonth: 0 };
+  t.deepEqual({ ...listed, ...unused }, row);
   const { items } = await json(await account.manage('/api/v1/account/events?limit=1'));
   t.like(items[0], { event: 'api_key.created', deliveries: [] });
   t.deepEqual(items[0].data, { keyId: id, name: body.name, prefix: row.prefix });

@@ -93,6 +93,94 @@ test('an API key is valid until it expires or is revoked, and only its hash is s
   await t.throwsAsync(apiKeys.revoke('acc_other', live.row._id), { message: /resource does not exist/ });
 });
 
+test('after a rotation both secrets are valid until the overlap ends, then only the new one, and none after a revocation', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const database = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
+  const { _id: accountId } = await createAccounts(store).create({ email: 'rotate@example.com', credits: 0 });
+  const apiKeys = createApiKeys(store, (error) => t.fail(String(error)));
+  const first = await apiKeys.create({ accountId, name: 'n', scope: 'tools', tools: null, expiresAt: null });
+  const id = first.row._id;
+  const prefixes = (...keys: string[]) =>
+    Promise.all(keys.map(async (key) => (await apiKeys.authenticate(key))?.prefix ?? null));
+  const overlapEnds = () =>
+    store.apiKeys.updateOne({ _id: id }, { $set: { 'previous.expiresAt': new Date(Date.now() - 1) } });
+  const rotate = (overlapMs: number, force = false) => apiKeys.rotate(accountId, id, { overlapMs, force });
+
+  const second = await rotate(60_000);
+  t.is(second.row._id, id);
+  t.deepEqual(await prefixes(first.key, second.key), [first.row.prefix, second.row.prefix]);
+  const stored = JSON.stringify(await store.apiKeys.find().toArray());
+  for (const { key } of [first, second]) t.false(stored.includes(key.slice(12)));
+  await t.throwsAsync(rotate(60_000), { message: /earlier rotation/ });
+
+  // Replaces the new secret; the old one stays valid.
+  const third = await rotate(60_000, true);
+  t.deepEqual(await prefixes(first.key, second.key, third.key), [first.row.prefix, null, third.row.prefix]);
+  await overlapEnds();
+  t.deepEqual(await prefixes(first.key, third.key), [null, third.row.prefix]);
+
+  const fourth = await rotate(0);
+  t.deepEqual(await prefixes(third.key, fourth.key), [null, fourth.row.prefix]);
+  const fifth = await rotate(60_000);
+  t.deepEqual(await prefixes(fourth.key, fifth.key), [fourth.row.prefix, fifth.row.prefix]);
+
+  await apiKeys.revoke(accountId, id);
+  t.deepEqual(await prefixes(fourth.key, fifth.key), [null, null]);
+  await t.throwsAsync(rotate(60_000, true), { message: /revoked/ });
+  await t.throwsAsync(apiKeys.change(accountId, id, { dailyBudget: 5 }), { message: /revoked/ });
+  const events = await store.events.find({ event: 'api_key.rotated' }).toArray();
+  t.deepEqual(
+    events.map(({ data }) => data.prefix).sort(),
+    [second, third, fourth, fifth].map(({ row }) => row.prefix).sort(),
+  );
+});
+
+test('of concurrent rotations one succeeds', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const database = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
+  const { _id: accountId } = await createAccounts(store).create({ email: 'race@example.com', credits: 0 });
+  const apiKeys = createApiKeys(store, (error) => t.fail(String(error)));
+  const { row } = await apiKeys.create({
+    accountId,
+    name: 'n',
+    scope: 'tools',
+    tools: null,
+    expiresAt: null,
+  });
+  const rotations = await Promise.allSettled(
+    Array.from({ length: 5 }, () => apiKeys.rotate(accountId, row._id, { overlapMs: 60_000, force: false })),
+  );
+  t.is(rotations.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('the spend of keys that ended long ago is removed when another key is created', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const database = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
+  const { _id: accountId } = await createAccounts(store).create({ email: 'prune@example.com', credits: 0 });
+  const apiKeys = createApiKeys(store, (error) => t.fail(String(error)));
+  const create = async () =>
+    (await apiKeys.create({ accountId, name: 'n', scope: 'tools', tools: null, expiresAt: null })).row._id;
+  const [live, justRevoked, revoked, expired] = [
+    await create(),
+    await create(),
+    await create(),
+    await create(),
+  ];
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  await store.apiKeys.updateOne({ _id: justRevoked }, { $set: { revokedAt: new Date() } });
+  await store.apiKeys.updateOne({ _id: revoked }, { $set: { revokedAt: hourAgo } });
+  await store.apiKeys.updateOne({ _id: expired }, { $set: { expiresAt: hourAgo } });
+  const spend = { day: hourAgo, inDay: 3, month: hourAgo, inMonth: 4 };
+  const all = Object.fromEntries([live, justRevoked, revoked, expired].map((id) => [id, spend]));
+  await store.accounts.updateOne({ _id: accountId }, { $set: { keySpend: all } });
+  await create();
+  const account = await store.accounts.findOne({ _id: accountId });
+  t.deepEqual(account?.keySpend, { [live]: spend, [justRevoked]: spend });
+});
+
 test('the 51st valid API key is refused, also under concurrency; revoking a key makes room for a new one', async (t) => {
   await using open = new AsyncDisposableStack();
   const database = open.adopt(await startDatabase(), (it) => it.stop());

@@ -21,6 +21,8 @@ test.after.always(async () => {
   await database?.stop();
 });
 
+const KEY = { id: 'key_1', dailyBudget: 100, monthlyBudget: null };
+
 /** Reserves and charges a call of 5 credits, as its workflow would. */
 async function charge(accountId: string): Promise<string> {
   const callId = randomUUID();
@@ -28,7 +30,7 @@ async function charge(accountId: string): Promise<string> {
   await createCalls(store).claim({
     _id: callId,
     accountId,
-    keyId: null,
+    keyId: KEY.id,
     keyPrefix: null,
     tool: tool.tool,
     cost: tool.price,
@@ -36,7 +38,7 @@ async function charge(accountId: string): Promise<string> {
     actsOnWorld: false,
   });
   const ledger = createLedger(store, (error) => console.error(error));
-  const held = await ledger.reserve({ ...tool, callId, accountId, maxRunning: null });
+  const held = await ledger.reserve({ ...tool, callId, accountId, maxRunning: null, key: KEY });
   if (held.status !== 'held') throw new Error(held.status);
   await ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
   await ledger.flush();
@@ -89,6 +91,16 @@ const MANIPULATIONS: Record<
   'the count of running calls': {
     manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { 'running.cpu': 2 } }),
     finds: /^running in cpu$/,
+  },
+  'the credits that a key has spent today': {
+    manipulate: ({ accountId: _id }) =>
+      store.accounts.updateOne({ _id }, { $inc: { 'keySpend.key_1.inDay': -1 } }),
+    finds: /^spend of key key_1 in the day$/,
+  },
+  'the credits that a key has spent this month': {
+    manipulate: ({ accountId: _id }) =>
+      store.accounts.updateOne({ _id }, { $inc: { 'keySpend.key_1.inMonth': 1 } }),
+    finds: /^spend of key key_1 in the month$/,
   },
   'a removed shortfall': {
     manipulate: ({ accountId: _id }) => store.accounts.updateOne({ _id }, { $set: { shortfall: 3 } }),
@@ -213,6 +225,7 @@ function makeLedger(): { account: AccountDoc; of: AccountRecords; line: EntryDoc
   const of = {
     entries: [first, line],
     charged: new Map([['call', 10]]),
+    spent: [],
     grants: [],
     fired: new Map([['credits.low', 1] as const]),
   };

@@ -82,6 +82,20 @@ test('without credits no tool runs, and the error reports the available credits'
   await record('insufficient', call);
 });
 
+test('a call above the budget of its key is refused, and the error names the budget', async (t) => {
+  const budget = { period: 'day', credits: 10, spent: 9, resetsAt: '2026-12-01T00:00:00.000Z' } as const;
+  const call = await harness.call({
+    reserve: async () => ({ status: 'over_budget', available: 93, budget, detail: 'says the ledger' }),
+  });
+  const { code, message, details } = await refusalOf(call);
+  t.is(code, 'key_budget_exceeded');
+  t.is(message, 'says the ledger');
+  t.like(details, { members: { cost: 7, budget }, available: 93 });
+  t.deepEqual(call.ledgerSteps, ['reserve', 'refunded key_budget_exceeded released']);
+  t.is(call.runs(), 0);
+  await record('over-budget', call);
+});
+
 test('calls are refused if too many calls run, if the account is suspended, and if the call has already ended', async (t) => {
   for (const [status, code] of [
     ['busy', 'rate_limited'],

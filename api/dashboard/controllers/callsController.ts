@@ -2,6 +2,7 @@ import { listCalls } from '../../../schemas/account.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import type { Registry } from '../../../schemas/registry.ts';
 import type { Lists } from '../../../store/lists.ts';
+import type { Account } from '../../../store/mongo.ts';
 import type { PageRequest } from '../../../store/pages.ts';
 import { callRow, keyRow } from '../../account/rows.ts';
 import { createValidator, type Validate } from '../../http/validator.ts';
@@ -45,7 +46,8 @@ export function callPages(pageRouter: PageRouter, { lists, registry }: Dependenc
   );
   const toolNames = [...registry.keys()];
 
-  const keysOf = async (accountId: string) => (await lists.keys(accountId, NEWEST_KEYS)).items.map(keyRow);
+  const keysOf = async (account: Account) =>
+    (await lists.keys(account._id, NEWEST_KEYS)).items.map((key) => keyRow(key, account));
 
   pageRouter.get(CALLS_PATH, async ({ ctx, viewer }) => {
     const accountId = viewer.account._id;
@@ -61,7 +63,7 @@ export function callPages(pageRouter: PageRouter, { lists, registry }: Dependenc
       from: single(ctx, 'from'),
       to: single(ctx, 'to'),
     };
-    const keys = await keysOf(accountId);
+    const keys = await keysOf(viewer.account);
     const shown = { viewer, cursor, query, toolNames, keys, ...(id !== '' && { unknownId: id }) };
     const show = async () => {
       const { from, to, tool, state, ...pageRequest } = validate(asQuery(query, page));
@@ -76,7 +78,7 @@ export function callPages(pageRouter: PageRouter, { lists, registry }: Dependenc
 
   pageRouter.get(`${CALLS_PATH}/:id`, async ({ ctx, viewer, id }) => {
     const accountId = viewer.account._id;
-    const [call, keys] = await Promise.all([lists.call(accountId, id), keysOf(accountId)]);
+    const [call, keys] = await Promise.all([lists.call(accountId, id), keysOf(viewer.account)]);
     if (call === null) throw new ServiceError('not_found');
     const keyName = keys.find((key) => key.id === call.keyId)?.name ?? null;
     const endedAt = call.finishedAt?.toISOString() ?? null;

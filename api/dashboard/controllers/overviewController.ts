@@ -35,7 +35,7 @@ export function overviewPages(
     ]);
     // Read after the usage, because reading the usage first copies the newest calls from the journal.
     const failures = await lists.failures(accountId, SHOWN_FAILURES);
-    const keys = keyPage.items.map(keyRow);
+    const keys = keyPage.items.map((key) => keyRow(key, account, now));
     const steps = firstSteps({
       openedAt: account.createdAt,
       now,

@@ -5,6 +5,8 @@ from ._result import path_of
 from .types import (
     Account,
     ApiKey,
+    ApiKeyChange,
+    ApiKeyRotation,
     Call,
     DeliveryAttempt,
     Event,
@@ -57,6 +59,21 @@ class AccountMethods:
     def create_key(self, body: NewApiKeyInput) -> NewApiKey:
         """Create an API key. The response contains the key, which is shown only once. Fires `api_key.created`."""
         row: NewApiKey = self._request("POST", "/api/v1/account/keys", body)
+        return row
+
+    def get_key(self, id: str) -> ApiKey:
+        """Get an API key."""
+        row: ApiKey = self._request("GET", path_of("/api/v1/account/keys/{id}", id), None)
+        return row
+
+    def change_key(self, id: str, body: ApiKeyChange) -> ApiKey:
+        """Change an API key. Changes the fields that the body contains. The change applies to calls that are accepted afterwards. Fires `api_key.changed`."""
+        row: ApiKey = self._request("PATCH", path_of("/api/v1/account/keys/{id}", id), body)
+        return row
+
+    def rotate_key(self, id: str, body: Optional[ApiKeyRotation] = None) -> NewApiKey:
+        """Rotate the secret of an API key. The response contains the new secret in `key`, which is shown only once. The old secret stays valid for `overlapHours`. Both have the same limits and the same spend, and revoking the key ends both. Fires `api_key.rotated`."""
+        row: NewApiKey = self._request("POST", path_of("/api/v1/account/keys/{id}/rotate", id), body or {})
         return row
 
     def revoke_key(self, id: str) -> None:
@@ -149,6 +166,21 @@ class AsyncAccountMethods:
     async def create_key(self, body: NewApiKeyInput) -> NewApiKey:
         """Create an API key. The response contains the key, which is shown only once. Fires `api_key.created`."""
         row: NewApiKey = await self._request("POST", "/api/v1/account/keys", body)
+        return row
+
+    async def get_key(self, id: str) -> ApiKey:
+        """Get an API key."""
+        row: ApiKey = await self._request("GET", path_of("/api/v1/account/keys/{id}", id), None)
+        return row
+
+    async def change_key(self, id: str, body: ApiKeyChange) -> ApiKey:
+        """Change an API key. Changes the fields that the body contains. The change applies to calls that are accepted afterwards. Fires `api_key.changed`."""
+        row: ApiKey = await self._request("PATCH", path_of("/api/v1/account/keys/{id}", id), body)
+        return row
+
+    async def rotate_key(self, id: str, body: Optional[ApiKeyRotation] = None) -> NewApiKey:
+        """Rotate the secret of an API key. The response contains the new secret in `key`, which is shown only once. The old secret stays valid for `overlapHours`. Both have the same limits and the same spend, and revoking the key ends both. Fires `api_key.rotated`."""
+        row: NewApiKey = await self._request("POST", path_of("/api/v1/account/keys/{id}/rotate", id), body or {})
         return row
 
     async def revoke_key(self, id: str) -> None:

@@ -1090,6 +1090,11 @@ class LedgerEntry(TypedDict):
     """Id of the payment, month of the allowance (`2026-11`), or reference of the adjustment; null if there is none."""
 
 
+class ApiKeyPreviousSecret(TypedDict):
+    prefix: str
+    expiresAt: str
+
+
 class ApiKey(TypedDict):
     id: str
     """Id of the key."""
@@ -1105,10 +1110,31 @@ class ApiKey(TypedDict):
     """When the key was created."""
     lastUsedAt: Union[str, None]
     """When the key was last used, accurate to some seconds; null if it was never used."""
+    lastUsedFrom: Union[str, None]
+    """IP address of the client that last used the key; null if it was never used."""
     expiresAt: Union[str, None]
     """When the key expires; null if it never expires."""
+    dailyBudget: Union[int, None]
+    """Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for keys with the scope `tools`."""
+    monthlyBudget: Union[int, None]
+    """Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited. Only for keys with the scope `tools`."""
+    rateLimit: Union[int, None]
+    """Requests per second that the key may send; null: as many as the account. The limit of the account applies as well."""
+    allowedNetworks: Union[List[str], None]
+    """IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`, `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4 block."""
+    spentToday: int
+    """Credits charged or reserved for calls with the key today (UTC)."""
+    spentThisMonth: int
+    """Credits charged or reserved for calls with the key in this month (UTC)."""
+    previousSecret: Union["ApiKeyPreviousSecret", None]
+    """The secret that the last rotation replaced, while it is still valid; null if there is none. `prefix`: its first 9 characters."""
     revokedAt: Union[str, None]
     """When the key was revoked; null if it was not revoked."""
+
+
+class NewApiKeyPreviousSecret(TypedDict):
+    prefix: str
+    expiresAt: str
 
 
 class NewApiKey(TypedDict):
@@ -1126,8 +1152,24 @@ class NewApiKey(TypedDict):
     """When the key was created."""
     lastUsedAt: Union[str, None]
     """When the key was last used, accurate to some seconds; null if it was never used."""
+    lastUsedFrom: Union[str, None]
+    """IP address of the client that last used the key; null if it was never used."""
     expiresAt: Union[str, None]
     """When the key expires; null if it never expires."""
+    dailyBudget: Union[int, None]
+    """Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for keys with the scope `tools`."""
+    monthlyBudget: Union[int, None]
+    """Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited. Only for keys with the scope `tools`."""
+    rateLimit: Union[int, None]
+    """Requests per second that the key may send; null: as many as the account. The limit of the account applies as well."""
+    allowedNetworks: Union[List[str], None]
+    """IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`, `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4 block."""
+    spentToday: int
+    """Credits charged or reserved for calls with the key today (UTC)."""
+    spentThisMonth: int
+    """Credits charged or reserved for calls with the key in this month (UTC)."""
+    previousSecret: Union["NewApiKeyPreviousSecret", None]
+    """The secret that the last rotation replaced, while it is still valid; null if there is none. `prefix`: its first 9 characters."""
     revokedAt: Union[str, None]
     """When the key was revoked; null if it was not revoked."""
     key: str
@@ -1146,12 +1188,44 @@ class NewApiKeyInput(_NewApiKeyInputRequired, total=False):
     """Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`."""
     expiresAt: Union[str, None]
     """Time in the future at which the key expires; null if it never expires."""
+    dailyBudget: Union[int, None]
+    """Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for keys with the scope `tools`."""
+    monthlyBudget: Union[int, None]
+    """Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited. Only for keys with the scope `tools`."""
+    rateLimit: Union[int, None]
+    """Requests per second that the key may send; null: as many as the account. The limit of the account applies as well."""
+    allowedNetworks: Union[List[str], None]
+    """IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`, `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4 block."""
+
+
+class ApiKeyChange(TypedDict, total=False):
+    name: str
+    """Name of the key: up to 100 characters, not only spaces, no control characters."""
+    tools: Union[List[str], None]
+    """Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`."""
+    expiresAt: Union[str, None]
+    """Time in the future at which the key expires; null if it never expires."""
+    dailyBudget: Union[int, None]
+    """Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for keys with the scope `tools`."""
+    monthlyBudget: Union[int, None]
+    """Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited. Only for keys with the scope `tools`."""
+    rateLimit: Union[int, None]
+    """Requests per second that the key may send; null: as many as the account. The limit of the account applies as well."""
+    allowedNetworks: Union[List[str], None]
+    """IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`, `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4 block."""
+
+
+class ApiKeyRotation(TypedDict, total=False):
+    overlapHours: int
+    """Hours for which the old secret stays valid beside the new one, at most until the key expires; 0: it ends now."""
+    force: bool
+    """Whether to replace the new secret of an earlier rotation while its old secret is still valid. The replaced secret ends now; `overlapHours` applies to the old one."""
 
 
 class Event(TypedDict):
     id: str
     """Id of the event, which is the same in every delivery attempt."""
-    event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]
+    event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]
     """Kind of event."""
     createdAt: str
     """When the event occurred."""
@@ -1179,7 +1253,7 @@ class WebhookEndpoint(TypedDict):
     """Id of the endpoint."""
     url: str
     """URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`."""
-    events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]]
+    events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]]
     """Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed."""
     state: Literal["active", "disabled"]
     """State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints are disabled after 20 consecutive failed attempts, or by an operator."""
@@ -1198,7 +1272,7 @@ class NewWebhookEndpoint(TypedDict):
     """Id of the endpoint."""
     url: str
     """URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`."""
-    events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]]
+    events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]]
     """Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed."""
     state: Literal["active", "disabled"]
     """State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints are disabled after 20 consecutive failed attempts, or by an operator."""
@@ -1220,14 +1294,14 @@ class _NewWebhookEndpointInputRequired(TypedDict):
 
 
 class NewWebhookEndpointInput(_NewWebhookEndpointInputRequired, total=False):
-    events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]]
+    events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]]
     """Events that the endpoint receives. Default: all, including events introduced later."""
 
 
 class WebhookEndpointChange(TypedDict, total=False):
     url: str
     """New URL. Events not yet delivered are also sent to it."""
-    events: Union[List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]], None]
+    events: Union[List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]], None]
     """Events that the endpoint receives from now on; null: all, including events introduced later."""
 
 
@@ -1236,7 +1310,7 @@ class DeliveryAttempt(TypedDict):
     """Id of the attempt."""
     eventId: str
     """Id of the event."""
-    event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]
+    event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]
     """Kind of event."""
     attempt: int
     """Number of the attempt within its delivery, from 1."""
@@ -1304,7 +1378,7 @@ class ListKeysQuery(TypedDict, total=False):
 class ListEventsQuery(TypedDict, total=False):
     """Parameters of `listEvents`."""
 
-    event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.revoked", "webhook.test"]
+    event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]
     """Only events of this kind."""
     state: Literal["pending", "delivered", "failed", "held"]
     """Only events with a delivery in this state."""
@@ -1410,6 +1484,48 @@ class ApiKeyCreatedEvent(TypedDict):
     data: "ApiKeyCreatedEventData"
 
 
+class ApiKeyChangedEventData(TypedDict):
+    keyId: str
+    """Id of the key."""
+    name: str
+    """Name of the key."""
+    prefix: str
+    """First 9 characters of the key. The key itself is never sent."""
+
+
+class ApiKeyChangedEvent(TypedDict):
+    """The name, tools, expiry or limits of an API key were changed."""
+
+    id: str
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    event: Literal["api_key.changed"]
+    """Kind of event."""
+    createdAt: str
+    """When the event occurred."""
+    data: "ApiKeyChangedEventData"
+
+
+class ApiKeyRotatedEventData(TypedDict):
+    keyId: str
+    """Id of the key."""
+    name: str
+    """Name of the key."""
+    prefix: str
+    """First 9 characters of the key. The key itself is never sent."""
+
+
+class ApiKeyRotatedEvent(TypedDict):
+    """An API key got a new secret."""
+
+    id: str
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    event: Literal["api_key.rotated"]
+    """Kind of event."""
+    createdAt: str
+    """When the event occurred."""
+    data: "ApiKeyRotatedEventData"
+
+
 class ApiKeyRevokedEventData(TypedDict):
     keyId: str
     """Id of the key."""
@@ -1450,5 +1566,5 @@ class WebhookTestEvent(TypedDict):
     data: "WebhookTestEventData"
 
 
-WebhookEvent = Union[CreditsLowEvent, CreditsExhaustedEvent, CreditsGrantedEvent, ApiKeyCreatedEvent, ApiKeyRevokedEvent, WebhookTestEvent]
+WebhookEvent = Union[CreditsLowEvent, CreditsExhaustedEvent, CreditsGrantedEvent, ApiKeyCreatedEvent, ApiKeyChangedEvent, ApiKeyRotatedEvent, ApiKeyRevokedEvent, WebhookTestEvent]
 """An event as an endpoint receives it."""

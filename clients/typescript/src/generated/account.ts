@@ -4,6 +4,8 @@ import type { AccountRequest, RequestOptions } from '../options.ts';
 import type {
   Account,
   ApiKey,
+  ApiKeyChange,
+  ApiKeyRotation,
   Call,
   DeliveryAttempt,
   Event,
@@ -60,6 +62,28 @@ export abstract class AccountMethods {
   /** Create an API key. The response contains the key, which is shown only once. Fires `api_key.created`. */
   createKey(body: NewApiKeyInput, options?: RequestOptions): Promise<NewApiKey> {
     return this.read<NewApiKey>({ method: 'POST', path: '/api/v1/account/keys', body }, options);
+  }
+
+  /** Get an API key.  */
+  getKey(id: string, options?: RequestOptions): Promise<ApiKey> {
+    return this.read<ApiKey>({ method: 'GET', path: `/api/v1/account/keys/${encodeURIComponent(id)}` }, options);
+  }
+
+  /**
+   * Change an API key. Changes the fields that the body contains. The change applies to calls that are
+   * accepted afterwards. Fires `api_key.changed`.
+   */
+  changeKey(id: string, body: ApiKeyChange, options?: RequestOptions): Promise<ApiKey> {
+    return this.read<ApiKey>({ method: 'PATCH', path: `/api/v1/account/keys/${encodeURIComponent(id)}`, body }, options);
+  }
+
+  /**
+   * Rotate the secret of an API key. The response contains the new secret in `key`, which is shown only
+   * once. The old secret stays valid for `overlapHours`. Both have the same limits and the same spend,
+   * and revoking the key ends both. Fires `api_key.rotated`.
+   */
+  rotateKey(id: string, body: ApiKeyRotation = {}, options?: RequestOptions): Promise<NewApiKey> {
+    return this.read<NewApiKey>({ method: 'POST', path: `/api/v1/account/keys/${encodeURIComponent(id)}/rotate`, body }, options);
   }
 
   /**

@@ -1260,8 +1260,43 @@ export interface ApiKey {
   createdAt: string;
   /** When the key was last used, accurate to some seconds; null if it was never used. */
   lastUsedAt: string | null;
+  /** IP address of the client that last used the key; null if it was never used. */
+  lastUsedFrom: string | null;
   /** When the key expires; null if it never expires. */
   expiresAt: string | null;
+  /**
+   * Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for
+   * keys with the scope `tools`.
+   */
+  dailyBudget: number | null;
+  /**
+   * Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited.
+   * Only for keys with the scope `tools`.
+   */
+  monthlyBudget: number | null;
+  /**
+   * Requests per second that the key may send; null: as many as the account. The limit of the account
+   * applies as well.
+   */
+  rateLimit: number | null;
+  /**
+   * IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`,
+   * `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4
+   * block.
+   */
+  allowedNetworks: string[] | null;
+  /** Credits charged or reserved for calls with the key today (UTC). */
+  spentToday: number;
+  /** Credits charged or reserved for calls with the key in this month (UTC). */
+  spentThisMonth: number;
+  /**
+   * The secret that the last rotation replaced, while it is still valid; null if there is none.
+   * `prefix`: its first 9 characters.
+   */
+  previousSecret: {
+    prefix: string;
+    expiresAt: string;
+  } | null;
   /** When the key was revoked; null if it was not revoked. */
   revokedAt: string | null;
 }
@@ -1281,8 +1316,43 @@ export interface NewApiKey {
   createdAt: string;
   /** When the key was last used, accurate to some seconds; null if it was never used. */
   lastUsedAt: string | null;
+  /** IP address of the client that last used the key; null if it was never used. */
+  lastUsedFrom: string | null;
   /** When the key expires; null if it never expires. */
   expiresAt: string | null;
+  /**
+   * Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for
+   * keys with the scope `tools`.
+   */
+  dailyBudget: number | null;
+  /**
+   * Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited.
+   * Only for keys with the scope `tools`.
+   */
+  monthlyBudget: number | null;
+  /**
+   * Requests per second that the key may send; null: as many as the account. The limit of the account
+   * applies as well.
+   */
+  rateLimit: number | null;
+  /**
+   * IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`,
+   * `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4
+   * block.
+   */
+  allowedNetworks: string[] | null;
+  /** Credits charged or reserved for calls with the key today (UTC). */
+  spentToday: number;
+  /** Credits charged or reserved for calls with the key in this month (UTC). */
+  spentThisMonth: number;
+  /**
+   * The secret that the last rotation replaced, while it is still valid; null if there is none.
+   * `prefix`: its first 9 characters.
+   */
+  previousSecret: {
+    prefix: string;
+    expiresAt: string;
+  } | null;
   /** When the key was revoked; null if it was not revoked. */
   revokedAt: string | null;
   /** The API key. It is shown only once. */
@@ -1298,13 +1368,77 @@ export interface NewApiKeyInput {
   tools?: readonly string[] | null | undefined;
   /** Time in the future at which the key expires; null if it never expires. */
   expiresAt?: string | null | undefined;
+  /**
+   * Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for
+   * keys with the scope `tools`.
+   */
+  dailyBudget?: number | null | undefined;
+  /**
+   * Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited.
+   * Only for keys with the scope `tools`.
+   */
+  monthlyBudget?: number | null | undefined;
+  /**
+   * Requests per second that the key may send; null: as many as the account. The limit of the account
+   * applies as well.
+   */
+  rateLimit?: number | null | undefined;
+  /**
+   * IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`,
+   * `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4
+   * block.
+   */
+  allowedNetworks?: readonly string[] | null | undefined;
+}
+
+export interface ApiKeyChange {
+  /** Name of the key: up to 100 characters, not only spaces, no control characters. */
+  name?: string | undefined;
+  /** Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`. */
+  tools?: readonly string[] | null | undefined;
+  /** Time in the future at which the key expires; null if it never expires. */
+  expiresAt?: string | null | undefined;
+  /**
+   * Credits that calls with the key may spend per day (UTC), at least 1; null: not limited. Only for
+   * keys with the scope `tools`.
+   */
+  dailyBudget?: number | null | undefined;
+  /**
+   * Credits that calls with the key may spend per calendar month (UTC), at least 1; null: not limited.
+   * Only for keys with the scope `tools`.
+   */
+  monthlyBudget?: number | null | undefined;
+  /**
+   * Requests per second that the key may send; null: as many as the account. The limit of the account
+   * applies as well.
+   */
+  rateLimit?: number | null | undefined;
+  /**
+   * IP addresses and CIDR blocks from which the key may be used, such as `203.0.113.7`,
+   * `198.51.100.0/24` or `2001:db8::/32`; null: all. A client that connects over IPv4 needs an IPv4
+   * block.
+   */
+  allowedNetworks?: readonly string[] | null | undefined;
+}
+
+export interface ApiKeyRotation {
+  /**
+   * Hours for which the old secret stays valid beside the new one, at most until the key expires; 0: it
+   * ends now. Default: 24.
+   */
+  overlapHours?: number | undefined;
+  /**
+   * Whether to replace the new secret of an earlier rotation while its old secret is still valid. The
+   * replaced secret ends now; `overlapHours` applies to the old one. Default: false.
+   */
+  force?: boolean | undefined;
 }
 
 export interface Event {
   /** Id of the event, which is the same in every delivery attempt. */
   id: string;
   /** Kind of event. */
-  event: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test";
+  event: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.changed" | "api_key.rotated" | "api_key.revoked" | "webhook.test";
   /** When the event occurred. */
   createdAt: string;
   /** Data of the event; its fields depend on the kind of event. */
@@ -1335,7 +1469,7 @@ export interface WebhookEndpoint {
   /** URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`. */
   url: string;
   /** Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed. */
-  events: ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test")[];
+  events: ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.changed" | "api_key.rotated" | "api_key.revoked" | "webhook.test")[];
   /**
    * State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints
    * are disabled after 20 consecutive failed attempts, or by an operator.
@@ -1357,7 +1491,7 @@ export interface NewWebhookEndpoint {
   /** URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`. */
   url: string;
   /** Events that the endpoint receives. Test events are sent even if `webhook.test` is not listed. */
-  events: ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test")[];
+  events: ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.changed" | "api_key.rotated" | "api_key.revoked" | "webhook.test")[];
   /**
    * State of the endpoint. `disabled`: nothing is posted until the endpoint is enabled again. Endpoints
    * are disabled after 20 consecutive failed attempts, or by an operator.
@@ -1379,14 +1513,14 @@ export interface NewWebhookEndpointInput {
   /** URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`. */
   url: string;
   /** Events that the endpoint receives. Default: all, including events introduced later. */
-  events?: readonly ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test")[] | undefined;
+  events?: readonly ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.changed" | "api_key.rotated" | "api_key.revoked" | "webhook.test")[] | undefined;
 }
 
 export interface WebhookEndpointChange {
   /** New URL. Events not yet delivered are also sent to it. */
   url?: string | undefined;
   /** Events that the endpoint receives from now on; null: all, including events introduced later. */
-  events?: readonly ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test")[] | null | undefined;
+  events?: readonly ("credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.changed" | "api_key.rotated" | "api_key.revoked" | "webhook.test")[] | null | undefined;
 }
 
 export interface DeliveryAttempt {
@@ -1395,7 +1529,7 @@ export interface DeliveryAttempt {
   /** Id of the event. */
   eventId: string;
   /** Kind of event. */
-  event: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test";
+  event: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.changed" | "api_key.rotated" | "api_key.revoked" | "webhook.test";
   /** Number of the attempt within its delivery, from 1. */
   attempt: number;
   /** When the attempt began. */
@@ -1464,7 +1598,7 @@ export interface ListKeysQuery {
 /** Parameters of `listEvents`. */
 export interface ListEventsQuery {
   /** Only events of this kind. */
-  event?: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.revoked" | "webhook.test" | undefined;
+  event?: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.changed" | "api_key.rotated" | "api_key.revoked" | "webhook.test" | undefined;
   /** Only events with a delivery in this state. */
   state?: "pending" | "delivered" | "failed" | "held" | undefined;
   /** Maximum number of rows in the response. Default: 20. */
@@ -1555,6 +1689,42 @@ export interface ApiKeyCreatedEvent {
   };
 }
 
+/** The name, tools, expiry or limits of an API key were changed. */
+export interface ApiKeyChangedEvent {
+  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  id: string;
+  /** Kind of event. */
+  event: "api_key.changed";
+  /** When the event occurred. */
+  createdAt: string;
+  data: {
+    /** Id of the key. */
+    keyId: string;
+    /** Name of the key. */
+    name: string;
+    /** First 9 characters of the key. The key itself is never sent. */
+    prefix: string;
+  };
+}
+
+/** An API key got a new secret. */
+export interface ApiKeyRotatedEvent {
+  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  id: string;
+  /** Kind of event. */
+  event: "api_key.rotated";
+  /** When the event occurred. */
+  createdAt: string;
+  data: {
+    /** Id of the key. */
+    keyId: string;
+    /** Name of the key. */
+    name: string;
+    /** First 9 characters of the key. The key itself is never sent. */
+    prefix: string;
+  };
+}
+
 /** An API key was revoked. */
 export interface ApiKeyRevokedEvent {
   /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
@@ -1590,4 +1760,4 @@ export interface WebhookTestEvent {
 }
 
 /** An event as an endpoint receives it. */
-export type WebhookEvent = CreditsLowEvent | CreditsExhaustedEvent | CreditsGrantedEvent | ApiKeyCreatedEvent | ApiKeyRevokedEvent | WebhookTestEvent;
+export type WebhookEvent = CreditsLowEvent | CreditsExhaustedEvent | CreditsGrantedEvent | ApiKeyCreatedEvent | ApiKeyChangedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | WebhookTestEvent;
