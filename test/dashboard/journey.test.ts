@@ -284,6 +284,35 @@ test.serial('every page works without JavaScript', async (t) => {
   t.deepEqual(tab.complaints, []);
 });
 
+test.serial('an owner limits a key and rotates its secret', async (t) => {
+  const { page, open, press, type, text } = tab;
+  const secret = () => page.$eval('.secret', (element) => element.textContent);
+  const unfold = async (summary: string) =>
+    (await page.waitForSelector(`main summary::-p-text(${summary})`))?.click();
+  await open('/dashboard/keys');
+  await type('Name', 'shop');
+  await unfold('Set budgets and limits');
+  await type('Credits per day (UTC)', '100');
+  await type('Allowed networks', '203.0.113.0/24 2001:db8:1234:5678::/64');
+  await inspect(t, tab);
+  await press('Create key');
+  const first = await secret();
+  await open('/dashboard/keys');
+  await inspect(t, tab);
+  await Promise.all([page.waitForNavigation(), page.click('td a')]);
+  t.regex(await text(), /shop.*Spent today \(UTC\) 0 of 100 credits/s);
+  await inspect(t, tab);
+  await type('Credits per month (UTC)', '2000');
+  await press('Save');
+  t.regex(await text(), /The key was changed.*0 of 2,000 credits/s);
+  await unfold('Rotate the secret');
+  await press('Rotate the secret');
+  t.not(await secret(), first);
+  t.regex(await text(), /The old secret .* is valid until/s);
+  await inspect(t, tab);
+  t.deepEqual(tab.complaints, []);
+});
+
 test.serial('an operator sees the pools and an account', async (t) => {
   const { page, open, press, type, text } = tab;
   const operator = await makeUser(stack, 'operator');

@@ -64,7 +64,7 @@ test("every form requires the token of its session, and another session's token 
   t.not(await again.formToken(), await owner.formToken());
   for (const path of [
     '/keys',
-    `/keys/${id}/revoke`,
+    ...['change', 'rotate', 'revoke'].map((act) => `/keys/${id}/${act}`),
     '/webhooks',
     ...['test', 'enable', 'rotate', 'activate', 'resend', 'change', 'delete'].map(
       (act) => `${webhook}/${act}`,
@@ -132,8 +132,13 @@ test("another account's ids are not found", async (t) => {
     const endpointId = path.replace('/webhooks/', '');
     await notFound(await other.post('/events/resend', { endpointId, deliveryId: 'dlv_1' }));
   }
-  await notFound(await other.post(`/keys/${id}/revoke`));
-  await notFound(await other.post(`/keys/${unknown.key}/revoke`));
+  t.is(
+    await notFound(await other.get(`/keys/${id}`)),
+    await notFound(await other.get(`/keys/${unknown.key}`)),
+  );
+  for (const key of [id, unknown.key])
+    for (const act of ['change', 'rotate', 'revoke'])
+      await notFound(await other.post(`/keys/${key}/${act}`, { name: 'forged', overlapHours: '0' }));
   const again = visitor(stack, await signIn(stack.baseUrl, owner), owner);
   const session = await otherSession(t, owner);
   t.not(session, '');
@@ -178,6 +183,7 @@ test('visitors who are not signed in are redirected to the sign-in from every pa
     '/tools/ping',
     '/calls',
     '/calls/x',
+    '/keys/x',
     '/keys/x/first-call',
     '/ledger',
     '/ledger/statement.csv',

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { NewKeyBody } from '../../../schemas/accountRows.ts';
-import { newKeyBody } from '../../../schemas/accountRows.ts';
+import {
+  type KeyChangeBody,
+  type KeyRotationBody,
+  type KeyRow,
+  keyChangeBody,
+  keyRotationBody,
+  type NewKeyBody,
+  newKeyBody,
+} from '../../../schemas/accountRows.ts';
 import type { Env } from '../../../schemas/env.ts';
 import type { Registry } from '../../../schemas/registry.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
@@ -10,10 +17,12 @@ import type { Keys } from '../../account/keyService.ts';
 import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
 import { createValidator } from '../../http/validator.ts';
+import { draftOfForm, draftOfKey, fieldsOf } from '../components/keyFields.ts';
 import { referenceOf } from '../formReference.ts';
 import { attempt, goTo, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
 import { callPath } from '../pages/callPage.ts';
-import { KEYS_PATH, type KeyDraft, keysPage, type MadeKey, NO_DRAFT } from '../pages/keysPage.ts';
+import { KEYS_PATH, keyPage, keyPath } from '../pages/keyPage.ts';
+import { keysPage, type MadeKey, NEW_KEY, type NewKeyDraft } from '../pages/keysPage.ts';
 import { pageOf, single } from '../query.ts';
 
 interface Dependencies {
@@ -26,23 +35,33 @@ interface Dependencies {
 /** Example for a first call: cheap, fast, and independent of other servers. */
 const FIRST_TOOL = 'hash-text';
 
-const draftOf = (form: URLSearchParams): KeyDraft => ({
-  name: form.get('name') ?? '',
+const draftOf = (form: URLSearchParams): NewKeyDraft => ({
+  ...draftOfForm(form),
   scope: form.get('scope') ?? '',
-  tools: form.getAll('tools'),
-  expires: form.get('expiresAt') ?? '',
 });
 
 /** Converts the form to the body of the Account API, whose schema validates it. */
-const asBody = ({ name, scope, tools, expires }: KeyDraft): Record<string, unknown> => ({
-  name,
+const asBody = ({ scope, ...draft }: NewKeyDraft): Record<string, unknown> => ({
+  ...fieldsOf(draft),
   scopes: scope === '' ? [] : [scope],
-  tools: tools.length === 0 ? null : tools,
-  expiresAt: expires === '' ? null : `${expires}T23:59:59Z`,
 });
 
+/**
+ * Converts the form of a key to the body of a change: the fields that differ from the key. The form shows only the day of
+ * an expiry, so an unchanged day must not change its time.
+ */
+function changeOf(form: URLSearchParams, row: KeyRow): Record<string, unknown> {
+  const [before, after] = [fieldsOf(draftOfKey(row)), fieldsOf(draftOfForm(form))];
+  return Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+  );
+}
+
 export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }: Dependencies): void {
-  const validate = createValidator()<NewKeyBody>(newKeyBody);
+  const compile = createValidator();
+  const validate = compile<NewKeyBody>(newKeyBody);
+  const validateChange = compile<KeyChangeBody>(keyChangeBody);
+  const validateRotation = compile<KeyRotationBody>(keyRotationBody);
   const toolNames = [...registry.keys()];
 
   /** A tool that the key may call. */
@@ -58,7 +77,7 @@ export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }:
     const rows = await keys.list(viewer.account._id, request);
     const { cursor } = request;
     const reference = randomUUID();
-    return keysPage({ viewer, keys: rows, cursor, toolNames, draft: NO_DRAFT, reference, ...more });
+    return keysPage({ viewer, keys: rows, cursor, toolNames, draft: NEW_KEY, reference, ...more });
   }
 
   pageRouter.get(KEYS_PATH, async (visit) =>
@@ -80,6 +99,48 @@ export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }:
     };
     await attempt(ctx, create, (failure) => page(visit, { draft, failure }));
   });
+
+  async function one({ viewer }: Visit, row: KeyRow, more: Partial<Parameters<typeof keyPage>[0]> = {}) {
+    return keyPage({ viewer, row, draft: draftOfKey(row), toolNames, ...more });
+  }
+
+  const onKey = { page: (id: string) => keyPath({ id }) };
+
+  pageRouter.get(`${KEYS_PATH}/:id`, async (visit) => {
+    const row = await keys.get(visit.viewer.account._id, visit.id);
+    sendPage(visit.ctx, await one(visit, row, { isChanged: single(visit.ctx, 'done') === 'changed' }));
+  });
+
+  const change = async (visit: Submission) => {
+    const { ctx, viewer, id, form } = visit;
+    const row = await keys.get(viewer.account._id, id);
+    const body = changeOf(form, row);
+    const save = async () => {
+      if (Object.keys(body).length > 0) await keys.change(viewer.account._id, id, validateChange(body));
+      goTo(ctx, `${keyPath({ id })}?done=changed`);
+    };
+    await attempt(ctx, save, (failure) => one(visit, row, { draft: draftOfForm(form), failure }));
+  };
+  pageRouter.post(`${KEYS_PATH}/:id/change`, change, onKey);
+
+  const rotate = async (visit: Submission) => {
+    const { ctx, viewer, id, form } = visit;
+    const row = await keys.get(viewer.account._id, id);
+    const hours = form.get('overlapHours') ?? '';
+    const run = async () => {
+      const { key, ...rotated } = await keys.rotate(
+        viewer.account._id,
+        id,
+        validateRotation({
+          overlapHours: /^\d{1,9}$/.test(hours) ? Number(hours) : hours,
+          force: form.get('force') === 'true',
+        }),
+      );
+      sendPage(ctx, await one(visit, rotated, { rotated: key }));
+    };
+    await attempt(ctx, run, (failure) => one(visit, row, { failure }));
+  };
+  pageRouter.post(`${KEYS_PATH}/:id/rotate`, rotate, onKey);
 
   const revoke = async ({ ctx, viewer, id }: Submission) => {
     await keys.revoke(viewer.account._id, id);

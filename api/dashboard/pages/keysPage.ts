@@ -2,16 +2,28 @@ import type { KeyRow } from '../../../schemas/accountRows.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
 import type { Page } from '../../../store/pages.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
-import { choice, choices, inputField } from '../components/field.ts';
+import { choice, choices } from '../components/field.ts';
 import { confirmation, postForm, referenceField } from '../components/form.ts';
+import {
+  budgetFields,
+  expiryField,
+  hasLimits,
+  KEY_LABELS,
+  type KeyDraft,
+  NO_DRAFT,
+  nameField,
+  restrictionFields,
+  toolsField,
+} from '../components/keyFields.ts';
 import { pager } from '../components/pager.ts';
 import { secret } from '../components/secret.ts';
 import { snippetsWithKey } from '../components/snippets.ts';
 import { table } from '../components/table.ts';
-import { badge, count, moment, typed } from '../components/text.ts';
+import { count, moment, number, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
+import { KEYS_PATH, keyPath, scopeOf, stateBadge } from './keyPage.ts';
 
 /** A key that was just created, with an example call; null for keys that cannot call tools. */
 export interface MadeKey {
@@ -20,22 +32,18 @@ export interface MadeKey {
 }
 
 /** Values of the form for a new key. */
-export interface KeyDraft {
-  name: string;
+export interface NewKeyDraft extends KeyDraft {
   scope: string;
-  tools: readonly string[];
-  /** A day such as `2026-12-31`, or empty. */
-  expires: string;
 }
 
-export const NO_DRAFT: KeyDraft = { name: '', scope: 'tools', tools: [], expires: '' };
+export const NEW_KEY: NewKeyDraft = { ...NO_DRAFT, scope: 'tools' };
 
 interface KeysPage {
   viewer: Viewer;
   keys: Page<KeyRow>;
   cursor: string | undefined;
   toolNames: readonly string[];
-  draft: KeyDraft;
+  draft: NewKeyDraft;
   /** Idempotency reference, generated for each page: sending the form twice creates one key. */
   reference: string;
   failure?: Failure;
@@ -45,26 +53,8 @@ interface KeysPage {
   again?: boolean;
 }
 
-export const KEYS_PATH = '/dashboard/keys';
-
 /** Reports the first call with a key. */
-export const firstCallPath = (id: string): string => `${KEYS_PATH}/${encodeURIComponent(id)}/first-call`;
-
-const LABELS = {
-  name: 'Name',
-  scopes: 'Access',
-  tools: 'Allowed tools',
-  expiresAt: 'Expires on (UTC)',
-};
-
-function stateOf({ revokedAt, expiresAt }: KeyRow): Html {
-  if (revokedAt !== null) return badge('revoked', 'bad');
-  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return badge('expired', 'bad');
-  return badge('live', 'good');
-}
-
-const scopeOf = ({ scopes, tools }: KeyRow): string =>
-  scopes[0] === 'account' ? 'account' : tools === null ? 'all tools' : tools.join(', ');
+export const firstCallPath = (id: string): string => `${keyPath({ id })}/first-call`;
 
 /** A complete call with the key; `firstCall.js` reports when the call arrives. */
 const firstCall = ({ id, key }: MadeKey['row'], { tool, baseUrl }: NonNullable<MadeKey['example']>): Html =>
@@ -98,67 +88,56 @@ function keyForm({ viewer, draft, toolNames, ...page }: KeysPage): Html {
       label,
       checked: draft.scope === value,
     });
-  const tool = (name: string) =>
-    choice({
-      name: 'tools',
-      id: `tool-${name}`,
-      value: name,
-      label: name,
-      checked: draft.tools.includes(name),
-    });
+  const fields = { draft, failure };
   return postForm({
     action: KEYS_PATH,
     viewer,
     content: html`${referenceField(page.reference)}
-${inputField({
-  name: 'name',
-  label: LABELS.name,
-  value: draft.name,
-  hint: 'Helps you to identify the key, for example where it is used.',
-  attributes: { required: '', maxlength: 100, autocomplete: 'off' },
-  failure,
-})}
-${choices({ name: 'scopes', label: LABELS.scopes, failure }, [
+${nameField(fields)}
+${choices({ name: 'scopes', label: KEY_LABELS.scopes, failure }, [
   scope('tools', 'Call tools'),
   scope('account', 'Manage the account: keys, webhooks, statements'),
 ])}
-<details${draft.tools.length > 0 ? html` open` : null}>
-<summary>Restrict to some tools</summary>
-${choices({ name: 'tools', label: `${LABELS.tools} (none selected: all)`, failure }, toolNames.map(tool))}
+${toolsField({ ...fields, toolNames })}
+<details class="more"${hasLimits(fields) ? html` open` : null}>
+<summary>Set budgets and limits</summary>
+${budgetFields(fields)}
+${restrictionFields(fields)}
 </details>
-${inputField({
-  name: 'expiresAt',
-  label: LABELS.expiresAt,
-  type: 'date',
-  value: draft.expires,
-  hint: 'Leave empty for a key that does not expire.',
-  failure,
-})}
+${expiryField(fields)}
 <button>Create key</button>`,
   });
 }
+
+/** Credits spent in the month, and the budget if there is one. */
+const spentOf = ({ scopes, spentThisMonth, monthlyBudget }: KeyRow): string | null => {
+  if (scopes[0] !== 'tools') return null;
+  return monthlyBudget === null
+    ? number(spentThisMonth)
+    : `${number(spentThisMonth)} of ${number(monthlyBudget)}`;
+};
 
 const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
   table<KeyRow>(
     'Keys, newest first',
     [
-      { title: 'Name', cell: ({ name }) => typed(name) },
+      { title: 'Name', cell: (row) => html`<a href="${keyPath(row)}">${typed(row.name)}</a>` },
       {
         title: 'Prefix',
         cell: ({ id, prefix }) =>
           html`<a href="/dashboard/calls?key=${encodeURIComponent(id)}"><code>${prefix}…</code></a>`,
       },
       { title: 'Access', cell: scopeOf },
-      { title: 'State', cell: stateOf },
+      { title: 'State', cell: stateBadge },
+      { title: 'Spent this month', numeric: true, cell: spentOf },
       { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt) },
       { title: 'Expires', cell: ({ expiresAt }) => moment(expiresAt) },
-      { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
       {
         title: 'Revoke',
         cell: ({ id, name, revokedAt }) =>
           revokedAt === null
             ? confirmation({
-                action: `${KEYS_PATH}/${encodeURIComponent(id)}/revoke`,
+                action: `${keyPath({ id })}/revoke`,
                 viewer,
                 label: 'Revoke',
                 of: name,
@@ -177,7 +156,7 @@ export function keysPage(page: KeysPage): string {
     title: 'Keys',
     menu: { viewer, section: 'Keys' },
     main: html`<p class="lead">Programs send a key with each call. Use one key for each program, so that you can revoke each key separately.</p>
-${alert(page.failure ?? null, LABELS)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
+${alert(page.failure ?? null, KEY_LABELS)}${made === undefined ? null : madeKey(made)}${page.again ? MADE_ALREADY : null}
 ${
   keys.items.length === 0
     ? empty(html`<p>There are no keys yet. Create one below to call tools from a program.</p>`)
