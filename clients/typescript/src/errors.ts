@@ -22,6 +22,17 @@ export interface Fault {
   message: string;
 }
 
+/** The budget of an API key that a call would exceed. */
+export interface ExceededBudget {
+  /** Period of the budget (UTC). */
+  period: 'day' | 'month';
+  credits: number;
+  /** Credits that the key has spent in the period, those of running calls included. */
+  spent: number;
+  /** When the next period begins; ISO 8601. */
+  resetsAt: string;
+}
+
 /** The body of an error response (RFC 9457). */
 export interface Problem {
   code: string;
@@ -33,6 +44,7 @@ export interface Problem {
   moreErrors?: number;
   available?: number;
   cost?: number;
+  budget?: ExceededBudget;
 }
 
 const isKnown = (code: string): code is ErrorCode => Object.hasOwn(REMEDIES, code);
@@ -71,8 +83,10 @@ export class ApiError extends UtilityToolsError {
   readonly moreFaults: number;
   /** Credits that can be spent, with `insufficient_credits`. */
   readonly available: number | null;
-  /** Price of the call; set only with the code `insufficient_credits`. */
+  /** Price of the call; set only with the codes `insufficient_credits` and `key_budget_exceeded`. */
   readonly cost: number | null;
+  /** The exceeded budget of the API key, with `key_budget_exceeded`. */
+  readonly budget: ExceededBudget | null;
   /** Milliseconds after which the service suggests a retry. */
   readonly retryAfterMs: number | null;
 
@@ -90,6 +104,7 @@ export class ApiError extends UtilityToolsError {
     this.moreFaults = problem.moreErrors ?? 0;
     this.available = problem.available ?? null;
     this.cost = problem.cost ?? null;
+    this.budget = problem.budget ?? null;
     this.retryAfterMs = options.retryAfterMs;
   }
 }

@@ -4,6 +4,7 @@ export {
   AbortedError,
   ApiError,
   ConnectionError,
+  type ExceededBudget,
   type Fault,
   isApiError,
   TimeoutError,

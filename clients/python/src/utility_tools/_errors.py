@@ -67,7 +67,9 @@ class ApiError(UtilityToolsError):
         self.available: Optional[int] = problem.get("available")
         """Credits that can be spent, with `insufficient_credits`."""
         self.cost: Optional[int] = problem.get("cost")
-        """Price of the call, with `insufficient_credits`."""
+        """Price of the call, with `insufficient_credits` and `key_budget_exceeded`."""
+        self.budget: Optional[Mapping[str, Any]] = problem.get("budget")
+        """The exceeded budget of the API key, with `key_budget_exceeded`: `period`, `credits`, `spent`, `resetsAt`."""
         self.retry_after = retry_after
         """Seconds after which the service suggests a retry."""
 
