@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import type { Context } from './context.ts';
 
 const originOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).origin : null);
@@ -20,4 +21,17 @@ export function isSameOrigin(ctx: Context, publicUrl: string | null): boolean {
   const origin = ctx.get('Origin');
   if (origin === '') return !['same-site', 'cross-site'].includes(ctx.get('Sec-Fetch-Site'));
   return origin === ownOrigin(ctx) || (publicUrl !== null && origin === originOf(publicUrl));
+}
+
+/**
+ * Whether a page may have reached this service by DNS rebinding: its own host name resolves to a loopback address of
+ * the client's machine, so that Origin and Host are the same. True if the connection arrived on a loopback address and
+ * the Host header has a name other than localhost. Behind a proxy, which connects from the same machine, this is
+ * unknown; PUBLIC_URL or TRUST_PROXY tells that there is one.
+ */
+export function isRebound(ctx: Context, publicUrl: string | null): boolean {
+  if (publicUrl !== null || ctx.app.proxy) return false;
+  const { localAddress = '' } = ctx.req.socket;
+  if (!ipaddr.isValid(localAddress) || ipaddr.process(localAddress).range() !== 'loopback') return false;
+  return ctx.hostname !== 'localhost' && !ipaddr.isValid(ctx.hostname.replaceAll(/^\[|\]$/g, ''));
 }

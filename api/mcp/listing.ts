@@ -3,6 +3,7 @@ import { ACCOUNT_TOOLS, type AccountToolDefinition } from '../../schemas/account
 import type { Registry } from '../../schemas/registry.ts';
 import type { ObjectSchema, ToolDefinition } from '../../schemas/tool.ts';
 import type { Caller } from '../http/context.ts';
+import { REFUSAL_SCHEMA } from './results.ts';
 
 /** Copies an object schema without the field `omitted`. */
 function schemaOf(schema: ObjectSchema, omitted?: string): ObjectSchema {
@@ -21,8 +22,14 @@ const credits = (price: number): string => `${price} ${price === 1 ? 'credit' : 
 
 interface Schemas {
   inputSchema: ObjectSchema;
-  outputSchema: ObjectSchema;
+  outputSchema: ReturnType<typeof resultSchema>;
 }
+
+/**
+ * Creates the output schema of a tool. It includes the refusal, because many clients also validate the structured
+ * content of results with `isError`, and would report a refusal as invalid content.
+ */
+const resultSchema = (output: ObjectSchema) => ({ type: 'object', anyOf: [output, REFUSAL_SCHEMA] });
 
 /** Checks that a description is a valid tool of the protocol. @throws TypeError if it is not */
 function asTool(description: Omit<Tool, 'inputSchema' | 'outputSchema'> & Schemas): Tool {
@@ -39,7 +46,7 @@ function describe(tool: ToolDefinition): Tool {
     description: `${description}\n\nPrice: ${credits(price)} for each call that returns a result; errors are free.`,
     inputSchema: schemaOf(tool.input),
     // The field with the file is left out, because results contain the file as content.
-    outputSchema: schemaOf(tool.output, tool.raw?.data),
+    outputSchema: resultSchema(schemaOf(tool.output, tool.raw?.data)),
     annotations: {
       title,
       readOnlyHint: safe,
@@ -57,7 +64,7 @@ function describeAccountTool({ name, title, description, input, output }: Accoun
     title,
     description,
     inputSchema: input,
-    outputSchema: output,
+    outputSchema: resultSchema(output),
     annotations: {
       title,
       readOnlyHint: true,

@@ -8,7 +8,7 @@ import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { STALL_TIMEOUT_MS } from '../http/operation.ts';
-import { isSameOrigin, ownOrigin } from '../http/origin.ts';
+import { isRebound, isSameOrigin, ownOrigin } from '../http/origin.ts';
 
 const PATH = '/mcp';
 /** Path of the protected resource metadata (RFC 9728, section 3.1). */
@@ -66,7 +66,8 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
     // The listener is registered before the first await, because the caller may disconnect during the checks.
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
-    if (!isSameOrigin(ctx, publicUrl)) {
+    // Browsers send Origin with every POST request, so a request without it needs no check for DNS rebinding.
+    if (!isSameOrigin(ctx, publicUrl) || (ctx.get('Origin') !== '' && isRebound(ctx, publicUrl))) {
       ctx.status = 403;
       ctx.body = ORIGIN_REFUSED;
       return;

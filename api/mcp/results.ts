@@ -60,6 +60,22 @@ export function callResult(
   return { ...result, content: [file, ...result.content] };
 }
 
+/** JSON Schema of the structured content of a refusal. `schemas/errors.ts` lists the codes and their members. */
+export const REFUSAL_SCHEMA = {
+  type: 'object',
+  description: 'Only with `isError`: why the call was refused or failed, as problem details (RFC 9457).',
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', description: 'Stable code of the kind of error.' },
+    requestId: { type: 'string' },
+    retryable: { type: 'boolean', description: 'Whether the same call may succeed later.' },
+  },
+  required: ['type', 'title', 'status', 'detail', 'code', 'requestId', 'retryable'],
+} as const;
+
 /**
  * Creates the result of a call that was refused or failed: the problem details object, with `retryable`, which says
  * whether repeating the call may help.

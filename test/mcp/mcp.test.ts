@@ -1,9 +1,10 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, request, type ServerResponse } from 'node:http';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { isRecord } from '../helpers/json.ts';
+import { isRecord, recordAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { connectMcp, ERAS } from '../helpers/mcp.ts';
 import { listenAsTarget, type SharedStack, useStack } from '../helpers/stack.ts';
@@ -102,6 +103,8 @@ for (const era of ERAS) {
     await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
     const before = await balance();
     const call = connection.client.callTool.bind(connection.client);
+    const { tools } = await connection.client.listTools();
+    const output = recordAt(tools.find(({ name }) => name === 'hash-text')?.outputSchema);
     const wrong = await call({ name: 'hash-text', arguments: { text: 'abc', algorithm: 'crc32' } });
     t.true(wrong.isError);
     t.like(wrong.structuredContent, { code: 'invalid_input', status: 422, retryable: false });
@@ -109,6 +112,11 @@ for (const era of ERAS) {
       { pointer: '/algorithm', message: 'must be one of md5, sha1, sha256, sha512' },
     ]);
     t.regex(JSON.stringify(wrong.content), /Nothing was charged/);
+    // Clients of the first SDK generation validate refusals too, with the output schema of the tool.
+    const matches = new Ajv2020({ strict: false }).compile(output);
+    t.true(matches(wrong.structuredContent), JSON.stringify(matches.errors));
+    t.true(matches({ algorithm: 'sha256', hash: ABC }));
+    t.false(matches({ algorithm: 'sha256' }));
     const dear = await call({ name: 'hash-text', arguments: { text: 'abc' }, _meta: { maxCredits: 0 } });
     t.like(dear.structuredContent, { code: 'price_above_max' });
     const badKey = await call({
@@ -209,6 +217,30 @@ test.serial('requests with another origin, another method or a malformed body ar
     (await post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":${'['.repeat(100_000)}`)).status,
     422,
   );
+});
+
+test.serial('a page whose host name resolves to loopback is refused', async (t) => {
+  const { port } = new URL(stack.baseUrl);
+  const statusFor = (host: string, origin?: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        Authorization: `Bearer ${account.toolsKey}`,
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        Host: host,
+        ...(origin !== undefined && { Origin: origin }),
+      };
+      request(new URL('/mcp', stack.baseUrl), { method: 'POST', headers, timeout: 10_000 }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on('error', reject)
+        .end(JSON.stringify(LIST));
+    });
+  t.is(await statusFor(`page.example:${port}`, `http://page.example:${port}`), 403);
+  t.is(await statusFor(`page.example:${port}`), 200, 'a client that is not a browser');
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    t.is(await statusFor(`${host}:${port}`, `http://${host}:${port}`), 200, host);
 });
 
 test.serial('after these calls, the audit finds no drift', async (t) => {

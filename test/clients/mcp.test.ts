@@ -1,0 +1,271 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { machineEnv } from '../../dev/host.mjs';
+import { loadRegistry } from '../../schemas/registry.ts';
+import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
+import { startKeyProxy } from '../helpers/keyProxy.ts';
+import { ERAS, type Era } from '../helpers/mcp.ts';
+import { findNpmPackages } from '../helpers/packageFolder.ts';
+import { type SharedStack, startStack } from '../helpers/stack.ts';
+
+/** The conformance suite of the protocol. This version is the first with the final scenarios of revision 2026-07-28. */
+const CONFORMANCE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
+const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
+const LIMIT_MS = 120_000;
+
+interface Exception {
+  reason: string;
+  /** Matches the message of each check that does not pass. */
+  message: RegExp;
+  scenarios: readonly string[];
+}
+
+/**
+ * The scenarios of which a part does not apply, with the reason. All checks of all other scenarios must pass. The suite
+ * is written for a reference server with tools, prompts and resources of its own.
+ */
+const EXCEPTIONS: readonly Exception[] = [
+  {
+    reason: 'calls a tool of the reference server, which this server does not have',
+    message:
+      /Unknown tool: test_|the diagnostic tool 'test_\w+'|Tool 'json_schema_2020_12_tool' not found|could not get initial InputRequiredResult|Expected InputRequiredResult|SEP-2322 recommends/,
+    scenarios: [
+      'server-stateless',
+      'json-schema-2020-12',
+      'tools-call-simple-text',
+      'tools-call-image',
+      'tools-call-audio',
+      'tools-call-embedded-resource',
+      'tools-call-mixed-content',
+      'tools-call-error',
+      'tools-call-with-progress',
+      'tools-call-sampling',
+      'tools-call-elicitation',
+      'elicitation-sep1034-defaults',
+      'elicitation-sep1330-enums',
+      'input-required-result-basic-elicitation',
+      'input-required-result-basic-sampling',
+      'input-required-result-basic-list-roots',
+      'input-required-result-request-state',
+      'input-required-result-multiple-input-requests',
+      'input-required-result-multi-round',
+      'input-required-result-missing-input-response',
+      'input-required-result-result-type',
+      'input-required-result-tampered-state',
+      'input-required-result-capability-check',
+      'input-required-result-ignore-extra-params',
+    ],
+  },
+  {
+    reason: 'prompts, resources, completion and logging are optional, and this server declares only tools',
+    message: /Method not found|-32601|resources\/list failed|Error data\.uri is undefined/,
+    scenarios: [
+      'completion-complete',
+      'logging-set-level',
+      'tools-call-with-logging',
+      'prompts-list',
+      'prompts-get-simple',
+      'prompts-get-with-args',
+      'prompts-get-embedded-resource',
+      'prompts-get-with-image',
+      'input-required-result-non-tool-request',
+      'resources-list',
+      'resources-read-text',
+      'resources-read-binary',
+      'resources-templates-read',
+      'resources-subscribe',
+      'resources-unsubscribe',
+      'sep-2164-resource-not-found',
+      'caching',
+    ],
+  },
+  {
+    reason: 'sessions and resumable streams are optional, and each request to this server stands alone',
+    message: /^Server did not (?:provide session ID|send priming event|send retry field)/,
+    scenarios: ['server-sse-multiple-streams', 'server-sse-polling', 'server-session-lifecycle'],
+  },
+  {
+    reason: 'no tool has a parameter that a client copies into a header',
+    message: /no tool with x-mcp-header annotations/,
+    scenarios: ['http-custom-header-server-validation'],
+  },
+  {
+    reason: 'this server does not declare the extension for tasks',
+    message: /./,
+    scenarios: [
+      'tasks-lifecycle',
+      'tasks-capability-negotiation',
+      'tasks-wire-fields',
+      'tasks-request-state-removal',
+      'tasks-mrtr-input',
+      'tasks-request-headers',
+      'tasks-dispatch-and-envelope',
+      'tasks-status-notifications',
+      'tasks-required-task-error',
+      'tasks-mrtr-composition',
+    ],
+  },
+];
+
+/** Scenarios of each revision whose checks all pass. */
+const PASSED: Readonly<Record<string, readonly string[]>> = {
+  '2025-11-25': ['dns-rebinding-protection', 'ping', 'server-initialize', 'tools-list'],
+  '2026-07-28': [
+    'dns-rebinding-protection',
+    'http-header-validation',
+    'input-required-result-unsupported-methods',
+    'input-required-result-validate-input',
+    'server-sse-multiple-streams',
+    'tools-list',
+  ],
+};
+
+let stack: SharedStack;
+let account: TestAccount;
+let folder: string;
+
+test.before(async () => {
+  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  account = await makeAccount(stack, 1000);
+  folder = await mkdtemp(join(tmpdir(), 'utility-tools-mcp-'));
+});
+test.after.always(async () => {
+  await stack?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program of an npm package with this Node.js and a home folder of its own. */
+const runProgram = (program: string, args: string[]): Promise<Ran> =>
+  promisify(execFile)(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: { ...machineEnv(), HOME: folder },
+    timeout: LIMIT_MS,
+    killSignal: 'SIGKILL',
+  }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+
+/** Reads the checks of each scenario. The suite names folders `server-<scenario>-<time>`. */
+async function readResults(results: string): Promise<Map<string, Json[]>> {
+  const read = async (name: string): Promise<[string, Json[]]> => [
+    name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''),
+    recordsAt(JSON.parse(await readFile(join(results, name, 'checks.json'), 'utf8'))),
+  ];
+  return new Map(await Promise.all((await readdir(results)).map(read)));
+}
+
+const messageOf = (check: Json): string =>
+  String(check.errorMessage ?? recordAt(check, 'details').message ?? check.description);
+
+for (const revision of Object.keys(PASSED))
+  test.serial(
+    `revision ${revision}: every scenario of the conformance suite that applies passes`,
+    async (t) => {
+      t.timeout(900_000);
+      const packages = await findNpmPackages('mcp-conformance', [CONFORMANCE], (line) => t.log(line));
+      const proxy = await startKeyProxy(stack.baseUrl, account.toolsKey);
+      t.teardown(() => proxy.close());
+      const output = join(folder, revision);
+      const options = ['--url', `${proxy.url}/mcp`, '--requirements', revision, '--output-dir', output];
+      const { stderr } = await runProgram(join(packages, 'node_modules/.bin/conformance'), [
+        'server',
+        ...options,
+      ]);
+      const results = await readResults(output);
+      t.true(results.size > 30, stderr);
+      const unexplained: string[] = [];
+      const passed: string[] = [];
+      for (const [scenario, checks] of results) {
+        const findings = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+        const exceptions = EXCEPTIONS.filter(({ scenarios }) => scenarios.includes(scenario));
+        for (const finding of findings)
+          if (!exceptions.some(({ message }) => message.test(messageOf(finding))))
+            unexplained.push(`${scenario}: ${finding.id}: ${messageOf(finding)}`);
+        const isPassed = checks.some(({ status, id }) => status === 'SUCCESS' && id !== 'wire-schema-valid');
+        if (findings.length === 0 && isPassed) passed.push(scenario);
+        else if (exceptions.length === 0) unexplained.push(`${scenario}: no check passed`);
+      }
+      t.deepEqual(unexplained, []);
+      t.deepEqual(passed.sort(), PASSED[revision]);
+      const stateless = results.get('server-stateless') ?? [];
+      if (revision === '2026-07-28')
+        t.true(stateless.filter(({ status }) => status === 'SUCCESS').length >= 24, 'server-stateless');
+    },
+  );
+
+for (const era of ERAS)
+  test.serial(`${era} Inspector: lists tools, calls them and shows refusals`, async (t) => {
+    t.timeout(900_000);
+    const packages = await findNpmPackages('mcp-inspector', [INSPECTOR], (line) => t.log(line));
+    const inspect = (args: string[], key = account.toolsKey) => inspectServer(packages, era, key, args);
+    const { result, ...listed } = await inspect(['--method', 'tools/list', '--strict']);
+    t.is(listed.code, 0, listed.stderr);
+    t.deepEqual(
+      recordsAt(result.tools)
+        .map(({ name }) => name)
+        .sort(),
+      [...(await loadRegistry()).keys()],
+    );
+
+    const call = (...args: string[]) => inspect(['--method', 'tools/call', '--tool-name', ...args]);
+    const hashed = await call(
+      'hash-text',
+      '--tool-arg',
+      'text=abc',
+      '--tool-metadata',
+      `idempotencyKey=${era}`,
+    );
+    const hash = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+    t.deepEqual(hashed.result.structuredContent, { algorithm: 'sha256', hash });
+    t.like(hashed.result._meta, { cost: 1, charged: 1 });
+    const repeated = await call(
+      'hash-text',
+      '--tool-arg',
+      'text=abc',
+      '--tool-metadata',
+      `idempotencyKey=${era}`,
+    );
+    t.like(repeated.result._meta, { charged: 0, replayed: true });
+    const [image] = recordsAt((await call('qr-generate', '--tool-arg', 'text=abc')).result.content);
+    t.like(image, { type: 'image', mimeType: 'image/png' });
+    t.true(String(image?.data).startsWith('iVBORw0KGgo'));
+
+    const refused = await call('hash-text', '--tool-args-json', '{"text":"abc","algorithm":"crc32"}');
+    t.not(refused.code, 0);
+    t.like(refused.result, { isError: true, structuredContent: { code: 'invalid_input', retryable: false } });
+    const unknown = await call('no-such-tool');
+    t.not(unknown.code, 0);
+    t.regex(unknown.stderr, /no-such-tool/);
+    const denied = await inspect(['--method', 'tools/list', '--stored-auth-only'], 'wrong');
+    t.not(denied.code, 0);
+    t.regex(denied.stderr, /auth_required/);
+  });
+
+/** Runs the Inspector's command line. Returns its exit code, its result, and what it wrote to stderr. */
+async function inspectServer(
+  packages: string,
+  era: Era,
+  key: string,
+  args: string[],
+): Promise<{ code: number; result: Json; stderr: string }> {
+  const program = join(packages, 'node_modules/.bin/mcp-inspector');
+  const { code, stdout, stderr } = await runProgram(program, [
+    '--cli',
+    `${stack.baseUrl}/mcp`,
+    ...['--header', `Authorization: Bearer ${key}`, '--protocol-era', era, '--format', 'json'],
+    ...args,
+  ]);
+  return { code, stderr, result: stdout === '' ? {} : recordAt(JSON.parse(stdout), 'result') };
+}
