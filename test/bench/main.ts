@@ -12,6 +12,7 @@ import { benchHistory } from './history.ts';
 import { benchImages } from './images.ts';
 import { benchLedger } from './ledger.ts';
 import { benchLinks } from './links.ts';
+import { benchMcp } from './mcp.ts';
 import { benchMemory } from './memory.ts';
 import { benchNetwork, startTarget } from './network.ts';
 import { benchOffice } from './office.ts';
@@ -66,6 +67,16 @@ const sections: Record<string, () => Promise<object>> = {
         'bare /s': bare.perSecond,
         'hash-text /s': call.perSecond,
         '/s ratio': throughput,
+      };
+    }),
+  mcp: async () =>
+    (await benchMcp(stack, ROUNDS)).map(({ era, http, mcp, overhead }) => {
+      goals.push({ figure: `hash-text through MCP (${era}), p50 ms above HTTP`, value: overhead, atMost: 5 });
+      return {
+        clients: era,
+        'HTTP p50 ms': http,
+        'MCP p50 ms': mcp,
+        'p50 ms above HTTP': overhead,
       };
     }),
   capacity: async () => {
