@@ -132,33 +132,41 @@ export interface SharedResponses {
 const pascal = (code: string): string =>
   code.replaceAll(/(?:^|_)(\w)/g, (_all, letter) => letter.toUpperCase());
 
+/** Codes that occur together, with one name, which keeps the names of responses short. */
+const GROUPS: readonly { name: string; codes: readonly ErrorCode[] }[] = [
+  { name: 'InvalidRequest', codes: ['invalid_input', 'idempotency_key_mismatch'] },
+  { name: 'InvalidTarget', codes: ['host_not_found', 'target_refused'] },
+  {
+    name: 'InvalidSource',
+    codes: ['source_too_large', 'unsupported_source', 'corrupt_source', 'output_too_large'],
+  },
+];
+
+/**
+ * Returns the name of a response, which depends only on the response: a new operation or another order of operations
+ * does not rename the classes that generators create. Responses of tool calls, which have more headers, start with
+ * `Call`.
+ */
+function nameOf(codes: readonly ErrorCode[], headers: readonly string[]): string {
+  const groups = GROUPS.filter((group) => group.codes.every((code) => codes.includes(code)));
+  const others = codes.filter((code) => !groups.some((group) => group.codes.includes(code)));
+  const prefix = headers.includes('X-Credits-Cost') ? 'Call' : '';
+  return prefix + [...groups.map(({ name }) => name), ...others.map(pascal)].join('Or');
+}
+
 /**
  * Creates an empty collection of shared responses, because generators create a class for each response that is not shared.
- * A response is named after its code if it has only one, else after its status; a number makes the name unique.
  */
 export function createSharedResponses(): SharedResponses {
-  const responses = new Map<string, { name: string; response: Json }>();
-  const names = new Set<string>();
-  function nameOf([code, ...others]: readonly ErrorCode[]): string {
-    if (code === undefined) throw new Error('a response needs at least one error code');
-    const base = others.length === 0 ? pascal(code) : `Error${ERRORS[code].status}`;
-    for (let number = 1; ; number++) {
-      const name = number === 1 ? base : `${base}Variant${number}`;
-      if (!names.has(name)) return name;
-    }
-  }
+  const responses: Json = {};
   return {
     use(codes, headers) {
-      const key = JSON.stringify([[...codes].sort(), headers]);
-      const known = responses.get(key);
-      const name = known?.name ?? nameOf(codes);
-      if (known === undefined) {
-        names.add(name);
-        responses.set(key, { name, response: problemResponse(codes, headers) });
-      }
+      const sorted = CODES.filter((code) => codes.includes(code));
+      const name = nameOf(sorted, headers);
+      responses[name] ??= problemResponse(sorted, headers);
       return { $ref: `#/components/responses/${name}` };
     },
-    all: () => Object.fromEntries([...responses.values()].map(({ name, response }) => [name, response])),
+    all: () => responses,
   };
 }
 

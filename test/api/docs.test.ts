@@ -146,6 +146,20 @@ test('operations with the same errors share one response', (t) => {
         t.true(isRecord(response) && typeof response.$ref === 'string', `${place} ${status}`);
 });
 
+test('the names of shared responses depend on neither the order nor the number of operations', (t) => {
+  const responsesOf = (document: Json): Json => recordAt(document, 'components', 'responses');
+  const options = { operations: OPERATIONS, serverUrl: null };
+  const all = responsesOf(openApiDocument({ ...options, registry }));
+  const reversed = { registry: new Map([...registry].reverse()), operations: OPERATIONS.toReversed() };
+  t.deepEqual(responsesOf(openApiDocument({ ...options, ...reversed })), all);
+  for (const name of registry.keys()) {
+    const others = new Map([...registry].filter(([other]) => other !== name));
+    const kept = responsesOf(openApiDocument({ ...options, registry: others }));
+    for (const [response, value] of Object.entries(kept)) t.deepEqual(value, all[response], response);
+  }
+  for (const name of Object.keys(all)) t.regex(name, /^[A-Za-z]+$/);
+});
+
 test('each event has its entry among the webhooks', (t) => {
   t.deepEqual(Object.keys(recordAt(spec, 'webhooks')), [...EVENT_KINDS]);
   for (const kind of EVENT_KINDS) {
