@@ -13,9 +13,11 @@ const url = {
     'URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`.',
 } as const;
 
+export const eventKind = { type: 'string', enum: EVENT_KINDS, description: 'Kind of event.' } as const;
+
 const kinds = {
   type: 'array',
-  items: { type: 'string', enum: EVENT_KINDS },
+  items: eventKind,
   minItems: 1,
   uniqueItems: true,
 } as const;

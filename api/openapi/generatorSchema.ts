@@ -13,6 +13,7 @@ import {
 import { isRecord } from '../../schemas/isRecord.ts';
 import {
   attempt,
+  eventKind,
   newWebhook,
   newWebhookBody,
   resendBody,
@@ -25,21 +26,25 @@ import {
 
 type Json = Record<string, unknown>;
 
-/** Schemas that the document shares, by their names in `components.schemas`, from which generators name classes. */
+/**
+ * Schemas that the document shares, by their names in `components.schemas`, from which generators name classes. No name is
+ * `New` and another name, which a generator of Go gives to the constructor of the other class. No schema has a property of
+ * its own name, for which a generator of Python declares one variable twice.
+ */
 const NAMED: Readonly<Record<string, object>> = {
   Account: account,
   Call: call,
   LedgerEntry: ledgerEntry,
   ApiKey: key,
-  NewApiKey: newKey,
-  NewApiKeyInput: newKeyBody,
+  CreatedApiKey: newKey,
+  CreateApiKeyInput: newKeyBody,
   ApiKeyChange: keyChangeBody,
   ApiKeyRotation: keyRotationBody,
-  Event: event,
+  AccountEvent: event,
   Delivery: delivery,
   WebhookEndpoint: webhook,
-  NewWebhookEndpoint: newWebhook,
-  NewWebhookEndpointInput: newWebhookBody,
+  CreatedWebhookEndpoint: newWebhook,
+  CreateWebhookEndpointInput: newWebhookBody,
   WebhookEndpointChange: webhookChangeBody,
   DeliveryAttempt: attempt,
   SecretRotation: rotateBody,
@@ -47,33 +52,49 @@ const NAMED: Readonly<Record<string, object>> = {
   ResendRequest: resendBody,
   ResendResult: resent,
 };
-/** The names of the shared schemas. */
+/** Schemas of values that the document shares, because a generator of Java cannot express a set of an unnamed enumeration. */
+const NAMED_VALUES: Readonly<Record<string, object>> = { EventKind: eventKind };
+/** The names of the shared schemas of objects. */
 export const namedSchemas: ReadonlyMap<unknown, string> = new Map(
   Object.entries(NAMED).map(([name, schema]) => [schema, name]),
+);
+
+/** The names of all schemas that the document shares. */
+const documentSchemas: ReadonlyMap<unknown, string> = new Map(
+  Object.entries({ ...NAMED, ...NAMED_VALUES }).map(([name, schema]) => [schema, name]),
 );
 
 const isStringList = (schema: unknown): boolean =>
   isRecord(schema) && schema.type === 'array' && isRecord(schema.items) && schema.items.type === 'string';
 
-/** True for a schema of values that are a string or an array of strings. */
-function isStringOrList({ type, oneOf }: Json): boolean {
+/** True for a schema of values that are a string or, instead, a list of strings or an object. */
+function isStringOrOther({ type, oneOf }: Json): boolean {
   if (Array.isArray(type)) return type.includes('string') && type.includes('array');
   return (
     Array.isArray(oneOf) &&
     oneOf.length === 2 &&
     oneOf.some((part) => isRecord(part) && part.type === 'string') &&
-    oneOf.some(isStringList)
+    oneOf.some((part) => isStringList(part) || (isRecord(part) && part.type === 'object'))
   );
 }
 
+/** Names for the values of an enumeration, if generators would give two of them the same name, such as "A" and "A+". */
+function enumNames({ enum: values }: Json): Json {
+  if (!Array.isArray(values) || !values.some((value) => values.includes(`${value}+`))) return {};
+  const nameOf = (value: unknown) => String(value).replace(/\+$/, '_PLUS').replaceAll(/\W+/g, '_');
+  return { 'x-enum-varnames': values.map(nameOf) };
+}
+
 /** Rewrites the subschemas of a schema. */
-const rewriteParts = (schema: Json): Json =>
-  Object.fromEntries(
+const rewriteParts = (schema: Json): Json => ({
+  ...Object.fromEntries(
     Object.entries(schema)
       // `default: null` is omitted: it carries no information, and generators assign it to fields that are not nullable.
       .filter(([keyword, value]) => keyword !== 'default' || value !== null)
       .map(([keyword, value]) => [keyword, forGenerators(value)]),
-  );
+  ),
+  ...enumNames(schema),
+});
 
 /**
  * Rewrites a schema for the document: shared schemas become references, and constructs for which generators create code
@@ -82,14 +103,19 @@ const rewriteParts = (schema: Json): Json =>
 export function forGenerators(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(forGenerators);
   if (!isRecord(schema)) return schema;
-  const name = namedSchemas.get(schema);
+  const name = documentSchemas.get(schema);
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
-  // Generators of Go and Java cannot express a union of a string and a list.
-  if (isStringOrList(schema))
+  // Generators of Go and Java cannot express such a union.
+  if (isStringOrOther(schema))
     return { description: schema.description ?? 'A string or an array of strings.' };
   return rewriteParts(schema);
 }
 
 /** The shared schemas, for `components.schemas`. */
 export const sharedSchemas = (): Json =>
-  Object.fromEntries(Object.entries(NAMED).map(([name, schema]) => [name, rewriteParts({ ...schema })]));
+  Object.fromEntries(
+    Object.entries({ ...NAMED, ...NAMED_VALUES }).map(([name, schema]) => [
+      name,
+      rewriteParts({ ...schema }),
+    ]),
+  );

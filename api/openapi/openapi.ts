@@ -90,6 +90,7 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
       ),
       schemas: {
         Problem: PROBLEM_SCHEMA,
+        ...shared.schemas(),
         ...sharedSchemas(),
         ...Object.assign({}, ...tools.map(toolSchemas)),
       },

@@ -99,40 +99,11 @@ export const PROBLEM_SCHEMA = {
   additionalProperties: false,
 } as const;
 
-function problemResponse(codes: readonly ErrorCode[], headers: readonly string[]): Json {
-  const names = [...headers];
-  if (codes.some((code) => 'retryAfter' in ERRORS[code])) names.push('Retry-After');
-  if (codes.some((code) => ERRORS[code].status === 401)) names.push('WWW-Authenticate');
-  return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].detail}`).join('\n\n'),
-    headers: headerRefs(names),
-    content: {
-      'application/problem+json': {
-        schema: {
-          allOf: [
-            { $ref: '#/components/schemas/Problem' },
-            { type: 'object', properties: { code: { enum: codes } } },
-          ],
-        },
-        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
-      },
-    },
-  };
-}
-
-/** The responses of `components.responses`: one for each set of error codes and headers, in the order of first use. */
-export interface SharedResponses {
-  /** A reference to the response with these codes, which is created at the first use. */
-  use(codes: readonly ErrorCode[], headers: readonly string[]): Json;
-  /** All responses in use, for `components.responses`. */
-  all(): Json;
-}
-
 /** `invalid_input` -> `InvalidInput` */
 const pascal = (code: string): string =>
   code.replaceAll(/(?:^|_)(\w)/g, (_all, letter) => letter.toUpperCase());
 
-/** Codes that occur together, with one name, which keeps the names of responses short. */
+/** Codes that occur together, with one name, which keeps the names of schemas and responses short. */
 const GROUPS: readonly { name: string; codes: readonly ErrorCode[] }[] = [
   { name: 'InvalidRequest', codes: ['invalid_input', 'idempotency_key_mismatch'] },
   { name: 'InvalidTarget', codes: ['host_not_found', 'target_refused'] },
@@ -142,31 +113,69 @@ const GROUPS: readonly { name: string; codes: readonly ErrorCode[] }[] = [
   },
 ];
 
-/**
- * Returns the name of a response, which depends only on the response: a new operation or another order of operations
- * does not rename the classes that generators create. Responses of tool calls, which have more headers, start with
- * `Call`.
- */
-function nameOf(codes: readonly ErrorCode[], headers: readonly string[]): string {
+/** Names a set of codes. The name depends only on the codes, whatever other operations there are. */
+function nameOf(codes: readonly ErrorCode[]): string {
   const groups = GROUPS.filter((group) => group.codes.every((code) => codes.includes(code)));
   const others = codes.filter((code) => !groups.some((group) => group.codes.includes(code)));
-  const prefix = headers.includes('X-Credits-Cost') ? 'Call' : '';
-  return prefix + [...groups.map(({ name }) => name), ...others.map(pascal)].join('Or');
+  return [...groups.map(({ name }) => name), ...others.map(pascal)].join('Or');
+}
+const schemaName = (codes: readonly ErrorCode[]): string => `${nameOf(codes)}Problem`;
+/** Responses of tool calls, which have more headers, start with `Call`. */
+const responseName = (codes: readonly ErrorCode[], headers: readonly string[]): string =>
+  (headers.includes('X-Credits-Cost') ? 'Call' : '') + nameOf(codes);
+
+function problemResponse(codes: readonly ErrorCode[], headers: readonly string[]): Json {
+  const names = [...headers];
+  if (codes.some((code) => 'retryAfter' in ERRORS[code])) names.push('Retry-After');
+  if (codes.some((code) => ERRORS[code].status === 401)) names.push('WWW-Authenticate');
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].detail}`).join('\n\n'),
+    headers: headerRefs(names),
+    content: {
+      'application/problem+json': {
+        schema: { $ref: `#/components/schemas/${schemaName(codes)}` },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  };
+}
+
+/** The problem schema of a response that has only these codes. */
+const problemSchema = (codes: readonly ErrorCode[]): Json => ({
+  description: `An error with the code ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+  allOf: [
+    { $ref: '#/components/schemas/Problem' },
+    { type: 'object', properties: { code: { type: 'string', enum: codes } } },
+  ],
+});
+
+/** Responses that operations share: one for each set of error codes and headers, with one schema for each set of codes. */
+export interface SharedResponses {
+  /** A reference to the response with these codes, which is created at the first use. */
+  use(codes: readonly ErrorCode[], headers: readonly string[]): Json;
+  /** All responses in use, for `components.responses`. */
+  all(): Json;
+  /** Their schemas, for `components.schemas`. */
+  schemas(): Json;
 }
 
 /**
- * Creates an empty collection of shared responses, because generators create a class for each response that is not shared.
+ * Creates an empty collection of shared responses, because generators create a class for each schema that is not
+ * shared.
  */
 export function createSharedResponses(): SharedResponses {
   const responses: Json = {};
+  const schemas: Json = {};
   return {
     use(codes, headers) {
       const sorted = CODES.filter((code) => codes.includes(code));
-      const name = nameOf(sorted, headers);
+      const name = responseName(sorted, headers);
       responses[name] ??= problemResponse(sorted, headers);
+      schemas[schemaName(sorted)] ??= problemSchema(sorted);
       return { $ref: `#/components/responses/${name}` };
     },
     all: () => responses,
+    schemas: () => schemas,
   };
 }
 

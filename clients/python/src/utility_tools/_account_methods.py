@@ -4,12 +4,16 @@ from typing import Any, AsyncIterator, Iterator, Optional
 from ._result import path_of
 from .types import (
     Account,
+    AccountEvent,
     ApiKey,
     ApiKeyChange,
     ApiKeyRotation,
     Call,
+    CreateApiKeyInput,
+    CreateWebhookEndpointInput,
+    CreatedApiKey,
+    CreatedWebhookEndpoint,
     DeliveryAttempt,
-    Event,
     LedgerEntry,
     ListAttemptsQuery,
     ListCallsQuery,
@@ -17,10 +21,6 @@ from .types import (
     ListKeysQuery,
     ListLedgerQuery,
     ListWebhooksQuery,
-    NewApiKey,
-    NewApiKeyInput,
-    NewWebhookEndpoint,
-    NewWebhookEndpointInput,
     ResendRequest,
     ResendResult,
     RotatedSecret,
@@ -56,9 +56,9 @@ class AccountMethods:
         """List API keys, including revoked ones.  Fetches page after page while you iterate."""
         return self._list("/api/v1/account/keys", query)
 
-    def create_key(self, body: NewApiKeyInput) -> NewApiKey:
+    def create_key(self, body: CreateApiKeyInput) -> CreatedApiKey:
         """Create an API key. The response contains the key, which is shown only once. Fires `api_key.created`."""
-        row: NewApiKey = self._request("POST", "/api/v1/account/keys", body)
+        row: CreatedApiKey = self._request("POST", "/api/v1/account/keys", body)
         return row
 
     def get_key(self, id: str) -> ApiKey:
@@ -71,16 +71,16 @@ class AccountMethods:
         row: ApiKey = self._request("PATCH", path_of("/api/v1/account/keys/{id}", id), body)
         return row
 
-    def rotate_key(self, id: str, body: Optional[ApiKeyRotation] = None) -> NewApiKey:
+    def rotate_key(self, id: str, body: Optional[ApiKeyRotation] = None) -> CreatedApiKey:
         """Rotate the secret of an API key. The response contains the new secret in `key`, which is shown only once. The old secret stays valid for `overlapHours`. Both have the same limits and the same spend, and revoking the key ends both. Fires `api_key.rotated`."""
-        row: NewApiKey = self._request("POST", path_of("/api/v1/account/keys/{id}/rotate", id), body or {})
+        row: CreatedApiKey = self._request("POST", path_of("/api/v1/account/keys/{id}/rotate", id), body or {})
         return row
 
     def revoke_key(self, id: str) -> None:
         """Revoke an API key. Requests with the key fail from now on; a key cannot be restored. Revoking it again changes nothing. Fires `api_key.revoked`."""
         self._request("DELETE", path_of("/api/v1/account/keys/{id}", id), None)
 
-    def list_events(self, query: Optional[ListEventsQuery] = None) -> Iterator[Event]:
+    def list_events(self, query: Optional[ListEventsQuery] = None) -> Iterator[AccountEvent]:
         """List events and their deliveries.  Fetches page after page while you iterate."""
         return self._list("/api/v1/account/events", query)
 
@@ -88,9 +88,9 @@ class AccountMethods:
         """List webhook endpoints.  Fetches page after page while you iterate."""
         return self._list("/api/v1/account/webhooks", query)
 
-    def create_webhook(self, body: NewWebhookEndpointInput) -> NewWebhookEndpoint:
+    def create_webhook(self, body: CreateWebhookEndpointInput) -> CreatedWebhookEndpoint:
         """Register a webhook endpoint. The host must be public, which is checked at registration and at each attempt. `localhost` is accepted for testing. The response contains the signing secret, which is shown only once. An account has at most 10 endpoints."""
-        row: NewWebhookEndpoint = self._request("POST", "/api/v1/account/webhooks", body)
+        row: CreatedWebhookEndpoint = self._request("POST", "/api/v1/account/webhooks", body)
         return row
 
     def get_webhook(self, id: str) -> WebhookEndpoint:
@@ -163,9 +163,9 @@ class AsyncAccountMethods:
         """List API keys, including revoked ones.  Fetches page after page while you iterate."""
         return self._list("/api/v1/account/keys", query)
 
-    async def create_key(self, body: NewApiKeyInput) -> NewApiKey:
+    async def create_key(self, body: CreateApiKeyInput) -> CreatedApiKey:
         """Create an API key. The response contains the key, which is shown only once. Fires `api_key.created`."""
-        row: NewApiKey = await self._request("POST", "/api/v1/account/keys", body)
+        row: CreatedApiKey = await self._request("POST", "/api/v1/account/keys", body)
         return row
 
     async def get_key(self, id: str) -> ApiKey:
@@ -178,16 +178,16 @@ class AsyncAccountMethods:
         row: ApiKey = await self._request("PATCH", path_of("/api/v1/account/keys/{id}", id), body)
         return row
 
-    async def rotate_key(self, id: str, body: Optional[ApiKeyRotation] = None) -> NewApiKey:
+    async def rotate_key(self, id: str, body: Optional[ApiKeyRotation] = None) -> CreatedApiKey:
         """Rotate the secret of an API key. The response contains the new secret in `key`, which is shown only once. The old secret stays valid for `overlapHours`. Both have the same limits and the same spend, and revoking the key ends both. Fires `api_key.rotated`."""
-        row: NewApiKey = await self._request("POST", path_of("/api/v1/account/keys/{id}/rotate", id), body or {})
+        row: CreatedApiKey = await self._request("POST", path_of("/api/v1/account/keys/{id}/rotate", id), body or {})
         return row
 
     async def revoke_key(self, id: str) -> None:
         """Revoke an API key. Requests with the key fail from now on; a key cannot be restored. Revoking it again changes nothing. Fires `api_key.revoked`."""
         await self._request("DELETE", path_of("/api/v1/account/keys/{id}", id), None)
 
-    def list_events(self, query: Optional[ListEventsQuery] = None) -> AsyncIterator[Event]:
+    def list_events(self, query: Optional[ListEventsQuery] = None) -> AsyncIterator[AccountEvent]:
         """List events and their deliveries.  Fetches page after page while you iterate."""
         return self._list("/api/v1/account/events", query)
 
@@ -195,9 +195,9 @@ class AsyncAccountMethods:
         """List webhook endpoints.  Fetches page after page while you iterate."""
         return self._list("/api/v1/account/webhooks", query)
 
-    async def create_webhook(self, body: NewWebhookEndpointInput) -> NewWebhookEndpoint:
+    async def create_webhook(self, body: CreateWebhookEndpointInput) -> CreatedWebhookEndpoint:
         """Register a webhook endpoint. The host must be public, which is checked at registration and at each attempt. `localhost` is accepted for testing. The response contains the signing secret, which is shown only once. An account has at most 10 endpoints."""
-        row: NewWebhookEndpoint = await self._request("POST", "/api/v1/account/webhooks", body)
+        row: CreatedWebhookEndpoint = await self._request("POST", "/api/v1/account/webhooks", body)
         return row
 
     async def get_webhook(self, id: str) -> WebhookEndpoint:

@@ -1132,12 +1132,12 @@ class ApiKey(TypedDict):
     """When the key was revoked; null if it was not revoked."""
 
 
-class NewApiKeyPreviousSecret(TypedDict):
+class CreatedApiKeyPreviousSecret(TypedDict):
     prefix: str
     expiresAt: str
 
 
-class NewApiKey(TypedDict):
+class CreatedApiKey(TypedDict):
     id: str
     """Id of the key."""
     name: str
@@ -1168,7 +1168,7 @@ class NewApiKey(TypedDict):
     """Credits charged or reserved for calls with the key today (UTC)."""
     spentThisMonth: int
     """Credits charged or reserved for calls with the key in this month (UTC)."""
-    previousSecret: Union["NewApiKeyPreviousSecret", None]
+    previousSecret: Union["CreatedApiKeyPreviousSecret", None]
     """The secret that the last rotation replaced, while it is still valid; null if there is none. `prefix`: its first 9 characters."""
     revokedAt: Union[str, None]
     """When the key was revoked; null if it was not revoked."""
@@ -1176,14 +1176,14 @@ class NewApiKey(TypedDict):
     """The API key. It is shown only once."""
 
 
-class _NewApiKeyInputRequired(TypedDict):
+class _CreateApiKeyInputRequired(TypedDict):
     name: str
     """Name of the key: up to 100 characters, not only spaces, no control characters."""
     scopes: List[Literal["tools", "account"]]
     """Exactly one scope: `tools` permits calling tools, `account` permits managing the account."""
 
 
-class NewApiKeyInput(_NewApiKeyInputRequired, total=False):
+class CreateApiKeyInput(_CreateApiKeyInputRequired, total=False):
     tools: Union[List[str], None]
     """Names of the tools that the key may call; null: all tools. Allowed only with the scope `tools`."""
     expiresAt: Union[str, None]
@@ -1222,7 +1222,7 @@ class ApiKeyRotation(TypedDict, total=False):
     """Whether to replace the new secret of an earlier rotation while its old secret is still valid. The replaced secret ends now; `overlapHours` applies to the old one."""
 
 
-class Event(TypedDict):
+class AccountEvent(TypedDict):
     id: str
     """Id of the event, which is the same in every delivery attempt."""
     event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]
@@ -1267,7 +1267,7 @@ class WebhookEndpoint(TypedDict):
     """When a pending new secret replaces the old one; null if no rotation is pending."""
 
 
-class NewWebhookEndpoint(TypedDict):
+class CreatedWebhookEndpoint(TypedDict):
     id: str
     """Id of the endpoint."""
     url: str
@@ -1288,12 +1288,12 @@ class NewWebhookEndpoint(TypedDict):
     """The signing secret. It is shown only once."""
 
 
-class _NewWebhookEndpointInputRequired(TypedDict):
+class _CreateWebhookEndpointInputRequired(TypedDict):
     url: str
     """URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`."""
 
 
-class NewWebhookEndpointInput(_NewWebhookEndpointInputRequired, total=False):
+class CreateWebhookEndpointInput(_CreateWebhookEndpointInputRequired, total=False):
     events: List[Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]]
     """Events that the endpoint receives. Default: all, including events introduced later."""
 

@@ -3,12 +3,16 @@
 import type { AccountRequest, RequestOptions } from '../options.ts';
 import type {
   Account,
+  AccountEvent,
   ApiKey,
   ApiKeyChange,
   ApiKeyRotation,
   Call,
+  CreateApiKeyInput,
+  CreateWebhookEndpointInput,
+  CreatedApiKey,
+  CreatedWebhookEndpoint,
   DeliveryAttempt,
-  Event,
   LedgerEntry,
   ListAttemptsQuery,
   ListCallsQuery,
@@ -16,10 +20,6 @@ import type {
   ListKeysQuery,
   ListLedgerQuery,
   ListWebhooksQuery,
-  NewApiKey,
-  NewApiKeyInput,
-  NewWebhookEndpoint,
-  NewWebhookEndpointInput,
   ResendRequest,
   ResendResult,
   RotatedSecret,
@@ -60,8 +60,8 @@ export abstract class AccountMethods {
   }
 
   /** Create an API key. The response contains the key, which is shown only once. Fires `api_key.created`. */
-  createKey(body: NewApiKeyInput, options?: RequestOptions): Promise<NewApiKey> {
-    return this.read<NewApiKey>({ method: 'POST', path: '/api/v1/account/keys', body }, options);
+  createKey(body: CreateApiKeyInput, options?: RequestOptions): Promise<CreatedApiKey> {
+    return this.read<CreatedApiKey>({ method: 'POST', path: '/api/v1/account/keys', body }, options);
   }
 
   /** Get an API key.  */
@@ -82,8 +82,8 @@ export abstract class AccountMethods {
    * once. The old secret stays valid for `overlapHours`. Both have the same limits and the same spend,
    * and revoking the key ends both. Fires `api_key.rotated`.
    */
-  rotateKey(id: string, body: ApiKeyRotation = {}, options?: RequestOptions): Promise<NewApiKey> {
-    return this.read<NewApiKey>({ method: 'POST', path: `/api/v1/account/keys/${encodeURIComponent(id)}/rotate`, body }, options);
+  rotateKey(id: string, body: ApiKeyRotation = {}, options?: RequestOptions): Promise<CreatedApiKey> {
+    return this.read<CreatedApiKey>({ method: 'POST', path: `/api/v1/account/keys/${encodeURIComponent(id)}/rotate`, body }, options);
   }
 
   /**
@@ -95,8 +95,8 @@ export abstract class AccountMethods {
   }
 
   /** List events and their deliveries. Fetches page after page while you iterate. */
-  listEvents(query: ListEventsQuery = {}, options?: RequestOptions): AsyncGenerator<Event, void, undefined> {
-    return this.list<Event>({ method: 'GET', path: '/api/v1/account/events', query }, options);
+  listEvents(query: ListEventsQuery = {}, options?: RequestOptions): AsyncGenerator<AccountEvent, void, undefined> {
+    return this.list<AccountEvent>({ method: 'GET', path: '/api/v1/account/events', query }, options);
   }
 
   /** List webhook endpoints. Fetches page after page while you iterate. */
@@ -109,8 +109,8 @@ export abstract class AccountMethods {
    * attempt. `localhost` is accepted for testing. The response contains the signing secret, which is
    * shown only once. An account has at most 10 endpoints.
    */
-  createWebhook(body: NewWebhookEndpointInput, options?: RequestOptions): Promise<NewWebhookEndpoint> {
-    return this.read<NewWebhookEndpoint>({ method: 'POST', path: '/api/v1/account/webhooks', body }, options);
+  createWebhook(body: CreateWebhookEndpointInput, options?: RequestOptions): Promise<CreatedWebhookEndpoint> {
+    return this.read<CreatedWebhookEndpoint>({ method: 'POST', path: '/api/v1/account/webhooks', body }, options);
   }
 
   /** Get a webhook endpoint.  */

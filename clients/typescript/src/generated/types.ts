@@ -1301,7 +1301,7 @@ export interface ApiKey {
   revokedAt: string | null;
 }
 
-export interface NewApiKey {
+export interface CreatedApiKey {
   /** Id of the key. */
   id: string;
   /** Name of the key. */
@@ -1359,7 +1359,7 @@ export interface NewApiKey {
   key: string;
 }
 
-export interface NewApiKeyInput {
+export interface CreateApiKeyInput {
   /** Name of the key: up to 100 characters, not only spaces, no control characters. */
   name: string;
   /** Exactly one scope: `tools` permits calling tools, `account` permits managing the account. */
@@ -1434,7 +1434,7 @@ export interface ApiKeyRotation {
   force?: boolean | undefined;
 }
 
-export interface Event {
+export interface AccountEvent {
   /** Id of the event, which is the same in every delivery attempt. */
   id: string;
   /** Kind of event. */
@@ -1485,7 +1485,7 @@ export interface WebhookEndpoint {
   rotationEndsAt: string | null;
 }
 
-export interface NewWebhookEndpoint {
+export interface CreatedWebhookEndpoint {
   /** Id of the endpoint. */
   id: string;
   /** URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`. */
@@ -1509,7 +1509,7 @@ export interface NewWebhookEndpoint {
   secret: string;
 }
 
-export interface NewWebhookEndpointInput {
+export interface CreateWebhookEndpointInput {
   /** URL to which events are posted. The scheme is `https`, or `http` if the host is exactly `localhost`. */
   url: string;
   /** Events that the endpoint receives. Default: all, including events introduced later. */
