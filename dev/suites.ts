@@ -18,7 +18,7 @@ const HEAVY =
 const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'test/store/ledger.test.ts': { TEST_SEQUENCE_LENGTH: '3' },
   'test/store/ledger.property.test.ts': { TEST_OPERATIONS: '50000' },
-  'test/store/keySpend.property.test.ts': { TEST_BUDGET_OPERATIONS: '50000' },
+  'test/store/keySpend.property.test.ts': { TEST_BUDGET_OPERATIONS: '20000' },
   'test/store/ledger.schedules.test.ts': { TEST_SCHEDULES: '1000' },
 };
 

@@ -11,7 +11,7 @@ import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
 import { type Intercept, interceptStore } from './intercept.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
-const OPERATIONS = Number(process.env.TEST_BUDGET_OPERATIONS ?? 6_000);
+const OPERATIONS = Number(process.env.TEST_BUDGET_OPERATIONS ?? 2_000);
 const WRITERS = 24;
 const OPERATIONS_BY_ACCOUNT = 150;
 const ACCOUNTS_BY_WRITER = Math.ceil(OPERATIONS / OPERATIONS_BY_ACCOUNT / WRITERS);
