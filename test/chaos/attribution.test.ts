@@ -10,7 +10,7 @@ import { causeFaults, type Happened, killName } from './attribution/faults.ts';
 import { makeBusyOwner, makeRace, topUp } from './attribution/owners.ts';
 
 /** Number of faults; soak tests set a larger number. */
-const FAULTS = Number(process.env.TEST_FAULTS ?? 60);
+const FAULTS = Number(process.env.TEST_FAULTS ?? 100);
 const BUSY_OWNERS = 3;
 const FAULTS_PER_RACE = 10;
 /** Milliseconds after a response within which its delivery has been recorded, unless MongoDB was unreachable meanwhile. */
