@@ -8,7 +8,8 @@ import type { AccountDoc, SpendPeriod, Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { createUndelivered, type Undelivered } from '../../store/undelivered.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
-import { type Intercept, interceptStore } from './intercept.ts';
+import { crashing, retryUntilDone } from './crashes.ts';
+import { interceptStore } from './intercept.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
 const OPERATIONS = Number(process.env.TEST_BUDGET_OPERATIONS ?? 2_000);
@@ -19,35 +20,6 @@ const MAX_PRICE = 12;
 const HOUR_MS = 3_600_000;
 /** The clock of the test starts two days before the end of a month and of a year. */
 const START = Date.UTC(2027, 11, 30, 12);
-/**
- * Percentage of database operations at which the process crashes, half of the time before the operation and half after
- * it.
- */
-const CRASHES = 3;
-const ENOUGH_ATTEMPTS = 50;
-
-class Crash extends Error {}
-
-const crashing =
-  (random: Random): Intercept =>
-  async (_name, run) => {
-    const fate = random.integer(1, 200);
-    if (fate <= CRASHES) throw new Crash();
-    const result = await run();
-    if (fate > 200 - CRASHES) throw new Crash();
-    return result;
-  };
-
-async function retryUntilDone<T>(step: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await step();
-    } catch (error) {
-      if (attempt === ENOUGH_ATTEMPTS) throw error;
-    }
-  }
-}
-
 /** A call, and what the test knows about it. */
 interface Call {
   reservation: Reservation & { key: KeyBudget };

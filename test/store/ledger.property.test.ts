@@ -7,7 +7,8 @@ import { createLedger, type Ledger, type Reservation } from '../../store/ledger.
 import type { EntryType, Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
-import { type Intercept, interceptStore } from './intercept.ts';
+import { crashing, retryUntilDone } from './crashes.ts';
+import { interceptStore } from './intercept.ts';
 import { ModelAccount } from './ledger.model.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
@@ -20,36 +21,6 @@ const ACCEPTED_AT_ONCE = 10;
 const ACCOUNTS_BY_WRITER = Math.ceil(OPERATIONS / OPERATIONS_BY_ACCOUNT / WRITERS);
 const POOLS: readonly Pool[] = ['cpu', 'network'];
 const MAX_RUNNING = 3;
-/**
- * Percentage of database operations at which the process crashes, half of the time before the operation and half after
- * it.
- */
-const CRASHES = 3;
-const ENOUGH_ATTEMPTS = 50;
-
-class Crash extends Error {}
-
-const crashing =
-  (random: Random): Intercept =>
-  async (_name, run) => {
-    const fate = random.integer(1, 200);
-    if (fate <= CRASHES) throw new Crash();
-    const result = await run();
-    if (fate > 200 - CRASHES) throw new Crash();
-    return result;
-  };
-
-/** Repeats a step until it succeeds, like Temporal's retry policy. */
-async function retryUntilDone<T>(step: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await step();
-    } catch (error) {
-      if (attempt === ENOUGH_ATTEMPTS) throw error;
-    }
-  }
-}
-
 interface Call extends Reservation {
   nonce: string | null;
 }
