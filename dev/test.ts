@@ -109,7 +109,7 @@ async function main(signal: AbortSignal): Promise<void> {
       if (progress !== null) console.log(progress);
       console.log(line);
     };
-    const ava = ['node_modules/.bin/ava', '--tap', ...args];
+    const ava = ['--import', './dev/tapErrors.mjs', 'node_modules/.bin/ava', '--tap', ...args];
     const passed = await command(process.execPath, ava, { env: { ...testEnv, ...sizes }, signal, onLine });
     count.passed += counter.passed;
     failures.push(...counter.failures);

@@ -1,5 +1,11 @@
+import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { machineEnv } from '../../dev/host.mjs';
 import { suites } from '../../dev/suites.ts';
 import { createTapCounter } from '../../dev/tap.ts';
 
@@ -43,4 +49,26 @@ test('each test file runs once; the slow suites repeat only those files that run
   t.deepEqual(filesOf(false).sort(), globSync('test/**/*.test.ts').sort());
   t.true(filesOf(true).length > 0);
   for (const file of filesOf(true)) t.true(filesOf(false).includes(file), file);
+});
+
+test('after a failure without a stack frame, the other tests run and the failed one is named', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tap-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
+  await symlink(modules, join(folder, 'node_modules'));
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+  const fail = "throw Object.assign(new Error('late'), { stack: 'Error: late' })";
+  await writeFile(
+    join(folder, 'test.js'),
+    `import test from 'ava';\ntest.serial('first', () => { ${fail}; });\ntest.serial('next', (t) => t.pass());\n`,
+  );
+  const guard = fileURLToPath(new URL('../../dev/tapErrors.mjs', import.meta.url));
+  const args = ['--import', guard, join(modules, '.bin/ava'), '--tap', 'test.js'];
+  const output = await new Promise<string>((resolve) => {
+    const options = { cwd: folder, env: machineEnv(), timeout: 60_000 };
+    execFile(process.execPath, args, options, (_error, stdout, stderr) => resolve(stdout + stderr));
+  });
+  t.regex(output, /^not ok 1 - first$/m);
+  t.regex(output, /message: 'late'/);
+  t.regex(output, /^ok 2 - next$/m);
 });
