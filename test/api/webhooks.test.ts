@@ -52,7 +52,7 @@ test('an endpoint can be created, listed, read, changed and deleted', async (t) 
   t.is(changed.status, 200);
   t.like(await json(changed), { id: row.id, url: 'http://localhost:4000/' });
   const all = recordAt({ it: await json(await account.manage(`${PATH}/${row.id}`)) }, 'it').events;
-  t.is(Array.isArray(all) && all.length, 6);
+  t.is(Array.isArray(all) && all.length, 8);
 
   t.is((await account.manage(`${PATH}/${row.id}`, undefined, method('DELETE'))).status, 204);
   t.is((await account.manage(`${PATH}/${row.id}`)).status, 404);
