@@ -6,7 +6,7 @@ import { globSync } from 'node:fs';
  */
 const SLOW = /^test\/(?:(?:chaos|load|fuzz|browser|clients|dashboard)\/|tools\/[\w-]+\.[\w-]+\.test\.ts$)/;
 /**
- * Matches test files that render pages, enlarge images or measure time. They cause so much load that no other test file
+ * Matches test files that render pages, enlarge images or measure time. They cause so much load that no light test file
  * runs at the same time.
  */
 const HEAVY =
@@ -23,7 +23,9 @@ const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Number of light test files that run at the same time, suited to a machine with two cores. */
-const LIGHT_CONCURRENCY = 3;
+const LIGHT_CONCURRENCY = 2;
+/** The same for the heavy files of the slow suites, which wait most of the time: one at a time uses a third of two cores. */
+const SLOW_CONCURRENCY = 2;
 
 export interface Suite {
   files: string[];
@@ -41,7 +43,7 @@ export function suites(slow: boolean): Suite[] {
   const light = { files: files.filter((file) => !HEAVY.test(file)), concurrency: LIGHT_CONCURRENCY, env: {} };
   const heavy = {
     files: files.filter((file) => HEAVY.test(file)),
-    concurrency: 2,
+    concurrency: slow ? SLOW_CONCURRENCY : 1,
     env: {},
   };
   const full = {

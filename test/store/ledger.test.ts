@@ -136,20 +136,23 @@ async function playSequence(store: Store, steps: readonly Step[], pulled: boolea
 }
 
 for (const pulled of [true, false])
-  test.serial(`${ALL.length} sequences of operations on one call, journal ${pulled ? 'pulled' : 'kept'} after each: the first operation that ends the call decides`, async (t) => {
-    t.timeout(ALL.length * 1000 + 300_000);
-    await using databases = await openDatabases(DATABASES);
-    const open = [...ALL];
-    const wrong: string[] = [];
-    await Promise.all(
-      databases.stores.map(async (store) => {
-        for (let steps = open.pop(); steps !== undefined; steps = open.pop())
-          for (const fault of await playSequence(store, steps, pulled))
-            wrong.push(`${steps.join()}: ${fault}`);
-      }),
-    );
-    t.deepEqual(wrong.slice(0, 20), []);
-  });
+  test.serial(
+    `${ALL.length} sequences of operations on one call, journal ${pulled ? 'pulled' : 'kept'} after each: the first operation that ends the call decides`,
+    async (t) => {
+      t.timeout(ALL.length * 1000 + 300_000);
+      await using databases = await openDatabases(DATABASES);
+      const open = [...ALL];
+      const wrong: string[] = [];
+      await Promise.all(
+        databases.stores.map(async (store) => {
+          for (let steps = open.pop(); steps !== undefined; steps = open.pop())
+            for (const fault of await playSequence(store, steps, pulled))
+              wrong.push(`${steps.join()}: ${fault}`);
+        }),
+      );
+      t.deepEqual(wrong.slice(0, 20), []);
+    },
+  );
 
 /** Charges calls of one account as fast as possible until `stop` is aborted. @returns the number of charges */
 async function keepHot(store: Store, ledger: Ledger, first: Reservation, stop: AbortSignal): Promise<number> {

@@ -1,18 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
-import { ensureIndexes } from '../../store/indexes.ts';
 import { createKeyring } from '../../store/keyring.ts';
-import { openStore } from '../../store/mongo.ts';
 import { createResults, mongodbPieces } from '../../store/results.ts';
-import { startDatabase } from '../helpers/stack.ts';
+import { openDatabases } from './ledgerFixtures.ts';
 
 const MB = 1024 * 1024;
 
 async function openResults() {
   await using open = new AsyncDisposableStack();
-  const database = open.adopt(await startDatabase(), (it) => it.stop());
-  const store = open.adopt(await openStore(database.mongodbUri), (it) => it.close());
-  await ensureIndexes(store);
+  const [store] = open.use(await openDatabases(1)).stores;
+  if (store === undefined) throw new Error('no database');
   const results = createResults(mongodbPieces(store), createKeyring([{ id: 'a', bytes: randomBytes(32) }]));
   const opened = open.move();
   return { store, results, [Symbol.asyncDispose]: () => opened.disposeAsync() };
