@@ -11,6 +11,8 @@ const SLOW = /^test\/(?:(?:chaos|load|fuzz|browser|clients|dashboard)\/|tools\/[
  */
 const HEAVY =
   /^test\/(?:load|chaos|fuzz|browser|clients|dashboard)\/|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test|\.testssl\./;
+/** Matches heavy test files that need the whole machine, because they wait for queues to grow or to become empty. */
+const ALONE = /^test\/load\//;
 /**
  * Test files whose number of random cases an environment variable sets. `npm test` runs few cases, and `npm run
  * test:slow` runs the files again with these numbers.
@@ -42,14 +44,15 @@ export function suites(slow: boolean): Suite[] {
     .filter((file) => SLOW.test(file) === slow);
   const light = { files: files.filter((file) => !HEAVY.test(file)), concurrency: LIGHT_CONCURRENCY, env: {} };
   const heavy = {
-    files: files.filter((file) => HEAVY.test(file)),
+    files: files.filter((file) => HEAVY.test(file) && !ALONE.test(file)),
     concurrency: slow ? SLOW_CONCURRENCY : 1,
     env: {},
   };
+  const alone = { files: files.filter((file) => ALONE.test(file)), concurrency: 1, env: {} };
   const full = {
     files: slow ? Object.keys(SAMPLED) : [],
     concurrency: 1,
     env: Object.assign({}, ...Object.values(SAMPLED)),
   };
-  return [light, heavy, full].filter((suite) => suite.files.length > 0);
+  return [light, heavy, alone, full].filter((suite) => suite.files.length > 0);
 }
