@@ -50,9 +50,9 @@ async function hasScrollHandlers(client: CDPSession): Promise<boolean> {
 }
 
 /**
- * Scrolls back to the top, and shows the whole content of a scroll container. Meanwhile, the page's scroll handlers are told
- * that the viewport contains the whole page, and can show all blocks at once: handlers that run only after a pause did not
- * run while the page was scrolled through, and others hide blocks again that leave the viewport.
+ * Scrolls back to the top and expands the scroll container to its whole content. Meanwhile, the page's scripts read viewport
+ * heights above that of the page, so that scroll handlers show all blocks at once: handlers that run only after a pause did
+ * not run while the page was scrolled through, and others hide blocks again that leave the viewport.
  */
 async function returnToTop(
   { page, client, world }: Scrolled,

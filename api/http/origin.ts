@@ -26,8 +26,8 @@ export function isSameOrigin(ctx: Context, publicUrl: string | null): boolean {
 /**
  * Whether a page may have reached this service by DNS rebinding: its own host name resolves to a loopback address of
  * the client's machine, so that Origin and Host are the same. True if the connection arrived on a loopback address and
- * the Host header has a name other than localhost. Behind a proxy, which connects from the same machine, this is
- * unknown; PUBLIC_URL or TRUST_PROXY tells that there is one.
+ * the Host header has a name other than localhost. The check is skipped if PUBLIC_URL or TRUST_PROXY is set: then a
+ * proxy may run on the same machine, and all connections arrive on a loopback address.
  */
 export function isRebound(ctx: Context, publicUrl: string | null): boolean {
   if (publicUrl !== null || ctx.app.proxy) return false;

@@ -16,7 +16,7 @@ export interface PackageFolder {
   name: string;
   /** Packages with their versions. Other versions have another folder in the cache. */
   packages: readonly string[];
-  /** What a user must install if this fails; the text after "Install ". */
+  /** Names what a user must install if the command fails; completes the sentence "Install …". */
   help: string;
   /** Command that installs the packages into the current folder. */
   command: (packages: readonly string[]) => [file: string, ...args: string[]];

@@ -1,4 +1,4 @@
-/** What one of the two programs reports about a server. */
+/** The cipher suites and groups of a server as ssl-check or testssl.sh reports them. */
 export interface Reported {
   /** Cipher suites, each after its protocol version and a space. */
   suites: readonly string[];

@@ -124,7 +124,7 @@ class Writer {
     return call;
   }
 
-  /** What a reservation must answer if nothing else runs. */
+  /** Returns the expected result of a reservation, provided that no other operation on the account runs. */
   #expected(subject: Subject, account: AccountDoc, { reservation, state }: Call): string {
     const { key, price } = reservation;
     if (state === 'held') return 'held';
